@@ -1,0 +1,84 @@
+"""What can go wrong in the service, as exceptions that say what to do about it.
+
+    ServiceError
+      InvalidInput    422  the request is well-formed and still cannot be done
+        InvalidRun    422  a run config that names missing or unfit things
+      NotSignedIn     401
+      Forbidden       403
+      NotFound        404
+      Conflict        409  the object is in a state that does not allow this
+      TooLarge        413
+      Unavailable     503  the database or the disk is away
+
+Raised by any layer; turned into `application/problem+json` by `backend.api.problems` alone.
+"""
+
+from typing import Any
+
+
+class ServiceError(Exception):
+    """Base of all errors a client may see; `detail` says what was found, `advice` what to do."""
+
+    status = 500
+    title = "Something went wrong"
+
+    def __init__(self, detail: str, *, advice: str | None = None, **extra: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.advice = advice
+        self.extra = extra
+
+
+class InvalidInput(ServiceError, ValueError):
+    """The request is well-formed and still cannot be done."""
+
+    status = 422
+    title = "Invalid input"
+
+
+class InvalidRun(InvalidInput):
+    """A run config names things that are missing or do not fit."""
+
+    title = "Invalid run"
+
+
+class NotSignedIn(ServiceError):
+    """No key, or a key or session that is not (or no longer) valid."""
+
+    status = 401
+    title = "Not signed in"
+
+
+class Forbidden(ServiceError):
+    """The caller is known and may not do this."""
+
+    status = 403
+    title = "Not allowed"
+
+
+class NotFound(ServiceError, LookupError):
+    """The object does not exist, or the caller may not see it."""
+
+    status = 404
+    title = "Not found"
+
+
+class Conflict(ServiceError):
+    """The object is in a state that does not allow this."""
+
+    status = 409
+    title = "Conflict"
+
+
+class TooLarge(ServiceError):
+    """More bytes or records than one request may carry."""
+
+    status = 413
+    title = "Too large"
+
+
+class Unavailable(ServiceError):
+    """Something the service needs is away for the moment."""
+
+    status = 503
+    title = "Unavailable"

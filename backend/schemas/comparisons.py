@@ -1,0 +1,134 @@
+"""Comparisons, assignments and judgments as the API speaks of them."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from backend.schemas.paging import Answer, Body
+from backend.schemas.records import Message
+from backend.schemas.vocabulary import Verdict
+
+MAX_RESPONSES = 9
+
+
+class ComparisonBody(Body):
+    """A comparison of responses to one prompt."""
+
+    prompt_id: str
+    response_ids: list[str] = Field(min_length=2, max_length=MAX_RESPONSES)
+    judgments_required: int | None = Field(None, ge=1, le=100)
+
+
+class ComparisonAnswer(Answer):
+    """A comparison and how far it is."""
+
+    id: str
+    prompt_id: str
+    response_ids: list[str]
+    judgments_required: int
+    judgments: int
+    run_id: str | None
+    created_at: datetime
+
+
+class AssignedPrompt(Answer):
+    """The prompt an annotator sees."""
+
+    id: str
+    messages: list[Message]
+
+
+class AssignedResponse(Answer):
+    """A response an annotator sees: no model, no score, no other's vote."""
+
+    id: str
+    content: str
+
+
+class AssignedComparison(Answer):
+    """What is to be ranked; `responses` stand in presented order."""
+
+    id: str
+    prompt: AssignedPrompt
+    responses: list[AssignedResponse]
+
+
+class AssignmentAnswer(Answer):
+    """A lease on a comparison."""
+
+    id: str
+    comparison: AssignedComparison
+    presented_order: list[str]
+    expires_at: datetime
+
+
+class JudgmentBody(Body):
+    """A ranking: `tiers` best first, ties share a tier; each response in one place exactly."""
+
+    tiers: list[list[str]] = Field(default_factory=list, max_length=MAX_RESPONSES)
+    unranked: list[str] = Field(default_factory=list, max_length=MAX_RESPONSES)
+    verdict: Verdict
+    reasons: list[str] = Field(default_factory=list, max_length=20)
+    comment: str = Field("", max_length=10_000)
+    active_ms: int | None = Field(None, ge=0, le=86_400_000)
+    flags: list[str] = Field(
+        default_factory=list, max_length=MAX_RESPONSES, description="Responses flagged for review."
+    )
+    revise: bool = Field(
+        False, description="True replaces an earlier judgment of this assignment by a new revision."
+    )
+
+
+class JudgmentAnswer(Answer):
+    """A judgment as it is kept."""
+
+    id: str
+    assignment_id: str
+    comparison_id: str
+    user_id: str
+    revision: int
+    tiers: list[list[str]]
+    unranked: list[str]
+    verdict: Verdict
+    reasons: list[str]
+    comment: str
+    active_ms: int | None
+    created_at: datetime
+
+
+class SkipBody(Body):
+    """Why a comparison is passed on."""
+
+    reason: str = Field(min_length=1, max_length=200)
+
+
+class AnnotationProgress(Answer):
+    """Where this annotator stands in a project."""
+
+    mine: int = Field(description="Judgments by this annotator.")
+    mine_today: int
+    done: int = Field(description="Judgments by everybody.")
+    wanted: int = Field(description="Judgments wanted in all.")
+    available: int = Field(description="Comparisons this annotator could still be given.")
+
+
+class AnnotatorReport(Answer):
+    """What one annotator's judgments look like; null where there is too little to say."""
+
+    user_id: str
+    name: str
+    judgments: int
+    first_shown_rate: float | None
+    longer_rate: float | None
+    tie_rate: float | None
+    self_consistency: float | None
+    median_active_s: float | None
+
+
+class AgreementAnswer(Answer):
+    """Krippendorff's alpha over comparisons with at least two judgments, with its 95 % interval."""
+
+    alpha: float | None
+    interval: tuple[float, float] | None
+    comparisons: int
+    annotators: list[AnnotatorReport]

@@ -1,0 +1,112 @@
+"""Prompts, responses, imports and snapshots as the API speaks of them."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from backend.schemas.paging import Answer, Body
+from backend.schemas.records import Message
+from backend.schemas.vocabulary import FinishReason, SnapshotKind, Split
+
+ImportKind = Literal["prompts", "demonstrations", "comparisons", "preferences"]
+ImportFormat = Literal["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
+ExportFormat = Literal["native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
+
+
+class Rejection(Answer):
+    """A line that was not taken, and why."""
+
+    line: int
+    reason: str
+
+
+class ImportAnswer(Answer):
+    """What became of an import; `rejected` holds the first 1,000, `rejected_total` all."""
+
+    import_id: str
+    accepted: int
+    duplicates: int
+    rejected: list[Rejection]
+    rejected_total: int
+
+
+class PromptAnswer(Answer):
+    """A prompt as a conversation."""
+
+    id: str
+    messages: list[Message]
+    external_id: str | None
+    reference: str | None
+    tags: list[str]
+    created_at: datetime
+
+
+class DemonstrationAnswer(Answer):
+    """A response a person wrote."""
+
+    id: str
+    prompt_id: str
+    content: str
+    created_at: datetime
+
+
+class ResponseAnswer(Answer):
+    """A response with where it came from."""
+
+    id: str
+    prompt_id: str
+    run_id: str | None
+    model_id: str | None
+    source: str
+    index: int
+    content: str
+    finish_reason: FinishReason | None
+    n_tokens: int | None
+    logp_sum: float | None
+    scores: dict[str, float | None]
+    created_at: datetime
+
+
+class SnapshotFilter(Body):
+    """Which records go in; empty = all of the project."""
+
+    run_ids: list[str] | None = Field(None, max_length=1000)
+    import_ids: list[str] | None = Field(None, max_length=1000)
+    tags: list[str] | None = Field(None, max_length=100)
+    prompt_ids: list[str] | None = Field(None, max_length=100_000)
+    comparison_ids: list[str] | None = Field(None, max_length=100_000)
+
+
+class SnapshotBody(Body):
+    """A snapshot to freeze; whole prompts go to one side of the split."""
+
+    name: str = Field(min_length=1, max_length=200)
+    kind: SnapshotKind
+    heldout_fraction: float = Field(0.0, ge=0, lt=1)
+    seed: int = Field(0, ge=0, le=2**31 - 1)
+    filter: SnapshotFilter = Field(default_factory=SnapshotFilter)
+
+
+class SnapshotAnswer(Answer):
+    """A snapshot. `counts`: records, prompts, and for preferences pairs and ties, per split."""
+
+    id: str
+    project_id: str
+    name: str
+    kind: SnapshotKind
+    sha256: str
+    heldout_fraction: float
+    seed: int
+    filter: dict[str, Any]
+    counts: dict[str, dict[str, int]]
+    created_at: datetime
+    archived_at: datetime | None
+
+
+class SnapshotLineAnswer(Answer):
+    """One frozen record, for looking at."""
+
+    position: int
+    split: Split
+    record: dict[str, Any]

@@ -1,0 +1,77 @@
+"""Models and their lineage as the API speaks of them."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from backend.schemas.paging import Answer, Body
+from backend.schemas.vocabulary import Method, ModelKind
+
+
+class ModelSource(Body):
+    """A folder under one of the model roots, or a hub id; exactly one."""
+
+    path: str | None = Field(None, max_length=4096)
+    hub_id: str | None = Field(
+        None, max_length=200, pattern=r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$"
+    )
+
+
+class ModelBody(Body):
+    """A base model to register."""
+
+    name: str = Field(min_length=1, max_length=200)
+    kind: ModelKind = ModelKind.CAUSAL_LM
+    source: ModelSource
+    project_id: str | None = None
+
+
+class ModelFacts(Answer):
+    """What the folder's json files say; null where they do not."""
+
+    architecture: str | None = None
+    vocab_size: int | None = None
+    context_length: int | None = None
+    dtype: str | None = None
+    parameters: int | None = None
+    chat_template_sha256: str | None = None
+    size_bytes: int | None = None
+
+
+class ModelAnswer(Answer):
+    """A model of the registry."""
+
+    id: str
+    project_id: str | None
+    name: str
+    kind: ModelKind
+    source: dict[str, Any]
+    facts: ModelFacts
+    sha256: str | None
+    run_id: str | None
+    parent_id: str | None
+    step: int | None
+    created_at: datetime
+    archived_at: datetime | None
+
+
+class LineageNode(Answer):
+    """A model, and the run and snapshots that made it (null for a base model)."""
+
+    model_id: str
+    name: str
+    kind: ModelKind
+    parent_id: str | None
+    run_id: str | None
+    run_name: str | None
+    method: Method | None
+    snapshot_ids: list[str]
+    reward_model_ids: list[str]
+    relation: str = Field(description="self, ancestor, descendant or reward_model")
+
+
+class ModelDetail(ModelAnswer):
+    """One model with its lineage: ancestors, reward models they used, descendants."""
+
+    lineage: list[LineageNode]

@@ -1,0 +1,82 @@
+"""Lines of a snapshot, which are also the lines of `inputs/*.jsonl` in a run directory.
+
+The store writes them, the worker copies them byte by byte, the trainer reads them; so the sha256 of
+the snapshot and of the input file are one and the same.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from backend.schemas.vocabulary import FinishReason, Split, Verdict
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Message(_Record):
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str = Field(max_length=200_000)
+
+
+class PromptRecord(_Record):
+    """One line of `prompts.jsonl`."""
+
+    prompt_id: str
+    messages: list[Message] = Field(min_length=1)
+    reference: str | None = None
+    split: Split
+
+
+class DemonstrationRecord(_Record):
+    """One line of `demonstrations.jsonl`: the response is what the policy should say."""
+
+    demonstration_id: str
+    prompt_id: str
+    messages: list[Message] = Field(min_length=1)
+    response: str
+    split: Split
+
+
+class ResponseRecord(_Record):
+    """A response inside a preference."""
+
+    id: str
+    content: str
+    finish_reason: FinishReason | None = None
+
+
+class PreferenceRecord(_Record):
+    """One line of `preferences.jsonl`: one judgment, nothing merged, nothing dropped.
+
+    `tiers` hold response ids, best first; ids of one tier are tied; ids in `unranked` were not
+    placed. Verdicts other than `ranked` have no tiers and give no pair.
+    """
+
+    judgment_id: str
+    comparison_id: str
+    prompt_id: str
+    messages: list[Message] = Field(min_length=1)
+    responses: list[ResponseRecord] = Field(min_length=2, max_length=9)
+    tiers: list[list[str]]
+    unranked: list[str]
+    verdict: Verdict
+    annotator: str
+    presented_order: list[str]
+    split: Split
+
+
+class GeneratedRecord(_Record):
+    """One line of `output/responses.jsonl`, written by `generate`."""
+
+    prompt_id: str
+    index: int = Field(ge=0)
+    content: str
+    finish_reason: FinishReason
+    n_tokens: int = Field(ge=0)
+    logp_sum: float | None = None
+    ref_logp_sum: float | None = None
+    scores: dict[str, float | None] = Field(default_factory=dict)

@@ -1,0 +1,72 @@
+"""Reward terms of `policy_gradient` and `generate`, one variant per `kind`.
+
+The browser form, the API and the trainer's `worker/trainer/rewards/` all read this union; a contract
+test holds the two lists of kinds equal.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from backend.schemas.references import Reference
+
+
+class RewardTerm(BaseModel):
+    """What all reward terms share."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    weight: float = Field(
+        1.0, ge=-1000, le=1000, description="Factor of this term in the weighted sum."
+    )
+
+
+class ModelReward(RewardTerm):
+    """The score of a trained reward model, read at the last token of prompt and response."""
+
+    kind: Literal["model"] = "model"
+    model: Reference = Field(description="A reward model of the registry.")
+
+
+class LengthReward(RewardTerm):
+    """1 inside the band [low, high] of words, falling linearly to 0 at twice the distance outside."""
+
+    kind: Literal["length"] = "length"
+    low: int = Field(1, ge=0, le=100_000, description="Fewest words that score 1.")
+    high: int = Field(100, ge=1, le=100_000, description="Most words that score 1.")
+
+
+class RegexReward(RewardTerm):
+    """1 where the pattern is found in the response, else 0. Patterns are RE2-like and time-limited."""
+
+    kind: Literal["regex"] = "regex"
+    pattern: str = Field(min_length=1, max_length=500, description="Python regular expression.")
+
+
+class FinishedReward(RewardTerm):
+    """1 where the response ended by itself, 0 where the token limit cut it."""
+
+    kind: Literal["finished"] = "finished"
+
+
+AnyRewardTerm = Annotated[
+    ModelReward | LengthReward | RegexReward | FinishedReward, Field(discriminator="kind")
+]
+
+
+class Reward(BaseModel):
+    """The reward of a response: weighted terms, then normalize, then clip."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    terms: list[AnyRewardTerm] = Field(
+        min_length=1, max_length=16, description="Terms that are added up."
+    )
+    clip: float | None = Field(
+        10.0, gt=0, le=1e6, description="Clip of the reward to [-clip, clip] after normalization."
+    )
+    normalize: Literal["auto", "none", "running", "model"] = Field(
+        "auto",
+        description="none; running = mean and deviation over the run; model = those stored with the "
+        "reward model; auto = model if the only term is a reward model, else none.",
+    )

@@ -1,0 +1,270 @@
+"""Runs, metrics, samples and workers as the API speaks of them."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from backend.schemas.paging import Answer, Body
+from backend.schemas.vocabulary import Method, RunState, StopReason
+
+# Names of metrics: a path of words; what comes from outside starts with gold/ or outside/.
+METRIC_NAME = r"^[A-Za-z0-9_@.+-]+(/[A-Za-z0-9_@.+-]+){0,4}$"
+
+
+class RunBody(Body):
+    """A new run; `config` is validated by `backend.schemas.training`."""
+
+    project_id: str
+    experiment_id: str | None = None
+    name: str = Field(min_length=1, max_length=200)
+    config: dict[str, Any]
+    tags: list[str] = Field(default_factory=list, max_length=50)
+    priority: int = Field(0, ge=-100, le=100, description="Higher goes first.")
+
+
+class ConfigProblem(Answer):
+    """One thing wrong with a config: where (dotted path), what, and what to do."""
+
+    path: str
+    message: str
+    advice: str | None = None
+    level: Literal["error", "warning"] = "error"
+
+
+class ValidationAnswer(Answer):
+    """Whether a run could be created as it stands; `config` is completed with defaults."""
+
+    valid: bool
+    problems: list[ConfigProblem]
+    config: dict[str, Any] | None
+
+
+class Progress(Answer):
+    """How far a run is."""
+
+    step: int
+    steps: int
+    phase: str
+    eta_s: float | None
+
+
+class RunError(Answer):
+    """Why a run ended badly and what to do."""
+
+    cause: str
+    message: str
+    advice: str
+
+
+class RunAnswer(Answer):
+    """A run. `summary` holds the last value of every metric."""
+
+    id: str
+    project_id: str
+    experiment_id: str | None
+    parent_id: str | None
+    name: str
+    method: Method
+    estimator: str | None
+    state: RunState
+    state_sentence: str = Field(description="The state and its reason in one sentence.")
+    stop_reason: StopReason | None
+    attempt: int
+    priority: int
+    tags: list[str]
+    config: dict[str, Any]
+    schema_version: int
+    environment: dict[str, Any]
+    progress: Progress
+    summary: dict[str, float | None]
+    error: RunError | None
+    exit_code: int | None
+    checkpoint_step: int | None
+    output_model_ids: list[str]
+    allowed: list[str] = Field(description="Verbs that this state allows: cancel, pause, ...")
+    worker_id: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    archived_at: datetime | None
+
+
+class RetryBody(Body):
+    """Where a retried run begins."""
+
+    from_: Literal["checkpoint", "start"] = Field("checkpoint", alias="from")
+
+
+class CloneBody(Body):
+    """Changes to the parent's config: nested objects are merged, everything else replaced."""
+
+    name: str | None = Field(None, max_length=200)
+    overrides: dict[str, Any] = Field(default_factory=dict)
+
+
+class OutsidePoint(Body):
+    """Values of an evaluation made outside; names start with gold/ or outside/."""
+
+    step: int = Field(0, ge=0)
+    values: dict[str, float | None] = Field(min_length=1, max_length=1000)
+
+
+class OutsideMetricsBody(Body):
+    """Results of outside evaluations."""
+
+    points: list[OutsidePoint] = Field(min_length=1, max_length=1000)
+
+
+class MetricsAccepted(Answer):
+    """How many values were stored."""
+
+    accepted: int
+
+
+class Series(Answer):
+    """A curve in buckets: x ascending and unique, columns of equal length, null = gap."""
+
+    run: str
+    name: str
+    x: list[float]
+    min: list[float | None]
+    max: list[float | None]
+    mean: list[float | None]
+    last: list[float | None]
+    n: int = Field(description="Points the buckets were made of.")
+
+
+class MetricsAnswer(Answer):
+    """The curves asked for; `names` lists every metric these runs have."""
+
+    series: list[Series]
+    names: list[str]
+
+
+class SampleAnswer(Answer):
+    """A logged prompt and response."""
+
+    number: int
+    step: int
+    prompt_id: str | None
+    prompt: str
+    response: str
+    finish_reason: str | None
+    scores: dict[str, float | None]
+    tokens: list[str] | None
+    logp: list[float | None] | None
+    kl: list[float | None] | None
+    advantage: list[float | None] | None
+
+
+class SamplesAnswer(Answer):
+    """Samples of one step, and the steps that have any."""
+
+    step: int | None
+    steps: list[int]
+    items: list[SampleAnswer]
+
+
+class LogLineAnswer(Answer):
+    """A line the trainer printed."""
+
+    number: int
+    attempt: int
+    stream: str
+    text: str
+
+
+class CheckpointAnswer(Answer):
+    """A checkpoint of a run."""
+
+    step: int
+    attempt: int
+    is_best: bool
+    created_at: datetime
+
+
+class ArtifactAnswer(Answer):
+    """A file a run has left."""
+
+    path: str
+    sha256: str
+    size_bytes: int
+
+
+class EventAnswer(Answer):
+    """One event of a run's history, as the stream sends it."""
+
+    seq: int
+    type: str
+    data: dict[str, Any]
+    created_at: datetime
+
+
+class ExperimentBody(Body):
+    """A new experiment."""
+
+    project_id: str
+    name: str = Field(min_length=1, max_length=200)
+    description: str = Field("", max_length=10_000)
+
+
+class ExperimentAnswer(Answer):
+    """A named group of runs."""
+
+    id: str
+    project_id: str
+    name: str
+    description: str
+    run_ids: list[str]
+    created_at: datetime
+
+
+class WorkerAnswer(Answer):
+    """A worker and what it runs."""
+
+    id: str
+    host: str
+    pid: int
+    slots: int
+    devices: list[dict[str, Any]]
+    run_ids: list[str]
+    is_alive: bool
+    beat_at: datetime
+
+
+class Preset(Answer):
+    """A named starting point for the form; `config` lacks the references."""
+
+    name: str
+    description: str
+    config: dict[str, Any]
+
+
+class MethodAnswer(Answer):
+    """A method: its JSON Schema (units, ranges, defaults) and presets."""
+
+    method: Method
+    title: str
+    description: str
+    is_available: bool
+    json_schema: dict[str, Any]
+    presets: list[Preset]
+    # dotted path of each reference -> snapshot kind or model kind it wants
+    references: dict[str, str]
+
+
+class MethodsAnswer(Answer):
+    """Everything the New run form is made from."""
+
+    methods: list[MethodAnswer]
+    reward_kinds: list[str]
+
+
+class VersionAnswer(Answer):
+    """What is running."""
+
+    version: str
+    schema_version: int
+    database: str
+    broker: str

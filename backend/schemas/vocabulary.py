@@ -1,0 +1,109 @@
+"""The closed sets of words that columns, JSON fields and Python share.
+
+Every other module imports these; this module imports nothing of ours. Members are stored as strings.
+"""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a person may do; each role includes the ones below it."""
+
+    ADMIN = "admin"
+    RESEARCHER = "researcher"
+    ANNOTATOR = "annotator"
+    VIEWER = "viewer"
+
+
+class RunState(StrEnum):
+    """Where a run stands. The table of allowed moves is `backend.domain.run_state`."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    PAUSED = "paused"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CRASHED = "crashed"
+    CANCELLED = "cancelled"
+
+
+class StopReason(StrEnum):
+    """Why a running run was asked to stop; decides which state follows `stopping`."""
+
+    CANCEL = "cancel"
+    PAUSE = "pause"
+    DRAIN = "drain"
+    TIMEOUT = "timeout"
+
+
+class Method(StrEnum):
+    """What a run executes; each method is one loop of the trainer and one variant of its config."""
+
+    SFT = "sft"
+    REWARD_MODEL = "reward_model"
+    DPO = "dpo"
+    POLICY_GRADIENT = "policy_gradient"
+    GENERATE = "generate"
+    EVALUATE = "evaluate"
+
+
+class Estimator(StrEnum):
+    """How `policy_gradient` turns rewards into advantages."""
+
+    REINFORCE_PP = "reinforce_pp"
+    REINFORCE_PP_BASELINE = "reinforce_pp_baseline"
+    RLOO = "rloo"
+    GRPO = "grpo"
+    DR_GRPO = "dr_grpo"
+    REMAX = "remax"
+    PPO = "ppo"
+
+
+class Verdict(StrEnum):
+    """What an annotator said of a comparison as a whole."""
+
+    RANKED = "ranked"
+    ALL_BAD = "all_bad"
+    CANNOT_JUDGE = "cannot_judge"
+
+
+class SnapshotKind(StrEnum):
+    """Which records a snapshot freezes."""
+
+    PROMPTS = "prompts"
+    DEMONSTRATIONS = "demonstrations"
+    PREFERENCES = "preferences"
+
+
+class Split(StrEnum):
+    """Which side of a snapshot a record belongs to; decided by prompt, never by pair."""
+
+    TRAIN = "train"
+    HELDOUT = "heldout"
+
+
+class ModelKind(StrEnum):
+    """What a model computes: the next token, or one score for a whole response."""
+
+    CAUSAL_LM = "causal_lm"
+    REWARD_MODEL = "reward_model"
+
+
+class FinishReason(StrEnum):
+    """Why a sampled response ended: its own end-of-sequence token, or the token limit."""
+
+    STOP = "stop"
+    LENGTH = "length"
+
+
+class ExitCode:
+    """Exit codes of the trainer (contract: run directory)."""
+
+    DONE = 0
+    BUG = 1
+    CONFIG_OR_DATA = 2
+    OUT_OF_MEMORY = 3
+    NON_FINITE_LOSS = 4
+    STOPPED = 5
+    DISK = 6

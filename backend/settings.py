@@ -1,0 +1,85 @@
+"""What the operator may set, read once from the environment (prefix `PODIUM_`).
+
+`create_app`, the worker and the command line build one `Settings` each and pass it down; nothing
+below them reads the environment.
+"""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Every setting with its unit, range and default."""
+
+    model_config = SettingsConfigDict(env_prefix="PODIUM_", extra="forbid", frozen=True)
+
+    data_dir: Path = Field(Path("data"), description="Folder of everything Podium keeps; local disk.")
+    host: str = Field("127.0.0.1", description="Address the API listens on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port of the API; 0 = a free one.")
+    database_url: str | None = Field(
+        None, description="SQLAlchemy URL; default: SQLite in the data directory."
+    )
+    broker_url: str | None = Field(
+        None, description="redis://... ; default: filesystem broker in the data directory."
+    )
+    artifact_url: str | None = Field(
+        None, description="s3://bucket/prefix ; default: a folder in the data directory."
+    )
+    slots: int = Field(1, ge=1, le=256, description="Runs at once on a CPU worker.")
+    stop_grace_s: float = Field(
+        60, ge=0.1, le=3600, description="Seconds between asking a trainer to stop and killing it."
+    )
+    beat_s: float = Field(5, ge=0.05, le=600, description="Seconds between beats of a supervisor.")
+    stale_s: float = Field(45, ge=0.2, le=3600, description="Seconds without a beat that end a claim.")
+    sweep_s: float = Field(15, ge=0.05, le=600, description="Seconds between sweeps.")
+    model_roots: str = Field(
+        "", description="Folders a model path may name, joined by ':' ; the data directory is one."
+    )
+    public_url: str | None = Field(None, description="Address under which browsers reach the API.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severe event that is logged."
+    )
+
+    @field_validator("data_dir")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().resolve()
+
+    @property
+    def sqlalchemy_url(self) -> str:
+        """The database to use, with psycopg as the PostgreSQL driver."""
+        url = self.database_url or f"sqlite:///{self.data_dir / 'podium.sqlite3'}"
+        for prefix in ("postgres://", "postgresql://"):
+            if url.startswith(prefix):
+                return "postgresql+psycopg://" + url.removeprefix(prefix)
+        return url
+
+    @property
+    def is_embedded_database(self) -> bool:
+        """Whether the database is the SQLite file of the data directory's owner."""
+        return self.sqlalchemy_url.startswith("sqlite")
+
+    @property
+    def is_embedded_broker(self) -> bool:
+        """Whether doorbells travel through files in the data directory."""
+        return self.broker_url is None
+
+    @property
+    def runs_dir(self) -> Path:
+        """Where run directories live, local to the worker."""
+        return self.data_dir / "runs"
+
+    @property
+    def resolved_artifact_url(self) -> str:
+        """The artifact store: a folder of the data directory unless set."""
+        return self.artifact_url or str(self.data_dir / "artifacts")
+
+    @cached_property
+    def resolved_model_roots(self) -> tuple[Path, ...]:
+        """Folders under which a model's `path` may lie, resolved."""
+        named = [Path(part).expanduser().resolve() for part in self.model_roots.split(":") if part]
+        return (self.data_dir, *named)

@@ -1,0 +1,87 @@
+"""The connection to SQLite or PostgreSQL: who may write, and when a transaction begins and ends.
+
+Called by the edges (routes through `backend.deps`, supervisor, sweeper, relay). Store functions get
+a Session and never commit; `Database.write()` commits once at the end or rolls everything back.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.orm import Session
+
+BUSY_TIMEOUT_S = 30.0
+
+# SQLite lets one writer in at a time and makes the others poll; sixteen polling writers starve one
+# another for seconds. Queueing them inside the process keeps the tail short.
+_write_locks: dict[str, threading.Lock] = {}
+_write_locks_guard = threading.Lock()
+
+
+class Database:
+    """One engine and the two ways to use it."""
+
+    def __init__(self, url: str) -> None:
+        """Connect lazily to `url` (SQLAlchemy form, `sqlite:///file` or `postgresql+psycopg://`)."""
+        self.url = url
+        self.is_sqlite = url.startswith("sqlite")
+        self.engine = _sqlite_engine(url) if self.is_sqlite else _postgres_engine(url)
+        self._write_engine = self.engine.execution_options(podium_begin="BEGIN IMMEDIATE")
+        with _write_locks_guard:
+            self._write_lock = _write_locks.setdefault(url, threading.Lock())
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session for reading; anything written in it is rolled back."""
+        with Session(self.engine, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A session whose work is committed at the end, or undone by an exception."""
+        with (
+            self._write_lock if self.is_sqlite else nullcontext(),
+            Session(self._write_engine, expire_on_commit=False) as session,
+            session.begin(),
+        ):
+            yield session
+
+    def close(self) -> None:
+        """Give back every connection."""
+        self.engine.dispose()
+
+
+def _postgres_engine(url: str) -> Engine:
+    return create_engine(
+        url,
+        pool_pre_ping=True,
+        pool_size=10,
+        max_overflow=20,
+        connect_args={"connect_timeout": 5},
+    )
+
+
+def _sqlite_engine(url: str) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S})
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: sqlite3.Connection, _: Any) -> None:
+        # The driver's own BEGIN comes too late and is never IMMEDIATE; we emit ours below.
+        connection.isolation_level = None
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=NORMAL",
+            "foreign_keys=ON",
+            f"busy_timeout={int(BUSY_TIMEOUT_S * 1000)}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        statement = connection.get_execution_options().get("podium_begin", "BEGIN")
+        connection.exec_driver_sql(statement)
+
+    return engine
