@@ -1,0 +1,18 @@
+# A worker: Celery, the supervisor and the trainer with torch. Build with
+# --build-arg TORCH_INDEX_URL=... for another build of torch (a CPU build, another CUDA).
+FROM python:3.12-slim
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1
+ARG TORCH_INDEX_URL=""
+WORKDIR /app
+COPY pyproject.toml constraints.txt alembic.ini README.md ./
+COPY alembic/ alembic/
+COPY backend/ backend/
+COPY worker/ worker/
+RUN if [ -n "$TORCH_INDEX_URL" ]; then pip install --constraint constraints.txt --index-url "$TORCH_INDEX_URL" torch; fi \
+    && pip install --constraint constraints.txt --editable ".[worker]" \
+    && useradd --create-home --uid 10001 podium \
+    && mkdir /data && chown podium:podium /data
+USER 10001
+ENV PODIUM_DATA_DIR=/data
+VOLUME /data
+CMD ["celery", "--app", "worker.celery_app", "worker"]
