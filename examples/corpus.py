@@ -1,4 +1,4 @@
-"""The demo's questions and answers: what people wrote for the corpus of the package chatterbot-corpus.
+"""The demo's questions and answers, as people wrote them for the package chatterbot-corpus.
 
 `closed_loop` imports them into a project. Here they are cleaned and dealt into sets that share no
 question; nothing here speaks to the service.
@@ -33,7 +33,7 @@ class Corpus:
 
     demonstrations  answered by people, for supervised fine-tuning
     ranking         sampled from and ranked, for the reward model
-    policy          what the policy is optimized on, and (a part held out) the best checkpoint chosen
+    policy          what the policy is optimized on; a part held out chooses its best checkpoint
     tuning          on which the demo's settings were chosen
     reported        on which the report measures; no setting was ever chosen on them
     """

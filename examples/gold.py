@@ -28,9 +28,10 @@ WEIGHTS = {"complete": 0.4, "length": 0.2, "known": 0.2, "shared": 0.2}
 SHORTEST_WORDS, LONGEST_WORDS = 3, 14
 ECHO_SHARE = 0.75
 
-_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?|\d+")
-_CLOSED = re.compile(r"[.!?][\"'”’)\]]*$")
-_SUFFIX = re.compile(r"(?:'s|’s|ing|ed|es|s|ly)$")
+# \u2019 is the typographic apostrophe and closing quote, \u201d the double one.
+_WORD = re.compile(r"[A-Za-z]+(?:['\u2019][A-Za-z]+)?|\d+")
+_CLOSED = re.compile(r"[.!?][\"'\u201d\u2019)\]]*$")
+_SUFFIX = re.compile(r"(?:'s|ing|ed|es|s|ly)$")
 # Words that carry grammar and no topic.
 _STOP_WORDS = frozenset(
     """a about after again all also am an and any are aren't as at be because been before being both
@@ -40,7 +41,7 @@ _STOP_WORDS = frozenset(
     named never no not now of off on one only or other our out over own same say she should so some
     such tell than that that's the their them then there these they thing this those through to too
     two under up us use used very was way we were what what's when where where's which who who's
-    whom whose why will with won't would write yes yet you you're your""".split()
+    whom whose why will with won't would write yes yet you you're your""".split()  # noqa: SIM905 - a hundred words read better as text
 )
 
 
@@ -74,7 +75,7 @@ def score(prompt: str, answer: str, known_words: Collection[str]) -> Gold:
 
 def words_of(text: str) -> list[str]:
     """The words and numbers of a text, in lower case, apostrophes straightened."""
-    return [word.lower().replace("’", "'") for word in _WORD.findall(text)]
+    return [word.lower().replace("\u2019", "'") for word in _WORD.findall(text)]
 
 
 def content_words(text: str) -> set[str]:
