@@ -1,0 +1,140 @@
+"""Metrics: one value per run, name and step, appended by the relay and read in buckets.
+
+The worker's relay calls `append` and `rewind` inside its fenced transaction; routes post outside
+evaluations and read curves. How many points a bucket holds is decided by `domain.downsample`.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from backend.schemas.events import MetricLine
+from backend.schemas.runs import METRIC_NAME
+from backend.store import run_events, runs
+from backend.store.run_events import NewEvent
+from backend.store.tables import MetricPoint
+
+OUTSIDE_ATTEMPT = 0
+
+_NAME = re.compile(METRIC_NAME)
+_LONGEST_NAME = 100
+
+
+def append(
+    session: Session, run_id: str, attempt: int, lines: Sequence[MetricLine], *, at: datetime
+) -> int:
+    """Store the values of these lines, one `metric` event per line, and the run's summary.
+
+    A value stored before for the same name and step is replaced, so a replay changes nothing.
+    Numbers that are not finite become null. Names outside METRIC_NAME are left out, with an alert.
+    Returns how many values were stored; raises NotFound if there is no such run.
+    """
+    if not lines:
+        return 0
+    kept = [line.model_copy(update={"values": _clean(line.values)}) for line in lines]
+    rows = _rows(run_id, attempt, kept)
+    _upsert(session, list(rows.values()))
+    _update_summary(session, run_id, {name for name, _ in rows})
+    events = [_event(line, attempt) for line in kept]
+    refused = {name for line in lines for name in line.values if not _is_name(name)}
+    if refused:
+        events.append(_refusal(refused))
+    run_events.append(session, run_id, events, at=at)
+    return len(rows)
+
+
+def _is_name(name: str) -> bool:
+    return len(name) <= _LONGEST_NAME and _NAME.match(name) is not None
+
+
+def _clean(values: dict[str, float | None]) -> dict[str, float | None]:
+    return {
+        name: value if value is not None and math.isfinite(value) else None
+        for name, value in values.items()
+        if _is_name(name)
+    }
+
+
+def _rows(
+    run_id: str, attempt: int, lines: Sequence[MetricLine]
+) -> dict[tuple[str, int], dict[str, Any]]:
+    # Keyed, because one statement may not touch a row twice; ascending steps, so that the newest
+    # step of a name comes last.
+    return {
+        (name, line.step): {
+            "run_id": run_id,
+            "name": name,
+            "step": line.step,
+            "value": value,
+            "time_s": line.time,
+            "tokens": line.tokens,
+            "attempt": attempt,
+        }
+        for line in sorted(lines, key=lambda line: line.step)
+        for name, value in line.values.items()
+    }
+
+
+def _upsert(session: Session, rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        return
+    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    statement = (sqlite if is_sqlite else postgresql).insert(MetricPoint)
+    given = {name: statement.excluded[name] for name in ("value", "time_s", "tokens", "attempt")}
+    keys = [MetricPoint.run_id, MetricPoint.name, MetricPoint.step]
+    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=given), rows)
+
+
+def _event(line: MetricLine, attempt: int) -> NewEvent:
+    said = line.model_dump(include={"step", "time", "tokens", "values"})
+    return NewEvent("metric", {**said, "attempt": attempt})
+
+
+def _refusal(names: set[str]) -> NewEvent:
+    shown = ", ".join(sorted(name[:_LONGEST_NAME].replace("\0", "") for name in names)[:5])
+    message = f"{len(names)} metric names were left out because of their form: {shown}"
+    data = {"level": "warning", "rule": "metric_name", "message": message, "step": None}
+    return NewEvent("alert", data)
+
+
+def _update_summary(session: Session, run_id: str, names: Iterable[str]) -> None:
+    """Say the newest value of each of these names in the run's summary; drop those without one."""
+    run = runs.locked(session, run_id)
+    last = {name: _last_value(session, run_id, name) for name in names}
+    kept = {name: value for name, value in run.summary.items() if name not in last}
+    run.summary = kept | {name: row[0] for name, row in last.items() if row is not None}
+    session.flush()
+
+
+def _last_value(session: Session, run_id: str, name: str) -> tuple[float | None] | None:
+    # A tuple, because a value may be null and a missing value is something else.
+    statement = (
+        select(MetricPoint.value)
+        .where(MetricPoint.run_id == run_id, MetricPoint.name == name)
+        .order_by(MetricPoint.step.desc())
+        .limit(1)
+    )
+    row = session.execute(statement).one_or_none()
+    return None if row is None else (row[0],)
+
+
+def rewind(session: Session, run_id: str, after_step: int, *, at: datetime) -> None:
+    """Delete the trainer's values beyond a step, append `rewind`, and take the summary back.
+
+    Values from outside stay: they were measured on something that was kept.
+    """
+    beyond = (
+        MetricPoint.run_id == run_id,
+        MetricPoint.step > after_step,
+        MetricPoint.attempt != OUTSIDE_ATTEMPT,
+    )
+    names = list(session.scalars(select(MetricPoint.name).where(*beyond).distinct()))
+    session.execute(delete(MetricPoint).where(*beyond))
+    _update_summary(session, run_id, names)
+    run_events.append(session, run_id, [NewEvent("rewind", {"step": after_step})], at=at)
