@@ -1,0 +1,118 @@
+"""What happens to every request before and after its route: id, limits, security headers.
+
+Pure ASGI, installed by `create_app`; streams pass through untouched.
+"""
+
+import re
+import secrets
+from collections.abc import Mapping
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from backend.api.problems import problem
+
+MIB = 1 << 20
+BODY_LIMIT = 8 * MIB
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+_SECURITY: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class _BodyTooLarge(Exception):
+    """The body went on past its limit."""
+
+
+class Edge:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: ASGIApp, *, body_limit: int = BODY_LIMIT) -> None:
+        self.app = app
+        self.body_limit = body_limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        asked = headers.get("x-request-id", "")
+        request_id = asked if _REQUEST_ID.fullmatch(asked) else secrets.token_hex(8)
+        scope["podium.request_id"] = request_id
+        started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                _add_headers(MutableHeaders(scope=message), request_id, scope["path"])
+            await send(message)
+
+        refusal = self._refusal(scope, headers)
+        if refusal is None:
+            try:
+                await self.app(scope, self._limited(scope, receive), send_with_headers)
+            except _BodyTooLarge:
+                if started:
+                    raise
+                refusal = self._too_large()
+            else:
+                return
+        status, detail, advice = refusal
+        answer = problem(
+            Request(scope), status=status, title="Refused", detail=detail, advice=advice
+        )
+        await answer(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
+        raw = scope.get("raw_path") or b""
+        if b"%00" in raw or b"%00" in scope["query_string"]:
+            return 400, "the address holds a NUL character", "Leave it out."
+        length = headers.get("content-length", "0")
+        if not _streams(scope) and length.isdigit() and int(length) > self.body_limit:
+            return self._too_large()
+        return None
+
+    def _too_large(self) -> tuple[int, str, str]:
+        return (
+            413,
+            f"the body is larger than {self.body_limit // MIB} MiB",
+            "Send large data in parts, or through an import.",
+        )
+
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        if _streams(scope):
+            return receive
+        seen = 0
+
+        async def limited() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self.body_limit:
+                raise _BodyTooLarge
+            return message
+
+        return limited
+
+
+def _streams(scope: Scope) -> bool:
+    # Imports count their own bytes while they spool them to disk.
+    return bool(re.fullmatch(r"/api/v1/projects/[^/]+/imports", scope["path"]))
+
+
+def _add_headers(headers: MutableHeaders, request_id: str, path: str) -> None:
+    headers["X-Request-Id"] = request_id
+    for name, value in _SECURITY.items():
+        headers.setdefault(name, value)
+    if path.startswith("/api/"):
+        headers.setdefault("Cache-Control", "no-store")

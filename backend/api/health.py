@@ -1,0 +1,45 @@
+"""Is the process alive, and can it do its work; without the /api/v1 prefix and without a key."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from backend.deps import DatabaseDep, SettingsDep
+from backend.errors import Unavailable
+from backend.store import revision
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz")
+def is_alive() -> dict[str, str]:
+    """The process answers."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz")
+def is_ready(response: Response, database: DatabaseDep, settings: SettingsDep) -> dict[str, Any]:
+    """Every dependency and its state; 503 if one is away."""
+    checks = {
+        "database": _state(lambda: revision.require_current(database)),
+        "data_dir": _state(lambda: _check_folder(settings.data_dir)),
+    }
+    ready = all(state == "ok" for state in checks.values())
+    response.status_code = 200 if ready else 503
+    return {"status": "ok" if ready else "unavailable", "checks": checks}
+
+
+def _state(check: Callable[[], None]) -> str:
+    try:
+        check()
+    except Unavailable as error:
+        return error.detail
+    return "ok"
+
+
+def _check_folder(folder: Path) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise Unavailable("the data directory is missing or not writable")

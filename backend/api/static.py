@@ -1,0 +1,32 @@
+"""The browser's files: built by `frontend/`, served as they are, any page address gives index.html."""
+
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
+
+
+def mount(app: FastAPI, folder: Path) -> None:
+    """Serve `folder`; call last, since it answers every address that no route has taken."""
+
+    @app.get("/{path:path}", include_in_schema=False)
+    async def page(path: str, request: Request) -> Response:
+        """A file of the build, else index.html, which knows the pages."""
+        if path == "api" or path.startswith("api/"):
+            raise HTTPException(404, "there is no such address")
+        index = folder / "index.html"
+        if not index.is_file():
+            raise HTTPException(404, "the browser's files are not built; run `make up`")
+        # StaticFiles confines the path to the folder, symbolic links included.
+        files = StaticFiles(directory=folder)
+        found, stat = files.lookup_path(files.get_path(request.scope))
+        if stat is not None and Path(found).is_file():
+            return FileResponse(found, headers={"Cache-Control": _cache(path)})
+        return FileResponse(index, headers={"Cache-Control": "no-cache"})
+
+
+def _cache(path: str) -> str:
+    # Vite puts a hash of the content into the names under assets/.
+    return "public, max-age=31536000, immutable" if path.startswith("assets/") else "no-cache"

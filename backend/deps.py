@@ -1,0 +1,228 @@
+"""What a route may ask for: session, caller, role, page, time; and one transaction per request.
+
+Routers are made by `api_router`, whose routes keep the answer of a POST under its Idempotency-Key in
+the same transaction as the work itself. No rules and no SQL here.
+"""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import anyio
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
+from fastapi.routing import APIRoute
+from sqlalchemy.exc import DataError, OperationalError
+from sqlalchemy.orm import Session
+
+from backend.auth import COOKIE, SAFE_METHODS, Credentials, authenticate
+from backend.domain.access import Caller
+from backend.errors import InvalidInput, Unavailable
+from backend.schemas.vocabulary import Role
+from backend.settings import Settings
+from backend.store import idempotency, projects
+from backend.store.db import Database
+from backend.store.idempotency import KeptAnswer
+from backend.store.paging import Page
+
+SESSIONS_AT_ONCE = 16
+
+
+class Turns:
+    """How many requests may hold a session at once.
+
+    A request waits here without a thread. Without this, forty requests waiting inside threads for
+    the one writer would leave the writer no thread to finish in.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._readers = anyio.CapacityLimiter(SESSIONS_AT_ONCE)
+        self._writers = anyio.CapacityLimiter(1) if database.is_sqlite else self._readers
+
+    def of(self, method: str) -> anyio.CapacityLimiter:
+        """The limiter for requests of this HTTP method."""
+        return self._readers if method in SAFE_METHODS else self._writers
+
+
+class Replayed(Exception):
+    """This request was answered before: the handler sends the same answer again."""
+
+    def __init__(self, kept: KeptAnswer) -> None:
+        super().__init__("answered before")
+        self.kept = kept
+
+
+def settings_of(request: Request) -> Settings:
+    """The settings that the application was made with."""
+    settings: Settings = request.app.state.settings
+    return settings
+
+
+def database_of(request: Request) -> Database:
+    """The database of the application, for routes that open sessions themselves."""
+    database: Database = request.app.state.database
+    return database
+
+
+def now() -> datetime:
+    """The time of this request, aware UTC."""
+    return datetime.now(UTC)
+
+
+SettingsDep = Annotated[Settings, Depends(settings_of)]
+DatabaseDep = Annotated[Database, Depends(database_of)]
+Now = Annotated[datetime, Depends(now)]
+
+
+async def _session(request: Request, database: DatabaseDep) -> AsyncIterator[Session]:
+    turns: Turns = request.app.state.turns
+    opened = database.read() if request.method in SAFE_METHODS else database.write()
+    try:
+        async with turns.of(request.method), contextmanager_in_threadpool(opened) as session:
+            request.state.session = session
+            yield session
+    except OperationalError as error:
+        raise Unavailable(
+            "the database did not answer", advice="Try again in a moment; see the service's log."
+        ) from error
+    except DataError as error:
+        raise InvalidInput(
+            "the database cannot hold a value of this request",
+            advice="Look for NUL characters and numbers out of range.",
+        ) from error
+
+
+# A reading session for GET, else a writing one. Scope "function": it ends, and so is committed,
+# before the answer is sent.
+SessionDep = Annotated[Session, Depends(_session, scope="function")]
+
+
+def credentials_of(request: Request) -> Credentials:
+    """What a request says about who sends it."""
+    return Credentials(
+        method=request.method,
+        authorization=request.headers.get("authorization"),
+        cookie=request.cookies.get(COOKIE),
+        origin=request.headers.get("origin"),
+        host=request.headers.get("host"),
+    )
+
+
+async def current_user(
+    request: Request, session: SessionDep, settings: SettingsDep, at: Now
+) -> Caller:
+    """Who is asking. Raises NotSignedIn, or Replayed for a POST that was answered before."""
+    caller = await run_in_threadpool(
+        authenticate,
+        session,
+        credentials_of(request),
+        at=at,
+        public_url=settings.public_url,
+    )
+    key = request.headers.get("idempotency-key")
+    if key and request.method == "POST":
+        body = hashlib.sha256(await request.body()).hexdigest()
+        request.state.idempotency = used = {
+            "user_id": caller.id,
+            "key": _checked_key(key),
+            "route": f"{request.url.path}?{request.url.query}",
+            "body_sha256": body,
+        }
+        kept = await run_in_threadpool(idempotency.find, session, **used)
+        if kept is not None:
+            raise Replayed(kept)
+    return caller
+
+
+CurrentUser = Annotated[Caller, Depends(current_user)]
+
+
+def require(role: Role) -> Callable[[Caller], Caller]:
+    """A dependency that gives the caller if it may do what `role` may do, else raises Forbidden."""
+
+    def _checked(caller: CurrentUser) -> Caller:
+        caller.must_hold(role)
+        return caller
+
+    return _checked
+
+
+Admin = Annotated[Caller, Depends(require(Role.ADMIN))]
+Researcher = Annotated[Caller, Depends(require(Role.RESEARCHER))]
+Annotator = Annotated[Caller, Depends(require(Role.ANNOTATOR))]
+Viewer = Annotated[Caller, Depends(require(Role.VIEWER))]
+
+
+def visible_project(session: Session, caller: Caller, project_id: str) -> None:
+    """Raise NotFound unless the project exists and the caller may see it."""
+    caller.must_see(project_id, f"project {project_id}")
+    projects.must_exist(session, project_id)
+
+
+def _page(
+    limit: Annotated[int, Query(ge=1, le=500, description="Items per page.")] = 50,
+    cursor: Annotated[str | None, Query(description="next_cursor of the page before.")] = None,
+    oldest_first: Annotated[bool, Query(description="Order of creation; default newest.")] = False,
+) -> Page:
+    return Page(limit=limit, cursor=cursor, oldest_first=oldest_first)
+
+
+PageDep = Annotated[Page, Depends(_page)]
+
+
+class ApiRoute(APIRoute):
+    """A route that keeps what a POST with an Idempotency-Key answered, within its transaction."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, then the keeping; the session is still open when it returns."""
+        handle = super().get_route_handler()
+
+        async def _handle_and_keep(request: Request) -> Response:
+            response = await handle(request)
+            used: dict[str, str] | None = getattr(request.state, "idempotency", None)
+            if used is not None and response.status_code < 300:
+                await run_in_threadpool(
+                    idempotency.keep,
+                    request.state.session,
+                    **used,
+                    status=response.status_code,
+                    answer={"body": _without_key(json.loads(bytes(response.body) or b"null"))},
+                    at=now(),
+                )
+            return response
+
+        return _handle_and_keep
+
+
+def _document_key(
+    idempotency_key: Annotated[
+        str | None, Header(max_length=200, description="Sending it again answers the same again.")
+    ] = None,
+) -> None:
+    """Puts the header into the OpenAPI document; `current_user` reads it."""
+
+
+# For the decorators of POST routes that create: `dependencies=[IDEMPOTENT]`.
+IDEMPOTENT = Depends(_document_key)
+
+
+def api_router(tag: str) -> APIRouter:
+    """An empty router whose routes are `ApiRoute`s."""
+    return APIRouter(tags=[tag], route_class=ApiRoute)
+
+
+def _checked_key(key: str) -> str:
+    if len(key) > 200 or not key.isascii() or not key.isprintable():
+        raise InvalidInput(
+            "the Idempotency-Key is not 1 to 200 printable ASCII characters",
+            advice="Use a UUID.",
+        )
+    return key
+
+
+def _without_key(body: Any) -> Any:
+    """An API key is shown once: the answer that is kept does not have it."""
+    is_key = isinstance(body, dict) and str(body.get("key")).startswith("pk_")
+    return {**body, "key": None} if is_key else body

@@ -1,0 +1,65 @@
+"""The web service: `create_app` joins routers, error handlers, static files and start-up checks.
+
+Run by uvicorn (`uvicorn --factory backend.main:create_app`) under `podium up`; holds no rules.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI
+
+from backend.api import health, problems, projects, session, static, users
+from backend.api.edge import Edge
+from backend.auth import ensure_admin
+from backend.deps import Turns
+from backend.settings import Settings
+from backend.store.db import Database
+from backend.store.revision import require_current
+
+PREFIX = "/api/v1"
+FRONTEND = Path(__file__).resolve().parents[1] / "frontend" / "dist"
+
+ROUTERS: tuple[APIRouter, ...] = (
+    session.router,
+    users.router,
+    projects.router,
+)
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The ASGI application; it opens nothing before its lifespan starts."""
+    settings = settings or Settings()
+    app = FastAPI(
+        title="Podium",
+        summary="Rank responses, train the reward model, optimize the policy, watch it happen.",
+        lifespan=_lifespan,
+        openapi_url=f"{PREFIX}/openapi.json",
+        # Their pages load scripts from elsewhere, which the content security policy forbids.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.settings = settings
+    app.state.database = Database(settings.sqlalchemy_url)
+    app.state.turns = Turns(app.state.database)
+    problems.install(app)
+    app.add_middleware(Edge)
+    for router in ROUTERS:
+        app.include_router(router, prefix=PREFIX)
+    app.include_router(health.router)
+    static.mount(app, FRONTEND)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    database: Database = app.state.database
+    settings: Settings = app.state.settings
+    require_current(database)
+    with database.write() as session:
+        ensure_admin(session, settings.data_dir, at=datetime.now(UTC))
+    try:
+        yield
+    finally:
+        database.close()

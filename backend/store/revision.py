@@ -1,0 +1,66 @@
+"""Which revision the database has and which one this code wants.
+
+Called when API and worker start; it only compares, `podium migrate` alone changes the schema.
+"""
+
+import re
+from pathlib import Path
+
+from sqlalchemy import inspect, text
+from sqlalchemy.exc import OperationalError
+
+from backend.errors import Unavailable
+from backend.store.db import Database
+
+VERSIONS = Path(__file__).resolve().parents[2] / "alembic" / "versions"
+# Read as text: importing Alembic would cost more than the rest of the start.
+_ASSIGNMENT = re.compile(
+    r"^(revision|down_revision)(?:\s*:[^=]+)?\s*=\s*[\"']([\w-]+)[\"']", re.MULTILINE
+)
+
+
+def head_revision(folder: Path = VERSIONS) -> str:
+    """The newest revision in the migrations folder.
+
+    Raises Unavailable if there is not exactly one.
+    """
+    revisions: set[str] = set()
+    parents: set[str] = set()
+    for file in folder.glob("*.py"):
+        for name, value in _ASSIGNMENT.findall(file.read_text(encoding="utf-8")):
+            (revisions if name == "revision" else parents).add(value)
+    heads = revisions - parents
+    if len(heads) != 1:
+        raise Unavailable(
+            f"found {len(heads)} newest migrations in {folder}, expected one",
+            advice="Install Podium with its alembic/ folder.",
+        )
+    return heads.pop()
+
+
+def current_revision(database: Database) -> str | None:
+    """The revision that the database says it has, None for an empty one.
+
+    Raises Unavailable if the database does not answer.
+    """
+    try:
+        with database.engine.connect() as connection:
+            if not inspect(connection).has_table("alembic_version"):
+                return None
+            found = connection.execute(text("SELECT version_num FROM alembic_version"))
+            return found.scalar_one_or_none()
+    except OperationalError as error:
+        raise Unavailable(
+            "the database does not answer",
+            advice="Check PODIUM_DATABASE_URL and that the database runs.",
+        ) from error
+
+
+def require_current(database: Database, folder: Path = VERSIONS) -> None:
+    """Raise Unavailable, naming the command, unless the database fits this code."""
+    head, current = head_revision(folder), current_revision(database)
+    if head != current:
+        raise Unavailable(
+            f"the database has schema revision {current or 'none'}, this code wants {head}",
+            advice="Run `podium migrate` and start again.",
+        )
