@@ -1,0 +1,99 @@
+"""Fixtures every part of the tests shares: real databases with the real schema, a real Redis.
+
+Servers start at most once per test run and only when a test asks for them.
+"""
+
+import itertools
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, text
+
+from backend.store.db import Database
+from tests import servers
+
+ROOT = Path(__file__).resolve().parents[1]
+_counter = itertools.count()
+
+
+def migrate(url: str, revision: str = "head") -> None:
+    """Bring the database to a revision with the real migrations."""
+    config = Config(str(ROOT / "alembic.ini"))
+    config.set_main_option("sqlalchemy.url", url.replace("%", "%%"))
+    if revision == "base":
+        command.downgrade(config, revision)
+    else:
+        command.upgrade(config, revision)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """URL of a real PostgreSQL with `{database}` to fill in."""
+    with servers.postgres() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """URL of a real Redis."""
+    with servers.redis() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file to copy."""
+    path = tmp_path_factory.mktemp("template") / "podium.sqlite3"
+    migrate(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: str) -> str:
+    """A migrated PostgreSQL database to copy."""
+    name = "podium_template"
+    _execute(postgres_server, f"CREATE DATABASE {name}")
+    migrate(postgres_server.format(database=name))
+    return name
+
+
+def _execute(server: str, statement: str) -> None:
+    engine = create_engine(server.format(database="postgres"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+
+
+@pytest.fixture
+def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
+    """URL of a fresh migrated SQLite database."""
+    path = tmp_path / "podium.sqlite3"
+    shutil.copyfile(sqlite_template, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str, postgres_template: str) -> Iterator[str]:
+    """URL of a fresh migrated PostgreSQL database."""
+    name = f"podium_{next(_counter)}"
+    _execute(postgres_server, f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
+    yield postgres_server.format(database=name)
+    _execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """URL of a fresh migrated database, once per kind."""
+    return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+@pytest.fixture
+def database(store_url: str) -> Iterator[Database]:
+    """A fresh migrated database, once per kind."""
+    database = Database(store_url)
+    yield database
+    database.close()

