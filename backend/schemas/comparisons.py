@@ -91,9 +91,18 @@ class JudgmentAnswer(Answer):
     unranked: list[str]
     verdict: Verdict
     reasons: list[str]
+    flags: list[str]
     comment: str
     active_ms: int | None
     created_at: datetime
+
+
+class AssignmentBody(Body):
+    """What the client still has, so that leases lost in a reload come back before new ones."""
+
+    held: list[str] = Field(
+        max_length=100, description="Assignments that the client still has at hand."
+    )
 
 
 class SkipBody(Body):

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a person may do; each role includes the ones below it."""
+    """What a person may do; `backend.domain.access` says which role includes which."""
 
     ADMIN = "admin"
     RESEARCHER = "researcher"

@@ -250,6 +250,7 @@ class Judgment(Numbered, Base):
     unranked: Mapped[list[str]]
     verdict: Mapped[str] = mapped_column(String(16))
     reasons: Mapped[list[str]]
+    flags: Mapped[list[str]]
     comment: Mapped[str] = mapped_column(Text, default="")
     active_ms: Mapped[int | None]
     body_sha256: Mapped[str] = mapped_column(String(64))
