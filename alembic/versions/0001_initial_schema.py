@@ -648,6 +648,9 @@ def upgrade() -> None:
         ),
         sa.Column("verdict", sa.String(length=16), nullable=False),
         sa.Column(
+            "flags", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False
+        ),
+                sa.Column(
             "reasons", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False
         ),
         sa.Column("comment", sa.Text(), nullable=False),
