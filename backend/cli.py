@@ -1,0 +1,183 @@
+"""The command line: `podium up | demo | migrate | sign-in | backup | restore | prune | doctor`.
+
+Entry point of the installed script; each verb is a few lines over the module that does the work.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+
+from pydantic import ValidationError
+
+from backend import backup, doctor, prune
+from backend.auth import ensure_admin
+from backend.errors import ServiceError
+from backend.launcher import Launcher, read_server
+from backend.migration import migrate
+from backend.settings import Settings
+from backend.store.db import Database
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "closed_loop.py"
+
+
+class Interrupted(Exception):
+    """SIGINT or SIGTERM arrived."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one verb; 0 = done, 1 = an error said on stderr, 2 = wrong usage, 130 = interrupted."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(Settings(), options) or 0)
+    except ValidationError as error:
+        return _complain(f"a PODIUM_ setting is wrong: {error}", "`make help` lists the settings.")
+    except ServiceError as error:
+        return _complain(error.detail, error.advice)
+    except Interrupted:
+        return 130
+
+
+def up(settings: Settings, _: argparse.Namespace) -> None:
+    """API, browser UI and one worker until Ctrl-C."""
+    with _running(settings) as launcher:
+        _say(f"Podium is at {launcher.url} (data in {settings.data_dir}, Ctrl-C ends it)")
+        _say(f"Sign in within ten minutes, once: {launcher.sign_in_link()}")
+        _watch_until_interrupted(launcher, lambda: False)
+
+
+def demo(settings: Settings, _: argparse.Namespace) -> int:
+    """The whole loop as a client of a server of its own; keeps serving on a terminal."""
+    keep = os.environ.get("KEEP", "1") != "0" and sys.stdout.isatty()
+    with _running(settings) as launcher:
+        environment = {
+            **os.environ,
+            "PODIUM_URL": launcher.url,
+            "PODIUM_DATA_DIR": str(settings.data_dir),
+        }
+        with subprocess.Popen([sys.executable, str(EXAMPLE)], env=environment) as client:
+            try:
+                launcher.watch(lambda: client.poll() is not None)
+            finally:
+                if client.poll() is None:
+                    client.terminate()
+        if keep and client.returncode == 0:
+            _say(f"Podium keeps serving at {launcher.url}; Ctrl-C ends it.")
+            _say(f"Sign in within ten minutes, once: {launcher.sign_in_link()}")
+            _watch_until_interrupted(launcher, lambda: False)
+        return int(client.returncode)
+
+
+def run_migrate(settings: Settings, _: argparse.Namespace) -> None:
+    """Bring the database to this release's schema."""
+    _say(f"The schema is at revision {migrate(settings)}.")
+
+
+def sign_in(settings: Settings, _: argparse.Namespace) -> None:
+    """Print a fresh one-time link into the browser."""
+    address = settings.public_url or read_server(settings.data_dir).get("url")
+    database = Database(settings.sqlalchemy_url)
+    with database.write() as session:
+        ensure_admin(session, settings.data_dir, at=datetime.now(UTC))
+    database.close()
+    launcher = Launcher(settings, say=_say)
+    launcher.url = address or f"http://{settings.host}:{settings.port}"
+    _say(launcher.sign_in_link())
+
+
+def run_backup(settings: Settings, options: argparse.Namespace) -> None:
+    """Copy database and artifacts into a folder, with a manifest of hashes."""
+    _say(backup.backup(settings, Path(options.folder)))
+
+
+def run_restore(settings: Settings, options: argparse.Namespace) -> None:
+    """Verify a backup and put it into an empty data directory."""
+    _say(backup.restore(settings, Path(options.folder)))
+
+
+def run_prune(settings: Settings, options: argparse.Namespace) -> None:
+    """Delete the files of archived runs and models, after asking."""
+    plan = prune.plan(settings)
+    _say(plan.describe())
+    if plan.folders and (options.yes or input("Delete these files? [y/N] ").lower() == "y"):
+        _say(prune.carry_out(plan))
+
+
+def run_doctor(settings: Settings, _: argparse.Namespace) -> int:
+    """Check the machine and the installation; 1 if something needs attention."""
+    findings = doctor.examine(settings)
+    for finding in findings:
+        _say(f"{'ok  ' if finding.is_fine else 'BAD '} {finding.subject}: {finding.sentence}")
+    return 0 if all(finding.is_fine for finding in findings) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="podium", description=__doc__.partition("\n")[0])
+    verbs = parser.add_subparsers(required=True, metavar="verb")
+
+    def add(name: str, run: Callable[..., object]) -> argparse.ArgumentParser:
+        sentence = (run.__doc__ or "").strip()
+        verb = verbs.add_parser(name, help=sentence, description=sentence)
+        verb.set_defaults(run=run)
+        return verb
+
+    add("up", up)
+    add("demo", demo)
+    add("migrate", run_migrate)
+    add("sign-in", sign_in)
+    add("backup", run_backup).add_argument("folder", help="a folder that does not exist yet")
+    add("restore", run_restore).add_argument("folder", help="a folder made by backup")
+    add("prune", run_prune).add_argument("--yes", action="store_true", help="do not ask")
+    add("doctor", run_doctor)
+    return parser
+
+
+@contextmanager
+def _running(settings: Settings) -> Iterator[Launcher]:
+    launcher = Launcher(settings, say=_say)
+    with _signals_raise():
+        try:
+            launcher.start()
+            yield launcher
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            launcher.stop()
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    def raise_interrupted(number: int, frame: FrameType | None) -> None:
+        raise Interrupted
+
+    previous = {s: signal.signal(s, raise_interrupted) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _watch_until_interrupted(launcher: Launcher, is_done: Callable[[], bool]) -> None:
+    try:
+        launcher.watch(is_done)
+    except Interrupted:
+        _say("Ending; runs write a checkpoint first.")
+
+
+def _say(sentence: str) -> None:
+    print(sentence, flush=True)
+
+
+def _complain(detail: str, advice: str | None) -> int:
+    print(f"podium: {detail}", *([advice] if advice else []), sep="\n", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""`podium doctor`: is this machine and installation fit to run, and what to do where not.
+
+Called by the command line; it changes nothing.
+"""
+
+import importlib.util
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+
+from kombu import Connection
+from kombu.exceptions import OperationalError as BrokerError
+
+from backend.errors import ServiceError
+from backend.launcher import read_server
+from backend.settings import Settings
+from backend.store.db import Database
+from backend.store.revision import current_revision, head_revision
+
+ENOUGH_FREE_BYTES = 5_000_000_000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    subject: str
+    is_fine: bool
+    sentence: str
+
+
+def examine(settings: Settings) -> list[Finding]:
+    """Look at Python, data directory, database, broker and trainer."""
+    return [
+        _python(),
+        _data_dir(settings),
+        _database(settings),
+        _broker(settings),
+        _trainer(),
+        _server(settings),
+    ]
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding("python", sys.version_info >= (3, 11), f"{version}, 3.11 or newer is needed")
+
+
+def _data_dir(settings: Settings) -> Finding:
+    folder = settings.data_dir
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return Finding("data directory", False, f"{folder} is not writable: {error.strerror}")
+    sentence = f"{folder} is writable, {free / 1e9:.1f} GB free"
+    if free < ENOUGH_FREE_BYTES:
+        return Finding("data directory", False, f"{sentence}; a run needs about 5 GB")
+    return Finding("data directory", True, sentence)
+
+
+def _database(settings: Settings) -> Finding:
+    database = Database(settings.sqlalchemy_url)
+    try:
+        current, head = current_revision(database), head_revision()
+    except ServiceError as error:
+        return Finding("database", False, f"{error.detail}. {error.advice or ''}".strip())
+    finally:
+        database.close()
+    if current == head:
+        return Finding("database", True, f"revision {head}")
+    advice = "run `podium migrate`"
+    return Finding("database", False, f"revision {current}, wanted {head}: {advice}")
+
+
+def _broker(settings: Settings) -> Finding:
+    if settings.broker_url is None:
+        return Finding("broker", True, "files in the data directory")
+    try:
+        with Connection(settings.broker_url, connect_timeout=2) as connection:
+            connection.ensure_connection(max_retries=1, timeout=2)
+    except (BrokerError, OSError) as error:
+        return Finding("broker", False, f"does not answer ({error}); check PODIUM_BROKER_URL")
+    return Finding("broker", True, "answers")
+
+
+def _trainer() -> Finding:
+    if importlib.util.find_spec("torch") is None:
+        return Finding("trainer", False, "torch is not installed; `pip install podium[worker]`")
+    return Finding("trainer", True, "torch is installed")
+
+
+def _server(settings: Settings) -> Finding:
+    server = read_server(settings.data_dir)
+    sentence = f"running at {server['url']}" if server else "not running"
+    return Finding("server", True, sentence)

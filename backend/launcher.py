@@ -1,0 +1,188 @@
+"""One server per data directory: owns the API and one worker, and ends both.
+
+Called by `podium up` and `podium demo`. It starts the worker by command line, never by import.
+"""
+
+import fcntl
+import json
+import os
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from backend.auth import new_sign_in_link
+from backend.child import Child
+from backend.errors import Conflict, Unavailable
+from backend.migration import migrate
+from backend.settings import Settings
+from backend.store.db import Database
+
+READY_TIMEOUT_S = 60.0
+WATCH_INTERVAL_S = 0.2
+# Beyond the trainers' grace: time to hand in what they left.
+END_MARGIN_S = 15.0
+
+
+class Launcher:
+    """API and worker as children, between `start` and `stop`."""
+
+    def __init__(self, settings: Settings, *, say: Callable[[str], None]) -> None:
+        """`say` gets sentences for the person at the terminal."""
+        self.settings = settings
+        self.url = ""
+        self._say = say
+        self._lock: IO[str] | None = None
+        self._socket: socket.socket | None = None
+        self._children: list[Child] = []
+
+    def start(self) -> None:
+        """Lock, migrate, bind, start both children and wait until the API is ready.
+
+        Raises Conflict if another server holds the data directory, Unavailable if the address is
+        taken or the API does not become ready.
+        """
+        self.settings.data_dir.mkdir(parents=True, exist_ok=True)
+        self._lock = hold_data_dir(self.settings.data_dir)
+        if self.settings.is_embedded_database:
+            migrate(self.settings)
+        self._socket = _bind(self.settings.host, self.settings.port)
+        self.url = _url(self._socket)
+        self._children = self._make_children(self._socket)
+        for child in self._children:
+            child.start()
+        self._wait_until_ready()
+        _write_json(self.settings.data_dir / "server.json", {"url": self.url, "pid": os.getpid()})
+
+    def watch(self, is_done: Callable[[], bool]) -> None:
+        """Keep the children alive until `is_done`."""
+        while not is_done():
+            for child in self._children:
+                happened = child.keep_alive()
+                if happened:
+                    self._say(happened)
+            time.sleep(WATCH_INTERVAL_S)
+
+    def stop(self) -> None:
+        """End the children, killing what is left after the grace, and give the directory back."""
+        (self.settings.data_dir / "server.json").unlink(missing_ok=True)
+        for child in self._children:
+            child.ask_to_end()
+        deadline = time.monotonic() + self.settings.stop_grace_s + END_MARGIN_S
+        try:
+            while time.monotonic() < deadline and not all(c.has_ended() for c in self._children):
+                time.sleep(WATCH_INTERVAL_S / 4)
+        finally:
+            for child in self._children:
+                child.kill()
+            if self._socket is not None:
+                self._socket.close()
+            if self._lock is not None:
+                self._lock.close()
+
+    def sign_in_link(self) -> str:
+        """A fresh one-time link into the browser."""
+        database = Database(self.settings.sqlalchemy_url)
+        with database.write() as session:
+            address = self.settings.public_url or self.url
+            link = new_sign_in_link(session, address, at=datetime.now(UTC))
+        database.close()
+        return link
+
+    def _make_children(self, listener: socket.socket) -> list[Child]:
+        logs = self.settings.data_dir / "logs"
+        environment = {**os.environ, "PODIUM_DATA_DIR": str(self.settings.data_dir)}
+        celery = [sys.executable, "-m", "celery", "--app", "worker.celery_app", "worker"]
+        return [
+            Child(
+                "The API",
+                [sys.executable, "-m", "backend.serve", str(listener.fileno())],
+                log=logs / "api.log",
+                environment=environment,
+                pass_fds=(listener.fileno(),),
+            ),
+            Child("The worker", celery, log=logs / "worker.log", environment=environment),
+        ]
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        api = self._children[0]
+        while not _is_ready(self.url):
+            if api.has_ended() or time.monotonic() > deadline:
+                tail = api.log.read_text(errors="replace")[-2000:]
+                raise Unavailable(f"the API did not become ready; the end of its log:\n{tail}")
+            time.sleep(WATCH_INTERVAL_S / 4)
+
+
+def hold_data_dir(data_dir: Path) -> IO[str]:
+    """Lock the data directory until the returned file is closed or the process ends.
+
+    Raises Conflict naming the holder.
+    """
+    lock = (data_dir / "podium.lock").open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise Conflict(
+            f"the data directory {data_dir} is in use by {_describe_holder(data_dir)}",
+            advice="Use that server, stop it, or set PODIUM_DATA_DIR to another folder.",
+        ) from None
+    return lock
+
+
+def read_server(data_dir: Path) -> dict[str, Any]:
+    """What `server.json` says of the server on this data directory; empty when none is ready."""
+    try:
+        found = json.loads((data_dir / "server.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _describe_holder(data_dir: Path) -> str:
+    server = read_server(data_dir)
+    if not server:
+        return "another podium process"
+    return f"process {server.get('pid')} at {server.get('url')}"
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise Unavailable(
+            f"cannot listen on {host}:{port}: {error.strerror}",
+            advice="Set PODIUM_PORT to another port, or to 0 for a free one.",
+        ) from error
+    listener.listen(2048)
+    return listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{shown}:{port}"
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/readyz", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(value) + "\n", encoding="utf-8")
+    temporary.replace(path)
