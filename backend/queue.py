@@ -1,8 +1,8 @@
 """The doorbell between API and worker: `ring` says that there is work, and nothing more.
 
 Called by routes after their commit and by the sweeper; `worker.celery_app` takes its broker
-settings from here. The store is the truth: a ring that is lost, doubled or late changes nothing, so a dead
-broker is a warning in the log and never an error.
+settings from here. The store is the truth: a ring that is lost, doubled or late changes nothing, so
+a dead broker is a warning in the log and never an error.
 """
 
 import fcntl

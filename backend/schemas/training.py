@@ -280,6 +280,15 @@ RunConfig = Annotated[
     Field(discriminator="method"),
 ]
 
+METHOD_CONFIGS: dict[str, type[_Common]] = {
+    "sft": SftConfig,
+    "reward_model": RewardModelConfig,
+    "dpo": DpoConfig,
+    "policy_gradient": PolicyGradientConfig,
+    "generate": GenerateConfig,
+    "evaluate": EvaluateConfig,
+}
+
 _ADAPTER: TypeAdapter[RunConfig] = TypeAdapter(RunConfig)
 
 

@@ -1,0 +1,160 @@
+"""What is wrong with a run config, in words; and how a clone's changes go into its parent's config.
+
+Called by `backend.store.run_inputs` and the routes. Knows the schema and what this release can run,
+not which models and snapshots exist.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from backend.schemas.runs import ConfigProblem
+from backend.schemas.training import METHOD_CONFIGS, PolicyGradientConfig, RunConfig
+from backend.schemas.vocabulary import Estimator, Method
+
+AVAILABLE_METHODS = frozenset(
+    {Method.SFT, Method.REWARD_MODEL, Method.POLICY_GRADIENT, Method.GENERATE}
+)
+AVAILABLE_ESTIMATORS = frozenset({Estimator.REINFORCE_PP})
+
+# What other libraries call our keys.
+_ALSO_CALLED = {
+    "learning_rate": "optim.lr",
+    "num_train_epochs": "optim.epochs",
+    "epochs": "optim.epochs",
+    "train_batch_size": "optim.batch_size",
+    "per_device_train_batch_size": "optim.micro_batch_tokens",
+    "max_grad_norm": "optim.grad_clip",
+    "lora_r": "lora.r",
+    "lora_alpha": "lora.alpha",
+    "beta": "kl.coef",
+    "kl_coef": "kl.coef",
+    "init_kl_coef": "kl.coef",
+    "cliprange": "clip.low",
+    "max_length": "max_tokens",
+    "max_seq_length": "max_tokens",
+    "num_generations": "rollout.samples_per_prompt",
+    "dataset": "prompts",
+}
+_REFERENCE_KEYS = frozenset({"id", "hub_id", "path"})
+_DISCRIMINATORS = ("method", "kind")
+
+
+def problems_of(error: ValidationError, config: Mapping[str, Any]) -> list[ConfigProblem]:
+    """Each complaint of the schema with its dotted path and, for an unknown key, what was meant."""
+    known = _paths_of(str(config.get("method")))
+    return [_problem(found, config, known) for found in error.errors(include_url=False)]
+
+
+def _problem(found: Any, config: Mapping[str, Any], known: Sequence[str]) -> ConfigProblem:
+    path = _path(found["loc"], config)
+    if found["type"] == "extra_forbidden":
+        meant = _meant(path, known)
+        advice = f"Did you mean {meant}?" if meant else "Leave it out."
+        return ConfigProblem(path=path, message=f"there is no key {path}", advice=advice)
+    if found["type"] in ("union_tag_not_found", "union_tag_invalid"):
+        word = found["ctx"]["discriminator"].strip("'")
+        at = f"{path}.{word}" if path else word
+        choices = found["ctx"].get("expected_tags") or ", ".join(repr(str(m)) for m in Method)
+        return ConfigProblem(path=at, message=f"{at} must be one of {choices}")
+    message = found["msg"].removeprefix("Value error, ")
+    if found["type"] == "missing":
+        message = f"{path} is missing"
+    return ConfigProblem(path=path, message=message)
+
+
+def _path(loc: Sequence[int | str], config: Any) -> str:
+    """The dotted path of an error: pydantic's location without the names of union variants."""
+    parts: list[str] = []
+    here = config
+    may_be_tag = True
+    for part in loc:
+        if may_be_tag and isinstance(here, Mapping) and part in _tags(here):
+            may_be_tag = False
+            continue
+        parts.append(str(part))
+        here = _inside(here, part)
+        may_be_tag = True
+    return ".".join(parts)
+
+
+def _tags(section: Mapping[str, Any]) -> list[Any]:
+    return [section[word] for word in _DISCRIMINATORS if word in section]
+
+
+def _inside(value: Any, part: int | str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(part)
+    if isinstance(value, list) and isinstance(part, int) and part < len(value):
+        return value[part]
+    return None
+
+
+def _meant(path: str, known: Sequence[str]) -> str | None:
+    section, _, key = path.rpartition(".")
+    if _ALSO_CALLED.get(key) in known:
+        return _ALSO_CALLED[key]
+    beside = {p.rpartition(".")[2]: p for p in known if p.rpartition(".")[0] == section}
+    anywhere = {p.rpartition(".")[2]: p for p in reversed(known)}
+    for names in (beside, anywhere):
+        close = difflib.get_close_matches(key, names, n=1)
+        if close:
+            return names[close[0]]
+    return None
+
+
+def _paths_of(method: str) -> list[str]:
+    config = METHOD_CONFIGS.get(method)
+    if config is None:
+        return []
+    schema = config.model_json_schema()
+    return list(_walk(schema, schema.get("$defs", {}), ""))
+
+
+def _walk(schema: Mapping[str, Any], defs: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    for name, field in schema.get("properties", {}).items():
+        path = f"{prefix}{name}"
+        yield path
+        for option in [field, *field.get("anyOf", [])]:
+            target = str(option.get("$ref", "")).rpartition("/")[2]
+            if target in defs:
+                yield from _walk(defs[target], defs, f"{path}.")
+
+
+def unavailable(config: RunConfig) -> list[ConfigProblem]:
+    """What the schema has a name for and this release cannot do yet."""
+    found = []
+    if config.method not in AVAILABLE_METHODS:
+        can = ", ".join(sorted(AVAILABLE_METHODS))
+        found.append(_not_yet("method", config.method, can))
+    if isinstance(config, PolicyGradientConfig) and config.estimator not in AVAILABLE_ESTIMATORS:
+        can = ", ".join(sorted(AVAILABLE_ESTIMATORS))
+        found.append(_not_yet("estimator", config.estimator, can))
+    rollout = getattr(config, "rollout", None)
+    if rollout is not None and rollout.engine != "transformers":
+        found.append(_not_yet("rollout.engine", rollout.engine, "transformers"))
+    return found
+
+
+def _not_yet(path: str, value: str, can: str) -> ConfigProblem:
+    return ConfigProblem(
+        path=path, message=f"{path} {value} is not available yet", advice=f"Available: {can}."
+    )
+
+
+def merged(parent: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """The parent's config with the overrides put in: objects are merged, all else is replaced.
+
+    A reference is replaced whole, or the hash of the old one would stay with the new one.
+    """
+    result = dict(parent)
+    for key, value in overrides.items():
+        old = result.get(key)
+        is_reference = isinstance(value, Mapping) and not _REFERENCE_KEYS.isdisjoint(value)
+        if isinstance(old, Mapping) and isinstance(value, Mapping) and not is_reference:
+            result[key] = merged(old, value)
+        else:
+            result[key] = value
+    return result
