@@ -1,0 +1,123 @@
+"""Checkpoints that appear whole or not at all: `checkpoints/step-N/`.
+
+The loops save and load through here. A checkpoint is a few safetensors files, `state.json` and a
+`manifest.json` with the sha256 of each; it is written beside its place and renamed. No pickle.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from worker.trainer.errors import disk_error
+
+FORMAT = 1
+_PREFIX = "step-"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A state after `step`: named groups of tensors, and everything else as plain JSON."""
+
+    step: int
+    state: dict[str, Any]
+    tensors: dict[str, dict[str, Tensor]] = field(default_factory=dict)
+
+
+def save(folder: Path, checkpoint: Checkpoint, *, keep: int) -> Path:
+    """Write a checkpoint, rename it into place, then drop all but the newest `keep`.
+
+    Raises DiskError; what was there before stays loadable.
+    """
+    target = folder / f"{_PREFIX}{checkpoint.step}"
+    partial = folder / f".{target.name}.partial"
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        _write_files(partial, checkpoint)
+        shutil.rmtree(target, ignore_errors=True)
+        partial.rename(target)
+        _sync(folder)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        cause = error if isinstance(error, OSError) else OSError(str(error))
+        raise disk_error(cause, f"checkpoint {target.name}") from error
+    for old in _steps(folder)[:-keep]:
+        shutil.rmtree(folder / f"{_PREFIX}{old}", ignore_errors=True)
+    return target
+
+
+def load_newest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
+    """The newest complete checkpoint, or None, and why newer ones were passed over."""
+    problems: list[str] = []
+    for step in reversed(_steps(folder)):
+        path = folder / f"{_PREFIX}{step}"
+        problem = find_damage(path)
+        if problem is None:
+            return _read_files(path, step), problems
+        problems.append(f"{path.name}: {problem}")
+    return None, problems
+
+
+def find_damage(path: Path) -> str | None:
+    """What is wrong with a checkpoint by its manifest, or None."""
+    try:
+        manifest = json.loads((path / "manifest.json").read_text())
+        for name, sha256 in manifest["sha256"].items():
+            if _sha256(path / name) != sha256:
+                return f"{name} is not what was written"
+        if manifest["format"] != FORMAT:
+            return f"format {manifest['format']}, expected {FORMAT}"
+    except (OSError, ValueError, KeyError) as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write named tensors as safetensors; they are copied, so tied ones are stored twice."""
+    save_file({name: value.detach().cpu().clone() for name, value in tensors.items()}, path)
+
+
+def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
+    for name, tensors in checkpoint.tensors.items():
+        save_tensors(folder / f"{name}.safetensors", tensors)
+    (folder / "state.json").write_text(json.dumps(checkpoint.state, indent=1, sort_keys=True))
+    hashes = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
+    manifest = {"format": FORMAT, "step": checkpoint.step, "sha256": hashes}
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
+    for path in folder.iterdir():
+        _sync(path)
+
+
+def _read_files(folder: Path, step: int) -> Checkpoint:
+    return Checkpoint(
+        step=step,
+        state=json.loads((folder / "state.json").read_text()),
+        tensors={path.stem: load_file(path) for path in sorted(folder.glob("*.safetensors"))},
+    )
+
+
+def _steps(folder: Path) -> list[int]:
+    names = [path.name.removeprefix(_PREFIX) for path in folder.glob(f"{_PREFIX}*")]
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,161 @@
+"""From lines of `inputs/*.jsonl` to token ids, masks and batches.
+
+Used by every loop. Text is tokenized once, here; after that a prompt and its response are token ids
+and stay token ids. Knows nothing of models.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import jinja2
+import torch
+from pydantic import BaseModel, ValidationError
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.records import Message
+from backend.schemas.references import Reference
+from worker.trainer.errors import ConfigError, DataError
+
+RecordT = TypeVar("RecordT", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A prompt (with its template) followed by a response, as token ids."""
+
+    prompt: list[int]
+    response: list[int]
+
+    def __len__(self) -> int:
+        return len(self.prompt) + len(self.response)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sequences padded on the right; `action_B_T` marks the response tokens.
+
+    Padding on the right needs no attention mask: a causal model never looks at what comes later.
+    """
+
+    ids_B_T: Tensor
+    action_B_T: Tensor
+    last_B: Tensor
+
+
+def read_records(
+    run_dir: Path, reference: Reference, kind: type[RecordT], *, name: str
+) -> list[RecordT]:
+    """Read a file of records, in its order.
+
+    Raises ConfigError if the file is missing or not the one that was meant, DataError with the line
+    number for a line that is not such a record.
+    """
+    path = _input_path(run_dir, reference, name)
+    content = path.read_bytes()
+    if reference.sha256 is not None and hashlib.sha256(content).hexdigest() != reference.sha256:
+        raise ConfigError(
+            f"{name}: {path} is not the file that was meant (its sha256 differs)",
+            "start the run again; its inputs are then written anew",
+        )
+    records = []
+    for number, line in enumerate(content.splitlines(), start=1):
+        if line.strip():
+            try:
+                records.append(kind.model_validate_json(line))
+            except ValidationError as error:
+                first = error.errors()[0]
+                where = ".".join(str(part) for part in first["loc"])
+                raise DataError(
+                    f"{path.name}, line {number}: {where}: {first['msg']}",
+                    f"each line must be a {kind.__name__}",
+                ) from error
+    return records
+
+
+def render_prompt(
+    tokenizer: PreTrainedTokenizerBase, messages: Sequence[Message], *, system: str
+) -> list[int]:
+    """Token ids of a conversation up to where the assistant speaks.
+
+    `system` is used unless the conversation brings its own. With an empty one the shorter of two
+    renderings is taken, without a system turn and with an empty one: many templates slip in a
+    system prompt of their own when there is none.
+    """
+    turns = [message.model_dump() for message in messages]
+    if turns[0]["role"] == "system":
+        return _render(tokenizer, turns)
+    if system:
+        return _render(tokenizer, [{"role": "system", "content": system}, *turns])
+    bare = _render(tokenizer, turns)
+    try:
+        empty = _render(tokenizer, [{"role": "system", "content": ""}, *turns])
+    except jinja2.TemplateError:  # a template without a system role adds none either
+        return bare
+    return min(bare, empty, key=len)
+
+
+def encode_response(
+    tokenizer: PreTrainedTokenizerBase, text: str, *, end_id: int | None
+) -> list[int]:
+    """Token ids of a response; `end_id` closes it, None leaves it open (cut by the token limit)."""
+    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return ids if end_id is None else [*ids, end_id]
+
+
+def template_hash(tokenizer: PreTrainedTokenizerBase) -> str:
+    """A hash of how the tokenizer turns a conversation into ids."""
+    probe = render_prompt(tokenizer, [Message(role="user", content="Hello, world 42!")], system="S")
+    return hashlib.sha256(repr(probe).encode()).hexdigest()
+
+
+def micro_batches(lengths: Sequence[int], *, budget: int) -> list[list[int]]:
+    """Indices grouped so that each group, padded to its longest, has at most `budget` tokens.
+
+    Sorted by length, longest first, ties by index, so that the grouping is a function of the
+    lengths alone. A sequence longer than the budget is a group of its own.
+    """
+    groups: list[list[int]] = []
+    widest = 0
+    for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
+        if groups and (len(groups[-1]) + 1) * widest <= budget:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+            widest = lengths[index]
+    return groups
+
+
+def collate(sequences: Sequence[Tokens], *, pad_id: int, device: torch.device) -> Batch:
+    """Pad sequences on the right into one batch."""
+    width = max(len(tokens) for tokens in sequences)
+    ids_B_T = torch.full((len(sequences), width), pad_id, dtype=torch.long)
+    action_B_T = torch.zeros((len(sequences), width), dtype=torch.bool)
+    for row, tokens in enumerate(sequences):
+        ids_B_T[row, : len(tokens)] = torch.tensor(tokens.prompt + tokens.response)
+        action_B_T[row, len(tokens.prompt) : len(tokens)] = True
+    last_B = torch.tensor([len(tokens) - 1 for tokens in sequences])
+    return Batch(ids_B_T.to(device), action_B_T.to(device), last_B.to(device))
+
+
+def _render(tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]]) -> list[int]:
+    text = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
+    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return ids
+
+
+def _input_path(run_dir: Path, reference: Reference, name: str) -> Path:
+    if reference.path is None:
+        raise ConfigError(
+            f"{name}: the trainer reads files, found {reference.model_dump(exclude_none=True)}",
+            'write {"path": "inputs/FILE.jsonl"}',
+        )
+    path = (run_dir / reference.path).resolve()
+    if not path.is_relative_to(run_dir.resolve()):
+        raise ConfigError(f"{name}: {reference.path} is outside of the run directory")
+    if not path.is_file():
+        raise ConfigError(f"{name}: there is no file {path}", "give the path of an existing file")
+    return path
