@@ -102,7 +102,7 @@ help: ## this list
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Podium needs Python >= 3.11; none was found on PATH" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[worker,s3]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[worker]'
 	touch $@
 
 $(VENV)/.ready-dev: $(VENV)/.ready
