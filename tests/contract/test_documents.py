@@ -1,0 +1,76 @@
+"""What the documents promise exists: make verbs, settings, linked files."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from backend.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted(
+    path
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("docker/*.md"))
+    if path.is_file()
+)
+SETTINGS = [f"PODIUM_{name.upper()}" for name in Settings.model_fields]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def make_help() -> str:
+    done = subprocess.run(
+        ["make", "--no-print-directory", "help"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout
+
+
+def test_make_help_lists_every_setting_and_no_other() -> None:
+    assert set(re.findall(r"PODIUM_[A-Z_]+", make_help())) == set(SETTINGS)
+
+
+def test_make_help_lists_every_verb_of_the_contract() -> None:
+    listed = set(re.findall(r"^  make (\w+)", make_help(), re.MULTILINE))
+
+    assert {"demo", "up", "test", "check", "bench", "chaos", "clean", "help"} == listed
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_setting_is_explained_in_operations(setting: str) -> None:
+    assert f"`{setting}`" in (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_commands_of_a_document_exist(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    verbs = set(re.findall(r"`make ([a-z]+)|^make ([a-z]+)", text, re.MULTILINE))
+    targets = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+
+    assert {first or second for first, second in verbs} <= targets
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_links_of_a_document_lead_somewhere(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    targets = re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", text)
+
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "record", sorted((ROOT / "docs/decisions").glob("[0-9]*.md")), ids=lambda path: path.stem
+)
+def test_a_decision_has_its_five_parts(record: Path) -> None:
+    headings = re.findall(r"^## (\w+)", record.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert headings == ["Context", "Decision", "Consequences", "Alternatives", "References"]
+
+
+def test_ci_runs_the_two_verbs_and_nothing_else() -> None:
+    script = (ROOT / ".ci/run").read_text(encoding="utf-8")
+
+    assert re.findall(r"^make (\w+)", script, re.MULTILINE) == ["check", "test"]

@@ -1,0 +1,72 @@
+"""The rules of the house that no linter knows: sizes, names, what stands where."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST_LINES = 400
+SOURCE_SUFFIXES = {".py", ".ts", ".tsx", ".css", ".js", ".mjs"}
+EXEMPT = ("alembic/versions/", "frontend/src/api/schema.gen.ts")
+VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "shared"}
+
+
+def tracked() -> list[str]:
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return [name for name in listing.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+SOURCES = [name for name in tracked() if Path(name).suffix in SOURCE_SUFFIXES]
+
+
+def test_the_sources_are_found() -> None:
+    assert len(SOURCES) > 50
+
+
+@pytest.mark.parametrize("name", [n for n in SOURCES if not n.startswith(EXEMPT)])
+def test_a_file_fits_in_one_sitting(name: str) -> None:
+    lines = (ROOT / name).read_text(encoding="utf-8").count("\n")
+
+    assert lines <= MOST_LINES, f"{name} has {lines} lines; split it by its nouns"
+
+
+def test_every_file_names_its_noun() -> None:
+    vague = [name for name in SOURCES if Path(name).stem.lower() in VAGUE_NAMES]
+
+    assert vague == []
+
+
+@pytest.mark.parametrize("package", ["backend", "worker"])
+def test_importing_a_package_costs_nothing(package: str) -> None:
+    full = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / package).rglob("__init__.py")
+        if path.read_text(encoding="utf-8").strip()
+    ]
+
+    assert full == []
+
+
+def test_the_migrations_folder_does_not_hide_the_library() -> None:
+    assert not list((ROOT / "alembic").rglob("__init__.py"))
+
+
+@pytest.mark.parametrize("name", [n for n in SOURCES if n.startswith(("backend/", "worker/"))])
+def test_a_module_says_what_it_is_for(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+
+    assert not text.strip() or re.match(r'(?:#.*\n)*r?"""\S', text)
+
+
+def test_nothing_large_is_tracked() -> None:
+    large = [name for name in tracked() if (ROOT / name).stat().st_size > 500_000]
+
+    assert large == []
