@@ -36,6 +36,15 @@ class Settings(BaseSettings):
     beat_s: float = Field(5, ge=0.05, le=600, description="Seconds between beats of a supervisor.")
     stale_s: float = Field(45, ge=0.2, le=3600, description="Seconds without a beat that end a claim.")
     sweep_s: float = Field(15, ge=0.05, le=600, description="Seconds between sweeps.")
+    crash_back_off_s: tuple[float, ...] = Field(
+        (10, 60, 300),
+        description="Seconds a crashed run waits before its next try, by number of crashes (JSON).",
+    )
+    trainer_command: str = Field(
+        "",
+        description="The program that trains: any that writes the same run directory; "
+        "default: python -m worker.trainer.",
+    )
     model_roots: str = Field(
         "", description="Folders a model path may name, joined by ':' ; the data directory is one."
     )

@@ -439,6 +439,8 @@ class Worker(Numbered, Base):
     __tablename__ = "workers"
     host: Mapped[str] = mapped_column(String(200))
     pid: Mapped[int]
+    # Boot, pid namespace and start time: tells a reused pid from the worker that had it.
+    process: Mapped[str] = mapped_column(String(200))
     slots: Mapped[int]
     devices: Mapped[list[Any]]
     beat: Mapped[int] = mapped_column(BigInteger, default=0)

@@ -1,0 +1,73 @@
+"""The folder that supervisor and trainer share: names, lock, attempts, what it holds.
+
+Called by supervisor, export, relay and intake. It writes no training data and reads no events.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+from pathlib import Path
+
+_RUN_ID = re.compile(r"^run_[a-z0-9]{1,60}$")
+_STEP = re.compile(r"^step-([0-9]{1,18})$")
+
+
+class RunDirectory:
+    """`$PODIUM_DATA_DIR/runs/<run id>/`."""
+
+    def __init__(self, runs_dir: Path, run_id: str) -> None:
+        if not _RUN_ID.match(run_id):
+            raise ValueError(f"{run_id!r} is no run id and cannot name a folder")
+        self.path = runs_dir / run_id
+        self.config = self.path / "config.json"
+        self.inputs = self.path / "inputs"
+        self.events = self.path / "events.jsonl"
+        self.exit_report = self.path / "exit.json"
+        self.checkpoints = self.path / "checkpoints"
+        self.output = self.path / "output"
+
+    def attempt(self, number: int) -> Path:
+        """The folder of one attempt's logs."""
+        return self.path / "attempts" / str(number)
+
+    def try_lock(self) -> int | None:
+        """A file descriptor that holds the lock, or None while somebody else does.
+
+        The lock belongs to the open file: guard and trainer inherit it, so it is free only when
+        the last of them is gone, even where their worker was killed.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            return None
+        return fd
+
+    def begin_attempt(self, number: int) -> bool:
+        """Make the attempt's folder; returns whether the attempt before it ran in this directory.
+
+        If it did not, what lies in `events.jsonl` here was told by other attempts long ago, and is
+        removed. The exit report of an earlier attempt goes in any case.
+        """
+        follows = number > 1 and self.attempt(number - 1).is_dir()
+        self.attempt(number).mkdir(parents=True, exist_ok=True)
+        self.exit_report.unlink(missing_ok=True)
+        if not follows:
+            self.events.unlink(missing_ok=True)
+        return follows
+
+    def forget_progress(self) -> None:
+        """Remove what a trainer would resume from, and what it has said and made."""
+        self.events.unlink(missing_ok=True)
+        for folder in (self.checkpoints, self.output):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def checkpoint_steps(self) -> list[int]:
+        """Steps of the checkpoints that are here, ascending; they appear by rename, whole."""
+        if not self.checkpoints.is_dir():
+            return []
+        found = (_STEP.match(name) for name in os.listdir(self.checkpoints))
+        return sorted(int(match[1]) for match in found if match)

@@ -1,0 +1,151 @@
+"""A trainer as its supervisor holds it: start, words over the pipe, reports back.
+
+Called by `worker.supervisor`. It starts `worker.guard`, which starts the trainer; it knows nothing
+of runs or states.
+"""
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import worker
+from worker import processes
+
+# The folder that holds the packages `worker` and `backend`, installed or not.
+_SOURCE = str(Path(worker.__file__).resolve().parent.parent)
+
+# What a trainer may see of the worker's environment. No PODIUM_* and no secrets: the trainer needs
+# neither the database nor the broker.
+_ALLOWED = (
+    "PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "VIRTUAL_ENV",
+    "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY",
+    "HF_HOME", "HF_HUB_OFFLINE", "HF_ENDPOINT", "HF_HUB_CACHE", "XDG_CACHE_HOME",
+    "OMP_NUM_THREADS", "MKL_NUM_THREADS", "ONEDNN_MAX_CPU_ISA", "CUDA_HOME",
+    "NCCL_SOCKET_IFNAME", "PYTORCH_CUDA_ALLOC_CONF", "TRITON_CACHE_DIR",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the trainer ended: an exit code, or the signal that killed it, or why it never began."""
+
+    code: int | None
+    signal: int | None = None
+    not_started: str | None = None
+
+
+def environment(visible_devices: str) -> dict[str, str]:
+    """The allow-listed environment of a trainer that may use these CUDA devices."""
+    kept = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
+    return kept | {
+        "PYTHONPATH": _SOURCE,
+        "PYTHONUNBUFFERED": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_VISIBLE_DEVICES": visible_devices,
+    }
+
+
+class TrainerProcess:
+    """A guard and its trainer."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        folder: Path,
+        logs: Path,
+        lock_fd: int,
+        environment: Mapping[str, str],
+        pause_after_s: float,
+    ) -> None:
+        """Start `command` in `folder`; `lock_fd` stays open until the last descendant is gone."""
+        guard = [sys.executable, "-S", "-P", "-m", "worker.guard", "--logs", str(logs)]
+        guard += ["--keep-fd", str(lock_fd), "--pause-after-s", str(pause_after_s), "--", *command]
+        with (logs / "guard.log").open("wb") as complaints:
+            self._guard = subprocess.Popen(
+                guard,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+                pass_fds=(lock_fd,),
+                bufsize=0,
+            )
+        self._reports = b""
+        self._ended: Ended | None = None
+        self.pid: int | None = None
+
+    def wait(self, timeout_s: float) -> Ended | None:
+        """How the trainer ended, or None if it is still there after `timeout_s`."""
+        deadline = time.monotonic() + timeout_s
+        assert self._guard.stdout is not None  # PIPE was asked for
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._guard.stdout, selectors.EVENT_READ)
+            while self._ended is None:
+                left_s = deadline - time.monotonic()
+                if not selector.select(max(left_s, 0.0)):
+                    return None
+                self._read()
+        return self._ended
+
+    def ask_to_stop(self) -> None:
+        """SIGTERM to the trainer: stop at the next safe point."""
+        self._say(b"term\n")
+
+    def kill(self) -> None:
+        """SIGKILL to the trainer and every descendant."""
+        self._say(b"kill\n")
+
+    def beat(self) -> None:
+        """Tell the guard that the store has confirmed the ownership just now."""
+        self._say(b"beat\n")
+
+    def close(self) -> None:
+        """End whatever is left and give back the pipes; returns when nothing is alive."""
+        if self._ended is None:
+            self.kill()
+        assert self._guard.stdin is not None  # PIPE was asked for
+        assert self._guard.stdout is not None
+        self._guard.stdin.close()
+        self._guard.wait()
+        self._guard.stdout.close()
+
+    def _say(self, word: bytes) -> None:
+        assert self._guard.stdin is not None  # PIPE was asked for
+        # A guard that is gone has taken the trainer with it, or `_read` is about to.
+        with contextlib.suppress(BrokenPipeError, ValueError):
+            self._guard.stdin.write(word)
+
+    def _read(self) -> None:
+        assert self._guard.stdout is not None  # PIPE was asked for
+        data = self._guard.stdout.read(65536)
+        if not data:
+            self._end_without_guard()
+            return
+        *lines, self._reports = (self._reports + data).split(b"\n")
+        for line in lines:
+            report = json.loads(line)
+            if "pid" in report:
+                self.pid = report["pid"]
+            elif "not_started" in report:
+                self._ended = Ended(code=None, not_started=report["not_started"])
+            else:
+                self._ended = Ended(code=report["code"], signal=report["signal"])
+
+    def _end_without_guard(self) -> None:
+        """The guard was killed: its session is found by its number and ended from here."""
+        self._guard.wait()
+        while processes.signal_members(self._guard.pid, signal.SIGKILL):
+            time.sleep(0.02)
+        self._ended = Ended(code=None, signal=int(signal.SIGKILL))
