@@ -1,0 +1,198 @@
+import { describe as group, expect, it } from "vitest";
+
+import { commandOf, type Key } from "./keys";
+import {
+  completed,
+  describe,
+  letterOf,
+  move,
+  start,
+  unranked,
+  whatIsMissing,
+  type Ranking,
+} from "./ranking";
+
+const press = (key: string, more: Partial<Key> = {}): Key => ({
+  key,
+  shiftKey: false,
+  ctrlKey: false,
+  metaKey: false,
+  altKey: false,
+  ...more,
+});
+
+/** Types keys one after another; "<" stands for Backspace, "^" and "_" for the arrows up and down. */
+function typed(count: number, keys: string): Ranking {
+  const names: Record<string, string> = { "<": "Backspace", "^": "ArrowUp", _: "ArrowDown" };
+  return [...keys].reduce((ranking, key) => {
+    const command = commandOf(press(names[key] ?? key), ranking);
+    return command?.kind === "move" ? move(ranking, command.move) : ranking;
+  }, start(count));
+}
+
+const shown = (ranking: Ranking): string =>
+  ranking.tiers.map((tier) => tier.map(letterOf).join("=")).join(">");
+
+group("typing letters from best to worst", () => {
+  it.each([
+    ["bacd", "B>A>C>D"],
+    ["BACD", "B>A>C>D"],
+    ["ba=dc", "B>A=D>C"],
+    ["a=b=c=d", "A=B=C=D"],
+    ["b", "B"],
+    ["", ""],
+  ])("%s gives %s", (keys, order) => {
+    expect(shown(typed(4, keys))).toBe(order);
+  });
+
+  it("ignores letters of cards that are not there", () => {
+    expect(shown(typed(3, "adb"))).toBe("A>B");
+  });
+
+  it("selects a card that is already placed instead of placing it twice", () => {
+    expect(shown(typed(4, "abca3"))).toBe("B>C=A");
+  });
+
+  it("ties an already placed card with the last one after =", () => {
+    expect(shown(typed(4, "abcd=a"))).toBe("B>C>D=A");
+  });
+
+  it("lets a second = take the first one back", () => {
+    expect(shown(typed(4, "a==b"))).toBe("A>B");
+  });
+
+  it("takes no tie before the first card", () => {
+    expect(shown(typed(4, "=ab"))).toBe("A>B");
+  });
+});
+
+group("moving the last card", () => {
+  it.each([
+    ["abcd1", "A=D>B>C"],
+    ["abcd9", "A>B>C>D"],
+    ["ab=c9", "A>B>C"],
+    ["ab=c2", "A>B=C"],
+    ["abc0", "A>B"],
+    ["abc<", "A>B"],
+    ["abc<<<<", ""],
+    ["a=<b", "A>B"],
+    ["abc^", "A>C>B"],
+    ["abc^^^", "C>A>B"],
+    ["a=b^", "B>A"],
+    ["a=b_", "A>B"],
+    ["abca_", "B>A>C"],
+    ["aba1", "A>B"],
+    ["aba2", "B=A"],
+  ])("%s gives %s", (keys, order) => {
+    expect(shown(typed(4, keys))).toBe(order);
+  });
+
+  it("moves nothing while nothing is placed", () => {
+    expect(shown(typed(4, "1<^_0"))).toBe("");
+  });
+});
+
+group("dragging", () => {
+  const drop = (card: number, tier: number, isNewTier: boolean) =>
+    ({ kind: "drop", card, tier, isNewTier }) as const;
+  it("drops a card between two tiers as a tier of its own", () => {
+    expect(shown(move(typed(4, "abc"), drop(3, 1, true)))).toBe("A>D>B>C");
+  });
+  it("drops a card on a tier as a tie", () => {
+    expect(shown(move(typed(4, "abc"), drop(0, 2, false)))).toBe("B>C=A");
+  });
+  it("keeps the order when a lone card is dropped where it stands", () => {
+    expect(shown(move(typed(4, "abc"), drop(1, 1, true)))).toBe("A>B>C");
+    expect(shown(move(typed(4, "abc"), drop(1, 2, true)))).toBe("A>B>C");
+  });
+  it("moves a card down past its neighbour", () => {
+    expect(shown(move(typed(4, "abc"), drop(0, 2, true)))).toBe("B>A>C");
+  });
+  it("takes a card out of the ranking", () => {
+    expect(shown(move(typed(4, "abc"), { kind: "unrank", card: 1 }))).toBe("A>C");
+  });
+});
+
+group("two cards", () => {
+  it("are ranked by a single letter", () => {
+    expect(shown(completed(typed(2, "b")))).toBe("B>A");
+    expect(whatIsMissing(typed(2, "b"))).toBeNull();
+  });
+  it("can be tied", () => {
+    expect(shown(completed(typed(2, "a=b")))).toBe("A=B");
+  });
+  it("wait for the second card of a tie", () => {
+    expect(whatIsMissing(typed(2, "a="))).not.toBeNull();
+  });
+});
+
+group("what can be submitted", () => {
+  it("is a full or a partial ranking of two cards or more", () => {
+    expect(whatIsMissing(typed(4, "bacd"))).toBeNull();
+    expect(whatIsMissing(typed(4, "ba"))).toBeNull();
+    expect(unranked(typed(4, "ba"))).toEqual([2, 3]);
+  });
+  it("is not an empty ranking nor a single card of several", () => {
+    expect(whatIsMissing(typed(4, ""))).toMatch(/best to worst/);
+    expect(whatIsMissing(typed(4, "b"))).toMatch(/two cards/);
+  });
+  it("is all bad by one key, and the key again takes it back", () => {
+    expect(whatIsMissing(typed(4, "x"))).toBeNull();
+    expect(typed(4, "xx").verdict).toBe("ranked");
+  });
+  it("is cannot judge once a digit has named a reason", () => {
+    expect(whatIsMissing(typed(4, "j"))).not.toBeNull();
+    expect(typed(4, "j2").reasons).toEqual(["unreadable"]);
+    expect(whatIsMissing(typed(4, "j2"))).toBeNull();
+  });
+  it("is a ranking again after a letter is typed", () => {
+    expect(typed(4, "xab").verdict).toBe("ranked");
+  });
+});
+
+group("keys", () => {
+  it("leave the browser's own shortcuts alone, save undo", () => {
+    expect(commandOf(press("a", { ctrlKey: true }), start(4))).toBeNull();
+    expect(commandOf(press("z", { metaKey: true }), start(4))).toEqual({ kind: "undo" });
+  });
+  it("flag a card with Shift", () => {
+    const command = commandOf(press("B", { shiftKey: true }), start(4));
+    expect(command).toEqual({ kind: "move", move: { kind: "flag", card: 1 } });
+  });
+  it("never give an action a letter that a card may have", () => {
+    for (const key of "abcdefghi") {
+      const command = commandOf(press(key), start(9));
+      expect(command).toEqual({
+        kind: "move",
+        move: { kind: "letter", card: key.charCodeAt(0) - 97 },
+      });
+    }
+  });
+});
+
+group("what a screen reader hears", () => {
+  it("names the place, the tie and what is left", () => {
+    expect(describe(typed(4, "a="), typed(4, "a=b"))).toBe(
+      "B is 1st, tied with A. 2 to place.",
+    );
+    expect(describe(typed(2, "a"), typed(2, "ab"))).toMatch(/All placed; Enter submits/);
+    expect(describe(typed(4, "ab"), typed(4, "a"))).toBe("B is unranked.");
+  });
+});
+
+group("laws", () => {
+  it("after any 2,000 random keys every card is in one place exactly", () => {
+    let seed = 7;
+    const random = (n: number) => (seed = (seed * 16807) % 2147483647) % n;
+    const keys = "abcdefghi=0123456789<^_xj";
+    for (let round = 0; round < 200; round += 1) {
+      const count = 2 + random(8);
+      const text = Array.from({ length: 10 }, () => keys[random(keys.length)] ?? "").join("");
+      const ranking = typed(count, text);
+      const everywhere = [...ranking.tiers.flat(), ...unranked(ranking)].sort((a, b) => a - b);
+      expect(everywhere, text).toEqual(Array.from({ length: count }, (_, card) => card));
+      expect(ranking.tiers.every((tier) => tier.length > 0)).toBe(true);
+      expect([...ranking.order].sort()).toEqual(ranking.tiers.flat().sort());
+    }
+  });
+});

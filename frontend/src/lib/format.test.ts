@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+
+import { ago, bytes, duration, number, ordinal, signed } from "./format";
+
+describe("format", () => {
+  it("shows a missing or non-finite number as a dash, never as NaN", () => {
+    expect([number(null), number(Number.NaN), number(undefined)]).toEqual(["–", "–", "–"]);
+  });
+  it("keeps three digits and a true minus sign", () => {
+    expect(number(-0.12345)).toBe("−0.123");
+    expect(signed(1.8449)).toBe("+1.84");
+    expect(number(0.00002)).toBe("2.00e-5");
+    expect(number(2310)).toBe("2,310");
+  });
+  it("tells durations in two units at most", () => {
+    expect(duration(75)).toBe("1 min 15 s");
+    expect(duration(3600 * 26)).toBe("1 d 2 h");
+    expect(duration(0)).toBe("0 s");
+  });
+  it("tells times relative to now", () => {
+    const now = Date.parse("2026-01-01T00:10:00Z");
+    expect(ago("2026-01-01T00:00:00Z", now)).toBe("10 min ago");
+  });
+  it("tells bytes in decimal units", () => {
+    expect(bytes(98_300_000)).toBe("98.3 MB");
+  });
+  it("knows English ordinals", () => {
+    expect([1, 2, 3, 4, 11, 12].map(ordinal)).toEqual(["1st", "2nd", "3rd", "4th", "11th", "12th"]);
+  });
+});

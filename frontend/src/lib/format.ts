@@ -1,0 +1,75 @@
+/** How numbers and times read on screen. Pure; every page uses it. */
+
+export function number(value: number | null | undefined, digits = 3): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e6 || size < 1e-3)) return value.toExponential(2).replace("e+", "e");
+  if (Number.isInteger(value)) return value.toLocaleString("en-US").replace("-", "−");
+  const shown = size >= 100 ? value.toFixed(1) : value.toPrecision(digits);
+  return shown.replace("-", "−");
+}
+
+export function signed(value: number, digits = 3): string {
+  return value > 0 ? `+${number(value, digits)}` : number(value, digits);
+}
+
+export function bytes(value: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let size = value;
+  let unit = 0;
+  while (size >= 1000 && unit < units.length - 1) {
+    size /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 ? size : size.toPrecision(3)} ${units[unit]}`;
+}
+
+/** 75 -> "1 min 15 s"; two units at most. */
+export function duration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";
+  const whole = Math.max(0, Math.round(seconds));
+  const parts: [number, string][] = [
+    [Math.floor(whole / 86400), "d"],
+    [Math.floor((whole % 86400) / 3600), "h"],
+    [Math.floor((whole % 3600) / 60), "min"],
+    [whole % 60, "s"],
+  ];
+  const first = parts.findIndex(([n]) => n > 0);
+  if (first < 0) return "0 s";
+  return parts
+    .slice(first, first + 2)
+    .filter(([n]) => n > 0)
+    .map(([n, unit]) => `${n} ${unit}`)
+    .join(" ");
+}
+
+export function ago(iso: string, now: number): string {
+  const seconds = (now - Date.parse(iso)) / 1000;
+  if (seconds < 5) return "just now";
+  if (seconds < 60) return `${Math.floor(seconds)} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
+  return `${Math.floor(seconds / 86400)} d ago`;
+}
+
+export function shortId(id: string): string {
+  return id.length > 14 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id;
+}
+
+export function shortHash(sha256: string): string {
+  return `${sha256.slice(0, 4)}…${sha256.slice(-3)}`;
+}
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
+}
+
+/** reward_model -> "reward model". */
+export function words(name: string): string {
+  return name.replaceAll("_", " ");
+}
+
+export function ordinal(n: number): string {
+  const ending = ["th", "st", "nd", "rd"][n % 100 > 10 && n % 100 < 14 ? 0 : n % 10] ?? "th";
+  return `${n}${ending}`;
+}

@@ -1,0 +1,32 @@
+/** Browser storage that never throws: it may be full, closed to us, or hold another version's text. */
+
+export function read<T>(area: Storage, key: string, check: (value: unknown) => value is T): T | null {
+  try {
+    const text = area.getItem(key);
+    if (text === null) return null;
+    const value: unknown = JSON.parse(text);
+    return check(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** False if the value could not be kept. */
+export function write(area: Storage, key: string, value: unknown): boolean {
+  try {
+    area.setItem(key, JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function remove(area: Storage, key: string): void {
+  try {
+    area.removeItem(key);
+  } catch {
+    // Nothing to remove where nothing can be kept.
+  }
+}
+
+export const isText = (value: unknown): value is string => typeof value === "string";
