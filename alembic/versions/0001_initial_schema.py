@@ -69,6 +69,7 @@ def upgrade() -> None:
         "workers",
         sa.Column("host", sa.String(length=200), nullable=False),
         sa.Column("pid", sa.Integer(), nullable=False),
+        sa.Column("process", sa.String(length=200), nullable=False),
         sa.Column("slots", sa.Integer(), nullable=False),
         sa.Column(
             "devices", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False
@@ -650,7 +651,7 @@ def upgrade() -> None:
         sa.Column(
             "flags", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False
         ),
-                sa.Column(
+        sa.Column(
             "reasons", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False
         ),
         sa.Column("comment", sa.Text(), nullable=False),
