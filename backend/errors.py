@@ -23,7 +23,8 @@ class ServiceError(Exception):
     title = "Something went wrong"
 
     def __init__(self, detail: str, *, advice: str | None = None, **extra: Any) -> None:
-        super().__init__(detail)
+        # Where nobody turns it into an answer, as at start-up, the text must say all.
+        super().__init__(f"{detail}. {advice}" if advice else detail)
         self.detail = detail
         self.advice = advice
         self.extra = extra

@@ -9,11 +9,11 @@ RUN npm run build
 FROM python:3.12-slim AS api
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1
 WORKDIR /app
-COPY pyproject.toml constraints.txt alembic.ini README.md ./
+COPY pyproject.toml constraints.txt alembic.ini README.md LICENSE ./
 COPY alembic/ alembic/
 COPY backend/ backend/
 COPY worker/ worker/
-RUN pip install --constraint constraints.txt --editable . \
+RUN pip install --constraint constraints.txt --editable '.[s3]' \
     && useradd --create-home --uid 10001 podium \
     && mkdir /data && chown podium:podium /data
 COPY --from=frontend /src/frontend/dist frontend/dist

@@ -4,12 +4,12 @@ FROM python:3.12-slim
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1
 ARG TORCH_INDEX_URL=""
 WORKDIR /app
-COPY pyproject.toml constraints.txt alembic.ini README.md ./
+COPY pyproject.toml constraints.txt alembic.ini README.md LICENSE ./
 COPY alembic/ alembic/
 COPY backend/ backend/
 COPY worker/ worker/
 RUN if [ -n "$TORCH_INDEX_URL" ]; then pip install --constraint constraints.txt --index-url "$TORCH_INDEX_URL" torch; fi \
-    && pip install --constraint constraints.txt --editable ".[worker]" \
+    && pip install --constraint constraints.txt --editable ".[worker,s3]" \
     && useradd --create-home --uid 10001 podium \
     && mkdir /data && chown podium:podium /data
 USER 10001

@@ -85,6 +85,15 @@ def postgres_url(postgres_server: str, postgres_template: str) -> Iterator[str]:
     _execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture
+def empty_postgres_url(postgres_server: str) -> Iterator[str]:
+    """URL of a fresh PostgreSQL database without a schema."""
+    name = f"podium_empty_{next(_counter)}"
+    _execute(postgres_server, f"CREATE DATABASE {name} TEMPLATE template0")
+    yield postgres_server.format(database=name)
+    _execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def store_url(request: pytest.FixtureRequest) -> str:
     """URL of a fresh migrated database, once per kind."""

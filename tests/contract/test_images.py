@@ -1,0 +1,130 @@
+"""The images and docker-compose.yml: what they promise, and their commands without Docker."""
+
+import json
+import re
+import shlex
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from backend.settings import Settings
+from tests import processes
+from tests.servers import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+SERVICES: dict[str, Any] = COMPOSE["services"]
+OURS = ("api", "worker", "worker-gpu")
+
+
+def command_of(image: str) -> list[str]:
+    """The CMD of an image, in its exec form."""
+    text = (ROOT / f"docker/{image}.Dockerfile").read_text(encoding="utf-8")
+    command: list[str] = json.loads(re.findall(r"^CMD (\[.*\])$", text, re.MULTILINE)[-1])
+    return command
+
+
+def seconds(duration: str) -> float:
+    number, unit = re.fullmatch(r"(\d+)(s|m)", duration).groups()  # type: ignore[union-attr]
+    return int(number) * {"s": 1, "m": 60}[unit]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_container_of_ours_reaps_its_children_and_waits_for_the_schema(name: str) -> None:
+    service = SERVICES[name]
+
+    assert service["init"] is True
+    assert service["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
+
+
+@pytest.mark.parametrize("name", ["worker", "worker-gpu"])
+def test_a_worker_has_longer_to_stop_than_its_trainers(name: str) -> None:
+    service = SERVICES[name]
+
+    grace = float(service["environment"]["PODIUM_STOP_GRACE_S"])
+
+    assert seconds(service["stop_grace_period"]) > grace
+
+
+@pytest.mark.parametrize("name", ["postgres", "redis", "minio", "api"])
+def test_a_server_says_whether_it_is_healthy(name: str) -> None:
+    assert SERVICES[name]["healthcheck"]["test"]
+
+
+def test_there_is_no_default_password() -> None:
+    text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+
+    secrets = re.findall(r"\$\{(\w*(?:PASSWORD|SECRET)\w*)([^}]*)\}", text)
+
+    assert secrets
+    assert {rest[:2] for _, rest in secrets} == {":?"}
+
+
+@pytest.mark.parametrize("name", [*OURS, "migrate"])
+def test_a_service_sets_only_settings_that_exist(name: str) -> None:
+    given = {key for key in SERVICES[name]["environment"] if key.startswith("PODIUM_")}
+
+    assert given <= {f"PODIUM_{field.upper()}" for field in Settings.model_fields}
+
+
+def test_the_api_image_holds_no_torch() -> None:
+    text = (ROOT / "docker/api.Dockerfile").read_text(encoding="utf-8")
+
+    assert "[worker" not in text
+
+
+def test_the_images_commands_serve_on_postgres_and_redis(
+    empty_postgres_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    port = free_port()
+    api_data, worker_data = tmp_path / "api", tmp_path / "worker"
+    servers = {"PODIUM_DATABASE_URL": empty_postgres_url, "PODIUM_BROKER_URL": redis_url}
+    artifacts = {"PODIUM_ARTIFACT_URL": str(tmp_path / "artifacts")}
+    api_env = processes.environment(api_data, **servers, **artifacts)
+    worker_env = processes.environment(worker_data, **servers, **artifacts)
+    api = [part.replace("8000", str(port)).replace("0.0.0.0", "127.0.0.1")
+           for part in command_of("api")]  # fmt: skip
+    api_data.mkdir()
+    worker_data.mkdir()
+
+    refused = processes.run(api, api_env)
+    assert refused.returncode != 0
+    assert "podium migrate" in refused.stdout + refused.stderr
+
+    migrated = processes.run(SERVICES["migrate"]["command"], api_env)
+    assert migrated.returncode == 0, migrated.stderr
+
+    url = f"http://127.0.0.1:{port}"
+    api_log, worker_log = tmp_path / "api.log", tmp_path / "worker.log"
+    with processes.running(api, api_env, api_log) as served:
+        healthcheck = " ".join(SERVICES["api"]["healthcheck"]["test"][-1].split())
+        processes.wait_until(
+            lambda: processes.answers(f"{url}/readyz"), "ready", process=served, log=api_log
+        )
+        checked = processes.run(["python", "-c", healthcheck.replace("8000", str(port))], api_env)
+        assert checked.returncode == 0, checked.stderr
+
+        with processes.running(command_of("worker"), worker_env, worker_log) as worker:
+            processes.wait_until(
+                lambda: bool(workers_of(url, api_data)), "a worker", process=worker, log=worker_log
+            )
+            assert processes.end(worker) == 0, worker_log.read_text()
+        assert processes.end(served) == 0, api_log.read_text()
+
+
+def workers_of(url: str, data_dir: Path) -> list[Any]:
+    key = (data_dir / "admin.key").read_text().strip()
+    request = urllib.request.Request(
+        f"{url}/api/v1/workers", headers={"Authorization": f"Bearer {key}"}
+    )
+    with urllib.request.urlopen(request, timeout=5) as answer:
+        found: list[Any] = json.load(answer)["items"]
+    return found
+
+
+def test_the_commands_are_in_exec_form_so_that_signals_arrive() -> None:
+    for image in ("api", "worker"):
+        assert command_of(image)[0] not in {"sh", "bash", "/bin/sh"}, shlex.join(command_of(image))

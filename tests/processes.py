@@ -1,0 +1,109 @@
+"""Real processes in tests: started with an environment of their own, watched, ended by pid.
+
+Used by the tests that run the program as its users do. Waiting is always for a condition.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+
+
+def environment(data_dir: Path, **settings: str) -> dict[str, str]:
+    """The caller's environment with these PODIUM_ settings and no other."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PODIUM_")}
+    path = f"{BIN}{os.pathsep}{kept.get('PATH', '')}"
+    return {**kept, "PATH": path, "PODIUM_DATA_DIR": str(data_dir), **settings}
+
+
+def run(
+    command: Sequence[str], env: Mapping[str, str], *, stdin: str = "", timeout_s: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end from the root of the project."""
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=env,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+@contextmanager
+def running(
+    command: Sequence[str], env: Mapping[str, str], log: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is asked to end when the block ends, and killed if it does not."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[bytes], *, timeout_s: float = 60) -> int:
+    """Send SIGTERM and give the exit code; SIGKILL after the timeout."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        return process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
+
+
+def wait_until(
+    is_so: Callable[[], bool],
+    what: str,
+    *,
+    process: subprocess.Popen[bytes] | None = None,
+    log: Path | None = None,
+    timeout_s: float = 60,
+) -> None:
+    """Wait for a condition; with the end of the log if it does not come or the process ends."""
+    deadline = time.monotonic() + timeout_s
+    while not is_so():
+        if time.monotonic() > deadline or (process is not None and process.poll() is not None):
+            tail = log.read_text(errors="replace")[-4000:] if log else ""
+            raise AssertionError(f"waited in vain until {what}\n{tail}")
+        time.sleep(0.02)
+
+
+def answers(url: str) -> bool:
+    """Whether a GET is answered with 200."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process with this id runs (a zombie does not)."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
