@@ -1,0 +1,222 @@
+"""The outer loop that sft, reward_model and policy_gradient share: steps, evaluations, checkpoints.
+
+A method brings `take_step` and `evaluate`; the loop resumes, stops at safe points and keeps the best
+weights. It knows nothing of losses.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from worker.trainer import checkpoint, random_streams
+from worker.trainer.errors import NonFiniteLoss, StopRequested
+from worker.trainer.models import trainable
+from worker.trainer.optim import Optimizer
+from worker.trainer.run import Run, peak_memory_gib
+
+
+class Stateful(Protocol):
+    """Something that changes from step to step and belongs into a checkpoint."""
+
+    def state(self) -> dict[str, Any]: ...
+
+    def restore(self, state: Mapping[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best evaluation so far and the trainable weights it was made with."""
+
+    step: int
+    score: float
+    weights: dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Metrics of an evaluation. `score`: higher is better, None = never the best.
+
+    `go_on` False ends the run after this step.
+    """
+
+    values: dict[str, float]
+    score: float | None = None
+    go_on: bool = True
+
+
+@dataclass
+class Loop:
+    """The state of a training loop; `keep_best` makes `finish` go back to the best evaluation."""
+
+    run: Run
+    model: nn.Module
+    optimizer: Optimizer
+    steps: int
+    keep_best: bool = False
+    parts: Mapping[str, Stateful] = field(default_factory=dict)
+    best: Best | None = None
+    evaluated_step: int = -1
+    done_step: int = 0
+
+    def go(
+        self,
+        take_step: Callable[[int], dict[str, float]],
+        evaluate: Callable[[int], Evaluation],
+    ) -> None:
+        """Run all steps that are left, then bring the best weights back if they are kept.
+
+        Raises StopRequested after writing a checkpoint of the last finished step.
+        """
+        self._resume()
+        try:
+            go_on = self._evaluate_if_due(evaluate)
+            while go_on and self.done_step < self.steps:
+                self._step(take_step)
+                go_on = self._evaluate_if_due(evaluate)
+                self._save_if_due()
+        except StopRequested:
+            self.optimizer.clear_gradient()
+            self.save()
+            raise
+        self._take_best()
+
+    def save(self) -> None:
+        """Write a checkpoint of the last finished step."""
+        run = self.run
+        run.events.progress(self.done_step, self.steps, "saving")
+        tensors = {"weights": dict(trainable(self.model)), "optimizer": self.optimizer.state()}
+        if self.best is not None:
+            tensors["best"] = self.best.weights
+        state = {
+            "optimizer_steps": self.optimizer.n_steps,
+            "tokens": run.events.tokens,
+            "evaluated_step": self.evaluated_step,
+            "best": None if self.best is None else [self.best.step, self.best.score],
+            "environment": run.environment,
+            "parts": {name: part.state() for name, part in self.parts.items()},
+        }
+        path = checkpoint.save(
+            run.checkpoints,
+            checkpoint.Checkpoint(self.done_step, state, tensors),
+            keep=run.config.max_checkpoints,
+        )
+        is_best = self.best is not None and self.best.step == self.done_step
+        run.events.checkpoint(
+            self.done_step, str(path.relative_to(run.directory)), best=is_best
+        )
+
+    def _resume(self) -> None:
+        resumed = self.run.resumed
+        if resumed is None:
+            return
+        state = resumed.state
+        load_weights(self.model, resumed.tensors["weights"])
+        self.optimizer.restore(resumed.tensors["optimizer"], int(state["optimizer_steps"]))
+        if state["best"] is not None:
+            step, score = state["best"]
+            self.best = Best(int(step), float(score), resumed.tensors["best"])
+        self.evaluated_step = int(state["evaluated_step"])
+        self.done_step = resumed.step
+        for name, part in self.parts.items():
+            part.restore(state["parts"][name])
+
+    def _step(self, take_step: Callable[[int], dict[str, float]]) -> None:
+        run, step = self.run, self.done_step + 1
+        started_at, tokens = time.monotonic(), run.events.tokens
+        # Only dropout draws from the global generator; it starts anew at every step.
+        torch.manual_seed(random_streams.derive(run.config.seed, "dropout", step))
+        run.events.progress(self.done_step, self.steps, "update")
+        values = take_step(step)
+        self.done_step = step
+        seconds = time.monotonic() - started_at
+        values["tokens_per_s"] = (run.events.tokens - tokens) / seconds
+        values["time/step_s"] = seconds
+        values["memory/peak_gib"] = peak_memory_gib(run.device)
+        run.events.metric(step, values)
+        run.events.progress(step, self.steps, "update")
+
+    def _evaluate_if_due(self, evaluate: Callable[[int], Evaluation]) -> bool:
+        step, every = self.done_step, self.run.config.eval_every
+        due = step in (0, self.steps) or (every > 0 and step % every == 0)
+        if not due or self.evaluated_step >= step:
+            return True
+        self.run.events.progress(step, self.steps, "evaluation")
+        evaluation = evaluate(step)
+        self.evaluated_step = step
+        score = evaluation.score
+        if self.keep_best and score is not None and (
+            self.best is None or score > self.best.score
+        ):
+            weights = {n: p.detach().cpu().clone() for n, p in trainable(self.model).items()}
+            self.best = Best(step, score, weights)
+        values = dict(evaluation.values)
+        if self.best is not None:
+            values["eval/best_step"] = float(self.best.step)
+        if values:
+            self.run.events.metric(step, values)
+        return evaluation.go_on
+
+    def _save_if_due(self) -> None:
+        every = self.run.config.checkpoint_every
+        if every > 0 and self.done_step % every == 0:
+            self.save()
+
+    def _take_best(self) -> None:
+        if self.best is None:
+            return
+        load_weights(self.model, self.best.weights)
+        self.run.events.alert(
+            "best_checkpoint",
+            f"the output is the model after step {self.best.step} of {self.done_step}, "
+            f"the best evaluation ({self.best.score:.4g})",
+            level="info",
+            step=self.done_step,
+        )
+
+
+@torch.no_grad()
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Put saved trainable weights back, in place."""
+    for name, parameter in trainable(model).items():
+        parameter.copy_(weights[name])
+
+
+def records_of_step(
+    n_records: int, batch_size: int, step: int, *, seed: int
+) -> list[int]:
+    """Indices of the records of a step (from 1): every epoch is a permutation of its own.
+
+    A batch may span two epochs. A function of its arguments, so the cursor is the step itself.
+    """
+    start = (step - 1) * batch_size
+    orders: dict[int, list[int]] = {}
+    indices = []
+    for place in range(start, start + batch_size):
+        epoch, offset = divmod(place, n_records)
+        if epoch not in orders:
+            orders[epoch] = random_streams.permutation(n_records, seed, "order", epoch)
+        indices.append(orders[epoch][offset])
+    return indices
+
+
+def steps_of_epochs(n_records: int, batch_size: int, epochs: float) -> int:
+    """Optimizer steps that `epochs` passes take, at least 1."""
+    return max(1, math.ceil(n_records * epochs / batch_size))
+
+
+def check_finite(loss: Tensor, step: int) -> float:
+    """The loss as a number.
+
+    Raises NonFiniteLoss naming the step.
+    """
+    value = float(loss)
+    if not math.isfinite(value):
+        raise NonFiniteLoss(
+            f"the loss is {value} at step {step}", "lower optim.lr, or use precision fp32"
+        )
+    return value

@@ -1,0 +1,126 @@
+"""A reward model: a language model's body and one linear head that scores a whole response.
+
+Trained by `reward_model`, used by the reward term `model`. The score is read at the last token of
+prompt and response, whether that is an end token or the last token before the limit.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from transformers import AutoModel, PreTrainedTokenizerBase
+
+from backend.schemas.references import Reference
+from backend.schemas.training import Lora
+from worker.trainer import models, random_streams
+from worker.trainer.checkpoint import save_tensors
+from worker.trainer.data import Batch, Tokens, collate, micro_batches, template_hash
+from worker.trainer.errors import ConfigError
+
+HEAD_FILE = "reward_head.safetensors"
+CARD_FILE = "reward_model.json"
+
+
+class RewardModel(nn.Module):
+    """`body` gives hidden states, `head` one score; the head and its product are always fp32."""
+
+    def __init__(self, body: nn.Module, head: nn.Linear) -> None:
+        super().__init__()
+        self.body = body
+        self.head = head
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Scores of the rows, B, read at each row's last token."""
+        hidden_B_T_H = self.body(input_ids=batch.ids_B_T, use_cache=False).last_hidden_state
+        rows = torch.arange(len(batch.last_B), device=batch.last_B.device)
+        last_B_H = hidden_B_T_H[rows, batch.last_B]
+        with torch.autocast(last_B_H.device.type, enabled=False):
+            score: Tensor = self.head(last_B_H.float()).squeeze(-1)
+        return score
+
+
+def new_reward_model(
+    reference: Reference, lora: Lora | None, *, seed: int, dtype: torch.dtype, device: torch.device
+) -> RewardModel:
+    """A reward model on the body of a language model, its head drawn from N(0, 1 / (H + 1)^2)."""
+    stored = dtype if lora is not None else torch.float32
+    causal = models.load_causal_lm(reference, dtype=stored, device=device)
+    body = causal.get_decoder()
+    if lora is not None:
+        body = models.add_lora(body, lora, seed=random_streams.derive(seed, "adapters"))
+    return RewardModel(body, _new_head(causal.config.hidden_size, seed).to(device))
+
+
+def _new_head(hidden_size: int, seed: int) -> nn.Linear:
+    head = nn.Linear(hidden_size, 1, bias=False)
+    with torch.no_grad():
+        noise = torch.randn(1, hidden_size, generator=random_streams.stream(seed, "head"))
+        head.weight.copy_(noise / (hidden_size + 1))
+    return head
+
+
+def score_all(
+    model: RewardModel,
+    sequences: Sequence[Tokens],
+    *,
+    pad_id: int,
+    budget: int,
+    dtype: torch.dtype,
+    check_stop: Callable[[], None],
+) -> list[float]:
+    """Scores of sequences in their order, without a gradient, in eval mode."""
+    device = model.head.weight.device
+    was_training = model.training
+    model.eval()
+    scores = [0.0] * len(sequences)
+    with torch.no_grad(), models.autocast(device, dtype):
+        for group in micro_batches([len(tokens) for tokens in sequences], budget=budget):
+            check_stop()
+            batch = collate([sequences[i] for i in group], pad_id=pad_id, device=device)
+            for index, score in zip(group, model(batch).tolist(), strict=True):
+                scores[index] = score
+    model.train(was_training)
+    return scores
+
+
+def save_reward_model(
+    trained: RewardModel,
+    start: Reference,
+    tokenizer: PreTrainedTokenizerBase,
+    folder: Path,
+    *,
+    card: dict[str, object],
+) -> None:
+    """Save body (adapters merged, fp32), head, tokenizer and a card with what a user must know."""
+    cpu = torch.device("cpu")
+    fresh = models.load_causal_lm(start, dtype=torch.float32, device=cpu).get_decoder()
+    models.full_weights(trained.body, fresh)
+    models.save_model(fresh, tokenizer, folder)
+    save_tensors(folder / HEAD_FILE, {"weight": trained.head.weight})
+    card = {"kind": "reward_model", "format": 1, "template": template_hash(tokenizer), **card}
+    (folder / CARD_FILE).write_text(json.dumps(card, indent=1))
+
+
+def load_reward_model(
+    reference: Reference, *, dtype: torch.dtype, device: torch.device
+) -> tuple[RewardModel, PreTrainedTokenizerBase, dict[str, object]]:
+    """A trained reward model in eval mode, its tokenizer and its card.
+
+    Raises ConfigError if the reference is no reward model.
+    """
+    if not models.is_reward_model(reference) or reference.path is None:
+        raise ConfigError(
+            f"reward model: {reference.path or reference.hub_id} has no {CARD_FILE}",
+            "give the output of a reward_model run",
+        )
+    folder = Path(reference.path)
+    body = AutoModel.from_pretrained(
+        str(folder), dtype=dtype, trust_remote_code=False, use_safetensors=True
+    )
+    head = nn.Linear(body.config.hidden_size, 1, bias=False)
+    head.load_state_dict(load_file(folder / HEAD_FILE))
+    model = RewardModel(body, head).to(device).eval().requires_grad_(False)
+    return model, models.load_tokenizer(reference), models.read_json(folder / CARD_FILE)

@@ -1,0 +1,165 @@
+"""From responses to rewards: score each term, add up, normalize, clip.
+
+Built once per run by policy_gradient, generate and evaluations; each term has its own file beside
+this one.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.rewards import (
+    AnyRewardTerm,
+    FinishedReward,
+    LengthReward,
+    ModelReward,
+    RegexReward,
+    Reward,
+)
+from worker.trainer.errors import ConfigError
+from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.finished import finished_reward
+from worker.trainer.rewards.length import length_reward
+from worker.trainer.rewards.model import ModelScorer
+from worker.trainer.rewards.regex import compile_pattern, regex_reward
+from worker.trainer.run import Run
+
+Score = Callable[[Sequence[Answer]], list[float]]
+SMALLEST_STD = 1e-4
+
+
+@dataclass(frozen=True)
+class Term:
+    """A named term of the reward."""
+
+    name: str
+    weight: float
+    score: Score
+
+
+def build_terms(
+    terms: Sequence[AnyRewardTerm], tokenizer: PreTrainedTokenizerBase, run: Run, *, system: str
+) -> list[Term]:
+    """The terms of a config, ready to score; a kind that comes again gets a number."""
+    built: list[Term] = []
+    for term in terms:
+        same = sum(other.name.split("_")[0] == term.kind for other in built)
+        name = term.kind if same == 0 else f"{term.kind}_{same + 1}"
+        score = _build(term, tokenizer, run)
+        if isinstance(score, ModelScorer) and score.system != system:
+            run.events.alert(
+                "system_prompt_differs",
+                f"the reward model was trained with the system prompt {score.system!r}, "
+                f"responses are sampled with {system!r}",
+            )
+        built.append(Term(name, term.weight, score))
+    return built
+
+
+def _build(term: AnyRewardTerm, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
+    if isinstance(term, ModelReward):
+        return ModelScorer(
+            term.model,
+            tokenizer,
+            budget=run.config.optim.micro_batch_tokens,
+            dtype=run.dtype,
+            device=run.device,
+            check_stop=run.stop.check,
+        )
+    if isinstance(term, RegexReward):
+        pattern = compile_pattern(term.pattern)
+        return lambda answers: [regex_reward(answer.text, pattern) for answer in answers]
+    if isinstance(term, LengthReward):
+        low, high = term.low, term.high
+        return lambda answers: [length_reward(a.text, low=low, high=high) for a in answers]
+    assert isinstance(term, FinishedReward)
+    return lambda answers: [finished_reward(answer) for answer in answers]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Per response: each term as scored, their weighted sum, and the reward that is trained on."""
+
+    terms: dict[str, list[float]]
+    raw: list[float]
+    reward: list[float]
+
+
+class Scorer:
+    """The whole pipeline up to the clip; `learn` says whether a running normalizer sees a batch."""
+
+    def __init__(self, reward: Reward, terms: Sequence[Term]) -> None:
+        self._terms = list(terms)
+        self._clip = reward.clip
+        self._kind = _normalization(reward)
+        self._running = Running()
+        self._fixed = (0.0, 1.0)
+        if self._kind == "model":
+            scorers = [t.score for t in self._terms if isinstance(t.score, ModelScorer)]
+            if len(scorers) != 1 or len(self._terms) != 1 or scorers[0].statistics is None:
+                raise ConfigError(
+                    "reward.normalize is 'model', but there is not exactly one term, a reward "
+                    "model with statistics of its held-out split",
+                    "use normalize 'running' or 'none', or train the reward model with held-out "
+                    "rankings",
+                )
+            mean, std = scorers[0].statistics
+            weight = self._terms[0].weight
+            self._fixed = (weight * mean, abs(weight) * std or 1.0)
+
+    def __call__(self, answers: Sequence[Answer], *, learn: bool) -> Scores:
+        """Score answers in their order."""
+        terms = {term.name: term.score(answers) for term in self._terms}
+        raw = [
+            sum(term.weight * terms[term.name][i] for term in self._terms)
+            for i in range(len(answers))
+        ]
+        if self._kind == "running" and learn:
+            self._running.add(raw)
+        mean, std = self._running.statistics() if self._kind == "running" else self._fixed
+        return Scores(terms, raw, [self._clipped((value - mean) / std) for value in raw])
+
+    def state(self) -> dict[str, Any]:
+        """The running normalizer."""
+        return {"n": self._running.n, "mean": self._running.mean, "m2": self._running.m2}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take the running normalizer of a checkpoint."""
+        self._running = Running(int(state["n"]), float(state["mean"]), float(state["m2"]))
+
+    def _clipped(self, value: float) -> float:
+        return value if self._clip is None else max(-self._clip, min(self._clip, value))
+
+
+def _normalization(reward: Reward) -> str:
+    if reward.normalize != "auto":
+        return reward.normalize
+    is_one_model = len(reward.terms) == 1 and isinstance(reward.terms[0], ModelReward)
+    return "model" if is_one_model else "none"
+
+
+@dataclass
+class Running:
+    """Welford's mean and variance over everything seen."""
+
+    n: int = 0
+    mean: float = 0.0
+    m2: float = 0.0
+
+    def add(self, values: Sequence[float]) -> None:
+        """See more values; those that are not finite are passed over."""
+        for value in values:
+            if math.isfinite(value):
+                self.n += 1
+                difference = value - self.mean
+                self.mean += difference / self.n
+                self.m2 += difference * (value - self.mean)
+
+    def statistics(self) -> tuple[float, float]:
+        """Mean and population standard deviation, at least 1e-4; (0, 1) before the first value."""
+        if self.n == 0:
+            return 0.0, 1.0
+        return self.mean, max(math.sqrt(self.m2 / self.n), SMALLEST_STD)

@@ -1,0 +1,155 @@
+"""What every method finds in place: config, run directory, device, events, the wish to stop.
+
+Made once by `__main__`, handed to the method's loop. It trains nothing.
+"""
+
+import os
+import platform
+import resource
+import signal
+import threading
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+
+import torch
+
+from backend.schemas.training import RunConfig
+from worker.trainer.checkpoint import Checkpoint, load_newest
+from worker.trainer.errors import ConfigError, StopRequested
+from worker.trainer.events import Events
+from worker.trainer.models import compute_dtype
+
+LIBRARIES = ("torch", "transformers", "tokenizers", "peft", "safetensors", "numpy")
+
+
+class StopWish:
+    """Set by SIGTERM or SIGINT; looked at between micro-batches and between sampled tokens."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def listen(self) -> None:
+        """Let SIGTERM and SIGINT set the wish from now on."""
+        signal.signal(signal.SIGTERM, self._on_signal)
+        signal.signal(signal.SIGINT, self._on_signal)
+
+    def set(self) -> None:
+        """Wish for a stop."""
+        self._event.set()
+
+    def check(self) -> None:
+        """Raise StopRequested if somebody wished for a stop."""
+        if self._event.is_set():
+            raise StopRequested("stopped on request")
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self.set()
+
+
+@dataclass(frozen=True)
+class Run:
+    """One attempt at a run."""
+
+    directory: Path
+    config: RunConfig
+    attempt: int
+    device: torch.device
+    dtype: torch.dtype
+    events: Events
+    stop: StopWish
+    resumed: Checkpoint | None = None
+    environment: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the checkpoints."""
+        return self.directory / "checkpoints"
+
+    @property
+    def output(self) -> Path:
+        """Folder of the results; written as `.output.partial` and renamed."""
+        return self.directory / "output"
+
+    @property
+    def first_step(self) -> int:
+        """The last finished step of the checkpoint that this attempt goes on from, or 0."""
+        return self.resumed.step if self.resumed is not None else 0
+
+
+def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
+    """Set threads and device, find the newest checkpoint, write the `start` line.
+
+    Raises ConfigError if GPUs are asked for and there are none.
+    """
+    resumed, problems = load_newest(directory / "checkpoints")
+    environment = dict(resumed.state["environment"]) if resumed is not None else {}
+    threads = config.resources.threads or int(environment.get("threads") or os.cpu_count() or 1)
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    if config.resources.gpus > 0 and not torch.cuda.is_available():
+        raise ConfigError(
+            f"resources.gpus is {config.resources.gpus}, but this machine has no usable GPU",
+            "set resources.gpus to 0, or run on a worker with a GPU",
+        )
+    device = torch.device("cuda" if config.resources.gpus > 0 else "cpu")
+    dtype = compute_dtype(config.precision, device)
+    here = describe_environment(device, dtype)
+    events = Events(directory / "events.jsonl")
+    run = Run(
+        directory, config, attempt_number(directory), device, dtype, events, stop, resumed, here
+    )
+    events.start(attempt=run.attempt, step=run.first_step, environment=here)
+    for problem in problems:
+        events.alert("checkpoint_skipped", f"passed over a broken checkpoint, {problem}")
+    _warn_if_elsewhere(events, environment, here, run.first_step)
+    if resumed is not None:
+        events.tokens = int(resumed.state["tokens"])
+    return run
+
+
+def attempt_number(directory: Path) -> int:
+    """The highest number among `attempts/`, which the supervisor makes; 1 without any."""
+    names = [path.name for path in (directory / "attempts").glob("*")]
+    return max([int(name) for name in names if name.isdecimal()], default=1)
+
+
+def describe_environment(device: torch.device, dtype: torch.dtype) -> dict[str, object]:
+    """What results may depend on beyond the config: exactness holds only where this is equal."""
+    return {
+        "threads": torch.get_num_threads(),
+        "precision": "bf16" if dtype == torch.bfloat16 else "fp32",
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
+        "processor": _processor(),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in LIBRARIES},
+        "onednn_max_cpu_isa": os.environ.get("ONEDNN_MAX_CPU_ISA"),
+    }
+
+
+def peak_memory_gib(device: torch.device) -> float:
+    """Most memory held so far, on the GPU or by this process."""
+    if device.type == "cuda":
+        return float(torch.cuda.max_memory_allocated()) / 2**30
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def _processor() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def _warn_if_elsewhere(
+    events: Events, before: dict[str, object], here: dict[str, object], step: int
+) -> None:
+    differences = [
+        f"{name}: {before[name]} -> {value}"
+        for name, value in here.items()
+        if name in before and before[name] != value
+    ]
+    if differences:
+        message = f"resumed, but not exact to the bit: {'; '.join(differences)}"
+        events.alert("resumed_elsewhere", message, step=step)
