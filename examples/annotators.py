@@ -1,0 +1,95 @@
+"""Simulated annotators: they rank comparisons through the REST API, like any client.
+
+`closed_loop` starts several at once, each with a name that says "(simulated)", a user and a key of
+its own. They see what a person would see (question and answers), judge by the gold score with
+Bradley-Terry noise, and know nothing of models, runs or rewards.
+"""
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from podium import Podium
+
+NAMES = ("Ada", "Bela", "Chidi", "Devi", "Emre", "Fumi")
+# P(i above j) = 1 / (1 + exp(-(gold_i - gold_j) / NOISE)); gold runs from 0 to 1.
+NOISE = 0.06
+# Answers whose noisy scores lie this close share a tier.
+TIE_WITHIN = 0.02
+
+Scorer = Callable[[str, str], float]
+
+
+def hire(admin: Podium, project_id: str) -> list[Podium]:
+    """Create the annotators of a project and return a client for each."""
+    clients = []
+    for name in NAMES:
+        body = {"name": f"{name} (simulated)", "role": "annotator", "project_ids": [project_id]}
+        user = admin.post("/users", body)
+        key = admin.post(f"/users/{user['id']}/keys", {"name": "demo", "expires_in_s": 86_400})
+        clients.append(Podium(admin.url, key["key"]))
+    return clients
+
+
+def work(
+    clients: Sequence[Podium],
+    project_id: str,
+    score: Scorer,
+    seed: int,
+    on_judgment: Callable[[], None],
+) -> None:
+    """Let all annotators work side by side until nothing is left for any of them."""
+
+    def one(client: Podium) -> None:
+        while assignment := client.post(f"/projects/{project_id}/assignments"):
+            tiers = judge(assignment["comparison"], score, seed)
+            client.post(
+                f"/assignments/{assignment['id']}/judgment", {"tiers": tiers, "verdict": "ranked"}
+            )
+            on_judgment()
+
+    with ThreadPoolExecutor(len(clients)) as pool:
+        list(pool.map(one, clients))
+
+
+def judge(comparison: dict, score: Scorer, seed: int) -> list[list[str]]:
+    """Rank the responses of a comparison: tiers of response ids, best first.
+
+    Gumbel noise of scale NOISE on every score gives each pair the Bradley-Terry probability. The
+    noise comes from the texts and the seed, not from who is first, so a demo can be repeated.
+    """
+    question = comparison["prompt"]["messages"][-1]["content"]
+    noisy = {}
+    for response in comparison["responses"]:
+        source = random.Random(f"{seed}|{question}|{response['content']}")
+        noisy[response["id"]] = score(question, response["content"]) + NOISE * _gumbel(source)
+    tiers: list[list[str]] = []
+    for response_id in sorted(noisy, key=lambda name: -noisy[name]):
+        if tiers and noisy[tiers[-1][0]] - noisy[response_id] < TIE_WITHIN:
+            tiers[-1].append(response_id)
+        else:
+            tiers.append([response_id])
+    return tiers
+
+
+def ceiling(differences: Iterable[float]) -> float:
+    """Expected agreement of a fresh annotator with recorded judgments, over strict pairs.
+
+    `differences` holds gold(preferred) - gold(other) of every recorded pair. A fresh annotator who
+    ties a pair neither agrees nor disagrees. No reward model can be expected to do better.
+    """
+    shares = []
+    for difference in differences:
+        same = _logistic((difference - TIE_WITHIN) / NOISE)
+        opposite = _logistic((-difference - TIE_WITHIN) / NOISE)
+        shares.append(same / (same + opposite))
+    return sum(shares) / len(shares)
+
+
+def _gumbel(source: random.Random) -> float:
+    return -math.log(-math.log(min(max(source.random(), 1e-12), 1 - 1e-12)))
+
+
+def _logistic(x: float) -> float:
+    return 1.0 / (1.0 + math.exp(-x))

@@ -1,0 +1,303 @@
+"""The whole loop against a running Podium: sample, rank, reward model, REINFORCE++, sample again.
+
+`make demo` runs it; with `podium up` running it can be started by hand, read and copied:
+
+    python examples/closed_loop.py [--data-dir data] [--url URL --key KEY] [--seed 0]
+
+It speaks to the service through the REST API alone. Annotators are simulated and say so. It writes
+DATA_DIR/demo/report.json and exits 0 only if the loop went all the way.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import annotators
+import corpus
+import demo_model
+import gold
+import httpx
+import recipe
+import report
+from corpus import Corpus, Pair
+from measures import Answer, strict_differences
+from podium import Podium, Refused, RunEndedBadly
+from progress import Course
+
+GUIDELINES = (
+    "Put the answer first that a reader would want: one short, finished sentence in plain words "
+    "that takes up what was asked. The annotators of this project are simulated: see docs/demo.md."
+)
+RUN_NAMES = {
+    "sft": "SFT on human answers",
+    "to_rank": "Responses to rank",
+    "reward_model": "Reward model",
+    "policy": "REINFORCE++",
+    "base_answers": "Answers of the base model",
+    "sft_answers": "Answers of the SFT model",
+    "final_answers": "Answers of the final policy",
+    "final_under_base": "Final answers under the base model",
+}
+SMALLEST_HELDOUT = {"prompts": 30, "pairs": 180}
+
+
+class DemoFailed(RuntimeError):
+    """The loop cannot go on; the message says why and what to do."""
+
+
+@dataclass
+class Demo:
+    """A project of the service and what the loop has made in it: the ended runs by their part."""
+
+    podium: Podium
+    course: Course
+    seed: int
+    project_id: str
+    experiment_id: str
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def run(self, part: str, config: recipe.Config, done: int = 0, of: int = 1) -> str:
+        """Start a run, follow it to its good end and return its id; it is `done` of `of` runs."""
+        body = {
+            "project_id": self.project_id,
+            "experiment_id": self.experiment_id,
+            "name": RUN_NAMES[part],
+            "config": config,
+            "tags": ["demo"],
+        }
+        run_id = str(self.podium.post("/runs", body)["id"])
+        self.runs[part] = self.podium.wait(run_id, lambda run: self.course.follow(run, done, of))
+        return run_id
+
+    def train(self, part: str, config: recipe.Config) -> str:
+        """Run a method that makes a model and return the model's id."""
+        self.run(part, config)
+        return str(self.runs[part]["output_model_ids"][0])
+
+    def freeze(self, name: str, kind: str, **chosen: list[str]) -> dict[str, Any]:
+        """Freeze the chosen records into a snapshot."""
+        body = {
+            "name": name,
+            "kind": kind,
+            "heldout_fraction": recipe.HELDOUT[name],
+            "seed": recipe.SPLIT_SEED,
+            "filter": chosen,
+        }
+        answer: dict[str, Any] = self.podium.post(f"/projects/{self.project_id}/snapshots", body)
+        return answer
+
+    def import_pairs(self, kind: str, name: str, pairs: Sequence[Pair]) -> str:
+        """Import questions (the person's answer as reference) or demonstrations."""
+        answer = "response" if kind == "demonstrations" else "reference"
+        lines = [{"prompt": pair.prompt, answer: pair.answer, "tags": [name]} for pair in pairs]
+        content = "".join(json.dumps(line) + "\n" for line in lines)
+        result = self.podium.upload(
+            f"/projects/{self.project_id}/imports", content, kind=kind, strict="true"
+        )
+        return str(result["import_id"])
+
+
+def main() -> int:
+    """Run the demo; 0 only if it really finished."""
+    arguments = _arguments()
+    try:
+        url, key = _service(arguments)
+        with Course() as course:
+            finished = close_the_loop(Podium(url, key), course, arguments.data_dir, arguments.seed)
+    except (DemoFailed, Refused, RunEndedBadly, demo_model.FetchFailed, httpx.HTTPError) as error:
+        sys.stderr.write(f"The demo stopped: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("The demo was interrupted; what it has made stays in the service.\n")
+        return 130
+    target = arguments.data_dir / "demo" / "report.json"
+    report.write(finished, target)
+    report.show(finished, target)
+    return 0
+
+
+def close_the_loop(podium: Podium, course: Course, data_dir: Path, seed: int) -> report.Report:
+    """From a base model to a better policy, stage by stage."""
+    with course.stage("fetch"):
+        model_folder, corpus_folder = demo_model.fetch(data_dir / "demo")
+        questions = corpus.load(corpus_folder)
+        known_words = gold.known_words(model_folder / "tokenizer.json")
+
+    with course.stage("import"):
+        demo = _new_project(podium, course, seed)
+        base = _register(demo, model_folder)
+        frozen = _import_and_freeze(demo, questions)
+
+    with course.stage("sft"):
+        sft = demo.train("sft", recipe.sft(base, frozen["demonstrations"], seed=seed))
+
+    with course.stage("generate"):
+        demo.run("to_rank", recipe.to_rank(sft, frozen["ranking"], seed=seed))
+
+    with course.stage("judge"):
+        _judge(demo, known_words)
+        preferences = _freeze_preferences(demo)
+
+    with course.stage("reward_model"):
+        reward = demo.train("reward_model", recipe.reward_model(sft, preferences, seed=seed))
+
+    with course.stage("policy"):
+        final = demo.train("policy", recipe.policy(sft, reward, frozen["policy"], seed=seed))
+
+    with course.stage("evaluate"):
+        answers = _answer_reported(demo, frozen["reported"], base=base, sft=sft, final=final)
+
+    with course.stage("report"):
+        finished = report.make(
+            runs=demo.runs,
+            answers=answers,
+            known_words=known_words,
+            differences=_recorded_differences(demo, preferences, known_words),
+            counts=podium.get(f"/projects/{demo.project_id}")["counts"],
+        )
+    finished |= {"seconds": course.seconds, "url": podium.url}
+    report.send(podium, finished)
+    return finished
+
+
+def _new_project(podium: Podium, course: Course, seed: int) -> Demo:
+    taken = {project["name"] for project in podium.pages("/projects")}
+    names = (f"Demo {number}" if number > 1 else "Demo" for number in range(1, len(taken) + 2))
+    name = next(name for name in names if name not in taken)
+    project = podium.post("/projects", {"name": name, "guidelines": GUIDELINES})["id"]
+    body = {"project_id": project, "name": "Closed loop", "description": recipe.__doc__}
+    course.say(f"project: {name}")
+    return Demo(podium, course, seed, project, podium.post("/experiments", body)["id"])
+
+
+def _register(demo: Demo, folder: Path) -> str:
+    body = {
+        "name": "SmolLM2-135M-Instruct",
+        "source": {"path": str(folder)},
+        "project_id": demo.project_id,
+    }
+    return str(demo.podium.post("/models", body)["id"])
+
+
+def _import_and_freeze(demo: Demo, questions: Corpus) -> dict[str, str]:
+    """Import each set of questions and freeze it: snapshot ids by set."""
+    frozen = {}
+    for name in ("demonstrations", "ranking", "policy", "reported"):
+        kind = "demonstrations" if name == "demonstrations" else "prompts"
+        import_id = demo.import_pairs(kind, name, getattr(questions, name))
+        frozen[name] = demo.freeze(name, kind, import_ids=[import_id])["id"]
+    return frozen
+
+
+def _judge(demo: Demo, known_words: frozenset[str]) -> None:
+    """Let the simulated annotators rank every comparison."""
+    wanted = demo.podium.get(f"/projects/{demo.project_id}")["counts"]["open_comparisons"]
+    done = count()
+
+    def on_judgment() -> None:
+        demo.course.at(next(done) / wanted, "simulated annotators rank")
+
+    annotators.work(
+        annotators.hire(demo.podium, demo.project_id),
+        demo.project_id,
+        lambda question, answer: gold.score(question, answer, known_words).total,
+        demo.seed,
+        on_judgment,
+    )
+
+
+def _freeze_preferences(demo: Demo) -> str:
+    snapshot = demo.freeze("preferences", "preferences")
+    heldout = snapshot["counts"]["heldout"]
+    for what, least in SMALLEST_HELDOUT.items():
+        if heldout[what] < least:
+            raise DemoFailed(
+                f"{heldout[what]} held-out {what}, expected at least {least}: the responses to "
+                "rank were too much alike; rank more questions (corpus.SIZES)"
+            )
+    return str(snapshot["id"])
+
+
+def _answer_reported(
+    demo: Demo, prompts: str, *, base: str, sft: str, final: str
+) -> dict[str, list[Answer]]:
+    """The reported questions answered by base, SFT and final model, with the same random numbers.
+
+    The SFT model is the reference of the final answers (how far the policy went), the base model of
+    the others (how likely it finds them); so the final answers are sampled twice.
+    """
+    asked = {
+        "base_answers": (base, None),
+        "sft_answers": (sft, base),
+        "final_answers": (final, sft),
+        "final_under_base": (final, base),
+    }
+    project = f"/projects/{demo.project_id}"
+    questions = {prompt["id"]: prompt for prompt in demo.podium.pages(f"{project}/prompts")}
+    answers = {}
+    for done, (part, (model, reference)) in enumerate(asked.items()):
+        config = recipe.to_report(model, prompts, reference=reference)
+        run_id = demo.run(part, config, done, len(asked))
+        answers[part] = [
+            _answer(response, questions[response["prompt_id"]])
+            for response in demo.podium.pages(f"{project}/responses", run_id=run_id)
+        ]
+    return answers
+
+
+def _answer(response: dict[str, Any], prompt: dict[str, Any]) -> Answer:
+    return Answer(
+        prompt_id=prompt["id"],
+        prompt=prompt["messages"][-1]["content"],
+        human=prompt["reference"],
+        content=response["content"],
+        is_finished=response["finish_reason"] == "stop",
+    )
+
+
+def _recorded_differences(demo: Demo, preferences: str, known_words: frozenset[str]) -> list[float]:
+    """gold(preferred) - gold(other) of every strict pair that the reward model was tested on."""
+    differences: list[float] = []
+    for record in demo.podium.records(f"/snapshots/{preferences}/export", split="heldout"):
+        question = record["messages"][-1]["content"]
+        gold_of = {
+            response["id"]: gold.score(question, response["content"], known_words).total
+            for response in record["responses"]
+        }
+        differences += strict_differences(record["tiers"], gold_of)
+    return differences
+
+
+def _service(arguments: argparse.Namespace) -> tuple[str, str]:
+    """Address and key: said, or read from the data directory of a running service."""
+    server, key_file = arguments.data_dir / "server.json", arguments.data_dir / "admin.key"
+    url = arguments.url
+    if url is None:
+        if not server.is_file():
+            raise DemoFailed(f"no service is running on {arguments.data_dir}; start `podium up`")
+        url = json.loads(server.read_text("utf-8"))["url"]
+    if arguments.key is None and not key_file.is_file():
+        raise DemoFailed(f"found no {key_file}; give an administrator's key by --key")
+    return url, arguments.key or key_file.read_text("utf-8").strip()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    data_dir = Path(os.environ.get("PODIUM_DATA_DIR", "data"))
+    parser.add_argument("--data-dir", type=Path, default=data_dir, help="default: %(default)s")
+    parser.add_argument("--url", default=os.environ.get("PODIUM_URL"), help="the service")
+    parser.add_argument("--key", help="an administrator's API key; default: DATA_DIR/admin.key")
+    parser.add_argument("--seed", type=int, default=0, help="of data order, sampling and training")
+    arguments = parser.parse_args()
+    arguments.data_dir = arguments.data_dir.expanduser().resolve()
+    return arguments
+
+
+if __name__ == "__main__":
+    sys.exit(main())

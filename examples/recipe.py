@@ -1,0 +1,105 @@
+"""Every setting of the demo's runs: the configs that `closed_loop` sends to the service.
+
+Chosen on the tuning questions alone; `docs/demo.md` lists what was tried and what it gave. Values
+left out are the service's defaults.
+"""
+
+from typing import Any
+
+SYSTEM = "Answer in one short sentence."
+# The same numbers for every sampling: before and after must differ in the model alone.
+SAMPLING = {
+    "max_prompt_tokens": 96,
+    "max_new_tokens": 32,
+    "temperature": 0.7,
+    "system": SYSTEM,
+}
+MAX_TOKENS = 160
+# Shares of questions that a run does not train on, by snapshot. The split hangs on SPLIT_SEED and
+# the question's text alone, so it is the same in every demo.
+HELDOUT = {
+    "demonstrations": 0.15,
+    "ranking": 0.0,
+    "preferences": 0.3,
+    "policy": 0.2,
+    "reported": 0.0,
+}
+SPLIT_SEED = 0
+# Before and after are sampled with the same random numbers: no other seed, whatever the demo's.
+REPORT_SEED = 1_000_003
+
+Config = dict[str, Any]
+
+
+def sft(model: str, demonstrations: str, *, seed: int) -> Config:
+    """One epoch on short answers that people wrote: the tone, not the facts."""
+    return {
+        "method": "sft",
+        "model": {"id": model},
+        "demonstrations": {"id": demonstrations},
+        "seed": seed,
+        "system": SYSTEM,
+        "max_tokens": MAX_TOKENS,
+        "lora": {"r": 16, "alpha": 32},
+        "optim": {"lr": 2e-4, "batch_size": 8, "epochs": 1, "micro_batch_tokens": 1024},
+    }
+
+
+def to_rank(model: str, prompts: str, *, seed: int) -> Config:
+    """Four responses to each question; one comparison per question comes of them."""
+    return {
+        "method": "generate",
+        "model": {"id": model},
+        "prompts": {"id": prompts},
+        "seed": seed,
+        "samples_per_prompt": 4,
+        "rollout": SAMPLING,
+        "make_comparisons": True,
+    }
+
+
+def to_report(model: str, prompts: str, *, reference: str | None) -> Config:
+    """Two responses to each reported question, compared with a reference model if one is given."""
+    return {
+        "method": "generate",
+        "model": {"id": model},
+        "prompts": {"id": prompts},
+        "seed": REPORT_SEED,
+        "samples_per_prompt": 2,
+        "rollout": SAMPLING,
+        "make_comparisons": False,
+        **({"reference": {"id": reference}} if reference else {}),
+    }
+
+
+def reward_model(model: str, preferences: str, *, seed: int) -> Config:
+    """One epoch over the rankings, starting from the model whose responses were ranked."""
+    return {
+        "method": "reward_model",
+        "model": {"id": model},
+        "preferences": {"id": preferences},
+        "seed": seed,
+        "system": SYSTEM,
+        "max_tokens": MAX_TOKENS,
+        "lora": {"r": 8, "alpha": 16},
+        "optim": {"lr": 3e-4, "batch_size": 4, "epochs": 1, "micro_batch_tokens": 1024},
+    }
+
+
+def policy(model: str, reward: str, prompts: str, *, seed: int) -> Config:
+    """REINFORCE++: 64 responses and one update a step, the best evaluation kept."""
+    return {
+        "method": "policy_gradient",
+        "estimator": "reinforce_pp",
+        "model": {"id": model},
+        "prompts": {"id": prompts},
+        "seed": seed,
+        "lora": {"r": 16, "alpha": 32},
+        "reward": {"terms": [{"kind": "model", "model": {"id": reward}}], "normalize": "model"},
+        "rollout": {**SAMPLING, "prompts_per_step": 64, "samples_per_prompt": 1},
+        "kl": {"coef": 0.15, "max": 3.0},
+        "optim": {"lr": 2e-4, "micro_batch_tokens": 1024},
+        "steps": 20,
+        "eval_every": 5,
+        "checkpoint_every": 5,
+    }

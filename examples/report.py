@@ -1,0 +1,195 @@
+"""The demo's report: one JSON object, the same numbers as metrics of the API, a table to read.
+
+`closed_loop` makes it from ended runs and sampled answers. Nothing is measured here that
+`measures` does not define.
+"""
+
+import json
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import annotators
+import gold
+from measures import Answer, Measures, gold_by_prompt, measure, paired_interval
+from podium import Podium
+from rich.console import Console
+from rich.table import Table
+
+Report = dict[str, Any]
+Runs = Mapping[str, Mapping[str, Any]]
+PAIRS_SHOWN = 12
+# Which answers stand for which model.
+MODELS = {"base": "base_answers", "sft": "sft_answers", "final": "final_answers"}
+
+
+def make(
+    *,
+    runs: Runs,
+    answers: Mapping[str, Sequence[Answer]],
+    known_words: Collection[str],
+    differences: Sequence[float],
+    counts: Mapping[str, int],
+) -> Report:
+    """Everything the demo says about itself, but for the seconds and the address.
+
+    `differences` are gold(preferred) - gold(other) of the held-out pairs, `counts` the project's.
+    """
+    measured = {who: measure(answers[part], known_words) for who, part in MODELS.items()}
+    before = gold_by_prompt(answers["sft_answers"], known_words)
+    after = gold_by_prompt(answers["final_answers"], known_words)
+    return {
+        "sft": _sft(runs["sft"]["summary"]),
+        "reward_model": _reward_model(runs["reward_model"]["summary"], differences),
+        "policy": {
+            **_policy(runs["policy"], runs["final_answers"]["summary"]),
+            "gold_base": measured["base"].gold,
+            "gold_base_sd": measured["base"].gold_sd,
+            "gold_before": measured["sft"].gold,
+            "gold_after": measured["final"].gold,
+            "gold_sd": measured["sft"].gold_sd,
+            "gold_ci95": list(paired_interval(before, after)),
+            **_gains(measured),
+            "n_prompts": len(after),
+            "n_responses": len(answers["final_answers"]),
+            "ended_before": measured["sft"].finished,
+            "ended_after": measured["final"].finished,
+        },
+        "measures": {who: asdict(found) for who, found in measured.items()},
+        "comparisons": counts["comparisons"],
+        "judgments": counts["judgments"],
+        "annotators": len(annotators.NAMES),
+        "gold_sha256": gold.sha256(),
+        "run_ids": {part: run["id"] for part, run in runs.items()},
+        "pairs": _pairs(answers, known_words),
+    }
+
+
+def points(report: Report) -> dict[str, float]:
+    """Every number of a report under a metric name, such as gold/policy/gold_after."""
+    found: dict[str, float] = {}
+
+    def collect(value: object, path: str) -> None:
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                collect(inner, f"{path}/{name}")
+        elif isinstance(value, int | float):
+            found[path] = float(value)
+        elif isinstance(value, list) and len(value) == 2:
+            for name, inner in zip(("low", "high"), value, strict=True):
+                collect(inner, f"{path}_{name}")
+
+    collect({name: value for name, value in report.items() if name != "pairs"}, "gold")
+    return found
+
+
+def send(podium: Podium, report: Report) -> None:
+    """Put every number of the report beside the policy run's own metrics, at its last step."""
+    run_id = report["run_ids"]["policy"]
+    body = {"points": [{"step": report["policy"]["steps"], "values": points(report)}]}
+    podium.post(f"/runs/{run_id}/metrics", body)
+
+
+def write(report: Report, path: Path) -> None:
+    """Write the report: whole, or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    os.replace(partial, path)
+
+
+def show(report: Report, path: Path) -> None:
+    """Print before and after, a dozen pairs of answers, and where to look."""
+    console = Console(highlight=False)
+    console.print(_table(report["measures"]))
+    for line in _sentences(report):
+        console.print(line, markup=False)
+    for pair in report["pairs"]:
+        console.print(f"\nQ  {pair['prompt']}", markup=False)
+        for who in ("before", "after"):
+            console.print(f"   {who:<6} {pair[f'gold_{who}']:.2f}  {pair[who]}", markup=False)
+    console.print(f"\nreport: {path}\nbrowser: {report['url']}", markup=False)
+
+
+def _sft(summary: Mapping[str, float]) -> Report:
+    return {
+        "heldout_loss_before": summary["eval/loss_before"],
+        "heldout_loss_after": summary["eval/loss"],
+    }
+
+
+def _reward_model(summary: Mapping[str, float], differences: Sequence[float]) -> Report:
+    return {
+        "heldout_accuracy": summary["eval/accuracy"],
+        "heldout_pairs": int(summary["eval/pairs"]),
+        "heldout_prompts": int(summary["eval/prompts"]),
+        "ci95": [summary["eval/accuracy_low"], summary["eval/accuracy_high"]],
+        "annotator_ceiling": annotators.ceiling(differences),
+    }
+
+
+def _policy(run: Mapping[str, Any], drift: Mapping[str, float]) -> Report:
+    summary = run["summary"]
+    return {
+        "reward_before": summary["eval/reward_before"],
+        "reward_after": summary["eval/reward_best"],
+        "kl": drift["kl/exact"],
+        "kl_ci95": [drift["kl/exact_low"], drift["kl/exact_high"]],
+        "steps": run["progress"]["step"],
+    }
+
+
+def _gains(measured: Mapping[str, Measures]) -> Report:
+    base, sft, final = measured["base"], measured["sft"], measured["final"]
+    return {
+        "gain_over_sft_sd": (final.gold - sft.gold) / sft.gold_sd,
+        "gain_over_base_sd": (final.gold - base.gold) / base.gold_sd,
+    }
+
+
+def _pairs(answers: Mapping[str, Sequence[Answer]], known_words: Collection[str]) -> list[Report]:
+    """The first answer to each of the first questions, before and after."""
+    first: dict[str, list[Answer]] = {}
+    for part in ("sft_answers", "final_answers"):
+        seen: set[str] = set()
+        for answer in answers[part]:
+            if answer.prompt_id not in seen:
+                seen.add(answer.prompt_id)
+                first.setdefault(answer.prompt_id, []).append(answer)
+    return [
+        {
+            "prompt": before.prompt,
+            "before": before.content,
+            "after": after.content,
+            "gold_before": gold.score(before.prompt, before.content, known_words).total,
+            "gold_after": gold.score(after.prompt, after.content, known_words).total,
+        }
+        for before, after in list(first.values())[:PAIRS_SHOWN]
+    ]
+
+
+def _table(measured: Mapping[str, Mapping[str, float | None]]) -> Table:
+    table = Table("measure", *MODELS, title="Answers to the reported questions")
+    for name in measured["final"]:
+        values = [measured[who][name] for who in MODELS]
+        table.add_row(name, *("-" if value is None else f"{value:.3f}" for value in values))
+    return table
+
+
+def _sentences(report: Report) -> list[str]:
+    reward, policy = report["reward_model"], report["policy"]
+    low, high = policy["gold_ci95"]
+    seconds = sum(report["seconds"].values())
+    return [
+        f"Reward model: {reward['heldout_accuracy']:.3f} of {reward['heldout_pairs']} held-out "
+        f"pairs from {reward['heldout_prompts']} questions, 95 % interval {reward['ci95'][0]:.3f} to "
+        f"{reward['ci95'][1]:.3f}; annotators' ceiling {reward['annotator_ceiling']:.3f}.",
+        f"Gold: {policy['gold_before']:.3f} after SFT, {policy['gold_after']:.3f} at the end: "
+        f"+{policy['gain_over_sft_sd']:.2f} SD, 95 % interval of the difference {low:.3f} to "
+        f"{high:.3f}, at {policy['kl']:.2f} nats a response.",
+        f"From base to final: {policy['gain_over_base_sd']:.2f} SD of the base model.",
+        f"{report['judgments']} judgments by {report['annotators']} simulated annotators; "
+        f"{seconds:.0f} s in all; gold.py {report['gold_sha256'][:12]}.",
+    ]
