@@ -10,17 +10,19 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from backend.errors import InvalidInput
 from backend.schemas.events import MetricLine
-from backend.schemas.runs import METRIC_NAME
+from backend.schemas.runs import METRIC_NAME, OutsidePoint
 from backend.store import run_events, runs
 from backend.store.run_events import NewEvent
 from backend.store.tables import MetricPoint
 
 OUTSIDE_ATTEMPT = 0
+OUTSIDE_PREFIXES = ("gold/", "outside/")
 
 _NAME = re.compile(METRIC_NAME)
 _LONGEST_NAME = 100
@@ -47,6 +49,40 @@ def append(
         events.append(_refusal(refused))
     run_events.append(session, run_id, events, at=at)
     return len(rows)
+
+
+def append_outside(
+    session: Session, run_id: str, points: Sequence[OutsidePoint], *, at: datetime
+) -> int:
+    """Store results of evaluations made elsewhere; returns how many values.
+
+    Raises InvalidInput for a name that does not start with gold/ or outside/.
+    """
+    names = sorted({name for point in points for name in point.values})
+    wrong = [name for name in names if not (_is_name(name) and name.startswith(OUTSIDE_PREFIXES))]
+    if wrong:
+        raise InvalidInput(
+            f"the name {wrong[0][:100]!r} is not one for results from outside",
+            advice="Use words joined by /, beginning with gold/ or outside/.",
+        )
+    lines = [
+        MetricLine(
+            step=point.step,
+            time=at.timestamp(),
+            tokens=_tokens_at(session, run_id, point.step),
+            values=point.values,
+        )
+        for point in points
+    ]
+    return append(session, run_id, OUTSIDE_ATTEMPT, lines, at=at)
+
+
+def _tokens_at(session: Session, run_id: str, step: int) -> int:
+    """Tokens the trainer had processed by this step, so that the point finds its place on x."""
+    statement = select(func.max(MetricPoint.tokens)).where(
+        MetricPoint.run_id == run_id, MetricPoint.step <= step
+    )
+    return session.scalar(statement) or 0
 
 
 def _is_name(name: str) -> bool:

@@ -4,11 +4,11 @@ Every writer takes its numbers by one UPDATE of the run's row inside its own tra
 order is `seq` order and a reader that has seen n never misses n - 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import insert, update
+from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
 from backend.errors import NotFound
@@ -40,3 +40,27 @@ def append(session: Session, run_id: str, events: Sequence[NewEvent], *, at: dat
     if rows:
         session.execute(insert(RunEvent), rows)
     return int(last)
+
+
+class KeptEvent(NamedTuple):
+    """An event of a run with its number."""
+
+    run_id: str
+    seq: int
+    type: str
+    data: dict[str, Any]
+    created_at: datetime
+
+
+def heads(session: Session, run_ids: Collection[str]) -> dict[str, int]:
+    """The last number given out for each of these runs."""
+    rows = session.execute(select(Run.id, Run.seq).where(Run.id.in_(run_ids))).tuples()
+    return dict(rows.all())
+
+
+def after(session: Session, run_id: str, seq: int, *, limit: int) -> list[KeptEvent]:
+    """The run's events beyond number `seq`, in order, at most `limit`."""
+    columns = (RunEvent.run_id, RunEvent.seq, RunEvent.type, RunEvent.data, RunEvent.created_at)
+    statement = select(*columns).where(RunEvent.run_id == run_id, RunEvent.seq > seq)
+    rows = session.execute(statement.order_by(RunEvent.seq).limit(limit))
+    return [KeptEvent(*row) for row in rows]

@@ -4,23 +4,25 @@ Routes and the worker call it inside their transaction; the claim, the beat and 
 `backend.store.supervision`. It validates no config and rings no bell.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import ColumnElement, exists, func, select, update
 from sqlalchemy.orm import Session
 
-from backend.domain import run_state
+from backend.domain import run_config, run_state
 from backend.domain.run_state import Verb
 from backend.errors import Conflict, NotFound
+from backend.schemas.runs import CloneBody, RunBody
+from backend.schemas.training import SCHEMA_VERSION
 from backend.schemas.vocabulary import RunState, StopReason
 from backend.store import run_events
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.run_events import NewEvent
-from backend.store.tables import Artifact, Checkpoint, Model, Run, RunEvent
+from backend.store.tables import Run
 
 _STOP_REASONS = frozenset(StopReason)
 
@@ -40,6 +42,21 @@ class NewRun:
     parent_id: str | None = None
     tags: Sequence[str] = ()
     priority: int = 0
+
+    @classmethod
+    def of(
+        cls, body: RunBody, config: dict[str, Any], user_id: str, parent_id: str | None = None
+    ) -> Self:
+        """The run that a request asks for, with its config checked and completed."""
+        return cls(
+            **body.model_dump(exclude={"config"}),
+            user_id=user_id,
+            parent_id=parent_id,
+            method=config["method"],
+            config=config,
+            schema_version=SCHEMA_VERSION,
+            gpus=config["resources"]["gpus"],
+        )
 
 
 @dataclass(frozen=True)
@@ -97,6 +114,16 @@ def locked(session: Session, run_id: str) -> Run:
     if run is None:
         raise NotFound(f"there is no run {run_id}")
     return run
+
+
+def projects_of(session: Session, run_ids: Sequence[str]) -> dict[str, str]:
+    """The project of each of these runs; raises NotFound if one does not exist."""
+    rows = session.execute(select(Run.id, Run.project_id).where(Run.id.in_(run_ids))).tuples()
+    found = dict(rows.all())
+    for run_id in run_ids:
+        if run_id not in found:
+            raise NotFound(f"there is no run {run_id} that you can see")
+    return found
 
 
 def find(session: Session, wanted: RunFilter, page: Page) -> tuple[Sequence[Run], str | None]:
@@ -246,6 +273,19 @@ def restore(session: Session, run_id: str) -> Run:
     return run
 
 
+def copied(session: Session, run_id: str, body: CloneBody) -> RunBody:
+    """The request that would make this run again with these changes; its config is unchecked."""
+    parent = get(session, run_id)
+    return RunBody(
+        project_id=parent.project_id,
+        experiment_id=parent.experiment_id,
+        name=body.name or f"{parent.name[:190]} (copy)",
+        config=run_config.merged(parent.config, body.overrides),
+        tags=parent.tags,
+        priority=parent.priority,
+    )
+
+
 def _for_verb(session: Session, run_id: str, verb: Verb) -> Run:
     run = locked(session, run_id)
     allowed = run_state.allowed_verbs(RunState(run.state))
@@ -257,42 +297,3 @@ def _for_verb(session: Session, run_id: str, verb: Verb) -> Run:
             allowed=list(allowed),
         )
     return run
-
-
-VERBS: dict[Verb, Callable[..., Run]] = {
-    Verb.CANCEL: cancel,
-    Verb.PAUSE: pause,
-    Verb.RESUME: resume,
-    Verb.RETRY: retry,
-    Verb.ARCHIVE: archive,
-}
-
-
-def output_model_ids(session: Session, run_ids: Sequence[str]) -> dict[str, list[str]]:
-    """The models that each of these runs has made, oldest first."""
-    found: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
-    rows = session.execute(
-        select(Model.run_id, Model.id).where(Model.run_id.in_(run_ids)).order_by(Model.number)
-    )
-    for run_id, model_id in rows:
-        if run_id is not None:
-            found[run_id].append(model_id)
-    return found
-
-
-def events(session: Session, run_id: str, *, after: int, limit: int) -> list[RunEvent]:
-    """The run's history beyond event number `after`, in order, at most `limit`."""
-    statement = select(RunEvent).where(RunEvent.run_id == run_id, RunEvent.seq > after)
-    return list(session.scalars(statement.order_by(RunEvent.seq).limit(limit)))
-
-
-def checkpoints(session: Session, run_id: str) -> list[Checkpoint]:
-    """The run's checkpoints, oldest step first."""
-    statement = select(Checkpoint).where(Checkpoint.run_id == run_id).order_by(Checkpoint.step)
-    return list(session.scalars(statement))
-
-
-def artifacts(session: Session, run_id: str) -> list[Artifact]:
-    """The files the run has left in the artifact store, by path."""
-    statement = select(Artifact).where(Artifact.run_id == run_id).order_by(Artifact.path)
-    return list(session.scalars(statement))

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from backend.schemas.events import SampleLine
+from backend.schemas.runs import SampleAnswer, SamplesAnswer
 from backend.store import run_events
 from backend.store.run_events import NewEvent
 from backend.store.tables import Sample
@@ -74,12 +75,28 @@ def steps(session: Session, run_id: str) -> list[int]:
     return list(session.scalars(statement))
 
 
-def of_step(session: Session, run_id: str, step: int, *, limit: int) -> list[Sample]:
-    """Samples of one step in order of arrival."""
+def answer(
+    session: Session, run_id: str, step: int | None, *, sort: str, limit: int
+) -> SamplesAnswer:
+    """Samples of a step, default the newest: as logged, or by the score that `sort` names."""
+    known = steps(session, run_id)
+    step = step if step is not None or not known else known[-1]
+    if step is None:
+        return SamplesAnswer(step=None, steps=[], items=[])
     statement = select(Sample).where(Sample.run_id == run_id, Sample.step == step)
-    return list(session.scalars(statement.order_by(Sample.number).limit(limit)))
+    rows = list(session.scalars(statement.order_by(Sample.number)))
+    if sort != "order":
+        rows.sort(key=lambda row: _rank(row.scores.get(sort.removeprefix("-")), sort))
+    return SamplesAnswer(step=step, steps=known, items=[_answer(row) for row in rows[:limit]])
 
 
-def count(session: Session, run_id: str) -> int:
-    """How many samples the run has logged."""
-    return session.scalar(select(func.count()).where(Sample.run_id == run_id)) or 0
+def _rank(score: float | None, sort: str) -> tuple[bool, float]:
+    # Samples without this score come last, whichever way the others go.
+    if score is None:
+        return True, 0.0
+    return False, -score if sort.startswith("-") else score
+
+
+def _answer(row: Sample) -> SampleAnswer:
+    shown = {name: getattr(row, name, None) for name in SampleAnswer.model_fields}
+    return SampleAnswer.model_validate(shown | row.arrays)

@@ -1,0 +1,83 @@
+"""What the New run form is made from: methods, their schemas, presets, reward kinds."""
+
+import json
+from functools import lru_cache
+from typing import Any, get_args
+
+from backend.deps import Viewer, api_router
+from backend.domain.run_config import AVAILABLE_METHODS
+from backend.schemas.presets import presets
+from backend.schemas.rewards import AnyRewardTerm
+from backend.schemas.runs import MethodAnswer, MethodsAnswer
+from backend.schemas.training import METHOD_CONFIGS
+from backend.schemas.vocabulary import Method, ModelKind, SnapshotKind
+
+router = api_router("methods")
+
+_TITLES = {
+    Method.SFT: "Supervised fine-tuning",
+    Method.REWARD_MODEL: "Reward model",
+    Method.DPO: "Direct preference optimization",
+    Method.POLICY_GRADIENT: "Policy gradient",
+    Method.GENERATE: "Generate responses",
+    Method.EVALUATE: "Evaluate",
+}
+
+# Where a config may hold a reference, and what it points to; * stands for each item of a list.
+_MODEL, _REWARD_MODEL = str(ModelKind.CAUSAL_LM), str(ModelKind.REWARD_MODEL)
+_PROMPTS = {"prompts": str(SnapshotKind.PROMPTS)}
+_PREFERENCES = {"preferences": str(SnapshotKind.PREFERENCES)}
+_REFERENCES: dict[Method, dict[str, str]] = {
+    Method.SFT: {"model": _MODEL, "demonstrations": str(SnapshotKind.DEMONSTRATIONS)},
+    Method.REWARD_MODEL: {"model": _MODEL, **_PREFERENCES},
+    Method.DPO: {"model": _MODEL, **_PREFERENCES},
+    Method.POLICY_GRADIENT: {
+        "model": _MODEL,
+        "reference": _MODEL,
+        **_PROMPTS,
+        "reward.terms.*.model": _REWARD_MODEL,
+    },
+    Method.GENERATE: {
+        "model": _MODEL,
+        "reference": _MODEL,
+        **_PROMPTS,
+        "reward.*.model": _REWARD_MODEL,
+    },
+    Method.EVALUATE: {
+        "model": _MODEL,
+        "baseline_model": _MODEL,
+        **_PROMPTS,
+        "reward.terms.*.model": _REWARD_MODEL,
+    },
+}
+
+
+@router.get("/methods")
+def list_methods(caller: Viewer) -> MethodsAnswer:
+    """Per method its JSON Schema with units, ranges and defaults, its presets and references."""
+    return _methods()
+
+
+@lru_cache(maxsize=1)
+def _methods() -> MethodsAnswer:
+    kinds = [str(term.model_fields["kind"].default) for term in _reward_terms()]
+    return MethodsAnswer(methods=[_method(method) for method in Method], reward_kinds=kinds)
+
+
+def _reward_terms() -> tuple[Any, ...]:
+    union, _ = get_args(AnyRewardTerm)
+    return get_args(union)
+
+
+def _method(method: Method) -> MethodAnswer:
+    config = METHOD_CONFIGS[method]
+    return MethodAnswer(
+        method=method,
+        title=_TITLES[method],
+        description=config.__doc__ or "",
+        is_available=method in AVAILABLE_METHODS,
+        # Through JSON, so that defaults are what a client would send.
+        json_schema=json.loads(json.dumps(config.model_json_schema())),
+        presets=presets(method),
+        references=_REFERENCES[method],
+    )

@@ -1,0 +1,203 @@
+"""Runs: validate, create, look, and the verbs that move them."""
+
+from typing import Annotated
+
+from fastapi import BackgroundTasks, Query
+
+from backend import queue
+from backend.api.run_access import SeenRun, SteeredRun
+from backend.deps import (
+    IDEMPOTENT,
+    Now,
+    PageDep,
+    Researcher,
+    SessionDep,
+    SettingsDep,
+    Viewer,
+    api_router,
+    visible_project,
+)
+from backend.schemas.paging import Listing
+from backend.schemas.runs import (
+    ArtifactAnswer,
+    CheckpointAnswer,
+    CloneBody,
+    EventAnswer,
+    LogLineAnswer,
+    RetryBody,
+    RunAnswer,
+    RunBody,
+    ValidationAnswer,
+)
+from backend.schemas.vocabulary import Method, RunState
+from backend.store import experiments, run_inputs, run_views, runs
+from backend.store.runs import NewRun, RunFilter
+
+router = api_router("runs")
+
+AfterQuery = Annotated[int, Query(ge=0, description="Send what comes after this number.")]
+LimitQuery = Annotated[int, Query(ge=1, le=5000, description="Items at most.")]
+
+
+@router.post("/runs", status_code=201, dependencies=[IDEMPOTENT])
+def create_run(
+    body: RunBody,
+    session: SessionDep,
+    caller: Researcher,
+    settings: SettingsDep,
+    at: Now,
+    after_commit: BackgroundTasks,
+) -> RunAnswer:
+    """Check the config against schema and store, queue the run, ring the worker."""
+    visible_project(session, caller, body.project_id)
+    if body.experiment_id is not None:
+        experiments.must_be_in(session, body.experiment_id, body.project_id)
+    config = run_inputs.require_valid(session, caller, body.config)
+    run = runs.create(session, NewRun.of(body, config, caller.id), at=at)
+    after_commit.add_task(queue.ring, settings, run.id)
+    return run_views.one(session, run.id)
+
+
+@router.post("/runs/validate")
+def validate_run(body: RunBody, session: SessionDep, caller: Researcher) -> ValidationAnswer:
+    """What would keep this run from being created; creates nothing."""
+    visible_project(session, caller, body.project_id)
+    return run_inputs.validate(session, caller, body.config)
+
+
+@router.get("/runs")
+def list_runs(
+    session: SessionDep,
+    caller: Viewer,
+    page: PageDep,
+    project_id: str | None = None,
+    experiment_id: str | None = None,
+    state: Annotated[list[RunState] | None, Query()] = None,
+    method: Annotated[list[Method] | None, Query()] = None,
+    tag: Annotated[str | None, Query(max_length=200)] = None,
+    q: Annotated[str | None, Query(max_length=200, description="Part of the name.")] = None,
+    archived: bool = False,
+) -> Listing[RunAnswer]:
+    """Runs that the caller sees, newest first; `state` and `method` may be said several times."""
+    if project_id is not None:
+        visible_project(session, caller, project_id)
+    visible = None if caller.project_ids is None else sorted(caller.project_ids)
+    wanted = RunFilter(
+        project_ids=visible if project_id is None else [project_id],
+        experiment_id=experiment_id,
+        states=state or (),
+        methods=method or (),
+        tag=tag,
+        text=q,
+        archived=archived,
+    )
+    return run_views.listing(session, wanted, page)
+
+
+@router.get("/runs/{run_id}")
+def get_run(run_id: SeenRun, session: SessionDep) -> RunAnswer:
+    """One run with its config, progress, last metrics and error."""
+    return run_views.one(session, run_id)
+
+
+@router.post("/runs/{run_id}/cancel")
+def cancel_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
+    """Stop a run for good; one that runs stops at its next safe point."""
+    runs.cancel(session, run_id, at=at)
+    return run_views.one(session, run_id)
+
+
+@router.post("/runs/{run_id}/pause")
+def pause_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
+    """Keep a queued run waiting; one that runs writes a checkpoint and pauses."""
+    runs.pause(session, run_id, at=at)
+    return run_views.one(session, run_id)
+
+
+@router.post("/runs/{run_id}/resume")
+def resume_run(
+    run_id: SteeredRun,
+    session: SessionDep,
+    settings: SettingsDep,
+    at: Now,
+    after_commit: BackgroundTasks,
+) -> RunAnswer:
+    """Queue a paused run again; it goes on from its last checkpoint."""
+    runs.resume(session, run_id, at=at)
+    after_commit.add_task(queue.ring, settings, run_id)
+    return run_views.one(session, run_id)
+
+
+@router.post("/runs/{run_id}/retry")
+def retry_run(
+    run_id: SteeredRun,
+    session: SessionDep,
+    settings: SettingsDep,
+    at: Now,
+    after_commit: BackgroundTasks,
+    body: RetryBody | None = None,
+) -> RunAnswer:
+    """Queue a failed, crashed or cancelled run again, from its last checkpoint or anew."""
+    runs.retry(session, run_id, at=at, from_start=body is not None and body.from_ == "start")
+    after_commit.add_task(queue.ring, settings, run_id)
+    return run_views.one(session, run_id)
+
+
+@router.post("/runs/{run_id}/clone", status_code=201, dependencies=[IDEMPOTENT])
+def clone_run(
+    run_id: SteeredRun,
+    body: CloneBody,
+    session: SessionDep,
+    caller: Researcher,
+    settings: SettingsDep,
+    at: Now,
+    after_commit: BackgroundTasks,
+) -> RunAnswer:
+    """A new run with this run's config and the given changes."""
+    wanted = runs.copied(session, run_id, body)
+    config = run_inputs.require_valid(session, caller, wanted.config)
+    run = runs.create(session, NewRun.of(wanted, config, caller.id, parent_id=run_id), at=at)
+    after_commit.add_task(queue.ring, settings, run.id)
+    return run_views.one(session, run.id)
+
+
+@router.post("/runs/{run_id}/archive")
+def archive_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
+    """Take a run that is not at work out of the lists; nothing is deleted."""
+    runs.archive(session, run_id, at=at)
+    return run_views.one(session, run_id)
+
+
+@router.post("/runs/{run_id}/restore")
+def restore_run(run_id: SteeredRun, session: SessionDep) -> RunAnswer:
+    """Bring an archived run back."""
+    runs.restore(session, run_id)
+    return run_views.one(session, run_id)
+
+
+@router.get("/runs/{run_id}/events")
+def list_events(
+    run_id: SeenRun, session: SessionDep, after: AfterQuery = 0, limit: LimitQuery = 500
+) -> list[EventAnswer]:
+    """The run's history in order, as the stream sends it."""
+    return run_views.events(session, run_id, after=after, limit=limit)
+
+
+@router.get("/runs/{run_id}/logs")
+def list_log_lines(
+    run_id: SeenRun, session: SessionDep, after: AfterQuery = 0, limit: LimitQuery = 1000
+) -> list[LogLineAnswer]:
+    """What the trainer printed, in order."""
+    return run_views.log_lines(session, run_id, after=after, limit=limit)
+
+
+@router.get("/runs/{run_id}/checkpoints")
+def list_checkpoints(run_id: SeenRun, session: SessionDep) -> list[CheckpointAnswer]:
+    """The run's checkpoints, oldest step first."""
+    return run_views.checkpoints(session, run_id)
+
+
+@router.get("/runs/{run_id}/artifacts")
+def list_artifacts(run_id: SeenRun, session: SessionDep) -> list[ArtifactAnswer]:
+    """The files the run has left in the artifact store."""
+    return run_views.artifacts(session, run_id)

@@ -1,0 +1,73 @@
+"""The live stream of one run or several, as server-sent events."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from fastapi import Depends, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from backend.api.run_access import SeenRun, seen_runs
+from backend.deps import SessionDep, Viewer, api_router
+from backend.stream import Streams
+
+router = api_router("stream")
+
+# A proxy must hand events on as they come.
+_HEADERS = {"X-Accel-Buffering": "no", "Cache-Control": "no-cache"}
+_ANSWERS: dict[int | str, dict[str, object]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
+}
+
+
+def _seen(
+    session: SessionDep,
+    caller: Viewer,
+    runs: Annotated[str, Query(max_length=5000, description="Ids of runs, joined by commas.")],
+) -> list[str]:
+    return seen_runs(session, caller, runs)
+
+
+class _Begin:
+    """Where a stream begins: after an id, at the first event, or with what comes next."""
+
+    def __init__(
+        self,
+        last_event_id: Annotated[
+            str | None, Header(max_length=2000, description="Sent by a browser that comes back.")
+        ] = None,
+        last_id: Annotated[
+            str | None, Query(max_length=2000, description="The same, where no header can be set.")
+        ] = None,
+        since: Annotated[
+            Literal["start", "now"], Query(description="Where to begin without an id.")
+        ] = "start",
+    ) -> None:
+        self.last_id = last_event_id or last_id
+        self.from_now = since == "now"
+
+
+BeginDep = Annotated[_Begin, Depends()]
+
+
+@router.get("/stream", response_class=StreamingResponse, responses=_ANSWERS)
+async def stream_runs(
+    request: Request, run_ids: Annotated[list[str], Depends(_seen)], begin: BeginDep
+) -> StreamingResponse:
+    """Events of several runs, each run's in order, none missing and none twice.
+
+    Types: state, start, metric, progress, sample, checkpoint, alert, log, rewind. `data` is
+    `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything anew.
+    """
+    return _streaming(request, run_ids, begin)
+
+
+@router.get("/runs/{run_id}/stream", response_class=StreamingResponse, responses=_ANSWERS)
+async def stream_run(request: Request, run_id: SeenRun, begin: BeginDep) -> StreamingResponse:
+    """Events of one run, as GET /stream sends them."""
+    return _streaming(request, [run_id], begin)
+
+
+def _streaming(request: Request, run_ids: Sequence[str], begin: _Begin) -> StreamingResponse:
+    streams: Streams = request.app.state.streams
+    events = streams.follow(run_ids, last_id=begin.last_id, from_now=begin.from_now)
+    return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)

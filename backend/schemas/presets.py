@@ -1,0 +1,111 @@
+"""Named starting points for run configs: the settings of papers, and what fits a small machine.
+
+`GET /methods` sends them to the New run form. They leave out the references to models and data; the
+defaults of everything they do not say stand in `backend.schemas.training`.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from backend.schemas.runs import Preset
+from backend.schemas.vocabulary import Method
+
+_SMALL_LORA = {"r": 16, "alpha": 32.0, "dropout": 0.0, "targets": "linear"}
+
+PRESETS: Mapping[Method, Sequence[Preset]] = {
+    Method.SFT: (
+        Preset(
+            name="Small CPU run",
+            description="One epoch of adapters on about a hundred short demonstrations.",
+            config={
+                "lora": _SMALL_LORA,
+                "optim": {"lr": 2e-4, "batch_size": 8, "epochs": 1},
+                "max_tokens": 128,
+            },
+        ),
+        Preset(
+            name="InstructGPT supervised stage",
+            description="Full fine-tuning, cosine schedule; fewer epochs than theirs "
+            "(Ouyang et al. 2022, appendix C.1).",
+            config={
+                "optim": {"lr": 9.65e-6, "schedule": "cosine", "batch_size": 32, "epochs": 2},
+                "max_tokens": 1024,
+            },
+        ),
+    ),
+    Method.REWARD_MODEL: (
+        Preset(
+            name="Small CPU run",
+            description="One epoch of adapters on about a hundred ranked comparisons.",
+            config={
+                "lora": {"r": 8, "alpha": 16.0, "dropout": 0.0, "targets": "linear"},
+                "optim": {"lr": 2e-4, "batch_size": 8, "epochs": 1},
+                "max_tokens": 128,
+            },
+        ),
+        Preset(
+            name="InstructGPT reward model",
+            description="All pairs of a ranking together, one epoch (Ouyang et al. 2022, C.2).",
+            config={
+                "optim": {"lr": 9e-6, "schedule": "cosine", "batch_size": 64, "epochs": 1},
+                "max_tokens": 1024,
+            },
+        ),
+    ),
+    Method.POLICY_GRADIENT: (
+        Preset(
+            name="Small CPU run",
+            description="REINFORCE++ with adapters, short answers, a strong pull to the start.",
+            config={
+                "estimator": "reinforce_pp",
+                "lora": _SMALL_LORA,
+                "optim": {"lr": 2e-4},
+                "rollout": {
+                    "prompts_per_step": 64,
+                    "samples_per_prompt": 1,
+                    "max_prompt_tokens": 96,
+                    "max_new_tokens": 32,
+                    "temperature": 0.7,
+                },
+                "kl": {"coef": 0.15, "estimator": "k1", "place": "reward"},
+                "steps": 20,
+                "eval_every": 5,
+            },
+        ),
+        Preset(
+            name="REINFORCE++ (paper)",
+            description="32 prompts x 8 answers a step, k1 KL in the reward, advantages whitened "
+            "over the batch, PPO clip (Hu et al. 2025, arXiv 2501.03262).",
+            config={
+                "estimator": "reinforce_pp",
+                "optim": {"lr": 5e-7},
+                "rollout": {
+                    "prompts_per_step": 32,
+                    "samples_per_prompt": 8,
+                    "max_prompt_tokens": 1024,
+                    "max_new_tokens": 1024,
+                    "temperature": 1.0,
+                },
+                "kl": {"coef": 0.001, "estimator": "k1", "place": "reward"},
+                "clip": {"low": 0.2, "high": 0.2},
+                "steps": 500,
+                "eval_every": 20,
+                "checkpoint_every": 50,
+            },
+        ),
+    ),
+    Method.GENERATE: (
+        Preset(
+            name="Small CPU run",
+            description="Four short answers per prompt, ready to be ranked.",
+            config={
+                "samples_per_prompt": 4,
+                "rollout": {"max_prompt_tokens": 96, "max_new_tokens": 32, "temperature": 0.7},
+            },
+        ),
+    ),
+}
+
+
+def presets(method: Method) -> list[Preset]:
+    """The presets of a method; `config` lacks `method` and the references."""
+    return list(PRESETS.get(method, ()))

@@ -1,0 +1,237 @@
+"""The live stream: rows of `run_events` as server-sent events, to any number of browsers.
+
+`backend.api.stream` sends what `Streams.follow` yields. One poller per process looks for new rows
+and fans them out to bounded queues; whoever joins or falls behind reads its part from the store. No
+session and no thread is held while waiting.
+"""
+
+import asyncio
+import hashlib
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+from sqlalchemy.exc import SQLAlchemyError
+
+from backend.store import run_events
+from backend.store.db import Database
+from backend.store.run_events import KeptEvent
+
+T = TypeVar("T")
+log = logging.getLogger("podium.stream")
+
+POLL_S = 0.2
+PING_S = 15.0
+LIFETIME_S = 900.0  # Then the browser comes back by itself, and its permission is asked for again.
+RETRY_MS = 1000
+PAGE = 500
+QUEUE_LENGTH = 2000
+_PING = b": ping\n\n"
+
+
+@dataclass(eq=False)
+class _Subscription:
+    run_ids: frozenset[str]
+    queue: asyncio.Queue[KeptEvent | None] = field(
+        default_factory=lambda: asyncio.Queue(QUEUE_LENGTH)
+    )
+    is_behind: bool = False
+
+    def offer(self, event: KeptEvent | None) -> None:
+        """Queue an event, None = wake up; a full queue means reading from the store again."""
+        try:
+            self.queue.put_nowait(event)
+        except asyncio.QueueFull:
+            self.is_behind = True
+
+    def start_over(self) -> None:
+        """Forget what is queued: it is read from the store next."""
+        self.is_behind = False
+        while not self.queue.empty():
+            self.queue.get_nowait()
+
+    async def take(self, timeout_s: float) -> list[KeptEvent | None]:
+        """What is queued, waiting for the first; empty after the timeout."""
+        try:
+            taken = [await asyncio.wait_for(self.queue.get(), timeout_s)]
+        except TimeoutError:
+            return []
+        while not self.queue.empty() and len(taken) < PAGE:
+            taken.append(self.queue.get_nowait())
+        return taken
+
+
+class Streams:
+    """Everybody who follows runs in this process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._threads = anyio.CapacityLimiter(4)
+        self._subscriptions: set[_Subscription] = set()
+        # Per watched run, the number up to which its events were fanned out.
+        self._fanned: dict[str, int] = {}
+        self._poller: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    def close(self) -> None:
+        """End every stream at once, so that the server can stop; call in the server's loop."""
+        self._is_closed = True
+        if self._poller is not None:
+            self._poller.cancel()
+        for subscription in self._subscriptions:
+            subscription.offer(None)
+
+    async def follow(
+        self, run_ids: Collection[str], *, last_id: str | None = None, from_now: bool = False
+    ) -> AsyncIterator[bytes]:
+        """Server-sent events of these runs beyond `last_id`; without one all, or only new ones.
+
+        Each run's events come in order, none missing, none twice. An id that does not fit these
+        runs or this store gives one `reset` event and then only new events.
+        """
+        order = sorted(set(run_ids))
+        heads = await self._in_thread(partial(self._heads, order))
+        at = dict(heads) if from_now else dict.fromkeys(order, 0)
+        resumed = None if last_id is None else positions_of(last_id, heads)
+        is_unknown = last_id is not None and resumed is None
+        at = dict(heads) if is_unknown else resumed or at
+        yield f"retry: {RETRY_MS}\nid: {id_of(at)}\n\n".encode()
+        if is_unknown:
+            yield f"event: reset\nid: {id_of(at)}\ndata: {{}}\n\n".encode()
+        subscription = _Subscription(frozenset(order))
+        self._subscriptions.add(subscription)
+        self._ensure_poller()
+        ends_at = time.monotonic() + LIFETIME_S
+        try:
+            while not self._is_closed and time.monotonic() < ends_at:
+                subscription.start_over()
+                async for chunk in self._catch_up(at):
+                    yield chunk
+                # No await between the last read and this line: what is newer comes from the poller.
+                for run_id in order:
+                    self._fanned.setdefault(run_id, at[run_id])
+                async for chunk in self._live(subscription, at, ends_at):
+                    yield chunk
+        finally:
+            self._leave(subscription)
+
+    def _leave(self, subscription: _Subscription) -> None:
+        self._subscriptions.discard(subscription)
+        watched = {run_id for other in self._subscriptions for run_id in other.run_ids}
+        for run_id in subscription.run_ids - watched:
+            self._fanned.pop(run_id, None)
+
+    async def _catch_up(self, at: dict[str, int]) -> AsyncIterator[bytes]:
+        for run_id in at:
+            page = await self._in_thread(partial(self._page, run_id, at[run_id]))
+            while page and not self._is_closed:
+                yield _encoded(page, at)
+                page = await self._in_thread(partial(self._page, run_id, at[run_id]))
+
+    async def _live(
+        self, subscription: _Subscription, at: dict[str, int], ends_at: float
+    ) -> AsyncIterator[bytes]:
+        while time.monotonic() < ends_at and not self._is_closed:
+            taken = await subscription.take(PING_S)
+            if subscription.is_behind:
+                return
+            fresh = [event for event in taken if event and event.seq > at[event.run_id]]
+            if not _is_gapless(fresh, at):
+                return
+            if fresh:
+                yield _encoded(fresh, at)
+            elif not taken:
+                yield _PING
+
+    def _ensure_poller(self) -> None:
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.get_running_loop().create_task(self._poll())
+
+    async def _poll(self) -> None:
+        while self._subscriptions and not self._is_closed:
+            await asyncio.sleep(POLL_S)
+            if not self._fanned:
+                continue
+            try:
+                events = await self._in_thread(partial(self._newer, dict(self._fanned)))
+            except SQLAlchemyError as error:
+                log.warning("stream.poll_failed", extra={"error": type(error).__name__})
+                continue
+            for event in events:
+                self._fan_out(event)
+
+    def _fan_out(self, event: KeptEvent) -> None:
+        # The run may have been left, or joined anew, while the poller was reading.
+        if event.seq <= self._fanned.get(event.run_id, event.seq):
+            return
+        self._fanned[event.run_id] = event.seq
+        for subscription in self._subscriptions:
+            if event.run_id in subscription.run_ids:
+                subscription.offer(event)
+
+    async def _in_thread(self, read: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(read, limiter=self._threads)
+
+    def _heads(self, run_ids: Sequence[str]) -> dict[str, int]:
+        with self._database.read() as session:
+            return run_events.heads(session, run_ids)
+
+    def _page(self, run_id: str, seq: int) -> list[KeptEvent]:
+        with self._database.read() as session:
+            return run_events.after(session, run_id, seq, limit=PAGE)
+
+    def _newer(self, fanned: Mapping[str, int]) -> list[KeptEvent]:
+        with self._database.read() as session:
+            heads = run_events.heads(session, fanned)
+            behind = [run_id for run_id, seq in heads.items() if seq > fanned[run_id]]
+            pages = [run_events.after(session, r, fanned[r], limit=PAGE) for r in behind]
+        return [event for page in pages for event in page]
+
+
+def _is_gapless(events: Sequence[KeptEvent], at: Mapping[str, int]) -> bool:
+    expected = dict(at)
+    for event in events:
+        if event.seq != expected[event.run_id] + 1:
+            return False
+        expected[event.run_id] = event.seq
+    return True
+
+
+def _encoded(events: Sequence[KeptEvent], at: dict[str, int]) -> bytes:
+    """These events as they go over the wire; moves `at` along."""
+    parts = []
+    for event in events:
+        at[event.run_id] = event.seq
+        stamp = event.created_at.isoformat()
+        data = {"run": event.run_id, "seq": event.seq, "at": stamp, **event.data}
+        parts.append(f"event: {event.type}\nid: {id_of(at)}\ndata: {json.dumps(data)}\n\n")
+    return "".join(parts).encode()
+
+
+def id_of(at: Mapping[str, int]) -> str:
+    """The opaque id of a position in several runs; short, whatever the runs are called."""
+    order = sorted(at)
+    return ".".join([_fingerprint(order), *(f"{at[run_id]:x}" for run_id in order)])
+
+
+def positions_of(last_id: str, heads: Mapping[str, int]) -> dict[str, int] | None:
+    """The position an id stands for, None if it is of other runs or beyond what the store has."""
+    order = sorted(heads)
+    fingerprint, *numbers = last_id.split(".")
+    if fingerprint != _fingerprint(order) or len(numbers) != len(order):
+        return None
+    try:
+        at = {run_id: int(number, 16) for run_id, number in zip(order, numbers, strict=True)}
+    except ValueError:
+        return None
+    return at if all(0 <= at[run_id] <= heads[run_id] for run_id in order) else None
+
+
+def _fingerprint(order: Sequence[str]) -> str:
+    return hashlib.sha256(",".join(order).encode()).hexdigest()[:8]
