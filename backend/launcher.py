@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
+import psutil
+
 from backend.auth import new_sign_in_link
 from backend.child import Child
 from backend.errors import Conflict, Unavailable
@@ -70,6 +72,8 @@ class Launcher:
 
     def stop(self) -> None:
         """End the children, killing what is left after the grace, and give the directory back."""
+        if self._lock is None:
+            return  # The directory is another server's, and so is its server.json.
         (self.settings.data_dir / "server.json").unlink(missing_ok=True)
         for child in self._children:
             child.ask_to_end()
@@ -82,8 +86,8 @@ class Launcher:
                 child.kill()
             if self._socket is not None:
                 self._socket.close()
-            if self._lock is not None:
-                self._lock.close()
+            self._lock.close()
+            self._lock = None
 
     def sign_in_link(self) -> str:
         """A fresh one-time link into the browser."""
@@ -142,7 +146,8 @@ def read_server(data_dir: Path) -> dict[str, Any]:
         found = json.loads((data_dir / "server.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    # A killed launcher leaves its file behind.
+    return found if isinstance(found, dict) and psutil.pid_exists(found.get("pid", -1)) else {}
 
 
 def _describe_holder(data_dir: Path) -> str:

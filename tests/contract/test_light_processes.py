@@ -1,0 +1,100 @@
+"""The running API and Celery worker are light: no torch in either, and the API is there at once."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import processes
+from tests.servers import free_port
+
+HEAVY = {"torch", "transformers", "peft", "accelerate", "tokenizers", "safetensors", "gguf"}
+# Python imports this file at start: asked by a signal, the process writes down what it has loaded.
+SITE_CUSTOMIZE = """
+import json, os, signal, sys
+
+def tell(*_):
+    with open(os.environ["TELL_FILE"] + ".part", "w") as file:
+        json.dump(sorted({name.partition(".")[0] for name in sys.modules}), file)
+    os.rename(os.environ["TELL_FILE"] + ".part", os.environ["TELL_FILE"])
+
+signal.signal(signal.SIGUSR2, tell)
+"""
+API_READY_S = 2.0
+
+
+def telling_environment(folder: Path, data_dir: Path) -> dict[str, str]:
+    (folder / "sitecustomize.py").write_text(SITE_CUSTOMIZE)
+    env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_STOP_GRACE_S="5")
+    return {**env, "PYTHONPATH": str(folder), "TELL_FILE": str(folder / "modules.json")}
+
+
+def loaded_modules(process: subprocess.Popen[bytes], folder: Path, log: Path) -> set[str]:
+    told = folder / "modules.json"
+    os.kill(process.pid, signal.SIGUSR2)
+    processes.wait_until(told.exists, "the process told its modules", process=process, log=log)
+    return set(json.loads(told.read_text()))
+
+
+@pytest.fixture
+def migrated(tmp_path: Path) -> Path:
+    data_dir = tmp_path / "data"
+    done = processes.run(["podium", "migrate"], processes.environment(data_dir))
+    assert done.returncode == 0, done.stderr
+    return data_dir
+
+
+def uvicorn_command(port: int) -> list[str]:
+    address = ["--host", "127.0.0.1", "--port", str(port)]
+    return [sys.executable, "-m", "uvicorn", "--factory", "backend.main:create_app", *address]
+
+
+def test_the_running_api_has_not_loaded_torch(migrated: Path, tmp_path: Path) -> None:
+    port, log = free_port(), tmp_path / "api.log"
+    env = telling_environment(tmp_path, migrated)
+
+    with processes.running(uvicorn_command(port), env, log) as api:
+        url = f"http://127.0.0.1:{port}/readyz"
+        processes.wait_until(lambda: processes.answers(url), "ready", process=api, log=log)
+        modules = loaded_modules(api, tmp_path, log)
+
+    assert {"fastapi", "sqlalchemy", "backend"} <= modules
+    assert modules & HEAVY == set()
+    assert "worker" not in modules
+
+
+def test_the_running_celery_worker_has_not_loaded_torch(migrated: Path, tmp_path: Path) -> None:
+    log = tmp_path / "worker.log"
+    env = telling_environment(tmp_path, migrated)
+    command = [sys.executable, "-m", "celery", "--app", "worker.celery_app", "worker"]
+
+    with processes.running(command, env, log) as worker:
+        processes.wait_until(
+            lambda: "ready" in log.read_text(errors="replace"), "ready", process=worker, log=log
+        )
+        modules = loaded_modules(worker, tmp_path, log)
+
+    assert {"celery", "sqlalchemy", "worker"} <= modules
+    assert modules & HEAVY == set()
+    assert "fastapi" not in modules
+
+
+def test_the_api_is_ready_within_two_seconds(migrated: Path, tmp_path: Path) -> None:
+    # The best of three: other processes of the machine may take both cores for a moment.
+    times_s = [seconds_to_ready(migrated, tmp_path / f"api-{n}.log") for n in range(3)]
+
+    assert min(times_s) < API_READY_S, times_s
+
+
+def seconds_to_ready(data_dir: Path, log: Path) -> float:
+    port = free_port()
+    began = time.monotonic()
+    with processes.running(uvicorn_command(port), processes.environment(data_dir), log) as api:
+        url = f"http://127.0.0.1:{port}/readyz"
+        processes.wait_until(lambda: processes.answers(url), "ready", process=api, log=log)
+        return time.monotonic() - began
