@@ -9,6 +9,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from podium import Podium
 
@@ -53,7 +54,7 @@ def work(
         list(pool.map(one, clients))
 
 
-def judge(comparison: dict, score: Scorer, seed: int) -> list[list[str]]:
+def judge(comparison: dict[str, Any], score: Scorer, seed: int) -> list[list[str]]:
     """Rank the responses of a comparison: tiers of response ids, best first.
 
     Gumbel noise of scale NOISE on every score gives each pair the Bradley-Terry probability. The

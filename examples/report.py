@@ -184,8 +184,9 @@ def _sentences(report: Report) -> list[str]:
     seconds = sum(report["seconds"].values())
     return [
         f"Reward model: {reward['heldout_accuracy']:.3f} of {reward['heldout_pairs']} held-out "
-        f"pairs from {reward['heldout_prompts']} questions, 95 % interval {reward['ci95'][0]:.3f} to "
-        f"{reward['ci95'][1]:.3f}; annotators' ceiling {reward['annotator_ceiling']:.3f}.",
+        f"pairs from {reward['heldout_prompts']} questions, 95 % interval "
+        f"{reward['ci95'][0]:.3f} to {reward['ci95'][1]:.3f}; "
+        f"annotators' ceiling {reward['annotator_ceiling']:.3f}.",
         f"Gold: {policy['gold_before']:.3f} after SFT, {policy['gold_after']:.3f} at the end: "
         f"+{policy['gain_over_sft_sd']:.2f} SD, 95 % interval of the difference {low:.3f} to "
         f"{high:.3f}, at {policy['kl']:.2f} nats a response.",
