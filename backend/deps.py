@@ -1,7 +1,7 @@
 """What a route may ask for: session, caller, role, page, time; and one transaction per request.
 
-Routers are made by `api_router`, whose routes keep the answer of a POST under its Idempotency-Key in
-the same transaction as the work itself. No rules and no SQL here.
+Routers are made by `api_router`, whose routes keep the answer of a POST under its Idempotency-Key
+in the transaction of the work itself. No rules and no SQL here.
 """
 
 import hashlib
@@ -110,25 +110,23 @@ def credentials_of(request: Request) -> Credentials:
     )
 
 
+def caller_of(request: Request, session: Session, settings: Settings, at: datetime) -> Caller:
+    """Who sends a request. Raises NotSignedIn or Forbidden."""
+    return authenticate(session, credentials_of(request), at=at, public_url=settings.public_url)
+
+
 async def current_user(
     request: Request, session: SessionDep, settings: SettingsDep, at: Now
 ) -> Caller:
     """Who is asking. Raises NotSignedIn, or Replayed for a POST that was answered before."""
-    caller = await run_in_threadpool(
-        authenticate,
-        session,
-        credentials_of(request),
-        at=at,
-        public_url=settings.public_url,
-    )
+    caller = await run_in_threadpool(caller_of, request, session, settings, at)
     key = request.headers.get("idempotency-key")
     if key and request.method == "POST":
-        body = hashlib.sha256(await request.body()).hexdigest()
         request.state.idempotency = used = {
             "user_id": caller.id,
             "key": _checked_key(key),
             "route": f"{request.url.path}?{request.url.query}",
-            "body_sha256": body,
+            "body_sha256": await _body_hash(request),
         }
         kept = await run_in_threadpool(idempotency.find, session, **used)
         if kept is not None:
@@ -211,6 +209,12 @@ IDEMPOTENT = Depends(_document_key)
 def api_router(tag: str) -> APIRouter:
     """An empty router whose routes are `ApiRoute`s."""
     return APIRouter(tags=[tag], route_class=ApiRoute)
+
+
+async def _body_hash(request: Request) -> str:
+    # An upload has been spooled and hashed before; its stream cannot be read twice.
+    spooled: str | None = getattr(request.state, "body_sha256", None)
+    return spooled or hashlib.sha256(await request.body()).hexdigest()
 
 
 def _checked_key(key: str) -> str:

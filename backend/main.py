@@ -10,13 +10,34 @@ from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
 
-from backend.api import health, problems, projects, session, static, users
+from backend.api import (
+    assignments,
+    comparisons,
+    experiments,
+    health,
+    imports,
+    methods,
+    metrics,
+    models,
+    problems,
+    projects,
+    prompts,
+    runs,
+    samples,
+    session,
+    snapshots,
+    static,
+    stream,
+    users,
+    workers,
+)
 from backend.api.edge import Edge
 from backend.auth import ensure_admin
 from backend.deps import Turns
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.revision import require_current
+from backend.stream import Streams
 
 PREFIX = "/api/v1"
 FRONTEND = Path(__file__).resolve().parents[1] / "frontend" / "dist"
@@ -25,6 +46,19 @@ ROUTERS: tuple[APIRouter, ...] = (
     session.router,
     users.router,
     projects.router,
+    imports.router,
+    prompts.router,
+    comparisons.router,
+    assignments.router,
+    snapshots.router,
+    models.router,
+    runs.router,
+    experiments.router,
+    metrics.router,
+    samples.router,
+    stream.router,
+    methods.router,
+    workers.router,
 )
 
 
@@ -43,6 +77,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.database = Database(settings.sqlalchemy_url)
     app.state.turns = Turns(app.state.database)
+    app.state.streams = Streams(app.state.database)
     problems.install(app)
     app.add_middleware(Edge)
     for router in ROUTERS:
@@ -62,4 +97,5 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     try:
         yield
     finally:
+        app.state.streams.close()
         database.close()

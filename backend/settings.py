@@ -17,7 +17,9 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="PODIUM_", extra="forbid", frozen=True)
 
-    data_dir: Path = Field(Path("data"), description="Folder of everything Podium keeps; local disk.")
+    data_dir: Path = Field(
+        Path("data"), description="Folder of everything Podium keeps; local disk."
+    )
     host: str = Field("127.0.0.1", description="Address the API listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port of the API; 0 = a free one.")
     database_url: str | None = Field(
@@ -34,7 +36,9 @@ class Settings(BaseSettings):
         60, ge=0.1, le=3600, description="Seconds between asking a trainer to stop and killing it."
     )
     beat_s: float = Field(5, ge=0.05, le=600, description="Seconds between beats of a supervisor.")
-    stale_s: float = Field(45, ge=0.2, le=3600, description="Seconds without a beat that end a claim.")
+    stale_s: float = Field(
+        45, ge=0.2, le=3600, description="Seconds without a beat that end a claim."
+    )
     sweep_s: float = Field(15, ge=0.05, le=600, description="Seconds between sweeps.")
     crash_back_off_s: tuple[float, ...] = Field(
         (10, 60, 300),

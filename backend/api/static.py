@@ -1,4 +1,4 @@
-"""The browser's files: built by `frontend/`, served as they are, any page address gives index.html."""
+"""The browser's files as `frontend/` has built them; the address of any page gives index.html."""
 
 from pathlib import Path
 

@@ -72,7 +72,6 @@ class SnapshotFilter(Body):
     """Which records go in; empty = all of the project."""
 
     run_ids: list[str] | None = Field(None, max_length=1000)
-    import_ids: list[str] | None = Field(None, max_length=1000)
     tags: list[str] | None = Field(None, max_length=100)
     prompt_ids: list[str] | None = Field(None, max_length=100_000)
     comparison_ids: list[str] | None = Field(None, max_length=100_000)

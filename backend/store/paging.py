@@ -27,7 +27,7 @@ class Page:
 
 def page_of(
     session: Session,
-    statement: Select[tuple[Row]],
+    statement: Select[Row],
     number: InstrumentedAttribute[int],
     page: Page,
 ) -> tuple[Sequence[Row], str | None]:

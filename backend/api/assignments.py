@@ -1,0 +1,80 @@
+"""What an annotator does: take a comparison, judge it, skip it, keep the lease alive."""
+
+from typing import Annotated
+
+from fastapi import Body, Response
+
+from backend.deps import (
+    IDEMPOTENT,
+    Annotator,
+    Now,
+    SessionDep,
+    api_router,
+    visible_project,
+)
+from backend.schemas.comparisons import (
+    AnnotationProgress,
+    AssignmentAnswer,
+    AssignmentBody,
+    JudgmentAnswer,
+    JudgmentBody,
+    SkipBody,
+)
+from backend.store import assignments, judgments
+
+router = api_router("assignments")
+
+
+@router.post(
+    "/projects/{project_id}/assignments",
+    status_code=201,
+    dependencies=[IDEMPOTENT],
+    responses={204: {"description": "Nothing is left for this annotator."}},
+)
+def take_assignment(
+    project_id: str,
+    response: Response,
+    session: SessionDep,
+    caller: Annotator,
+    at: Now,
+    body: Annotated[AssignmentBody | None, Body()] = None,
+) -> AssignmentAnswer | None:
+    """Lease the next comparison for 15 minutes; 204 when nothing is left for this annotator.
+
+    Each call leases another one. With `held`, live leases that it does not name come back first.
+    """
+    visible_project(session, caller, project_id)
+    held = None if body is None else body.held
+    assignment = assignments.lease(session, project_id, caller.id, held=held, at=at)
+    if assignment is None:
+        response.status_code = 204
+    return assignment
+
+
+@router.post("/assignments/{assignment_id}/judgment", status_code=201, dependencies=[IDEMPOTENT])
+def judge(
+    assignment_id: str, body: JudgmentBody, session: SessionDep, caller: Annotator, at: Now
+) -> JudgmentAnswer:
+    """Keep a ranking. The same body again gives the same answer, another one needs `revise`."""
+    return judgments.submit(session, assignment_id, caller.id, body, at=at)
+
+
+@router.post("/assignments/{assignment_id}/skip", status_code=204)
+def skip(assignment_id: str, body: SkipBody, session: SessionDep, caller: Annotator) -> None:
+    """Pass a comparison on to others."""
+    assignments.skip(session, assignment_id, caller.id, reason=body.reason)
+
+
+@router.post("/assignments/{assignment_id}/renew")
+def renew(assignment_id: str, session: SessionDep, caller: Annotator, at: Now) -> AssignmentAnswer:
+    """Begin the 15 minutes anew."""
+    return assignments.renew(session, assignment_id, caller.id, at=at)
+
+
+@router.get("/projects/{project_id}/annotation")
+def progress(
+    project_id: str, session: SessionDep, caller: Annotator, at: Now
+) -> AnnotationProgress:
+    """Where this annotator and the project stand."""
+    visible_project(session, caller, project_id)
+    return assignments.progress(session, project_id, caller.id, at=at)

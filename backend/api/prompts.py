@@ -1,0 +1,48 @@
+"""Prompts, demonstrations and responses of a project."""
+
+from backend.deps import PageDep, SessionDep, Viewer, api_router, visible_project
+from backend.schemas.data import DemonstrationAnswer, PromptAnswer, ResponseAnswer
+from backend.schemas.paging import Listing
+from backend.store import prompts, responses
+
+router = api_router("data")
+
+
+@router.get("/projects/{project_id}/prompts")
+def list_prompts(
+    project_id: str,
+    session: SessionDep,
+    caller: Viewer,
+    page: PageDep,
+    external_id: str | None = None,
+) -> Listing[PromptAnswer]:
+    """The prompts of a project."""
+    visible_project(session, caller, project_id)
+    return prompts.listing(session, project_id, page, external_id=external_id)
+
+
+@router.get("/projects/{project_id}/demonstrations")
+def list_demonstrations(
+    project_id: str,
+    session: SessionDep,
+    caller: Viewer,
+    page: PageDep,
+    prompt_id: str | None = None,
+) -> Listing[DemonstrationAnswer]:
+    """The responses that people wrote."""
+    visible_project(session, caller, project_id)
+    return prompts.demonstrations(session, project_id, page, prompt_id=prompt_id)
+
+
+@router.get("/projects/{project_id}/responses")
+def list_responses(
+    project_id: str,
+    session: SessionDep,
+    caller: Viewer,
+    page: PageDep,
+    run_id: str | None = None,
+    prompt_id: str | None = None,
+) -> Listing[ResponseAnswer]:
+    """The responses to be ranked and those ranked, with where they came from."""
+    visible_project(session, caller, project_id)
+    return responses.listing(session, project_id, page, run_id=run_id, prompt_id=prompt_id)

@@ -1,0 +1,178 @@
+"""The artifact store: folders of files under keys of ours, in a local folder or a bucket (fsspec).
+
+Called when checkpoints and models come home and when a run needs them again. Keys are made by
+Podium and checked; a path from outside never becomes one.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import fsspec
+
+from backend.errors import InvalidInput, NotFound, Unavailable
+
+MANIFEST = "podium-manifest.json"
+_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=-]{0,127}(/[A-Za-z0-9_][A-Za-z0-9_.=-]{0,127}){0,7}")
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """One file of a stored folder: `path` is relative to the folder, `key` names it in store."""
+
+    path: str
+    key: str
+    sha256: str
+    size_bytes: int
+
+
+class ArtifactStore:
+    """Folders under keys; a key is whole or absent."""
+
+    def __init__(self, url: str) -> None:
+        """A local folder, or a URL that fsspec knows (s3://bucket/prefix)."""
+        self._root = None if "://" in url else Path(url)
+        self._url = url.rstrip("/")
+
+    def put_folder(self, folder: Path, key: str) -> list[StoredFile]:
+        """Keep every file of a folder under `key`, replacing what was there.
+
+        A local store links the files hard where it can, so nothing is copied; do not write to them
+        afterwards. Raises InvalidInput for links and for a bad key.
+        """
+        _check(key)
+        files = [_stored(folder, file, key) for file in _files(folder)]
+        manifest = json.dumps([asdict(file) for file in files]).encode()
+        if self._root is None:
+            self._upload(folder, key, files, manifest)
+        else:
+            self._link(folder, self._root / key, files, manifest)
+        return files
+
+    def fetch_folder(self, key: str, target: Path) -> None:
+        """Put a stored folder at `target`, which must not exist; every file's hash is checked.
+
+        Raises NotFound for an unknown key, Unavailable if a file is not what was stored.
+        """
+        files = self.manifest(key)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _arriving(target) as temporary:
+            for file in files:
+                place = temporary / file.path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                self._fetch(file.key, place)
+                if _sha256(place) != file.sha256:
+                    raise Unavailable(
+                        f"{file.key} is not what was stored",
+                        advice="Restore the artifact store from its backup.",
+                    )
+
+    def local_path(self, key: str) -> Path | None:
+        """Where a stored folder lies on this machine, None if it does not (yet) or elsewhere."""
+        _check(key)
+        if self._root is None:
+            return None
+        path = self._root / key
+        return path if (path / MANIFEST).is_file() else None
+
+    def manifest(self, key: str) -> list[StoredFile]:
+        """The files under a key. Raises NotFound."""
+        _check(key)
+        try:
+            if self._root is not None:
+                text = (self._root / key / MANIFEST).read_bytes()
+            else:
+                text = self._remote().cat_file(f"{self._url}/{key}/{MANIFEST}")
+        except FileNotFoundError as error:
+            raise NotFound(f"the artifact store has no {key}") from error
+        return [StoredFile(**file) for file in json.loads(text)]
+
+    def remove(self, key: str) -> None:
+        """Forget a stored folder; an unknown key is no error."""
+        _check(key)
+        if self._root is not None:
+            shutil.rmtree(self._root / key, ignore_errors=True)
+            return
+        remote = self._remote()
+        if remote.exists(f"{self._url}/{key}"):
+            remote.rm(f"{self._url}/{key}", recursive=True)
+
+    def _link(self, folder: Path, place: Path, files: list[StoredFile], manifest: bytes) -> None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with _arriving(place) as temporary:
+            for file in files:
+                target = temporary / file.path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _link_or_copy(folder / file.path, target)
+            (temporary / MANIFEST).write_bytes(manifest)
+
+    def _upload(self, folder: Path, key: str, files: list[StoredFile], manifest: bytes) -> None:
+        remote = self._remote()
+        for file in files:
+            remote.put_file(str(folder / file.path), f"{self._url}/{file.key}")
+        # Written last: without it the key counts as absent.
+        remote.pipe_file(f"{self._url}/{key}/{MANIFEST}", manifest)
+
+    def _fetch(self, key: str, place: Path) -> None:
+        if self._root is not None:
+            _link_or_copy(self._root / key, place)
+        else:
+            self._remote().get_file(f"{self._url}/{key}", str(place))
+
+    def _remote(self) -> Any:
+        filesystem, _ = fsspec.core.url_to_fs(self._url)
+        return filesystem
+
+
+@contextmanager
+def _arriving(place: Path) -> Iterator[Path]:
+    """A folder that becomes `place` at the end, or vanishes with an error."""
+    temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix=".arriving-"))
+    try:
+        yield temporary
+        if place.exists():
+            shutil.rmtree(place)
+        temporary.rename(place)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _check(key: str) -> None:
+    if not _KEY.fullmatch(key):
+        raise InvalidInput(f"{key!r} is no key of the artifact store")
+
+
+def _files(folder: Path) -> list[Path]:
+    found = sorted(folder.rglob("*"))
+    for path in found:
+        if path.is_symlink():
+            raise InvalidInput(f"{path.name} is a link; only plain files are stored")
+    return [path for path in found if path.is_file() and path.name != MANIFEST]
+
+
+def _stored(folder: Path, file: Path, key: str) -> StoredFile:
+    path = file.relative_to(folder).as_posix()
+    _check(f"{key}/{path}")
+    return StoredFile(path, f"{key}/{path}", _sha256(file), file.stat().st_size)
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        # Another file system, or one without hard links.
+        shutil.copyfile(source, target)

@@ -1,0 +1,287 @@
+"""Rows of import files -> our records: prompts, demonstrations, comparisons, preferences.
+
+Called by the import route with rows that `backend.uploads` has decoded; each function takes one row
+and gives one record, or raises InvalidInput with the reason that the user will read.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from backend.domain.imported import (
+    AnyInput,
+    ComparisonInput,
+    DemonstrationInput,
+    PreferenceInput,
+    PromptInput,
+    ResponseInput,
+)
+from backend.domain.ranking import checked
+from backend.errors import InvalidInput
+from backend.schemas.comparisons import MAX_RESPONSES
+from backend.schemas.data import ImportFormat, ImportKind
+from backend.schemas.records import Message, PreferenceRecord
+from backend.schemas.vocabulary import FinishReason, Verdict
+
+MAX_TEXT = 200_000
+Row = Mapping[str, Any]
+
+_PROMPT_KEYS = ("prompt", "messages", "input", "question", "instruction", "text")
+_RESPONSE_KEYS = ("response", "completion", "output", "answer", "chosen")
+_HUMAN, _ASSISTANT = "\n\nHuman:", "\n\nAssistant:"
+_TURN = re.compile(r"\n\n(Human|Assistant):")
+
+
+def read_row(kind: ImportKind, file_format: ImportFormat, row: object) -> AnyInput:
+    """The record that one row holds. Raises InvalidInput with the reason."""
+    if isinstance(row, str) and kind == "prompts":
+        row = {"prompt": row}
+    if not isinstance(row, Mapping):
+        raise InvalidInput(f"found a {type(row).__name__}, expected an object")
+    if kind == "prompts":
+        return _prompt(row)
+    if kind == "demonstrations":
+        return _demonstration(row)
+    if kind == "comparisons":
+        return _comparison(row)
+    name = detect(row) if file_format == "auto" else file_format
+    return _PREFERENCES[name](row)
+
+
+def detect(row: Row) -> ImportFormat:
+    """Which preference format a row is in. Raises InvalidInput if none fits."""
+    if "tiers" in row or "verdict" in row:
+        return "native"
+    if "label" in row:
+        return "unpaired"
+    if "chosen" in row and "rejected" in row:
+        if isinstance(row["chosen"], str) and _HUMAN.strip() in row["chosen"]:
+            return "hh"
+        has_prompt = any(_given(row, key) for key in ("prompt", "input"))
+        return "trl" if has_prompt else "trl-implicit"
+    formats = ", ".join(name for name in get_args(ImportFormat) if name != "auto")
+    raise InvalidInput(
+        f"found the keys {sorted(map(str, row))[:8]}, which are none of the formats {formats}"
+    )
+
+
+def _prompt(row: Row) -> PromptInput:
+    key = next((key for key in _PROMPT_KEYS if _given(row, key)), None)
+    if key is None:
+        raise InvalidInput(
+            f"there is no prompt; expected one of the keys {', '.join(_PROMPT_KEYS)}"
+        )
+    external_id = next((row[k] for k in ("external_id", "prompt_id", "id") if _given(row, k)), None)
+    return PromptInput(
+        messages=_messages(row[key]),
+        external_id=None if external_id is None else _text(str(external_id), "id", 200),
+        reference=_text(row["reference"], "reference") if _given(row, "reference") else None,
+        tags=_tags(row.get("tags")),
+    )
+
+
+def _demonstration(row: Row) -> DemonstrationInput:
+    key = next((key for key in _RESPONSE_KEYS if _given(row, key)), None)
+    if key is not None:
+        prompt = _transcript(row)[0] if key == "chosen" else _prompt(row)
+        content = _transcript(row)[1] if key == "chosen" else _content(row[key])
+        return DemonstrationInput(prompt, content)
+    if _given(row, "messages"):
+        prompt, content = _split(_messages(row["messages"], wants_user=False))
+        return DemonstrationInput(prompt, content)
+    raise InvalidInput(f"there is no response; expected one of {', '.join(_RESPONSE_KEYS)}")
+
+
+def _comparison(row: Row) -> ComparisonInput:
+    responses = row.get("responses")
+    if not isinstance(responses, Sequence) or isinstance(responses, str):
+        raise InvalidInput("there is no list of responses")
+    return _compared(_prompt(row), [_response(one) for one in responses])
+
+
+def _native(row: Row) -> PreferenceInput:
+    try:
+        record = PreferenceRecord.model_validate({"split": "train", **row})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InvalidInput(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    ids = [one.id for one in record.responses]
+    if len(set(ids)) != len(ids):
+        raise InvalidInput("two responses have the same id")
+    ranking = checked(ids, tiers=record.tiers, unranked=record.unranked, verdict=record.verdict)
+    if record.presented_order and sorted(record.presented_order) != sorted(ids):
+        raise InvalidInput("presented_order does not hold every response once")
+    place = {one: index for index, one in enumerate(ids)}
+    return PreferenceInput(
+        comparison=_compared(
+            PromptInput(_messages([turn.model_dump() for turn in record.messages])),
+            [
+                ResponseInput(_text(one.content, "content"), one.finish_reason)
+                for one in record.responses
+            ],
+        ),
+        tiers=tuple(tuple(place[one] for one in tier) for tier in ranking.tiers),
+        unranked=tuple(place[one] for one in ranking.unranked),
+        verdict=ranking.verdict,
+        annotator=_text(record.annotator, "annotator", 150),
+        presented_order=tuple(place[one] for one in record.presented_order),
+    )
+
+
+def _explicit(row: Row) -> PreferenceInput:
+    prompt = _prompt({**row, "messages": None})
+    return _pair(prompt, _content(row.get("chosen")), _content(row.get("rejected")), row)
+
+
+def _implicit(row: Row) -> PreferenceInput:
+    prompt, chosen = _split(_messages(row.get("chosen"), wants_user=False))
+    other, rejected = _split(_messages(row.get("rejected"), wants_user=False))
+    if prompt != other:
+        raise InvalidInput("chosen and rejected answer different prompts")
+    return _pair(prompt, chosen, rejected, row)
+
+
+def _hh(row: Row) -> PreferenceInput:
+    prompt, chosen = _split(_turns(row.get("chosen")))
+    other, rejected = _split(_turns(row.get("rejected")))
+    if prompt != other:
+        raise InvalidInput("chosen and rejected answer different prompts")
+    return _pair(prompt, chosen, rejected, row)
+
+
+def _unpaired(row: Row) -> PreferenceInput:
+    raise InvalidInput(
+        "a row of the unpaired format holds one response and no ranking; "
+        "import it as demonstrations, or as comparisons with several responses"
+    )
+
+
+_PREFERENCES: Mapping[str, Callable[[Row], PreferenceInput]] = {
+    "native": _native,
+    "trl": _explicit,
+    "openrlhf": _explicit,
+    "trl-implicit": _implicit,
+    "hh": _hh,
+    "unpaired": _unpaired,
+}
+
+
+def _pair(prompt: PromptInput, chosen: str, rejected: str, row: Row) -> PreferenceInput:
+    if chosen == rejected:
+        raise InvalidInput("chosen and rejected are identical; drop the row or mark it as a tie")
+    return PreferenceInput(
+        comparison=_compared(prompt, [ResponseInput(chosen), ResponseInput(rejected)]),
+        tiers=((0,), (1,)),
+        unranked=(),
+        verdict=Verdict.RANKED,
+        annotator=_text(str(row.get("annotator") or "imported"), "annotator", 150),
+    )
+
+
+def _compared(prompt: PromptInput, responses: Sequence[ResponseInput]) -> ComparisonInput:
+    if not 2 <= len(responses) <= MAX_RESPONSES:
+        raise InvalidInput(f"found {len(responses)} responses, expected 2 to {MAX_RESPONSES}")
+    return ComparisonInput(prompt, tuple(responses))
+
+
+def _response(value: object) -> ResponseInput:
+    if not isinstance(value, Mapping):
+        return ResponseInput(_content(value))
+    content = value.get("content", value.get("text"))
+    reason = value.get("finish_reason")
+    if reason is not None and reason not in set(FinishReason):
+        raise InvalidInput(f"finish_reason is {reason!r}, expected stop or length")
+    return ResponseInput(
+        content=_content(content),
+        finish_reason=None if reason is None else FinishReason(reason),
+        source=_text(str(value.get("source") or value.get("model") or "import"), "source", 200),
+    )
+
+
+def _messages(value: object, *, wants_user: bool = True) -> tuple[Message, ...]:
+    if isinstance(value, str):
+        return (Message(role="user", content=_text(value, "prompt")),)
+    if not isinstance(value, Sequence) or not value:
+        raise InvalidInput("the prompt is neither text nor a list of messages")
+    if len(value) > 1000:
+        raise InvalidInput(f"found {len(value)} messages, expected at most 1000")
+    try:
+        turns = tuple(Message.model_validate(turn) for turn in value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InvalidInput(f"message: {place}: {first['msg']}") from error
+    for turn in turns:
+        _text(turn.content, "message")
+    if wants_user and turns[-1].role == "assistant":
+        raise InvalidInput("the prompt ends with the assistant; expected the user's turn last")
+    return turns
+
+
+def _split(turns: Sequence[Message]) -> tuple[PromptInput, str]:
+    if len(turns) < 2 or turns[-1].role != "assistant":
+        raise InvalidInput("the conversation does not end with the assistant's response")
+    return PromptInput(tuple(turns[:-1])), _text(turns[-1].content, "response")
+
+
+def _transcript(row: Row) -> tuple[PromptInput, str]:
+    """Prompt and response of a row whose response is `chosen`."""
+    if any(_given(row, key) for key in ("prompt", "input")):
+        return _prompt({**row, "messages": None}), _content(row["chosen"])
+    chosen = row["chosen"]
+    turns = _turns(chosen) if isinstance(chosen, str) else _messages(chosen, wants_user=False)
+    return _split(turns)
+
+
+def _turns(value: object) -> tuple[Message, ...]:
+    """Messages of an HH transcript; text before the first turn is the system prompt."""
+    if not isinstance(value, str):
+        raise InvalidInput("the transcript is no text")
+    parts = _TURN.split(value if value.startswith("\n\n") else f"\n\n{value}")
+    turns = [
+        Message(
+            role="user" if name == "Human" else "assistant", content=_text(text.strip(), "turn")
+        )
+        for name, text in zip(parts[1::2], parts[2::2], strict=True)
+    ]
+    if not turns:
+        raise InvalidInput("the transcript has no turn that begins with Human: or Assistant:")
+    system = parts[0].strip()
+    return (*([Message(role="system", content=system)] if system else []), *turns)
+
+
+def _content(value: object) -> str:
+    """The text of a response given as text or as a list with one assistant message."""
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
+        turn = value[0]
+        if isinstance(turn, Mapping) and turn.get("role") == "assistant":
+            value = turn.get("content")
+    return _text(value, "response")
+
+
+def _text(value: object, what: str, longest: int = MAX_TEXT) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"the {what} is no text")
+    if not value.strip():
+        raise InvalidInput(f"the {what} is empty")
+    if len(value) > longest:
+        raise InvalidInput(f"the {what} has {len(value)} characters, at most {longest} are taken")
+    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise InvalidInput(f"the {what} holds a NUL or half a surrogate pair")
+    return value
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(";") if part.strip()]
+    if not isinstance(value, Sequence) or len(value) > 50:
+        raise InvalidInput("tags is no list of at most 50 words")
+    return tuple(_text(tag, "tag", 100) for tag in value)
+
+
+def _given(row: Row, key: str) -> bool:
+    return row.get(key) is not None and row[key] != ""

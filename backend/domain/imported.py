@@ -1,0 +1,78 @@
+"""Records as they come in, free of any file format: texts and places, no ids of ours.
+
+Made by `backend.domain.formats`, kept by `backend.store.imports`.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from backend.schemas.records import Message
+from backend.schemas.vocabulary import FinishReason, Verdict
+
+
+@dataclass(frozen=True)
+class PromptInput:
+    """A conversation up to the point where a response is wanted."""
+
+    messages: tuple[Message, ...]
+    external_id: str | None = None
+    reference: str | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def content_sha256(self) -> str:
+        """Hash of the conversation alone: the same prompt is the same whatever it is called."""
+        return hash_of([[turn.role, turn.content] for turn in self.messages])
+
+
+@dataclass(frozen=True)
+class ResponseInput:
+    """A response to a prompt; `source` says who wrote it."""
+
+    content: str
+    finish_reason: FinishReason | None = None
+    source: str = "import"
+
+
+@dataclass(frozen=True)
+class DemonstrationInput:
+    """A response that a person wrote."""
+
+    prompt: PromptInput
+    response: str
+
+
+@dataclass(frozen=True)
+class ComparisonInput:
+    """Responses to be ranked."""
+
+    prompt: PromptInput
+    responses: tuple[ResponseInput, ...]
+
+    @property
+    def content_sha256(self) -> str:
+        """Hash of the prompt and the responses in order."""
+        return hash_of([self.prompt.content_sha256, [one.content for one in self.responses]])
+
+
+@dataclass(frozen=True)
+class PreferenceInput:
+    """A ranking somebody made; places are indices into the comparison's responses."""
+
+    comparison: ComparisonInput
+    tiers: tuple[tuple[int, ...], ...]
+    unranked: tuple[int, ...]
+    verdict: Verdict
+    annotator: str
+    presented_order: tuple[int, ...] = ()
+
+
+AnyInput = PromptInput | DemonstrationInput | ComparisonInput | PreferenceInput
+
+
+def hash_of(value: Sequence[object]) -> str:
+    """sha256 of a value as compact JSON."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

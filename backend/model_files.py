@@ -1,0 +1,193 @@
+"""Model folders: confined to the model roots, weights as safetensors or one GGUF file, facts read
+from their json and headers.
+
+Called when a model is registered and when a run's output comes home; reads no weights and never
+loads torch.
+"""
+
+import hashlib
+import json
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from backend.errors import InvalidInput
+from backend.schemas.models import ModelFacts, ModelSource
+
+MIB = 1 << 20
+LARGEST_JSON = 32 * MIB
+# Hashing more than this would keep the request waiting.
+LARGEST_HASHED = 2048 * MIB
+_PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
+_DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """Where a model is, what its files say, and the hash of its content (None if not known)."""
+
+    source: dict[str, str]
+    facts: ModelFacts
+    sha256: str | None
+
+
+def inspect(source: ModelSource, roots: Sequence[Path]) -> Inspected:
+    """What a model is, by its path or hub id; a hub is never asked.
+
+    Raises InvalidInput for anything that must not or cannot be loaded.
+    """
+    if (source.path is None) == (source.hub_id is None):
+        raise InvalidInput("a model has either a path or a hub_id", advice="Send exactly one.")
+    if source.path is None:
+        return Inspected({"hub_id": str(source.hub_id)}, ModelFacts(), None)
+    path = confined(source.path, roots)
+    weights = weight_files(path, roots)
+    facts = read_facts(path, weights)
+    return Inspected({"path": str(path)}, facts, content_sha256(path, weights))
+
+
+def confined(path: str, roots: Sequence[Path]) -> Path:
+    """The real path of a model, symbolic links followed, if it lies under one of the roots.
+
+    A relative path is under the first root. Raises InvalidInput for anything else.
+    """
+    if "\0" in path:
+        raise InvalidInput("the path holds a NUL character")
+    real = (roots[0] / path).resolve()
+    if not any(real.is_relative_to(root) for root in roots):
+        raise InvalidInput(
+            "the path lies outside of the folders that models may come from",
+            advice=f"Put the model under {roots[0]} or add its folder to PODIUM_MODEL_ROOTS.",
+        )
+    if not real.exists():
+        raise InvalidInput(
+            f"there is nothing at {real}", advice="Check the path on the machine of the API."
+        )
+    return real
+
+
+def weight_files(path: Path, roots: Sequence[Path]) -> list[Path]:
+    """The safetensors files of a folder, or the one GGUF file that it is or holds.
+
+    Raises InvalidInput for pickled, missing or ambiguous weights, and for links out of the roots.
+    """
+    files = [path] if path.is_file() else sorted(path.iterdir())
+    for file in files:
+        if not any(file.resolve().is_relative_to(root) for root in roots):
+            raise InvalidInput(f"{file.name} is a link out of the model's folder")
+    safetensors = [file for file in files if file.suffix == ".safetensors"]
+    ggufs = [file for file in files if file.suffix == ".gguf"]
+    if safetensors and path.is_dir():
+        if not (path / "config.json").is_file():
+            raise InvalidInput(f"there is no config.json in {path}")
+        return safetensors
+    if len(ggufs) == 1:
+        return ggufs
+    if len(ggufs) > 1:
+        raise InvalidInput(
+            f"found {len(ggufs)} GGUF files in {path}", advice="Name the one that is meant."
+        )
+    if any(file.suffix in _PICKLES for file in files):
+        raise InvalidInput(
+            "the weights are pickled, which can run code when they are loaded",
+            advice="Convert them to safetensors (save_pretrained does).",
+        )
+    raise InvalidInput(
+        f"found no weights in {path}, expected *.safetensors or one *.gguf file",
+        advice="Name a folder that save_pretrained has written.",
+    )
+
+
+def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
+    """What the folder's json files and the headers of its weights say.
+
+    Raises InvalidInput if one of them cannot be read.
+    """
+    size_bytes = sum(file.stat().st_size for file in weights)
+    if path.is_file() or weights[0].suffix == ".gguf":
+        return ModelFacts(size_bytes=size_bytes)
+    config = _json(path / "config.json")
+    dtypes: Counter[str] = Counter()
+    parameters = 0
+    for file in weights:
+        for tensor in _tensors(file):
+            count = prod(tensor["shape"])
+            parameters += count
+            dtypes[tensor["dtype"]] += count
+    architectures = config.get("architectures") or [None]
+    dtype = dtypes.most_common(1)[0][0] if dtypes else None
+    return ModelFacts(
+        architecture=_typed(architectures[0], str),
+        vocab_size=_typed(config.get("vocab_size"), int),
+        context_length=_typed(config.get("max_position_embeddings"), int),
+        dtype=None if dtype is None else _DTYPES.get(dtype, dtype),
+        parameters=parameters,
+        chat_template_sha256=_chat_template(path),
+        size_bytes=size_bytes,
+    )
+
+
+def content_sha256(path: Path, weights: Sequence[Path]) -> str | None:
+    """One hash over config and weights, None beyond 2 GiB."""
+    if sum(file.stat().st_size for file in weights) > LARGEST_HASHED:
+        return None
+    config = path / "config.json"
+    digest = hashlib.sha256()
+    for file in [*([config] if config.is_file() else []), *weights]:
+        with file.open("rb") as opened:
+            digest.update(hashlib.file_digest(opened, "sha256").digest())
+    return digest.hexdigest()
+
+
+def _tensors(file: Path) -> list[dict[str, Any]]:
+    """The header of a safetensors file: eight bytes of length, then JSON."""
+    with file.open("rb") as opened:
+        start = opened.read(8)
+        length = struct.unpack("<Q", start)[0] if len(start) == 8 else LARGEST_JSON + 1
+        if length > LARGEST_JSON:
+            raise InvalidInput(f"{file.name} is no safetensors file", advice="Convert it again.")
+        text = opened.read(length)
+    header = _parsed(text, file.name)
+    tensors = [value for name, value in header.items() if name != "__metadata__"]
+    for tensor in tensors:
+        shape = tensor.get("shape") if isinstance(tensor, dict) else None
+        if not isinstance(shape, list) or not all(isinstance(n, int) for n in shape):
+            raise InvalidInput(f"{file.name} has a broken header", advice="Convert it again.")
+    return tensors
+
+
+def _chat_template(path: Path) -> str | None:
+    file = path / "chat_template.jinja"
+    if file.is_file():
+        return hashlib.sha256(_read(file)).hexdigest()
+    settings = path / "tokenizer_config.json"
+    template = _json(settings).get("chat_template") if settings.is_file() else None
+    return hashlib.sha256(template.encode()).hexdigest() if isinstance(template, str) else None
+
+
+def _json(file: Path) -> dict[str, Any]:
+    return _parsed(_read(file), file.name)
+
+
+def _read(file: Path) -> bytes:
+    if file.stat().st_size > LARGEST_JSON:
+        raise InvalidInput(f"{file.name} is larger than {LARGEST_JSON // MIB} MiB")
+    return file.read_bytes()
+
+
+def _parsed(text: bytes, name: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name} cannot be read: {error}") from error
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name} holds no object")
+    return value
+
+
+def _typed(value: Any, kind: type) -> Any:
+    return value if isinstance(value, kind) and not isinstance(value, bool) else None

@@ -1,0 +1,73 @@
+"""A running application over a migrated database, and clients signed in with each role."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from backend.main import create_app
+from backend.settings import Settings
+
+
+@dataclass
+class Service:
+    """The application and its administrator's key."""
+
+    app: FastAPI
+    data_dir: Path
+    admin_key: str
+
+    def client(self, key: str | None = None) -> TestClient:
+        """A client with a key, the administrator's by default; lifespan runs already."""
+        headers = {"Authorization": f"Bearer {key or self.admin_key}"}
+        return TestClient(self.app, base_url="http://podium.test/api/v1", headers=headers)
+
+    def anonymous(self) -> TestClient:
+        """A client without credentials."""
+        return TestClient(self.app, base_url="http://podium.test")
+
+
+def _serve(url: str, data_dir: Path) -> Iterator[Service]:
+    app = create_app(Settings(data_dir=data_dir, database_url=url))
+    with TestClient(app):
+        key_file = data_dir / "admin.key"
+        assert stat.S_IMODE(os.stat(key_file).st_mode) == 0o600
+        yield Service(app, data_dir, key_file.read_text().strip())
+
+
+@pytest.fixture
+def service(store_url: str, tmp_path: Path) -> Iterator[Service]:
+    """The application, once per kind of database."""
+    yield from _serve(store_url, tmp_path / "data")
+
+
+@pytest.fixture
+def light_service(sqlite_url: str, tmp_path: Path) -> Iterator[Service]:
+    """The application on SQLite alone, for what no database can change."""
+    yield from _serve(sqlite_url, tmp_path / "data")
+
+
+@pytest.fixture
+def api(service: Service) -> TestClient:
+    """The administrator's client."""
+    return service.client()
+
+
+@pytest.fixture
+def new_user(service: Service) -> Callable[..., tuple[TestClient, dict[str, Any]]]:
+    """Make a user with a role and give a client with its key."""
+    admin = service.client()
+
+    def make(role: str, *project_ids: str, name: str = "") -> tuple[TestClient, dict[str, Any]]:
+        body = {"name": name or role, "role": role, "project_ids": list(project_ids)}
+        user = admin.post("/users", json=body).raise_for_status().json()
+        key = admin.post(f"/users/{user['id']}/keys", json={"name": "test"}).json()["key"]
+        return service.client(key), user
+
+    return make
