@@ -80,6 +80,13 @@ class Demo:
         self.run(part, config)
         return str(self.runs[part]["output_model_ids"][0])
 
+    def curve(self, part: str, metric: str) -> dict[float, float]:
+        """A metric of an ended run: its value by step."""
+        found = self.podium.get("/metrics", runs=self.runs[part]["id"], names=metric)["series"]
+        if not found:
+            raise DemoFailed(f"run '{RUN_NAMES[part]}' has no metric {metric}")
+        return dict(zip(found[0]["x"], found[0]["last"], strict=True))
+
     def freeze(self, name: str, kind: str, **chosen: list[str]) -> dict[str, Any]:
         """Freeze the chosen records into a snapshot."""
         body = {
@@ -156,6 +163,8 @@ def close_the_loop(podium: Podium, course: Course, data_dir: Path, seed: int) ->
     with course.stage("report"):
         finished = report.make(
             runs=demo.runs,
+            loss=demo.curve("sft", "eval/loss"),
+            reward=demo.curve("policy", "eval/reward"),
             answers=answers,
             known_words=known_words,
             differences=_recorded_differences(demo, preferences, known_words),

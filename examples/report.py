@@ -28,6 +28,8 @@ MODELS = {"base": "base_answers", "sft": "sft_answers", "final": "final_answers"
 def make(
     *,
     runs: Runs,
+    loss: Mapping[float, float],
+    reward: Mapping[float, float],
     answers: Mapping[str, Sequence[Answer]],
     known_words: Collection[str],
     differences: Sequence[float],
@@ -35,16 +37,20 @@ def make(
 ) -> Report:
     """Everything the demo says about itself, but for the seconds and the address.
 
+    `loss` (of sft) and `reward` (of the policy run) are held-out curves by step,
     `differences` are gold(preferred) - gold(other) of the held-out pairs, `counts` the project's.
     """
     measured = {who: measure(answers[part], known_words) for who, part in MODELS.items()}
     before = gold_by_prompt(answers["sft_answers"], known_words)
     after = gold_by_prompt(answers["final_answers"], known_words)
     return {
-        "sft": _sft(runs["sft"]["summary"]),
+        "sft": {
+            "heldout_loss_before": loss[min(loss)],
+            "heldout_loss_after": loss[max(loss)],
+        },
         "reward_model": _reward_model(runs["reward_model"]["summary"], differences),
         "policy": {
-            **_policy(runs["policy"], runs["final_answers"]["summary"]),
+            **_policy(runs["policy"], reward, runs["final_answers"]["summary"]),
             "gold_base": measured["base"].gold,
             "gold_base_sd": measured["base"].gold_sd,
             "gold_before": measured["sft"].gold,
@@ -113,13 +119,6 @@ def show(report: Report, path: Path) -> None:
     console.print(f"\nreport: {path}\nbrowser: {report['url']}", markup=False)
 
 
-def _sft(summary: Mapping[str, float]) -> Report:
-    return {
-        "heldout_loss_before": summary["eval/loss_before"],
-        "heldout_loss_after": summary["eval/loss"],
-    }
-
-
 def _reward_model(summary: Mapping[str, float], differences: Sequence[float]) -> Report:
     return {
         "heldout_accuracy": summary["eval/accuracy"],
@@ -130,14 +129,17 @@ def _reward_model(summary: Mapping[str, float], differences: Sequence[float]) ->
     }
 
 
-def _policy(run: Mapping[str, Any], drift: Mapping[str, float]) -> Report:
-    summary = run["summary"]
+def _policy(
+    run: Mapping[str, Any], reward: Mapping[float, float], drift: Mapping[str, float]
+) -> Report:
+    best = run["summary"]["eval/best_step"]
     return {
-        "reward_before": summary["eval/reward_before"],
-        "reward_after": summary["eval/reward_best"],
+        "reward_before": reward[min(reward)],
+        "reward_after": reward[best],
         "kl": drift["kl/exact"],
         "kl_ci95": [drift["kl/exact_low"], drift["kl/exact_high"]],
         "steps": run["progress"]["step"],
+        "best_step": int(best),
     }
 
 
