@@ -1,8 +1,8 @@
 """What every list answer looks like. Routers use it; it knows no resource."""
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 Item = TypeVar("Item")
 
@@ -14,9 +14,24 @@ class Answer(BaseModel):
 
 
 class Body(BaseModel):
-    """Base of what the API accepts: unknown keys are refused."""
+    """Base of what the API accepts: unknown keys and NUL characters are refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_nul(cls, value: Any) -> Any:
+        # PostgreSQL keeps no NUL in a text; SQLite would, and the two would differ.
+        waiting = [value]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, str) and "\0" in one:
+                raise ValueError("a text holds a NUL character; leave it out")
+            if isinstance(one, dict):
+                waiting += [*one.keys(), *one.values()]
+            elif isinstance(one, list):
+                waiting += one
+        return value
 
 
 class Listing(BaseModel, Generic[Item]):

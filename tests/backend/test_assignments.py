@@ -1,0 +1,306 @@
+"""Leases and judgments: the quota, the lease, blindness, revising."""
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from backend.domain.assignment import LEASE, presented_order
+from backend.domain.formats import read_row
+from backend.errors import Conflict
+from backend.schemas.comparisons import JudgmentBody
+from backend.schemas.people import ProjectBody
+from backend.schemas.vocabulary import Role
+from backend.store import assignments, comparisons, imports, judgments, projects, users
+from backend.store.db import Database
+from backend.store.paging import Page
+from tests.backend.conftest import Service
+from tests.backend.test_loop import comparison, upload
+
+NewUser = Callable[..., tuple[TestClient, dict[str, Any]]]
+NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+
+
+@pytest.fixture
+def project(api: TestClient) -> str:
+    """A project with three comparisons that want one judgment each."""
+    made = api.post("/projects", json={"name": "P"}).json()["id"]
+    upload(api, made, "comparisons", *(comparison(i) for i in range(3)))
+    return str(made)
+
+
+def take(client: TestClient, project: str, **body: Any) -> Any:
+    """Lease a comparison; None when nothing is left."""
+    answer = client.post(f"/projects/{project}/assignments", json=body or None)
+    assert answer.status_code in (201, 204), answer.text
+    return answer.json() if answer.status_code == 201 else None
+
+
+def ranked(assignment: Any, **more: Any) -> dict[str, Any]:
+    """The shown order as a ranking."""
+    return {"verdict": "ranked", "tiers": [[one] for one in assignment["presented_order"]], **more}
+
+
+class Crowd:
+    """A project straight in the store, for what needs a clock or many annotators."""
+
+    def __init__(self, database: Database, *, n: int, required: int, annotators: int) -> None:
+        self.database = database
+        with database.write() as session:
+            body = ProjectBody(name="P", judgments_per_comparison=required)
+            self.project = projects.create(session, body, at=NOW).id
+            self.people = [
+                users.create(session, name=f"a{i}", role=Role.ANNOTATOR, at=NOW).id
+                for i in range(annotators)
+            ]
+            rows = [(i, read_row("comparisons", "auto", comparison(i, 2))) for i in range(n)]
+            imports.take(
+                session, self.project, self.people[0], rows,
+                kind="comparisons", file_format="auto", strict=True, at=NOW,
+            )  # fmt: skip
+
+    def lease(self, person: int, at: datetime = NOW) -> Any:
+        """Lease the next comparison to an annotator."""
+        with self.database.write() as session:
+            return assignments.lease(session, self.project, self.people[person], held=None, at=at)
+
+    def judge(self, person: int, assignment: Any, at: datetime = NOW, **more: Any) -> Any:
+        """Submit the shown order."""
+        body = JudgmentBody.model_validate(
+            {"verdict": "ranked", "tiers": [[one] for one in assignment.presented_order], **more}
+        )
+        with self.database.write() as session:
+            return judgments.submit(session, assignment.id, self.people[person], body, at=at)
+
+
+def test_fifty_annotators_at_once_fill_every_quota_and_nobody_judges_twice(
+    database: Database,
+) -> None:
+    crowd = Crowd(database, n=40, required=3, annotators=50)
+
+    def work(person: int) -> list[str]:
+        done = []
+        while (assignment := crowd.lease(person)) is not None:
+            crowd.judge(person, assignment)
+            done.append(assignment.comparison.id)
+        return done
+
+    with ThreadPoolExecutor(50) as pool:
+        done = list(pool.map(work, range(50)))
+
+    assert all(len(set(mine)) == len(mine) for mine in done)
+    per_comparison = Counter(one for mine in done for one in mine)
+    assert len(per_comparison) == 40
+    assert set(per_comparison.values()) == {3}
+
+
+def test_one_comparison_wanted_by_all_at_once_is_leased_to_as_many_as_it_wants(
+    database: Database,
+) -> None:
+    crowd = Crowd(database, n=1, required=7, annotators=20)
+
+    with ThreadPoolExecutor(20) as pool:
+        leased = [one for one in pool.map(crowd.lease, range(20)) if one is not None]
+
+    assert len(leased) == 7
+
+
+def test_an_expired_lease_is_free_for_others_and_its_answer_counts_while_there_is_room(
+    database: Database,
+) -> None:
+    crowd = Crowd(database, n=1, required=1, annotators=2)
+    mine = crowd.lease(0)
+    assert crowd.lease(1) is None
+
+    later = NOW + LEASE + timedelta(seconds=1)
+    with database.read() as session:
+        progress = assignments.progress(session, crowd.project, crowd.people[1], at=later)
+    assert progress.available == 1
+    kept = crowd.judge(0, mine, at=later)
+    assert kept.tiers == [[one] for one in mine.presented_order]
+    assert crowd.lease(1, at=later) is None
+
+
+def test_a_late_answer_is_refused_when_another_lease_has_taken_the_room(
+    database: Database,
+) -> None:
+    crowd = Crowd(database, n=1, required=1, annotators=2)
+    mine = crowd.lease(0)
+    later = NOW + LEASE + timedelta(seconds=1)
+    theirs = crowd.lease(1, at=later)
+    assert theirs is not None
+
+    with pytest.raises(Conflict, match="lease ran out"):
+        crowd.judge(0, mine, at=later)
+    crowd.judge(1, theirs, at=later)
+
+
+def test_an_own_expired_lease_comes_back_with_the_same_order(database: Database) -> None:
+    crowd = Crowd(database, n=1, required=1, annotators=1)
+    first = crowd.lease(0)
+    again = crowd.lease(0, at=NOW + LEASE + timedelta(seconds=1))
+
+    assert again.id == first.id
+    assert again.presented_order == first.presented_order
+
+
+def test_comparisons_with_the_fewest_judgments_come_first(database: Database) -> None:
+    crowd = Crowd(database, n=3, required=2, annotators=2)
+    first = crowd.lease(0)
+    crowd.judge(0, first)
+
+    assert crowd.lease(1).comparison.id != first.comparison.id
+
+
+def test_a_comparison_is_made_of_responses_to_its_own_prompt(api: TestClient, project: str) -> None:
+    listed = api.get(f"/projects/{project}/comparisons").json()["items"]
+    body = {"prompt_id": listed[0]["prompt_id"], "response_ids": listed[0]["response_ids"][:2]}
+
+    made = api.post(f"/projects/{project}/comparisons", json=body)
+    assert made.status_code == 201
+    assert made.json()["judgments_required"] == 1
+    foreign = {**body, "response_ids": listed[1]["response_ids"][:2]}
+    refused = api.post(f"/projects/{project}/comparisons", json=foreign)
+    assert refused.status_code == 422
+    assert "does not answer the prompt" in refused.json()["detail"]
+
+
+def test_the_same_judgment_again_is_the_same_answer_and_another_one_needs_revise(
+    api: TestClient, project: str
+) -> None:
+    assignment = take(api, project)
+    address = f"/assignments/{assignment['id']}/judgment"
+    body = ranked(assignment)
+    first = api.post(address, json=body)
+    again = api.post(address, json=body)
+    other = {"verdict": "all_bad"}
+
+    assert again.json() == first.json()
+    assert api.post(address, json=other).status_code == 409
+    revised = api.post(address, json={**other, "revise": True}).json()
+    assert revised["revision"] == 2
+    assert sorted(revised["unranked"]) == sorted(assignment["presented_order"])
+    listed = api.get(f"/projects/{project}/judgments").json()["items"]
+    assert [one["id"] for one in listed] == [revised["id"]]
+    assert api.get(f"/projects/{project}/annotation").json()["done"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda ids: {"tiers": [ids[:2]]}, "stands nowhere"),
+        (lambda ids: {"tiers": [ids, ids[:1]]}, "two places"),
+        (lambda ids: {"tiers": [ids[:-1]], "unranked": ["response_x"]}, "not part of"),
+        (lambda ids: {"tiers": [ids, []]}, "tier is empty"),
+        (lambda ids: {"tiers": [], "unranked": ids}, "no response is placed"),
+        (lambda ids: {"tiers": [ids], "verdict": "all_bad"}, "comes with tiers"),
+        (lambda ids: {"tiers": [ids], "flags": ["response_x"]}, "flagged"),
+        (lambda ids: {"tiers": [ids], "comment": "nul \x00"}, "NUL"),
+    ],
+)
+def test_a_ranking_that_is_none_is_refused_with_its_reason(
+    light_service: Service, change: Callable[[list[str]], dict[str, Any]], reason: str
+) -> None:
+    api = light_service.client()
+    project = api.post("/projects", json={"name": "P"}).json()["id"]
+    upload(api, project, "comparisons", comparison(1))
+    assignment = take(api, project)
+
+    body = {"verdict": "ranked", **change(assignment["presented_order"])}
+    refused = api.post(f"/assignments/{assignment['id']}/judgment", json=body)
+    assert refused.status_code == 422
+    assert reason in refused.json()["detail"]
+    assert api.get(f"/projects/{project}/judgments").json()["items"] == []
+
+
+def test_an_annotator_sees_texts_and_nothing_about_where_they_come_from(
+    api: TestClient, project: str, new_user: NewUser
+) -> None:
+    client, _ = new_user("annotator", project)
+    assignment = take(client, project)
+
+    assert set(assignment) == {"id", "comparison", "presented_order", "expires_at"}
+    assert set(assignment["comparison"]["responses"][0]) == {"id", "content"}
+    assert client.get(f"/projects/{project}/responses").status_code == 403
+    client.post(f"/assignments/{assignment['id']}/judgment", json=ranked(assignment))
+    mine = take(api, project)
+    api.post(f"/assignments/{mine['id']}/judgment", json=ranked(mine))
+    seen = client.get(f"/projects/{project}/judgments").json()["items"]
+    assert [one["assignment_id"] for one in seen] == [assignment["id"]]
+
+
+def test_nobody_can_judge_skip_or_renew_the_assignment_of_another(
+    api: TestClient, project: str, new_user: NewUser
+) -> None:
+    client, _ = new_user("annotator", project)
+    address = f"/assignments/{take(api, project)['id']}"
+
+    assert client.post(f"{address}/judgment", json={"verdict": "all_bad"}).status_code == 404
+    assert client.post(f"{address}/skip", json={"reason": "x"}).status_code == 404
+    assert client.post(f"{address}/renew").status_code == 404
+
+
+def test_a_skipped_comparison_goes_to_others_and_not_back(
+    api: TestClient, project: str, new_user: NewUser
+) -> None:
+    client, _ = new_user("annotator", project)
+    skipped = take(client, project)
+    answer = client.post(f"/assignments/{skipped['id']}/skip", json={"reason": "unsure"})
+    assert answer.status_code == 204
+    assert answer.content == b""
+
+    rest = [take(client, project), take(client, project)]
+    assert take(client, project) is None
+    taken = {one["comparison"]["id"] for one in rest}
+    assert skipped["comparison"]["id"] not in taken
+    assert take(api, project)["comparison"]["id"] == skipped["comparison"]["id"]
+
+
+def test_each_call_leases_another_comparison_and_held_brings_lost_ones_back(
+    api: TestClient, project: str
+) -> None:
+    first, second = take(api, project), take(api, project)
+    assert first["comparison"]["id"] != second["comparison"]["id"]
+
+    assert take(api, project, held=[second["id"]])["id"] == first["id"]
+    third = take(api, project, held=[first["id"], second["id"]])
+    assert third["id"] not in {first["id"], second["id"]}
+    renewed = api.post(f"/assignments/{first['id']}/renew").json()
+    assert renewed["expires_at"] >= first["expires_at"]
+
+
+def test_progress_counts_what_is_left_for_this_annotator(
+    api: TestClient, project: str, new_user: NewUser
+) -> None:
+    client, _ = new_user("annotator", project)
+    mine = take(client, project)
+    client.post(f"/assignments/{mine['id']}/judgment", json=ranked(mine))
+    take(api, project)
+
+    assert client.get(f"/projects/{project}/annotation").json() == {
+        "mine": 1, "mine_today": 1, "done": 1, "wanted": 3, "available": 1,
+    }  # fmt: skip
+    counts = api.get(f"/projects/{project}").json()["counts"]
+    assert counts["judgments"] == 1
+    assert counts["open_comparisons"] == 2
+
+
+def test_presented_order_is_shuffled_per_annotator_without_favour() -> None:
+    ids = ["r1", "r2", "r3"]
+    first = Counter(
+        presented_order(ids, comparison_id="c", user_id=f"u{i}")[0] for i in range(3000)
+    )
+    assert all(abs(first[one] - 1000) < 120 for one in ids)
+
+
+def test_the_list_of_comparisons_tells_open_ones_from_done_ones(database: Database) -> None:
+    crowd = Crowd(database, n=2, required=1, annotators=1)
+    crowd.judge(0, crowd.lease(0))
+    with database.read() as session:
+        still = comparisons.listing(session, crowd.project, Page(), is_open=True)
+        done = comparisons.listing(session, crowd.project, Page(), is_open=False)
+    assert (len(still.items), len(done.items)) == (1, 1)
