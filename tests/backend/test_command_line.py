@@ -1,0 +1,247 @@
+"""The verbs that keep the data, by command line: migrate, backup, restore, prune, doctor."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from backend.schemas.people import ProjectBody
+from backend.store import projects
+from backend.store.db import Database
+from backend.store.revision import head_revision
+from backend.store.tables import Model, Project
+from tests import processes
+from tests.servers import postgres_programs
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A data directory and a database, and the command line over them."""
+
+    data_dir: Path
+    url: str
+    settings: dict[str, str]
+
+    def podium(self, *arguments: str, stdin: str = "") -> tuple[int, str]:
+        """Exit code and everything said."""
+        env = processes.environment(self.data_dir, **self.settings)
+        env["PATH"] = f"{postgres_programs()}:{env['PATH']}"
+        done = processes.run(["podium", *arguments], env, stdin=stdin)
+        return done.returncode, done.stdout + done.stderr
+
+    def add_project(self, name: str) -> str:
+        """A row to find again."""
+        database = Database(self.url)
+        with database.write() as session:
+            found = projects.create(session, ProjectBody(name=name), at=NOW)
+        database.close()
+        return found.id
+
+    def project_names(self) -> list[str]:
+        """The names of all projects."""
+        database = Database(self.url)
+        with database.read() as session:
+            names = [project.name for project in session.query(Project)]
+        database.close()
+        return names
+
+
+def sqlite_site(data_dir: Path) -> Site:
+    return Site(data_dir, f"sqlite:///{data_dir / 'podium.sqlite3'}", {})
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def sites(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Site, Site]:
+    """Two empty sites of one kind: one to back up, one to restore into."""
+    folders = tmp_path / "first", tmp_path / "second"
+    if request.param == "sqlite":
+        return sqlite_site(folders[0]), sqlite_site(folders[1])
+    create = request.getfixturevalue("create_postgres_database")
+    urls = create(), create()
+    first, second = (
+        Site(folder, url, {"PODIUM_DATABASE_URL": url})
+        for folder, url in zip(folders, urls, strict=True)
+    )
+    return first, second
+
+
+@pytest.fixture
+def site(tmp_path: Path, sqlite_template: Path) -> Site:
+    """A migrated site on SQLite."""
+    found = sqlite_site(tmp_path / "data")
+    found.data_dir.mkdir()
+    shutil.copyfile(sqlite_template, found.data_dir / "podium.sqlite3")
+    return found
+
+
+def test_migrate_says_the_revision_and_can_be_repeated(sites: tuple[Site, Site]) -> None:
+    site, _ = sites
+
+    first, second = site.podium("migrate"), site.podium("migrate")
+
+    assert first == second == (0, f"The schema is at revision {head_revision()}.\n")
+
+
+def test_a_restored_backup_is_what_was_there(sites: tuple[Site, Site], tmp_path: Path) -> None:
+    old, new = sites
+    old.podium("migrate")
+    old.podium("sign-in")
+    old.add_project("Short answers")
+    (old.data_dir / "artifacts/models").mkdir(parents=True)
+    (old.data_dir / "artifacts/models/weights").write_bytes(bytes(range(256)))
+
+    backed_up = old.podium("backup", str(tmp_path / "backup"))
+    old.add_project("Too late for the backup")
+    restored = new.podium("restore", str(tmp_path / "backup"))
+
+    assert (backed_up[0], restored[0]) == (0, 0), (backed_up, restored)
+    assert new.project_names() == ["Short answers"]
+    assert (new.data_dir / "artifacts/models/weights").read_bytes() == bytes(range(256))
+    assert (new.data_dir / "admin.key").read_text() == (old.data_dir / "admin.key").read_text()
+    assert (new.data_dir / "admin.key").stat().st_mode & 0o077 == 0
+
+
+def test_restore_overwrites_nothing(sites: tuple[Site, Site], tmp_path: Path) -> None:
+    site, _ = sites
+    site.podium("migrate")
+    site.podium("backup", str(tmp_path / "backup"))
+    site.add_project("Newer than the backup")
+
+    code, said = site.podium("restore", str(tmp_path / "backup"))
+
+    assert code == 1
+    assert "already" in said
+    assert site.project_names() == ["Newer than the backup"]
+
+
+def test_a_damaged_backup_is_refused_before_anything_is_written(site: Site, tmp_path: Path) -> None:
+    site.podium("backup", str(tmp_path / "backup"))
+    copy = tmp_path / "backup" / "podium.sqlite3"
+    copy.write_bytes(copy.read_bytes()[:-1])
+    other = sqlite_site(tmp_path / "other")
+
+    code, said = other.podium("restore", str(tmp_path / "backup"))
+
+    assert code == 1
+    assert "podium.sqlite3 is missing or damaged" in said
+    assert not other.data_dir.exists()
+
+
+def test_a_backup_of_nothing_leaves_nothing_behind(tmp_path: Path) -> None:
+    code, said = sqlite_site(tmp_path / "data").podium("backup", str(tmp_path / "backups/monday"))
+
+    assert code == 1
+    assert "PODIUM_DATA_DIR" in said
+    assert list((tmp_path / "backups").iterdir()) == []
+
+
+def test_a_backup_never_replaces_another(site: Site, tmp_path: Path) -> None:
+    folder = str(tmp_path / "backup")
+
+    codes = [site.podium("backup", folder)[0] for _ in range(2)]
+
+    assert codes == [0, 1]
+
+
+def add_archived_model(site: Site, *, artifact: str) -> Path:
+    """A model that nobody needs any more; returns its folder of files."""
+    database = Database(site.url)
+    with database.write() as session:
+        source = {"artifact": artifact}
+        model = Model(id=f"model_{artifact}", name=artifact, kind="causal_lm", source=source)
+        model.facts, model.created_at, model.archived_at = {}, NOW, NOW
+        session.add(model)
+    database.close()
+    folder = site.data_dir / "artifacts" / artifact
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"x" * 3_000_000)
+    return folder
+
+
+def test_prune_lists_asks_and_takes_no_for_an_answer(site: Site) -> None:
+    folder = add_archived_model(site, artifact="old")
+
+    code, said = site.podium("prune", stdin="n\n")
+
+    assert code == 0
+    assert "3.0 MB" in said
+    assert str(folder) in said
+    assert folder.exists()
+
+
+def test_prune_deletes_the_files_of_what_is_archived_and_nothing_else(site: Site) -> None:
+    folder = add_archived_model(site, artifact="old")
+    living = site.data_dir / "artifacts" / "living"
+    living.mkdir()
+
+    code, said = site.podium("prune", "--yes")
+
+    assert (code, "Freed 3.0 MB" in said) == (0, True), said
+    assert not folder.exists()
+    assert living.exists()
+
+
+def test_prune_without_a_terminal_deletes_nothing_unasked(site: Site) -> None:
+    folder = add_archived_model(site, artifact="old")
+
+    site.podium("prune", stdin="")
+
+    assert folder.exists()
+
+
+def test_doctor_names_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
+    code, said = sqlite_site(tmp_path / "data").podium("doctor")
+
+    assert code == 1
+    assert "BAD  database" in said
+    assert "podium migrate" in said
+
+
+def test_doctor_is_content_with_a_fresh_installation(site: Site) -> None:
+    code, said = site.podium("doctor")
+
+    assert "BAD" not in said.replace("BAD  data directory", ""), said
+    assert "database: revision" in said
+    assert code in (0, 1)
+
+
+def test_doctor_names_a_broker_that_is_away(site: Site) -> None:
+    away = Site(site.data_dir, site.url, {"PODIUM_BROKER_URL": "redis://127.0.0.1:1/0"})
+
+    code, said = away.podium("doctor")
+
+    assert code == 1
+    assert "BAD  broker" in said
+    assert "PODIUM_BROKER_URL" in said
+
+
+def test_sign_in_prints_a_link_to_the_public_address(site: Site) -> None:
+    public = Site(site.data_dir, site.url, {"PODIUM_PUBLIC_URL": "https://podium.example"})
+
+    code, said = public.podium("sign-in")
+
+    assert code == 0
+    assert said.startswith("https://podium.example/sign-in#token=")
+
+
+def test_an_older_embedded_database_is_copied_before_it_is_migrated(site: Site) -> None:
+    path = site.data_dir / "podium.sqlite3"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0000'")
+
+    site.podium("migrate")
+
+    copy = path.with_suffix(f".before-{head_revision()}.sqlite3")
+    with closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("0000",)
+
+
+def test_wrong_usage_is_told_from_a_failure(site: Site) -> None:
+    assert site.podium("no-such-verb")[0] == 2
+    assert site.podium()[0] == 2
