@@ -42,7 +42,7 @@ RUN_NAMES = {
     "base_answers": "Answers of the base model",
     "sft_answers": "Answers of the SFT model",
     "final_answers": "Answers of the final policy",
-    "final_under_base": "Final answers under the base model",
+    "final_drift": "Final policy against the SFT model",
 }
 SMALLEST_HELDOUT = {"prompts": 30, "pairs": 180}
 
@@ -238,14 +238,14 @@ def _answer_reported(
 ) -> dict[str, list[Answer]]:
     """The reported questions answered by base, SFT and final model, with the same random numbers.
 
-    The SFT model is the reference of the final answers (how far the policy went), the base model of
-    the others (how likely it finds them); so the final answers are sampled twice.
+    The base model is the reference: how likely does it find the answers. The last run samples the
+    final policy's answers again with the SFT model as the reference: how far has the policy gone.
     """
     asked = {
         "base_answers": (base, None),
         "sft_answers": (sft, base),
-        "final_answers": (final, sft),
-        "final_under_base": (final, base),
+        "final_answers": (final, base),
+        "final_drift": (final, sft),
     }
     project = f"/projects/{demo.project_id}"
     questions = {prompt["id"]: prompt for prompt in demo.podium.pages(f"{project}/prompts")}
@@ -261,12 +261,15 @@ def _answer_reported(
 
 
 def _answer(response: dict[str, Any], prompt: dict[str, Any]) -> Answer:
+    # The base model's own answers have no reference: they are its own.
+    base_logp = response["scores"].get("ref_logp_sum", response["logp_sum"])
     return Answer(
         prompt_id=prompt["id"],
         prompt=prompt["messages"][-1]["content"],
         human=prompt["reference"],
         content=response["content"],
         is_finished=response["finish_reason"] == "stop",
+        base_logp_per_token=base_logp / response["n_tokens"],
     )
 
 

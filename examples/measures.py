@@ -6,7 +6,7 @@ functions over texts and numbers; the service is not asked.
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import fmean, stdev
 
 import gold
@@ -17,19 +17,19 @@ BOOTSTRAP_SEED = 7
 
 @dataclass(frozen=True)
 class Answer:
-    """One sampled answer; log-probabilities are sums over its tokens in nats."""
+    """One sampled answer; the log-probability is the frozen base model's, in nats."""
 
     prompt_id: str
     prompt: str
     human: str
     content: str
     is_finished: bool
-    base_logp_per_token: float | None = None
+    base_logp_per_token: float = 0.0
 
 
 @dataclass(frozen=True)
 class Measures:
-    """Means over a set of answers. All but `gold` and its deviation are guards, from 0 to 1."""
+    """Means over a set of answers: the gold score, its parts, and guards that are no part of it."""
 
     gold: float
     gold_sd: float
@@ -42,20 +42,13 @@ class Measures:
     distinct: float
     overlap_with_human: float
     words: float
-    base_logp_per_token: float | None
-
-    def points(self, who: str) -> dict[str, float]:
-        """The same numbers as metrics of the API, named gold/<measure>_<who>."""
-        return {
-            f"gold/{name}_{who}": value for name, value in asdict(self).items() if value is not None
-        }
+    base_logp_per_token: float
 
 
 def measure(answers: Sequence[Answer], known_words: Collection[str]) -> Measures:
     """Score every answer and average."""
     scores = [gold.score(a.prompt, a.content, known_words) for a in answers]
     totals = [score.total for score in scores]
-    logps = [a.base_logp_per_token for a in answers if a.base_logp_per_token is not None]
     return Measures(
         gold=fmean(totals),
         gold_sd=stdev(totals),
@@ -68,7 +61,7 @@ def measure(answers: Sequence[Answer], known_words: Collection[str]) -> Measures
         distinct=len({a.content.strip().lower() for a in answers}) / len(answers),
         overlap_with_human=fmean(_overlap(a.content, a.human) for a in answers),
         words=fmean(len(gold.words_of(a.content)) for a in answers),
-        base_logp_per_token=fmean(logps) if logps else None,
+        base_logp_per_token=fmean(a.base_logp_per_token for a in answers),
     )
 
 

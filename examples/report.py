@@ -50,7 +50,7 @@ def make(
         },
         "reward_model": _reward_model(runs["reward_model"]["summary"], differences),
         "policy": {
-            **_policy(runs["policy"], reward, runs["final_answers"]["summary"]),
+            **_policy(runs["policy"], reward, runs["final_drift"]["summary"]),
             "gold_base": measured["base"].gold,
             "gold_base_sd": measured["base"].gold_sd,
             "gold_before": measured["sft"].gold,
@@ -69,7 +69,7 @@ def make(
         "annotators": len(annotators.NAMES),
         "gold_sha256": gold.sha256(),
         "run_ids": {part: run["id"] for part, run in runs.items()},
-        "pairs": _pairs(answers, known_words),
+        "pairs": _pairs(answers),
     }
 
 
@@ -83,11 +83,11 @@ def points(report: Report) -> dict[str, float]:
                 collect(inner, f"{path}/{name}")
         elif isinstance(value, int | float):
             found[path] = float(value)
-        elif isinstance(value, list) and len(value) == 2:
+        elif isinstance(value, list) and isinstance(value[0], float):
             for name, inner in zip(("low", "high"), value, strict=True):
                 collect(inner, f"{path}_{name}")
 
-    collect({name: value for name, value in report.items() if name != "pairs"}, "gold")
+    collect(report, "gold")
     return found
 
 
@@ -115,7 +115,7 @@ def show(report: Report, path: Path) -> None:
     for pair in report["pairs"]:
         console.print(f"\nQ  {pair['prompt']}", markup=False)
         for who in ("before", "after"):
-            console.print(f"   {who:<6} {pair[f'gold_{who}']:.2f}  {pair[who]}", markup=False)
+            console.print(f"   {who:<6}  {pair[who]}", markup=False)
     console.print(f"\nreport: {path}\nbrowser: {report['url']}", markup=False)
 
 
@@ -151,7 +151,7 @@ def _gains(measured: Mapping[str, Measures]) -> Report:
     }
 
 
-def _pairs(answers: Mapping[str, Sequence[Answer]], known_words: Collection[str]) -> list[Report]:
+def _pairs(answers: Mapping[str, Sequence[Answer]]) -> list[dict[str, str]]:
     """The first answer to each of the first questions, before and after."""
     first: dict[str, list[Answer]] = {}
     for part in ("sft_answers", "final_answers"):
@@ -161,22 +161,15 @@ def _pairs(answers: Mapping[str, Sequence[Answer]], known_words: Collection[str]
                 seen.add(answer.prompt_id)
                 first.setdefault(answer.prompt_id, []).append(answer)
     return [
-        {
-            "prompt": before.prompt,
-            "before": before.content,
-            "after": after.content,
-            "gold_before": gold.score(before.prompt, before.content, known_words).total,
-            "gold_after": gold.score(after.prompt, after.content, known_words).total,
-        }
+        {"prompt": before.prompt, "before": before.content, "after": after.content}
         for before, after in list(first.values())[:PAIRS_SHOWN]
     ]
 
 
-def _table(measured: Mapping[str, Mapping[str, float | None]]) -> Table:
+def _table(measured: Mapping[str, Mapping[str, float]]) -> Table:
     table = Table("measure", *MODELS, title="Answers to the reported questions")
     for name in measured["final"]:
-        values = [measured[who][name] for who in MODELS]
-        table.add_row(name, *("-" if value is None else f"{value:.3f}" for value in values))
+        table.add_row(name, *(f"{measured[who][name]:.3f}" for who in MODELS))
     return table
 
 

@@ -29,12 +29,6 @@ def test_means_are_taken_over_answers() -> None:
     assert found.words == 5.5
 
 
-def test_guards_without_a_value_are_left_out_of_the_points() -> None:
-    found = measures.measure([answer("Paris."), answer("The capital.")], KNOWN)
-
-    assert found.base_logp_per_token is None
-
-
 def test_the_interval_of_equal_differences_is_that_difference() -> None:
     before = {f"p{i}": [0.1, 0.3] for i in range(64)}
     after = {f"p{i}": [0.4, 0.6] for i in range(64)}

@@ -1,0 +1,83 @@
+"""The whole loop against a real service, worker and trainer, with a tiny model and corpus."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from podium import Podium
+from report import points
+
+from tests import processes
+from tests.tiny_model import make_tiny_model
+
+SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "closed_loop.py"
+PROMISED = {
+    "sft": "heldout_loss_before heldout_loss_after",
+    "reward_model": "heldout_accuracy heldout_pairs heldout_prompts ci95 annotator_ceiling",
+    "policy": "reward_before reward_after gold_base gold_before gold_after gold_sd gold_ci95 "
+    "n_prompts n_responses ended_before ended_after kl kl_ci95 steps",
+}
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """A data directory that already holds a tiny model and 600 short questions."""
+    folder = tmp_path / "data"
+    make_tiny_model(folder / "demo" / "base-model")
+    corpus = folder / "demo" / "corpus"
+    corpus.mkdir()
+    conversations = [[f"Is {i} a number?", f"Yes, {i} is one."] for i in range(100, 700)]
+    (corpus / "numbers.yml").write_text(yaml.safe_dump({"conversations": conversations}))
+    return folder
+
+
+@pytest.fixture
+def service(data_dir: Path, tmp_path: Path) -> Iterator[Podium]:
+    """A running service on that directory, and its administrator."""
+    log = tmp_path / "up.log"
+    env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_STOP_GRACE_S="5")
+    with processes.running(["podium", "up"], env, log) as process:
+        server = data_dir / "server.json"
+        processes.wait_until(server.is_file, "the service is ready", process=process, log=log)
+        podium = Podium(json.loads(server.read_text())["url"], (data_dir / "admin.key").read_text())
+        yield podium
+        podium.close()
+
+
+@pytest.mark.slow
+def test_the_demo_goes_all_the_way_and_tells_the_api_every_number(
+    service: Podium, data_dir: Path
+) -> None:
+    command = [sys.executable, str(SCRIPT), "--data-dir", str(data_dir)]
+
+    done = processes.run(command, processes.environment(data_dir), timeout_s=540)
+
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    report: dict[str, Any] = json.loads((data_dir / "demo" / "report.json").read_text())
+    for part, names in PROMISED.items():
+        assert set(names.split()) <= report[part].keys()
+    assert report["policy"]["n_prompts"] >= 64
+    assert report["policy"]["n_responses"] == 2 * report["policy"]["n_prompts"]
+    assert report["judgments"] == report["comparisons"] > 100
+    for run_id in report["run_ids"].values():
+        assert service.get(f"/runs/{run_id}")["state"] == "succeeded"
+    summary = service.get(f"/runs/{report['run_ids']['policy']}")["summary"]
+    for name, value in points(report).items():
+        assert summary[name] == pytest.approx(value), name
+    annotators = [user["name"] for user in service.pages("/users") if user["role"] == "annotator"]
+    assert len(annotators) == report["annotators"]
+    assert all(name.endswith("(simulated)") for name in annotators)
+
+
+def test_without_a_service_the_demo_says_what_to_start(tmp_path: Path) -> None:
+    command = [sys.executable, str(SCRIPT), "--data-dir", str(tmp_path)]
+
+    done = processes.run(command, processes.environment(tmp_path))
+
+    assert done.returncode == 1
+    assert "start `podium up`" in done.stderr
+    assert "Traceback" not in done.stderr
