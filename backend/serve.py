@@ -6,14 +6,25 @@ before anything listens. Elsewhere uvicorn's own command line serves `backend.ma
 
 import socket
 import sys
+from typing import Any
 
 import uvicorn
 
 from backend.main import create_app
 from backend.settings import Settings
 
-# Open streams must not hold up the end; browsers reconnect by themselves.
+# Slow answers must not hold up the end for longer.
 GRACEFUL_SHUTDOWN_S = 5
+
+
+class _Server(uvicorn.Server):
+    """Ends the open streams first: uvicorn would wait for them, and they have no end."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop serving."""
+        app: Any = self.config.app
+        app.state.streams.close()
+        await super().shutdown(sockets)
 
 
 def main(file_descriptor: int) -> None:
@@ -27,7 +38,7 @@ def main(file_descriptor: int) -> None:
         server_header=False,
     )
     # From the number alone: uvicorn's own --fd assumes a Unix socket, and Nagle's delay stays on.
-    uvicorn.Server(config).run(sockets=[socket.socket(fileno=file_descriptor)])
+    _Server(config).run(sockets=[socket.socket(fileno=file_descriptor)])
 
 
 if __name__ == "__main__":
