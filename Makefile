@@ -10,12 +10,11 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 # npm ci of this lock file needs npm 11; an older Node or npm is passed over for the wheel's.
-WHEEL_NODE := $(shell node -e 'process.exit(Number(parseInt(process.versions.node) < 20))' 2>/dev/null \
-	&& test "$$(npm --version 2>/dev/null | cut -d. -f1)" -ge 11 2>/dev/null || echo yes)
-NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix frontend
-ifeq ($(WHEEL_NODE),)
-NPM := npm --prefix frontend
-endif
+# Asked once, and only by the targets that need it.
+WHEEL_NODE = $(eval WHEEL_NODE := $$(shell \
+	node -e 'process.exit(Number(parseInt(process.versions.node) < 20))' 2>/dev/null \
+	&& test "$$$$(npm --version 2>/dev/null | cut -d. -f1)" -ge 11 2>/dev/null || echo yes))$(WHEEL_NODE)
+NPM = $(if $(WHEEL_NODE),PATH="$(CURDIR)/$(BIN):$$PATH" )npm --prefix frontend
 # More arguments for pytest: make test ARGS="-k ranking"
 ARGS ?=
 
@@ -30,6 +29,7 @@ up: $(VENV)/.ready frontend/dist/.ready ## API, browser UI and one worker, until
 ##@ Prove
 .PHONY: test check bench chaos
 test: $(VENV)/.ready-dev frontend/dist/.ready chromium ## every test, on SQLite and PostgreSQL, files and Redis, in Chromium (ARGS=...)
+	$(NPM) run --silent test
 	$(BIN)/python -m pytest $(ARGS)
 
 check: check-python check-arrows check-web check-client check-migrations check-images ## linters, types, import arrows, generated client, migrations, images
@@ -53,7 +53,6 @@ check-web: frontend/node_modules/.ready
 	$(NPM) run --silent lint
 	$(NPM) run --silent typecheck
 	$(NPM) run --silent format:check
-	$(NPM) run --silent test
 
 check-client: $(VENV)/.ready-dev frontend/node_modules/.ready
 	@old=$$(mktemp); trap 'rm -f "$$old"' EXIT; cp frontend/src/api/schema.gen.ts "$$old"; \
