@@ -153,9 +153,7 @@ def _input_path(run_dir: Path, reference: Reference, name: str) -> Path:
             f"{name}: the trainer reads files, found {reference.model_dump(exclude_none=True)}",
             'write {"path": "inputs/FILE.jsonl"}',
         )
-    path = (run_dir / reference.path).resolve()
-    if not path.is_relative_to(run_dir.resolve()):
-        raise ConfigError(f"{name}: {reference.path} is outside of the run directory")
+    path = run_dir / reference.path
     if not path.is_file():
         raise ConfigError(f"{name}: there is no file {path}", "give the path of an existing file")
     return path

@@ -34,10 +34,12 @@ def action_hidden(causal: nn.Module, batch: Batch) -> Tensor:
     return hidden
 
 
-def action_logp(causal: nn.Module, batch: Batch, *, temperature: float) -> TokenLogp:
+def action_logp(
+    causal: nn.Module, batch: Batch, *, temperature: float, entropy_gradient: bool = False
+) -> TokenLogp:
     """Log-probabilities of softmax(logits / temperature) at the action tokens, fp32.
 
-    With a gradient, unless under no_grad.
+    With a gradient unless under no_grad; the entropy has one only if asked for.
     """
     hidden_N_H = action_hidden(causal, batch)
     token_N = batch.ids_B_T[batch.action_B_T]
@@ -47,8 +49,9 @@ def action_logp(causal: nn.Module, batch: Batch, *, temperature: float) -> Token
         logits = head(hidden).float() / temperature
         logsumexp = logits.logsumexp(-1)
         logp = logits.gather(-1, token[:, None]).squeeze(-1) - logsumexp
-        with torch.no_grad():
-            entropy = logsumexp - (logits - logsumexp[:, None]).exp().mul_(logits).sum(-1)
+        with torch.set_grad_enabled(entropy_gradient and torch.is_grad_enabled()):
+            probability = (logits - logsumexp[:, None]).exp()
+            entropy = logsumexp - (probability * logits).sum(-1)
         return logp, entropy
 
     parts = _in_chunks(chunk_logp, hidden_N_H, token_N)

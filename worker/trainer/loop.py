@@ -214,7 +214,7 @@ def check_finite(loss: Tensor, step: int) -> float:
 
     Raises NonFiniteLoss naming the step.
     """
-    value = float(loss)
+    value = float(loss.detach())
     if not math.isfinite(value):
         raise NonFiniteLoss(
             f"the loss is {value} at step {step}", "lower optim.lr, or use precision fp32"

@@ -94,21 +94,18 @@ class Scorer:
     def __init__(self, reward: Reward, terms: Sequence[Term]) -> None:
         self._terms = list(terms)
         self._clip = reward.clip
-        self._kind = _normalization(reward)
         self._running = Running()
-        self._fixed = (0.0, 1.0)
-        if self._kind == "model":
-            scorers = [t.score for t in self._terms if isinstance(t.score, ModelScorer)]
-            if len(scorers) != 1 or len(self._terms) != 1 or scorers[0].statistics is None:
-                raise ConfigError(
-                    "reward.normalize is 'model', but there is not exactly one term, a reward "
-                    "model with statistics of its held-out split",
-                    "use normalize 'running' or 'none', or train the reward model with held-out "
-                    "rankings",
-                )
-            mean, std = scorers[0].statistics
-            weight = self._terms[0].weight
-            self._fixed = (weight * mean, abs(weight) * std or 1.0)
+        statistics = _only_model_statistics(self._terms)
+        if reward.normalize == "model" and statistics is None:
+            raise ConfigError(
+                "reward.normalize is 'model', but there is not exactly one term, a reward model "
+                "with statistics of its held-out split",
+                "use normalize 'running' or 'none', or train the reward model with held-out "
+                "rankings",
+            )
+        self._is_running = reward.normalize == "running"
+        use_fixed = reward.normalize in ("auto", "model") and statistics is not None
+        self._fixed = statistics if use_fixed and statistics is not None else (0.0, 1.0)
 
     def __call__(self, answers: Sequence[Answer], *, learn: bool) -> Scores:
         """Score answers in their order."""
@@ -117,9 +114,9 @@ class Scorer:
             sum(term.weight * terms[term.name][i] for term in self._terms)
             for i in range(len(answers))
         ]
-        if self._kind == "running" and learn:
+        if self._is_running and learn:
             self._running.add(raw)
-        mean, std = self._running.statistics() if self._kind == "running" else self._fixed
+        mean, std = self._running.statistics() if self._is_running else self._fixed
         return Scores(terms, raw, [self._clipped((value - mean) / std) for value in raw])
 
     def state(self) -> dict[str, Any]:
@@ -134,11 +131,15 @@ class Scorer:
         return value if self._clip is None else max(-self._clip, min(self._clip, value))
 
 
-def _normalization(reward: Reward) -> str:
-    if reward.normalize != "auto":
-        return reward.normalize
-    is_one_model = len(reward.terms) == 1 and isinstance(reward.terms[0], ModelReward)
-    return "model" if is_one_model else "none"
+def _only_model_statistics(terms: Sequence[Term]) -> tuple[float, float] | None:
+    """Mean and deviation of the weighted sum where a reward model is all of it."""
+    if len(terms) != 1 or not isinstance(terms[0].score, ModelScorer):
+        return None
+    statistics, weight = terms[0].score.statistics, terms[0].weight
+    if statistics is None or weight == 0:
+        return None
+    mean, std = statistics
+    return weight * mean, max(abs(weight) * std, SMALLEST_STD)
 
 
 @dataclass

@@ -1,0 +1,148 @@
+"""`python -m worker.trainer CONFIG.json --run-dir DIR`: run one config to its end.
+
+Started by the worker's supervisor or by anybody from a shell. Exit codes: 0 done, 1 bug, 2 config or
+data, 3 out of memory, 4 loss not finite, 5 stopped on request, 6 disk; the cause stands in
+`exit.json`.
+"""
+
+import argparse
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+
+# Must be said before the libraries are loaded: threads that wait for each other sleep, so that a
+# busy neighbour on the same cores costs its share and not many times that.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+
+import torch
+import transformers
+from pydantic import ValidationError
+
+from backend.schemas.events import ExitReport
+from backend.schemas.training import (
+    GenerateConfig,
+    PolicyGradientConfig,
+    RewardModelConfig,
+    RunConfig,
+    SftConfig,
+    parse_run_config,
+)
+from backend.schemas.vocabulary import ExitCode
+from worker.trainer import exit_report, generate, policy_gradient, reward_model, sft
+from worker.trainer.errors import (
+    DISK_ERRNOS,
+    ConfigError,
+    OutOfMemory,
+    StopRequested,
+    TrainerError,
+    disk_error,
+)
+from worker.trainer.run import Run, StopWish, attempt_number, open_run
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the config and report how it ended; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m worker.trainer", description=__doc__)
+    parser.add_argument("config", type=Path, metavar="CONFIG.json")
+    parser.add_argument("--run-dir", type=Path, required=True, metavar="DIR")
+    options = parser.parse_args(arguments)
+    directory: Path = options.run_dir.resolve()
+    stop = StopWish()
+    stop.listen()
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        exit_report.reserve(directory)
+        execute(directory, read_config(options.config), stop)
+        error = None
+    except Exception as raised:  # noqa: BLE001 - the last place where an error can be told
+        if not isinstance(raised, StopRequested):
+            traceback.print_exc()
+        error = as_trainer_error(raised)
+    return report(directory, error)
+
+
+def read_config(path: Path) -> RunConfig:
+    """The config of a file.
+
+    Raises ConfigError naming each wrong key.
+    """
+    try:
+        return parse_run_config(json.loads(path.read_text()))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}", "give the path of a config file") from error
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()
+        ]
+        raise ConfigError("; ".join(problems), "correct these keys of the config") from error
+    except ValueError as error:
+        raise ConfigError(f"{path} is not JSON: {error}", "correct the file") from error
+
+
+def execute(directory: Path, config: RunConfig, stop: StopWish) -> None:
+    """Run the method of the config."""
+    run = open_run(directory, config, stop)
+    try:
+        _method(run, config)
+    finally:
+        run.events.close()
+
+
+def _method(run: Run, config: RunConfig) -> None:
+    if isinstance(config, SftConfig):
+        sft.train(run, config)
+    elif isinstance(config, RewardModelConfig):
+        reward_model.train(run, config)
+    elif isinstance(config, PolicyGradientConfig):
+        policy_gradient.train(run, config)
+    elif isinstance(config, GenerateConfig):
+        generate.generate(run, config)
+    else:
+        raise ConfigError(
+            f"the method {config.method} is not available",
+            "use sft, reward_model, policy_gradient or generate",
+        )
+
+
+def as_trainer_error(error: Exception) -> TrainerError:
+    """What an exception means to the person who started the run."""
+    if isinstance(error, TrainerError):
+        return error
+    if isinstance(error, OSError) and error.errno in DISK_ERRNOS:
+        return disk_error(error, error.filename or "the run directory")
+    if isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in str(error):
+        return OutOfMemory(
+            f"out of memory: {error}",
+            "lower optim.micro_batch_tokens or rollout sizes, use LoRA, or a larger machine",
+        )
+    return TrainerError("".join(traceback.format_exception(error)))
+
+
+def report(directory: Path, error: TrainerError | None) -> int:
+    """Write `exit.json` and return the exit code; without a directory the message goes to stderr."""
+    code = ExitCode.DONE if error is None else int(error.code)
+    try:
+        exit_report.write(
+            directory,
+            ExitReport(
+                attempt=attempt_number(directory),
+                code=code,
+                cause=None if error is None else error.cause,
+                advice=None if error is None else error.advice,
+                message=None if error is None else error.message,
+            ),
+        )
+    except OSError as broken:
+        print(f"could not write exit.json: {broken}", file=sys.stderr)  # noqa: T201
+    if error is not None:
+        print(f"{error.cause}: {error.message}", file=sys.stderr)  # noqa: T201
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

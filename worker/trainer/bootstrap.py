@@ -1,0 +1,38 @@
+"""95 % intervals by resampling prompts, the unit that was sampled.
+
+Used wherever a number comes with an interval; the random numbers depend on the seed alone.
+"""
+
+from collections.abc import Hashable, Sequence
+
+import torch
+
+from worker.trainer import random_streams
+
+N_RESAMPLES = 2000
+
+
+def interval95(
+    value_N: Sequence[float], weight_N: Sequence[float], prompt_N: Sequence[Hashable], *, seed: int
+) -> tuple[float, float]:
+    """Interval of sum(value) / sum(weight) when prompts are drawn anew with replacement.
+
+    The percentile method with 2,000 resamples. One prompt gives an interval without width.
+    Raises ValueError without any value.
+    """
+    if not value_N:
+        raise ValueError("no values to make an interval of")
+    place = {prompt: i for i, prompt in enumerate(dict.fromkeys(prompt_N))}
+    prompt_index_N = torch.tensor([place[prompt] for prompt in prompt_N])
+    sums_P = torch.zeros(len(place), dtype=torch.float64)
+    weights_P = torch.zeros_like(sums_P)
+    sums_P.index_add_(0, prompt_index_N, torch.tensor(value_N, dtype=torch.float64))
+    weights_P.index_add_(0, prompt_index_N, torch.tensor(weight_N, dtype=torch.float64))
+    drawn_R_P = torch.randint(
+        len(place),
+        (N_RESAMPLES, len(place)),
+        generator=random_streams.stream(seed, "bootstrap"),
+    )
+    mean_R = sums_P[drawn_R_P].sum(1) / weights_P[drawn_R_P].sum(1)
+    low, high = torch.quantile(mean_R, torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return low, high

@@ -1,0 +1,62 @@
+"""`output/`: what a run leaves behind; appears whole or not at all.
+
+Called at the end of every method. A model is always a full one, in fp32, with its tokenizer.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import torch
+from pydantic import BaseModel
+from safetensors import SafetensorError
+from torch import nn
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.references import Reference
+from worker.trainer import models
+from worker.trainer.errors import disk_error
+from worker.trainer.run import Run
+
+
+def write_output(run: Run, fill: Callable[[Path], None]) -> None:
+    """Let `fill` write into a folder beside `output/`, then put it in place.
+
+    Raises DiskError; an older output stays until the new one is complete.
+    """
+    partial = run.directory / ".output.partial"
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        fill(partial)
+        shutil.rmtree(run.output, ignore_errors=True)
+        partial.rename(run.output)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        cause = error if isinstance(error, OSError) else OSError(str(error))
+        raise disk_error(cause, "output/") from error
+
+
+def write_causal_lm(
+    run: Run, trained: nn.Module, start: Reference, tokenizer: PreTrainedTokenizerBase
+) -> None:
+    """Write the trained policy: the starting model in fp32 plus what training changed."""
+
+    def fill(folder: Path) -> None:
+        fresh = models.load_causal_lm(start, dtype=torch.float32, device=torch.device("cpu"))
+        models.full_weights(trained, fresh)
+        models.save_model(fresh, tokenizer, folder)
+
+    write_output(run, fill)
+
+
+def write_lines(path: Path, records: Iterable[BaseModel]) -> None:
+    """Write records as one JSON object a line."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(record.model_dump_json() + "\n" for record in records)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a small JSON file."""
+    path.write_text(json.dumps(value, indent=1, allow_nan=False))

@@ -1,0 +1,61 @@
+"""A policy in training: its weights, its reference and the copy that samples.
+
+Made by policy_gradient. With adapters and no other reference, the reference is the same model with
+its adapters off; the sampling copy is merged and refreshed in place before it is used.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from peft import PeftModel
+from torch import nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from backend.schemas.training import PolicyGradientConfig
+from worker.trainer import models, random_streams
+from worker.trainer.run import Run
+
+
+class Policy:
+    """`trained` holds the trainable parameters, `causal` is what to call for logits."""
+
+    def __init__(self, run: Run, config: PolicyGradientConfig) -> None:
+        """Load everything; at first policy, reference and sampler are one and the same function."""
+        stored = run.dtype if config.lora is not None else torch.float32
+        self.tokenizer: PreTrainedTokenizerBase = models.load_tokenizer(config.model)
+        self.causal: PreTrainedModel = models.load_causal_lm(
+            config.model, dtype=stored, device=run.device
+        )
+        self.trained: nn.Module = self.causal
+        if config.lora is not None:
+            seed = random_streams.derive(config.seed, "adapters")
+            self.trained = models.add_lora(self.causal, config.lora, seed=seed)
+        self._reference: PreTrainedModel | None = None
+        other = config.reference if config.reference not in (None, config.model) else None
+        if other is not None or config.lora is None:
+            self._reference = models.load_causal_lm(
+                other or config.model, dtype=stored, device=run.device
+            ).requires_grad_(False)
+        self.sampler = models.load_causal_lm(
+            config.model, dtype=run.dtype, device=run.device
+        ).requires_grad_(False)
+        self.trained.eval()
+
+    @contextmanager
+    def as_reference(self) -> Iterator[PreTrainedModel]:
+        """The frozen reference, without a gradient."""
+        with torch.no_grad():
+            if self._reference is not None:
+                yield self._reference
+                return
+            assert isinstance(self.trained, PeftModel)  # __init__ loads a reference otherwise
+            with self.trained.disable_adapter():
+                yield self.causal
+
+    @torch.no_grad()
+    def refresh_sampler(self) -> None:
+        """Copy the current weights, adapters merged, into the sampling copy."""
+        targets = dict(self.sampler.named_parameters())
+        for name, weight in models.trained_weights(self.trained):
+            targets[name].copy_(weight)

@@ -1,0 +1,406 @@
+"""Sample, score, estimate advantages, update: REINFORCE++ and its relatives.
+
+Called by `__main__`. Told top to bottom in `PolicyGradient.take_step`; the mathematics stands in
+`advantages` and `losses`. One step = one rollout with all its updates.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from backend.schemas.training import PolicyGradientConfig
+from backend.schemas.vocabulary import Estimator, FinishReason
+from worker.trainer import losses, models, random_streams, rollout_report
+from worker.trainer.advantages import GROUPED, WHITENED, Advantages, estimate
+from worker.trainer.data import collate, micro_batches
+from worker.trainer.errors import ConfigError, DataError
+from worker.trainer.kl_control import KlControl
+from worker.trainer.logprobs import TokenLogp, action_logp
+from worker.trainer.loop import Evaluation, Loop, check_finite, records_of_step
+from worker.trainer.optim import Optimizer
+from worker.trainer.output import write_causal_lm
+from worker.trainer.policy import Policy
+from worker.trainer.policy_evaluation import evaluate_policy
+from worker.trainer.prompts import Prompt, answer, read_prompts, sampling_of
+from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.scorer import Scorer, Scores, build_terms
+from worker.trainer.rollout import Request, Response, sample
+from worker.trainer.run import Run
+
+SMALLEST_BATCH_FOR_WHITENING = 32
+
+
+@dataclass
+class Rollout:
+    """One step's responses; tensors are B x T over response tokens, zero where `mask_B_T` is False."""
+
+    prompts: list[Prompt]
+    responses: list[Response]
+    answers: list[Answer]
+    scores: Scores
+    group_B: Tensor
+    mask_B_T: Tensor
+    sampler_logp_B_T: Tensor
+    seconds: dict[str, float]
+    logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
+    ref_logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
+    entropy_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
+
+
+def train(run: Run, config: PolicyGradientConfig) -> None:
+    """Run the whole method: data, models, steps, evaluations, output."""
+    _refuse_what_is_not_there(config)
+    training = PolicyGradient(run, config)
+    loop = Loop(
+        run,
+        training.policy.trained,
+        training.optimizer,
+        config.steps,
+        keep_best=True,
+        parts={"kl": training.kl_control, "reward": training.scorer},
+    )
+    loop.go(training.take_step, training.evaluate)
+    write_causal_lm(run, training.policy.trained, config.model, training.policy.tokenizer)
+
+
+class PolicyGradient:
+    """Everything that lives as long as the run."""
+
+    def __init__(self, run: Run, config: PolicyGradientConfig) -> None:
+        self.run, self.config = run, config
+        self.policy = Policy(run, config)
+        tokenizer, rollout = self.policy.tokenizer, config.rollout
+        prompts = read_prompts(run.directory, config.prompts, tokenizer, rollout)
+        self.train_prompts = [prompt for prompt in prompts if not prompt.is_heldout]
+        self.heldout_prompts = [prompt for prompt in prompts if prompt.is_heldout]
+        if not self.train_prompts:
+            raise DataError(
+                "the snapshot has no prompts in its train split", "use a smaller held-out fraction"
+            )
+        self.sampling = sampling_of(rollout, self.policy.sampler, tokenizer)
+        self.scorer = Scorer(
+            config.reward, build_terms(config.reward.terms, tokenizer, run, system=rollout.system)
+        )
+        self.n_responses = rollout.prompts_per_step * rollout.samples_per_prompt
+        self.minibatch_size = min(config.minibatch_size or self.n_responses, self.n_responses)
+        updates = -(-self.n_responses // self.minibatch_size) * config.epochs_per_rollout
+        self.is_single_update = updates == 1
+        self.optimizer = Optimizer(
+            models.trainable(self.policy.trained), config.optim, config.steps * updates
+        )
+        self.kl_control = KlControl(config.kl)
+        self._warn(tokenizer.decode(self.train_prompts[0].ids))
+
+    def take_step(self, step: int) -> dict[str, float]:
+        """One rollout and its updates."""
+        rollout = self._roll_out(step)
+        minibatches = self._partition(rollout, step)
+        started_at = time.monotonic()
+        live = self._log_probabilities(rollout, minibatches)
+        rollout.seconds["logprob"] = time.monotonic() - started_at
+        advantages = self._advantages(rollout)
+        coef = self.kl_control.coef
+        self.run.events.progress(step - 1, self.config.steps, "update")
+        started_at = time.monotonic()
+        values = {"lr": self.optimizer.lr, "kl/coef": coef}
+        updates = [
+            self._update(rollout, advantages, groups, live, step)
+            for _ in range(self.config.epochs_per_rollout)
+            for groups in minibatches
+        ]
+        rollout.seconds["update"] = time.monotonic() - started_at
+        self.run.events.tokens += sum(len(answer.tokens) for answer in rollout.answers)
+        values |= rollout_report.mean_of(updates)
+        values |= rollout_report.metrics(rollout, advantages)
+        values["optimizer_steps"] = float(self.optimizer.n_steps)
+        self.kl_control.update(values["kl/response"])
+        if (step - 1) % self.config.log.samples_every == 0:
+            for line in rollout_report.samples(
+                rollout, advantages, step, self.config.log, self.policy.tokenizer
+            ):
+                self.run.events.sample(line)
+        return values
+
+    def evaluate(self, _step: int) -> Evaluation:
+        """Reward and exact KL on the held-out prompts; above `kl.max` the run ends."""
+        if not self.heldout_prompts:
+            return Evaluation({})
+        values = evaluate_policy(
+            self.run, self.policy, self.heldout_prompts, self.sampling, self.scorer
+        )
+        limit = self.config.kl.max
+        if limit is not None and values["kl/exact"] > limit:
+            self.run.events.alert(
+                "kl_max",
+                f"kl/exact is {values['kl/exact']:.3g} nats a response, above kl.max {limit:g}: "
+                "the run ends with its best evaluation below",
+            )
+            return Evaluation(values, go_on=False)
+        return Evaluation(values, score=values["eval/reward"])
+
+    def _roll_out(self, step: int) -> Rollout:
+        config, run = self.config, self.run
+        run.events.progress(step - 1, config.steps, "rollout")
+        started_at = time.monotonic()
+        self.policy.refresh_sampler()
+        indices = records_of_step(
+            len(self.train_prompts), config.rollout.prompts_per_step, step, seed=config.seed
+        )
+        chosen = [self.train_prompts[i] for i in indices]
+        responses = sample(
+            self.policy.sampler,
+            _requests(chosen, config.rollout.samples_per_prompt),
+            self.sampling,
+            seed=config.seed,
+            stream=("rollout", step),
+            between_tokens=run.stop.check,
+        )
+        flat = [response for several in responses for response in several]
+        prompts = [prompt for prompt in chosen for _ in range(config.rollout.samples_per_prompt)]
+        answers = [answer(p, r, self.policy.tokenizer) for p, r in zip(prompts, flat, strict=True)]
+        sampled_at = time.monotonic()
+        run.events.progress(step - 1, config.steps, "reward")
+        scores = self.scorer(answers, learn=True)
+        return Rollout(
+            prompts=prompts,
+            responses=flat,
+            answers=answers,
+            scores=scores,
+            group_B=torch.arange(len(chosen)).repeat_interleave(config.rollout.samples_per_prompt),
+            mask_B_T=_mask(flat, scores.reward, masks_overlong=config.overlong == "mask"),
+            sampler_logp_B_T=_pad([response.logp for response in flat]),
+            seconds={
+                "rollout": sampled_at - started_at,
+                "reward": time.monotonic() - sampled_at,
+            },
+        )
+
+    def _partition(self, rollout: Rollout, step: int) -> list[list[list[int]]]:
+        """Minibatches of micro-batches of rows; the same for the old log-probs and all epochs."""
+        n_rows = len(rollout.responses)
+        order = random_streams.permutation(n_rows, self.config.seed, "minibatches", step)
+        size = self.minibatch_size
+        minibatches = []
+        for start in range(0, n_rows, size):
+            rows = sorted(order[start : start + size])
+            lengths = [len(rollout.answers[row].tokens) for row in rows]
+            groups = micro_batches(lengths, budget=self.config.optim.micro_batch_tokens)
+            minibatches.append([[rows[i] for i in group] for group in groups])
+        return minibatches
+
+    def _log_probabilities(
+        self, rollout: Rollout, minibatches: list[list[list[int]]]
+    ) -> TokenLogp | None:
+        """Fill in the log-probabilities under policy and reference.
+
+        Where one micro-batch and one update are all there is, the policy's forward keeps its
+        gradient and is returned, so that it need not run twice.
+        """
+        groups = [group for minibatch in minibatches for group in minibatch]
+        keeps_gradient = self.is_single_update and len(groups) == 1
+        shape = rollout.mask_B_T.shape
+        rollout.logp_B_T, rollout.ref_logp_B_T, rollout.entropy_B_T = (
+            torch.zeros(shape) for _ in range(3)
+        )
+        live: TokenLogp | None = None
+        for group in groups:
+            self.run.stop.check()
+            with torch.set_grad_enabled(keeps_gradient):
+                found = self._forward(self.policy.causal, rollout, group)
+            with self.policy.as_reference() as reference:
+                ref = self._forward(reference, rollout, group)
+            live = found if keeps_gradient else None
+            sizes = [len(rollout.responses[row].ids) for row in group]
+            for row, logp, ref_logp, entropy in zip(
+                group,
+                found.logp_N.detach().split(sizes),
+                ref.logp_N.split(sizes),
+                found.entropy_N.detach().split(sizes),
+                strict=True,
+            ):
+                rollout.logp_B_T[row, : len(logp)] = logp.cpu()
+                rollout.ref_logp_B_T[row, : len(logp)] = ref_logp.cpu()
+                rollout.entropy_B_T[row, : len(logp)] = entropy.cpu()
+        return live
+
+    def _advantages(self, rollout: Rollout) -> Advantages:
+        config = self.config
+        kl_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, config.kl.estimator)
+        in_reward = config.kl.place == "reward"
+        return estimate(
+            config.estimator,
+            reward_B=torch.tensor(rollout.scores.reward, dtype=torch.float64),
+            kl_B_T=kl_B_T if in_reward else torch.zeros_like(kl_B_T),
+            mask_B_T=rollout.mask_B_T,
+            group_B=rollout.group_B,
+            kl_coef=self.kl_control.coef if in_reward else 0.0,
+            gamma=config.gae.gamma if config.gae is not None else 1.0,
+        )
+
+    def _update(
+        self,
+        rollout: Rollout,
+        advantages: Advantages,
+        groups: list[list[int]],
+        live: TokenLogp | None,
+        step: int,
+    ) -> dict[str, float]:
+        """One optimizer step over a minibatch; the denominator is that of the whole minibatch."""
+        rows = [row for group in groups for row in group]
+        n_actions = int(rollout.mask_B_T[rows].sum())
+        if n_actions == 0:
+            return {}
+        parts = []
+        for group in groups:
+            if self.optimizer.n_steps == (step - 1) * self._updates_per_step:
+                self.run.stop.check()
+            found = live or self._forward(
+                self.policy.causal, rollout, group, entropy_gradient=self.config.entropy_coef > 0
+            )
+            loss, report = self._loss(rollout, advantages, group, found, rows)
+            check_finite(loss, step)
+            loss.backward()  # type: ignore[no-untyped-call]
+            parts.append((int(rollout.mask_B_T[group].sum()) / n_actions, report))
+        return rollout_report.combine(parts) | {"grad_norm": self.optimizer.step()}
+
+    def _loss(
+        self,
+        rollout: Rollout,
+        advantages: Advantages,
+        group: list[int],
+        found: TokenLogp,
+        rows: list[int],
+    ) -> tuple[Tensor, rollout_report.UpdateReport]:
+        config, device = self.config, self.run.device
+        lengths = [len(rollout.responses[row].ids) for row in group]
+        width = max(lengths)
+        mask_B_T = rollout.mask_B_T[group, :width].to(device)
+        logp_B_T = _pad_tensor(found.logp_N, lengths)
+        # With one update per rollout the old policy is this very forward, so the ratio is exactly 1.
+        old_B_T = logp_B_T.detach()
+        if not self.is_single_update:
+            old_B_T = rollout.logp_B_T[group, :width].to(device)
+        denominator = _denominator(config, rollout.mask_B_T[rows], self.sampling.max_new_tokens)
+        policy = losses.policy_loss(
+            logp_B_T,
+            old_B_T,
+            advantages.advantage_B_T[group, :width].to(device),
+            mask_B_T,
+            clip_low=config.clip.low,
+            clip_high=config.clip.high,
+            dual_clip=config.clip.dual,
+            average=config.loss_average,
+            denominator=denominator,
+        )
+        loss, n_actions = policy.loss, float(rollout.mask_B_T[rows].sum())
+        if config.kl.place == "loss":
+            ref_B_T = rollout.ref_logp_B_T[group, :width].to(device)
+            kl_B_T = losses.kl(logp_B_T, ref_B_T, config.kl.estimator)
+            kl_mean = losses.aggregate(kl_B_T, mask_B_T, average="token", denominator=n_actions)
+            loss = loss + self.kl_control.coef * kl_mean
+        if config.entropy_coef > 0:
+            entropy_B_T = _pad_tensor(found.entropy_N, lengths)
+            bonus = losses.aggregate(entropy_B_T, mask_B_T, average="token", denominator=n_actions)
+            loss = loss - config.entropy_coef * bonus
+        return loss, rollout_report.UpdateReport.of(policy, loss)
+
+    @property
+    def _updates_per_step(self) -> int:
+        return -(-self.n_responses // self.minibatch_size) * self.config.epochs_per_rollout
+
+    def _forward(
+        self,
+        causal: torch.nn.Module,
+        rollout: Rollout,
+        group: Sequence[int],
+        *,
+        entropy_gradient: bool = False,
+    ) -> TokenLogp:
+        batch = collate(
+            [rollout.answers[row].tokens for row in group],
+            pad_id=self.sampling.pad_id,
+            device=self.run.device,
+        )
+        with models.autocast(self.run.device, self.run.dtype):
+            return action_logp(
+                causal,
+                batch,
+                temperature=self.sampling.temperature,
+                entropy_gradient=entropy_gradient,
+            )
+
+    def _warn(self, first_prompt: str) -> None:
+        events, config = self.run.events, self.config
+        events.alert("rendered_prompt", f"the model reads: {first_prompt}", level="info")
+        if config.rollout.top_p < 1:
+            events.alert("top_p", "top_p is below 1: what is sampled is not what is trained")
+        if config.estimator in WHITENED and self.n_responses < SMALLEST_BATCH_FOR_WHITENING:
+            events.alert(
+                "small_batch",
+                f"{self.n_responses} responses a step are few to whiten over; "
+                f"at least {SMALLEST_BATCH_FOR_WHITENING} are advised",
+            )
+        if not self.heldout_prompts:
+            events.alert("no_heldout", "no held-out prompts: nothing is evaluated, the last is best")
+
+
+def _refuse_what_is_not_there(config: PolicyGradientConfig) -> None:
+    if config.estimator in (Estimator.PPO, Estimator.REMAX):
+        raise ConfigError(
+            f"estimator {config.estimator} is not available",
+            "use reinforce_pp, reinforce_pp_baseline, rloo, grpo or dr_grpo",
+        )
+    if config.estimator in GROUPED and config.rollout.samples_per_prompt < 2:
+        raise ConfigError(
+            f"{config.estimator} compares responses of one prompt, "
+            f"rollout.samples_per_prompt is {config.rollout.samples_per_prompt}",
+            "sample at least 2 per prompt, or use reinforce_pp",
+        )
+    if config.overlong == "penalize":
+        raise ConfigError("overlong 'penalize' is not available", "use 'keep' or 'mask'")
+    if config.gae is not None and config.gae.gamma != 1 and config.estimator in GROUPED:
+        raise ConfigError(f"{config.estimator} does not discount", "set gae.gamma to 1")
+
+
+def _requests(prompts: Sequence[Prompt], n_samples: int) -> list[Request]:
+    # A prompt that comes twice in one step (at the seam of two epochs) gets numbers of its own.
+    seen: dict[str, int] = {}
+    requests = []
+    for prompt in prompts:
+        seen[prompt.id] = seen.get(prompt.id, 0) + 1
+        again = f"#{seen[prompt.id]}" if seen[prompt.id] > 1 else ""
+        requests.append(Request(prompt.id + again, prompt.ids, n_samples))
+    return requests
+
+
+def _mask(
+    responses: Sequence[Response], reward: Sequence[float], *, masks_overlong: bool
+) -> Tensor:
+    width = max(len(response.ids) for response in responses)
+    mask_B_T = torch.zeros(len(responses), width, dtype=torch.bool)
+    finite_B = torch.isfinite(torch.tensor(reward)).tolist()
+    for row, response in enumerate(responses):
+        is_cut = response.finish_reason is FinishReason.LENGTH
+        if finite_B[row] and not (masks_overlong and is_cut):
+            mask_B_T[row, : len(response.ids)] = True
+    return mask_B_T
+
+
+def _pad(rows: Sequence[Sequence[float]]) -> Tensor:
+    tensors = [torch.tensor(row, dtype=torch.float32) for row in rows]
+    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
+
+
+def _pad_tensor(value_N: Tensor, lengths: Sequence[int]) -> Tensor:
+    return torch.nn.utils.rnn.pad_sequence(value_N.split(list(lengths)), batch_first=True)
+
+
+def _denominator(config: PolicyGradientConfig, mask_B_T: Tensor, max_new_tokens: int) -> float:
+    if config.loss_average == "token":
+        return float(mask_B_T.sum())
+    if config.loss_average == "sequence":
+        return float(mask_B_T.any(dim=1).sum())
+    return float(len(mask_B_T) * max_new_tokens)
