@@ -1,0 +1,107 @@
+/** One request to the API, or one clear error; every file of this folder uses it. */
+
+const PREFIX = "/api/v1";
+
+export type QueryValue = string | number | boolean | null | undefined | readonly string[];
+
+export interface RequestOptions {
+  query?: Record<string, QueryValue>;
+  body?: unknown;
+  /** A file or text that is sent as it is. */
+  raw?: { content: Blob | string; type: string };
+  idempotencyKey?: string;
+  signal?: AbortSignal;
+  method?: string;
+}
+
+interface ProblemDetails {
+  title?: string;
+  detail?: string;
+  advice?: string | null;
+  request_id?: string | null;
+}
+
+/** What the API said was wrong; status 0 means that no answer came. */
+export class Problem extends Error {
+  readonly status: number;
+  readonly title: string;
+  readonly advice: string | null;
+  readonly requestId: string | null;
+  readonly retryAfterS: number | null;
+
+  constructor(status: number, details: ProblemDetails, retryAfterS: number | null = null) {
+    super(details.detail ?? details.title ?? "The request failed.");
+    this.status = status;
+    this.title = details.title ?? "The request failed";
+    this.advice = details.advice ?? null;
+    this.requestId = details.request_id ?? null;
+    this.retryAfterS = retryAfterS;
+  }
+
+  /** Sending the same again later may work. */
+  get isPassing(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+function address(path: string, query: Record<string, QueryValue>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null || value === undefined || value === "") continue;
+    if (typeof value === "object") for (const one of value) search.append(name, one);
+    else search.append(name, String(value));
+  }
+  const text = search.toString();
+  return `${PREFIX}${path}${text ? `?${text}` : ""}`;
+}
+
+async function problemOf(response: globalThis.Response): Promise<Problem> {
+  let details: ProblemDetails = { title: `The service answered ${response.status}` };
+  try {
+    details = (await response.json()) as ProblemDetails;
+  } catch {
+    // A proxy's own page, not the API's words: the status has to do.
+  }
+  const after = Number(response.headers.get("retry-after"));
+  return new Problem(response.status, details, Number.isFinite(after) && after > 0 ? after : null);
+}
+
+function prepared(options: RequestOptions): RequestInit {
+  const headers: Record<string, string> = { Accept: "application/json" };
+  const init: RequestInit = { headers, credentials: "same-origin" };
+  if (options.raw !== undefined) {
+    headers["Content-Type"] = options.raw.type;
+    init.body = options.raw.content;
+  } else if (options.body !== undefined) {
+    headers["Content-Type"] = "application/json";
+    init.body = JSON.stringify(options.body);
+  }
+  if (options.idempotencyKey !== undefined) headers["Idempotency-Key"] = options.idempotencyKey;
+  if (options.signal !== undefined) init.signal = options.signal;
+  init.method = options.method ?? (init.body === undefined ? "GET" : "POST");
+  return init;
+}
+
+/** Sends and reads JSON; an empty answer (204) is null. Throws Problem, also for a lost network. */
+export async function request<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+  let response: globalThis.Response;
+  try {
+    response = await fetch(address(path, options.query ?? {}), prepared(options));
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Problem(0, {
+      title: "No connection",
+      detail: "The service could not be reached.",
+      advice: "Check that Podium is running and that you are online.",
+    });
+  }
+  if (!response.ok) throw await problemOf(response);
+  if (response.status === 204) return null as Answer;
+  return (await response.json()) as Answer;
+}
+
+export function post<Answer>(path: string, body: unknown = {}, options: RequestOptions = {}) {
+  return request<Answer>(path, { ...options, body, method: "POST" });
+}
+
+export { address };

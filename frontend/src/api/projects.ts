@@ -1,0 +1,83 @@
+/** Projects, and the records a project holds. Keys: ["project", id, resource, ...filters]. */
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+
+import { post, request } from "./client";
+import type {
+  Agreement,
+  Comparison,
+  ImportResult,
+  Judgment,
+  Listing,
+  Project,
+  Prompt,
+  Response,
+  Snapshot,
+  SnapshotBody,
+} from "./types";
+
+export const projectsQuery = queryOptions({
+  queryKey: ["projects"],
+  queryFn: ({ signal }) =>
+    request<Listing<Project>>("/projects", { signal, query: { limit: 200 } }),
+});
+
+export const projectQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ["project", projectId],
+    queryFn: ({ signal }) => request<Project>(`/projects/${projectId}`, { signal }),
+  });
+
+export const createProject = (name: string, guidelines: string) =>
+  post<Project>("/projects", { name, guidelines });
+
+const pages = <Item>(projectId: string, resource: string) =>
+  infiniteQueryOptions({
+    queryKey: ["project", projectId, resource],
+    queryFn: ({ signal, pageParam }) =>
+      request<Listing<Item>>(`/projects/${projectId}/${resource}`, {
+        signal,
+        query: { limit: 50, cursor: pageParam },
+      }),
+    initialPageParam: "",
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+  });
+
+export const promptPages = (projectId: string) => pages<Prompt>(projectId, "prompts");
+export const comparisonPages = (projectId: string) => pages<Comparison>(projectId, "comparisons");
+export const judgmentPages = (projectId: string) => pages<Judgment>(projectId, "judgments");
+export const responsePages = (projectId: string) => pages<Response>(projectId, "responses");
+export const snapshotPages = (projectId: string) => pages<Snapshot>(projectId, "snapshots");
+
+export const snapshotsQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ["project", projectId, "snapshots", "all"],
+    queryFn: ({ signal }) =>
+      request<Listing<Snapshot>>(`/projects/${projectId}/snapshots`, {
+        signal,
+        query: { limit: 500 },
+      }),
+  });
+
+export const agreementQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ["project", projectId, "agreement"],
+    queryFn: ({ signal }) => request<Agreement>(`/projects/${projectId}/agreement`, { signal }),
+  });
+
+export type ImportKind = "prompts" | "demonstrations" | "comparisons" | "preferences";
+
+export const importFile = (projectId: string, kind: ImportKind, format: string, file: File) =>
+  request<ImportResult>(`/projects/${projectId}/imports`, {
+    method: "POST",
+    query: { kind, format },
+    raw: { content: file, type: file.type || "application/octet-stream" },
+  });
+
+export const freezeSnapshot = (projectId: string, body: SnapshotBody) =>
+  post<Snapshot>(`/projects/${projectId}/snapshots`, body);
+
+export const snapshotQuery = (snapshotId: string) =>
+  queryOptions({
+    queryKey: ["snapshot", snapshotId],
+    queryFn: ({ signal }) => request<Snapshot>(`/snapshots/${snapshotId}`, { signal }),
+  });

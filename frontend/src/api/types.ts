@@ -1,0 +1,48 @@
+/** Short names for the generated types; nothing here is written by hand but the names. */
+import type { components } from "./schema.gen";
+
+type Schemas = components["schemas"];
+
+export type User = Schemas["UserAnswer"];
+export type Project = Schemas["ProjectAnswer"];
+export type Prompt = Schemas["PromptAnswer"];
+export type Message = Schemas["Message"];
+export type Comparison = Schemas["ComparisonAnswer"];
+export type Response = Schemas["ResponseAnswer"];
+export type Assignment = Schemas["AssignmentAnswer"];
+export type Judgment = Schemas["JudgmentAnswer"];
+export type JudgmentBody = Schemas["JudgmentBody"];
+export type AnnotationProgress = Schemas["AnnotationProgress"];
+export type Agreement = Schemas["AgreementAnswer"];
+export type ImportResult = Schemas["ImportAnswer"];
+export type Snapshot = Schemas["SnapshotAnswer"];
+export type SnapshotBody = Schemas["SnapshotBody"];
+export type Run = Schemas["RunAnswer"];
+export type RunBody = Schemas["RunBody"];
+export type RunState = Schemas["RunState"];
+export type Validation = Schemas["ValidationAnswer"];
+export type ConfigProblem = Schemas["ConfigProblem"];
+export type Metrics = Schemas["MetricsAnswer"];
+export type Series = Schemas["Series"];
+export type Sample = Schemas["SampleAnswer"];
+export type Samples = Schemas["SamplesAnswer"];
+export type LogLine = Schemas["LogLineAnswer"];
+export type Checkpoint = Schemas["CheckpointAnswer"];
+export type Artifact = Schemas["ArtifactAnswer"];
+export type RunEvent = Schemas["EventAnswer"];
+export type Worker = Schemas["WorkerAnswer"];
+export type Method = Schemas["MethodAnswer"];
+export type Methods = Schemas["MethodsAnswer"];
+export type Preset = Schemas["Preset"];
+export type Model = Schemas["ModelAnswer"];
+export type ModelDetail = Schemas["ModelDetail"];
+export type LineageNode = Schemas["LineageNode"];
+
+export interface Listing<Item> {
+  items: Item[];
+  next_cursor?: string | null;
+}
+
+/** A value of JSON as it comes over the wire. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };

@@ -1,0 +1,90 @@
+/** Providers and the table of addresses; ranking, runs and charts load when they are opened. */
+import { QueryClientProvider } from "@tanstack/react-query";
+import { createBrowserRouter, Navigate, RouterProvider } from "react-router";
+
+import { Skeleton } from "@/components/states";
+
+import { Crash, NotFound } from "./crash";
+import { ModelRedirect, ProjectRedirect, RunRedirect } from "./redirects";
+import { queryClient } from "./query-client";
+import { Shell } from "./shell";
+
+const loading = () => <Skeleton lines={6} />;
+
+const pages = [
+  { index: true, element: <Navigate to="now" replace /> },
+  {
+    path: "now",
+    lazy: async () => ({ Component: (await import("@/features/now/now-page")).NowPage }),
+  },
+  {
+    path: "rank",
+    lazy: async () => ({ Component: (await import("@/features/rank/rank-page")).RankPage }),
+  },
+  {
+    path: "data/:tab?",
+    lazy: async () => ({ Component: (await import("@/features/data/data-page")).DataPage }),
+  },
+  {
+    path: "runs",
+    lazy: async () => ({ Component: (await import("@/features/runs/runs-page")).RunsPage }),
+  },
+  {
+    path: "runs/new",
+    lazy: async () => ({ Component: (await import("@/features/new-run/new-run-page")).NewRunPage }),
+  },
+  {
+    path: "runs/:runId/:tab?",
+    lazy: async () => ({ Component: (await import("@/features/run/run-page")).RunPage }),
+  },
+  {
+    path: "models",
+    lazy: async () => ({ Component: (await import("@/features/models/models-page")).ModelsPage }),
+  },
+  {
+    path: "models/:modelId",
+    lazy: async () => ({ Component: (await import("@/features/models/model-page")).ModelPage }),
+  },
+  {
+    path: "workers",
+    lazy: async () => ({
+      Component: (await import("@/features/workers/workers-page")).WorkersPage,
+    }),
+  },
+  { path: "*", element: <NotFound /> },
+].map((route) => ({ ...route, hydrateFallbackElement: loading() }));
+
+const router = createBrowserRouter([
+  {
+    path: "/sign-in",
+    errorElement: <Crash />,
+    hydrateFallbackElement: loading(),
+    lazy: async () => ({
+      Component: (await import("@/features/sign-in/sign-in-page")).SignInPage,
+    }),
+  },
+  {
+    path: "/",
+    element: <Shell />,
+    errorElement: <Crash />,
+    children: [
+      { index: true, element: <ProjectRedirect /> },
+      { path: "runs/:runId", element: <RunRedirect /> },
+      { path: "models/:modelId", element: <ModelRedirect /> },
+      {
+        path: "projects/:projectId",
+        errorElement: <Crash />,
+        children: pages,
+      },
+      { path: "*", element: <NotFound /> },
+    ],
+  },
+]);
+
+export function App() {
+  return (
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  );
+}

@@ -1,0 +1,182 @@
+/** Ctrl/Cmd-K: pages, runs, models, projects and a few actions, found by typing part of a name. */
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef, useState, type KeyboardEvent } from "react";
+import { useNavigate, useParams } from "react-router";
+
+import { modelsQuery } from "@/api/models";
+import { projectsQuery } from "@/api/projects";
+import { runsQuery } from "@/api/runs";
+import { Icon, type IconName } from "@/components/icons";
+import { chooseTheme } from "@/components/theme";
+
+import { PLACES } from "./shell";
+
+interface Entry {
+  readonly id: string;
+  readonly icon: IconName;
+  readonly text: string;
+  readonly kind: string;
+  readonly run: () => void;
+}
+
+const MOST = 12;
+
+function useEntries(): Entry[] {
+  const { projectId } = useParams();
+  const navigate = useNavigate();
+  const runs = useQuery({
+    ...runsQuery({ project_id: projectId, limit: 100 }),
+    enabled: projectId !== undefined,
+  });
+  const models = useQuery(modelsQuery);
+  const projects = useQuery(projectsQuery);
+  const base = `/projects/${projectId ?? ""}`;
+  const go = (to: string) => () => void navigate(to);
+  const here: Entry[] =
+    projectId === undefined
+      ? []
+      : [
+          ...PLACES.map(([path, text, icon]) => ({
+            id: path,
+            icon,
+            text,
+            kind: "page",
+            run: go(`${base}/${path}`),
+          })),
+          { id: "new", icon: "plus", text: "New run", kind: "action", run: go(`${base}/runs/new`) },
+        ];
+  const theme = (text: string, icon: IconName, choice: "light" | "dark" | "system"): Entry => ({
+    id: `theme-${choice}`,
+    icon,
+    text,
+    kind: "action",
+    run: () => chooseTheme(choice),
+  });
+  return [
+    ...here,
+    ...(runs.data?.items ?? []).map(
+      (run): Entry => ({
+        id: run.id,
+        icon: "runs",
+        text: run.name,
+        kind: `run, ${run.state}`,
+        run: go(`${base}/runs/${run.id}`),
+      }),
+    ),
+    ...(models.data?.items ?? []).map(
+      (model): Entry => ({
+        id: model.id,
+        icon: "models",
+        text: model.name,
+        kind: "model",
+        run: go(`${base}/models/${model.id}`),
+      }),
+    ),
+    ...(projects.data?.items ?? []).map(
+      (project): Entry => ({
+        id: project.id,
+        icon: "data",
+        text: project.name,
+        kind: "project",
+        run: go(`/projects/${project.id}/now`),
+      }),
+    ),
+    theme("Light theme", "sun", "light"),
+    theme("Dark theme", "moon", "dark"),
+    theme("Theme as the system", "system", "system"),
+  ];
+}
+
+/** Every letter in order, nearer together is better; null if it does not fit. */
+function distance(text: string, query: string): number | null {
+  const low = text.toLowerCase();
+  const start = low.indexOf(query);
+  if (start >= 0) return start;
+  let at = -1;
+  for (const letter of query) {
+    at = low.indexOf(letter, at + 1);
+    if (at < 0) return null;
+  }
+  return 1000 + at;
+}
+
+function found(entries: Entry[], query: string): Entry[] {
+  const wanted = query.trim().toLowerCase();
+  return entries
+    .map((entry) => ({ entry, far: distance(entry.text, wanted) }))
+    .filter((one): one is { entry: Entry; far: number } => one.far !== null)
+    .sort((a, b) => a.far - b.far)
+    .slice(0, MOST)
+    .map(({ entry }) => entry);
+}
+
+export function Palette({ onClose }: { onClose: () => void }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const [query, setQuery] = useState("");
+  const [place, setPlace] = useState(0);
+  const entries = found(useEntries(), query);
+  const chosen = entries[Math.min(place, entries.length - 1)];
+  useEffect(() => {
+    const element = ref.current;
+    element?.showModal();
+    return () => element?.close();
+  }, []);
+  const choose = (entry: Entry | undefined) => {
+    if (entry === undefined) return;
+    onClose();
+    entry.run();
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0) {
+      event.preventDefault();
+      setPlace((place + step + entries.length) % Math.max(1, entries.length));
+    }
+    if (event.key === "Enter") choose(chosen);
+  };
+  return (
+    <dialog
+      ref={ref}
+      className="palette"
+      aria-label="Search pages, runs and actions"
+      onCancel={onClose}
+      onClick={(event) => event.target === ref.current && onClose()}
+    >
+      <div className="query">
+        <Icon name="search" />
+        <input
+          autoFocus
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="palette-list"
+          aria-activedescendant={chosen === undefined ? undefined : `palette-${chosen.id}`}
+          aria-label="Search"
+          placeholder="Search pages, runs, models, actions"
+          value={query}
+          onChange={(event) => {
+            setQuery(event.target.value);
+            setPlace(0);
+          }}
+          onKeyDown={onKey}
+        />
+        <kbd>Esc</kbd>
+      </div>
+      <ul id="palette-list" role="listbox" aria-label="Results">
+        {entries.map((entry) => (
+          <li
+            key={entry.id}
+            id={`palette-${entry.id}`}
+            role="option"
+            aria-selected={entry === chosen}
+            onClick={() => choose(entry)}
+          >
+            <Icon name={entry.icon} />
+            <span className="clip">{entry.text}</span>
+            <span className="small faint">{entry.kind}</span>
+          </li>
+        ))}
+        {entries.length === 0 && <li className="faint">Nothing has that in its name.</li>}
+      </ul>
+    </dialog>
+  );
+}

@@ -1,0 +1,52 @@
+/** Short addresses (`/`, `/runs/ID`, `/models/ID`) lead into the project they belong to. */
+import { useQuery } from "@tanstack/react-query";
+import { Navigate, useParams } from "react-router";
+
+import { modelQuery } from "@/api/models";
+import { projectsQuery } from "@/api/projects";
+import { runQuery } from "@/api/runs";
+import { Loaded } from "@/components/states";
+import { isText, read } from "@/lib/storage";
+
+import { FirstProject } from "./first-project";
+
+export const LAST_PROJECT = "podium.project";
+
+export function ProjectRedirect() {
+  const projects = useQuery(projectsQuery);
+  return (
+    <Loaded query={projects}>
+      {({ items }) => {
+        const last = read(localStorage, LAST_PROJECT, isText);
+        const project = items.find(({ id }) => id === last) ?? items[0];
+        if (project === undefined) return <FirstProject />;
+        return <Navigate to={`/projects/${project.id}/now`} replace />;
+      }}
+    </Loaded>
+  );
+}
+
+export function RunRedirect() {
+  const { runId = "" } = useParams();
+  const run = useQuery(runQuery(runId));
+  return (
+    <Loaded query={run}>
+      {(found) => <Navigate to={`/projects/${found.project_id}/runs/${found.id}`} replace />}
+    </Loaded>
+  );
+}
+
+export function ModelRedirect() {
+  const { modelId = "" } = useParams();
+  const model = useQuery(modelQuery(modelId));
+  const projects = useQuery(projectsQuery);
+  return (
+    <Loaded query={model}>
+      {(found) => {
+        const projectId = found.project_id ?? projects.data?.items[0]?.id;
+        if (projectId === undefined) return null;
+        return <Navigate to={`/projects/${projectId}/models/${found.id}`} replace />;
+      }}
+    </Loaded>
+  );
+}

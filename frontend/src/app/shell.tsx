@@ -1,0 +1,113 @@
+/** The frame around every page: rail, top bar, palette, and what happens when the session ends. */
+import "./shell.css";
+
+import { useQuery } from "@tanstack/react-query";
+import { Suspense, useEffect, useState } from "react";
+import { Navigate, NavLink, Outlet, useLocation, useParams } from "react-router";
+
+import { Problem } from "@/api/client";
+import { meQuery } from "@/api/session";
+import { Icon, type IconName } from "@/components/icons";
+import { Failure, Skeleton } from "@/components/states";
+import { write } from "@/lib/storage";
+
+import { Palette } from "./palette";
+import { LAST_PROJECT } from "./redirects";
+import { TopBar } from "./top-bar";
+
+export const PLACES: readonly (readonly [string, string, IconName])[] = [
+  ["now", "Now", "now"],
+  ["rank", "Rank", "rank"],
+  ["data", "Data", "data"],
+  ["runs", "Runs", "runs"],
+  ["models", "Models", "models"],
+  ["workers", "Workers", "workers"],
+];
+
+function Rail({ projectId }: { projectId: string | undefined }) {
+  return (
+    <nav className="rail" aria-label="Main">
+      <NavLink className="logo" to="/" aria-label="Podium, start">
+        <Icon name="logo" />
+      </NavLink>
+      {projectId !== undefined &&
+        PLACES.map(([path, label, icon]) => (
+          <NavLink key={path} to={`/projects/${projectId}/${path}`}>
+            <Icon name={icon} />
+            <span>{label}</span>
+          </NavLink>
+        ))}
+    </nav>
+  );
+}
+
+function usePaletteKey(open: () => void) {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      open();
+    };
+    window.addEventListener("keydown", listen);
+    return () => window.removeEventListener("keydown", listen);
+  }, [open]);
+}
+
+export function Shell() {
+  const { projectId } = useParams();
+  const { pathname, search } = useLocation();
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const me = useQuery({ ...meQuery, refetchOnWindowFocus: true });
+  usePaletteKey(() => setPaletteOpen(true));
+  useEffect(() => {
+    if (projectId !== undefined) write(localStorage, LAST_PROJECT, projectId);
+  }, [projectId]);
+
+  const isSignedOut = me.error instanceof Problem && me.error.status === 401;
+  if (isSignedOut && me.data === undefined)
+    return <Navigate to={`/sign-in?next=${encodeURIComponent(pathname + search)}`} replace />;
+  if (me.data === undefined)
+    return (
+      <main className="page">
+        {me.error === null ? (
+          <Skeleton lines={6} />
+        ) : (
+          <Failure error={me.error} onRetry={() => void me.refetch()} />
+        )}
+      </main>
+    );
+  return (
+    <div className="app">
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <Rail projectId={projectId} />
+      <div className="column">
+        <TopBar user={me.data} onSearch={() => setPaletteOpen(true)} />
+        {isSignedOut && <SignedOut />}
+        <main id="main" tabIndex={-1}>
+          <Suspense fallback={<Skeleton lines={6} />}>
+            <Outlet />
+          </Suspense>
+        </main>
+      </div>
+      {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+    </div>
+  );
+}
+
+/** The page stays as it is: what was typed is not lost by signing in again. */
+function SignedOut() {
+  return (
+    <div className="note warn signed-out" role="alert">
+      <Icon name="lock" />
+      <span className="grow">
+        <b>You are signed out.</b> What is on this page is kept; answers wait in this browser. Sign
+        in in another tab and come back.
+      </span>
+      <a className="btn" href="/sign-in" target="_blank" rel="noopener">
+        Sign in
+      </a>
+    </div>
+  );
+}

@@ -1,0 +1,116 @@
+/** Where one is (project, page), search, theme, and who is signed in. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useLocation, useNavigate, useParams } from "react-router";
+
+import { projectsQuery } from "@/api/projects";
+import { signOut } from "@/api/session";
+import type { User } from "@/api/types";
+import { Dialog } from "@/components/dialog";
+import { Icon, type IconName } from "@/components/icons";
+import { chooseTheme, useThemeChoice, type Choice } from "@/components/theme";
+
+import { ProjectForm } from "./first-project";
+
+const NEXT: Readonly<Record<Choice, readonly [Choice, IconName, string]>> = {
+  system: ["light", "system", "as the system"],
+  light: ["dark", "sun", "light"],
+  dark: ["system", "moon", "dark"],
+};
+
+function ThemeButton() {
+  const choice = useThemeChoice();
+  const [next, icon, name] = NEXT[choice];
+  return (
+    <button
+      type="button"
+      className="btn ghost icon"
+      aria-label={`Theme: ${name}. Change to ${NEXT[next][2]}`}
+      title={`Theme: ${name}`}
+      onClick={() => chooseTheme(next)}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+const NEW = "new";
+
+function ProjectSwitcher() {
+  const { projectId } = useParams();
+  const { pathname } = useLocation();
+  const navigate = useNavigate();
+  const projects = useQuery(projectsQuery);
+  const [isCreating, setCreating] = useState(false);
+  const place = pathname.split("/")[3] ?? "now";
+  if (projects.data === undefined || projectId === undefined) return null;
+  return (
+    <>
+      <span className="switcher">
+        <select
+          aria-label="Project"
+          value={projectId}
+          onChange={(event) => {
+            const chosen = event.target.value;
+            if (chosen === NEW) setCreating(true);
+            else void navigate(`/projects/${chosen}/${place}`);
+          }}
+        >
+          {projects.data.items.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+          <option value={NEW}>New project…</option>
+        </select>
+        <Icon name="down" />
+      </span>
+      {isCreating && (
+        <Dialog title="New project" onClose={() => setCreating(false)}>
+          <ProjectForm />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function SignOut({ user }: { user: User }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const leave = async () => {
+    await signOut();
+    client.clear();
+    await navigate("/sign-in");
+  };
+  return (
+    <span className="row who">
+      <span className="small muted clip" title={`${user.name}, ${user.role}`}>
+        {user.name}
+      </span>
+      <button
+        type="button"
+        className="btn ghost icon"
+        aria-label="Sign out"
+        title="Sign out"
+        onClick={() => void leave()}
+      >
+        <Icon name="out" />
+      </button>
+    </span>
+  );
+}
+
+export function TopBar(props: { user: User; onSearch: () => void }) {
+  return (
+    <header className="top">
+      <ProjectSwitcher />
+      <span className="grow" />
+      <button type="button" className="btn ghost search" onClick={props.onSearch}>
+        <Icon name="search" />
+        <span className="wide">Search</span> <kbd className="wide">Ctrl K</kbd>
+      </button>
+      <ThemeButton />
+      <SignOut user={props.user} />
+    </header>
+  );
+}

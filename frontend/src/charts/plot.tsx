@@ -1,0 +1,183 @@
+/**
+ * The one wrapper around uPlot: columns in, canvas out.
+ *
+ * New data never moves the reader's zoom; the zoom itself belongs to the caller (it stands in the
+ * URL), so that all charts of a page zoom together.
+ */
+import "uplot/dist/uPlot.min.css";
+import "./plot.css";
+
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+
+import { number } from "@/lib/format";
+
+import { resolved } from "./colours";
+
+export type Zoom = readonly [number, number] | null;
+
+export interface Line {
+  readonly label: string;
+  /** Name of a CSS variable, so that the line follows the theme. */
+  readonly colour: string;
+  readonly width?: number;
+  readonly alpha?: number;
+  readonly isHidden?: boolean;
+}
+
+export interface PlotProps {
+  readonly data: uPlot.AlignedData;
+  readonly lines: readonly Line[];
+  /** Pairs of line numbers (upper, lower) that enclose a shaded band. */
+  readonly bands?: readonly (readonly [number, number])[];
+  readonly height: number;
+  readonly isLog: boolean;
+  readonly isTime: boolean;
+  readonly syncKey: string;
+  readonly zoom: Zoom;
+  readonly theme: string;
+  readonly label: string;
+  readonly onZoom: (zoom: Zoom) => void;
+  readonly onPick?: ((x: number) => void) | undefined;
+}
+
+const MONO = '11px "JetBrains Mono Variable", ui-monospace, monospace';
+
+function axis(isY: boolean, isTime: boolean): uPlot.Axis {
+  const shared: uPlot.Axis = {
+    stroke: () => resolved("--ink-3"),
+    grid: { stroke: () => resolved("--line"), width: 1, show: isY },
+    ticks: { show: false },
+    font: MONO,
+    gap: 6,
+  };
+  if (isY)
+    return { ...shared, size: 52, values: (_, ticks) => ticks.map((tick) => shortened(tick)) };
+  if (isTime) return { ...shared, size: 26 };
+  return { ...shared, size: 26, values: (_, ticks) => ticks.map((tick) => shortened(tick)) };
+}
+
+function shortened(tick: number | null): string {
+  if (tick === null) return "";
+  const size = Math.abs(tick);
+  if (size >= 1e6) return `${number(tick / 1e6)}M`;
+  if (size >= 1e4) return `${number(tick / 1e3)}k`;
+  return number(Number(tick.toPrecision(6)));
+}
+
+function series(line: Line): uPlot.Series {
+  return {
+    label: line.label,
+    stroke: () => resolved(line.colour),
+    width: line.width ?? 1.6,
+    alpha: line.alpha ?? 1,
+    show: line.isHidden !== true,
+    spanGaps: false,
+    points: { show: (u, index) => hasFewPoints(u, index), size: 4 },
+  };
+}
+
+/** A lone point has no line to show it. */
+function hasFewPoints(u: uPlot, index: number): boolean {
+  return (u.data[index]?.length ?? 0) < 3;
+}
+
+function options(props: PlotProps, width: number): uPlot.Options {
+  return {
+    width,
+    height: props.height,
+    padding: [10, 8, 0, 0],
+    legend: { show: false },
+    cursor: {
+      sync: { key: props.syncKey, setSeries: false },
+      drag: { x: true, y: false, setScale: false },
+      points: { size: 6 },
+    },
+    scales: {
+      x: { time: props.isTime },
+      y: { distr: props.isLog ? 3 : 1 },
+    },
+    axes: [axis(false, props.isTime), axis(true, false)],
+    series: [{}, ...props.lines.map(series)],
+    bands: (props.bands ?? []).map(([upper, lower]) => ({
+      series: [upper, lower],
+      fill: (u) => translucent(u, upper),
+    })),
+  };
+}
+
+function translucent(u: uPlot, index: number): string {
+  const stroke = u.series[index]?.stroke;
+  const colour = typeof stroke === "function" ? stroke(u, index) : stroke;
+  return `color-mix(in srgb, ${String(colour)} 14%, transparent)`;
+}
+
+export function Plot(props: PlotProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  useEffect(() => {
+    latest.current = props;
+  });
+  const shape = JSON.stringify([props.lines, props.isLog, props.isTime, props.height, props.theme]);
+
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const made = new uPlot(
+      options(latest.current, Math.max(80, element.clientWidth)),
+      latest.current.data,
+      element,
+    );
+    plot.current = made;
+    applyZoom(made, latest.current.zoom);
+    // A drag ends with a click as well, which is no pick of a point.
+    let hasDragged = false;
+    made.hooks["setSelect"] = [
+      (u: uPlot) => {
+        const zoom = selected(u);
+        hasDragged = zoom !== null;
+        if (zoom !== null) latest.current.onZoom(zoom);
+      },
+    ];
+    const onDoubleClick = () => latest.current.onZoom(null);
+    const onClick = () => {
+      const index = made.cursor.idx;
+      const x = index === null || index === undefined ? undefined : made.data[0][index];
+      if (x !== undefined && !hasDragged) latest.current.onPick?.(x);
+      hasDragged = false;
+    };
+    made.over.addEventListener("dblclick", onDoubleClick);
+    made.over.addEventListener("click", onClick);
+    const watcher = new ResizeObserver(() =>
+      made.setSize({ width: Math.max(80, element.clientWidth), height: latest.current.height }),
+    );
+    watcher.observe(element);
+    return () => {
+      watcher.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [shape]);
+
+  useEffect(() => {
+    const made = plot.current;
+    if (made === null) return;
+    made.setData(props.data, props.zoom === null);
+    if (props.zoom !== null) applyZoom(made, props.zoom);
+  }, [props.data, props.zoom, shape]);
+
+  return <div className="plot" ref={box} role="img" aria-label={props.label} />;
+}
+
+function applyZoom(plot: uPlot, zoom: Zoom): void {
+  if (zoom !== null) plot.setScale("x", { min: zoom[0], max: zoom[1] });
+}
+
+function selected(plot: uPlot): Zoom {
+  const { left, width } = plot.select;
+  if (width < 4) return null;
+  const zoom: Zoom = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  return zoom;
+}

@@ -1,0 +1,20 @@
+/** Smoothing of a curve; drawn over the raw line, never instead of it. */
+
+export type Column = readonly (number | null)[];
+
+/**
+ * Debiased exponential moving average: the first point is itself, not pulled to zero.
+ *
+ * `factor` in [0, 1) is the weight of the past; gaps (null) stay gaps and are not averaged over.
+ */
+export function smooth(values: Column, factor: number): (number | null)[] {
+  if (factor <= 0) return [...values];
+  let sum = 0;
+  let weight = 0;
+  return values.map((value) => {
+    if (value === null || !Number.isFinite(value)) return null;
+    sum = factor * sum + (1 - factor) * value;
+    weight = factor * weight + (1 - factor);
+    return sum / weight;
+  });
+}

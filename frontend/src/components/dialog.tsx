@@ -1,0 +1,48 @@
+/** A modal on the browser's own dialog element: focus stays inside, Escape closes, focus returns. */
+import { useEffect, useId, useRef, type ReactNode } from "react";
+
+import { Icon } from "./icons";
+
+export function Dialog(props: {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+  footer?: ReactNode;
+  className?: string;
+}) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const title = useId();
+  useEffect(() => {
+    const element = ref.current;
+    const before = document.activeElement;
+    element?.showModal();
+    return () => {
+      element?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      className={props.className ?? ""}
+      aria-labelledby={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        props.onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === ref.current) props.onClose();
+      }}
+    >
+      <header>
+        <h2 id={title}>{props.title}</h2>
+        <span className="grow" />
+        <button type="button" className="btn ghost icon" aria-label="Close" onClick={props.onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div className="inside">{props.children}</div>
+      {props.footer !== undefined && <footer>{props.footer}</footer>}
+    </dialog>
+  );
+}

@@ -1,0 +1,21 @@
+/** The state of a run as a pill: one colour per meaning. */
+import type { RunState } from "@/api/types";
+
+const TONES: Readonly<Record<RunState, string>> = {
+  queued: "",
+  running: "active beating",
+  stopping: "warn beating",
+  paused: "warn",
+  succeeded: "good",
+  failed: "bad",
+  crashed: "bad",
+  cancelled: "",
+};
+
+export function StatePill({ state, title }: { state: RunState; title?: string }) {
+  return (
+    <span className={`pill ${TONES[state]}`} title={title}>
+      {state}
+    </span>
+  );
+}

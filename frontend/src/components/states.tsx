@@ -1,0 +1,72 @@
+/** The three states every list has besides its items: loading, empty, failed. */
+import type { ReactNode } from "react";
+
+import { Problem } from "@/api/client";
+
+import { Icon, type IconName } from "./icons";
+
+export function Skeleton({ lines = 4, label = "Loading" }: { lines?: number; label?: string }) {
+  return (
+    <div className="skeleton" role="status" aria-label={label}>
+      {Array.from({ length: lines }, (_, line) => (
+        <i key={line} />
+      ))}
+    </div>
+  );
+}
+
+export function Empty(props: { icon: IconName; title: string; children?: ReactNode; actions?: ReactNode }) {
+  return (
+    <div className="empty">
+      <Icon name={props.icon} />
+      <h2>{props.title}</h2>
+      {props.children !== undefined && <p>{props.children}</p>}
+      {props.actions !== undefined && <div className="row">{props.actions}</div>}
+    </div>
+  );
+}
+
+export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const problem = error instanceof Problem ? error : null;
+  const message = error instanceof Error ? error.message : "Something went wrong.";
+  return (
+    <div className="note bad" role="alert">
+      <Icon name="alert" />
+      <div className="grow">
+        <b>{problem?.title ?? "This page met a bug"}.</b> {sentence(message)}{" "}
+        {problem?.advice ?? ""}
+        {problem?.requestId != null && (
+          <div className="small mono">request {problem.requestId}</div>
+        )}
+      </div>
+      {onRetry !== undefined && (
+        <button type="button" className="btn" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+interface QueryLike<Data> {
+  data: Data | undefined;
+  error: Error | null;
+  refetch: () => unknown;
+}
+
+/** A query as a page shows it: what came last stays on screen while a refetch fails. */
+export function Loaded<Data>(props: {
+  query: QueryLike<Data>;
+  lines?: number;
+  children: (data: Data) => ReactNode;
+}) {
+  const { data, error, refetch } = props.query;
+  if (data !== undefined) return <>{props.children(data)}</>;
+  if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
+  return <Skeleton lines={props.lines ?? 4} />;
+}

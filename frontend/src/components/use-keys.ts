@@ -1,0 +1,24 @@
+/** Keys of a page: not while somebody types in a field, composes a character or has a dialog open. */
+import { useEffect, useRef } from "react";
+
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+}
+
+/** `onKey` returns true if the key was its own. */
+export function useKeys(onKey: (event: KeyboardEvent) => boolean): void {
+  const latest = useRef(onKey);
+  useEffect(() => {
+    latest.current = onKey;
+  });
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.isComposing || isTyping(event.target)) return;
+      if (document.querySelector("dialog[open]") !== null) return;
+      if (latest.current(event)) event.preventDefault();
+    };
+    window.addEventListener("keydown", listen);
+    return () => window.removeEventListener("keydown", listen);
+  }, []);
+}

@@ -1,0 +1,134 @@
+/** `/sign-in#token=...`: the one-time link; without a token, e-mail and password. */
+import "./sign-in.css";
+
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useId, useState } from "react";
+import { useLocation, useNavigate, useSearchParams } from "react-router";
+
+import { signInWithPassword, signInWithToken } from "@/api/session";
+import type { User } from "@/api/types";
+import { Icon } from "@/components/icons";
+import { Failure, Skeleton } from "@/components/states";
+
+/** A link works once, and React may run an effect twice: one exchange per token. */
+const exchanges = new Map<string, Promise<User>>();
+
+function exchange(token: string): Promise<User> {
+  const running = exchanges.get(token) ?? signInWithToken(token);
+  exchanges.set(token, running);
+  return running;
+}
+
+function useArrival() {
+  const [search] = useSearchParams();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return async () => {
+    client.clear();
+    const next = search.get("next") ?? "/";
+    // Only addresses of our own: "//elsewhere" would lead away.
+    await navigate(/^\/(?!\/|\\)/.test(next) ? next : "/", { replace: true });
+  };
+}
+
+export function SignInPage() {
+  const { hash } = useLocation();
+  const token = new URLSearchParams(hash.slice(1)).get("token");
+  return (
+    <main className="sign-in">
+      <div>
+        <header>
+          <Icon name="logo" />
+          <h1>Podium</h1>
+        </header>
+        {token === null ? <PasswordForm /> : <TokenExchange token={token} />}
+      </div>
+    </main>
+  );
+}
+
+function TokenExchange({ token }: { token: string }) {
+  const arrive = useArrival();
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    let isGone = false;
+    exchange(token)
+      .then(() => (isGone ? undefined : arrive()))
+      .catch((problem: unknown) => {
+        if (!isGone) setError(problem);
+      });
+    return () => {
+      isGone = true;
+    };
+    // The token alone decides; `arrive` is made anew on every render.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [token]);
+  if (error === null) return <Skeleton lines={2} label="Signing in" />;
+  return (
+    <>
+      <div className="note warn" role="alert">
+        <Icon name="lock" />
+        <div>
+          <b>This link does not sign you in any more.</b> A sign-in link works once and for ten
+          minutes. Make a new one on the machine that runs Podium:{" "}
+          <code className="mono">podium sign-in</code>
+        </div>
+      </div>
+      <Failure error={error} />
+      <PasswordForm />
+    </>
+  );
+}
+
+function PasswordForm() {
+  const arrive = useArrival();
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const ids = [useId(), useId()] as const;
+  const signIn = useMutation({
+    mutationFn: () => signInWithPassword(email, password),
+    onSuccess: arrive,
+  });
+  return (
+    <form
+      className="card"
+      onSubmit={(event) => {
+        event.preventDefault();
+        signIn.mutate();
+      }}
+    >
+      <p className="muted">
+        Open the sign-in link that <code className="mono">make up</code> printed, or sign in with
+        the e-mail and password of your account.
+      </p>
+      <div className="field">
+        <label htmlFor={ids[0]}>E-mail</label>
+        <input
+          id={ids[0]}
+          className="input"
+          type="email"
+          required
+          autoComplete="username"
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+      </div>
+      <div className="field">
+        <label htmlFor={ids[1]}>Password</label>
+        <input
+          id={ids[1]}
+          className="input"
+          type="password"
+          required
+          autoComplete="current-password"
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+      </div>
+      {signIn.error !== null && <Failure error={signIn.error} />}
+      <button type="submit" className="btn primary" disabled={signIn.isPending}>
+        Sign in
+      </button>
+    </form>
+  );
+}
