@@ -35,10 +35,10 @@ test: $(VENV)/.ready-dev frontend/dist/.ready chromium ## every test, on SQLite 
 check: check-python check-arrows check-web check-client check-migrations check-images ## linters, types, import arrows, generated client, migrations, images
 
 bench: $(VENV)/.ready-dev ## the benchmarks, each beside its peer
-	$(BIN)/python -m pytest tests/benchmarks -s $(ARGS)
+	$(BIN)/python -m pytest -s tests/benchmarks/*.py $(ARGS)
 
 chaos: $(VENV)/.ready-dev ## kill, stall and starve things on purpose
-	$(BIN)/python -m pytest tests/chaos $(ARGS)
+	$(BIN)/python -m pytest -m chaos $(ARGS)
 
 .PHONY: check-python check-arrows check-web check-client check-migrations check-images
 check-python: $(VENV)/.ready-dev
