@@ -89,6 +89,12 @@ TIMEOUT = Failure(
     "Retry goes on from the last checkpoint with a fresh clock; a clone can set a longer time.",
 )
 
+LOST = Failure(
+    "worker_lost",
+    "The worker that ran it showed no sign of life.",
+    "It goes on from its last checkpoint by itself, three times at most; look at the worker's log.",
+)
+
 
 def read_report(path: Path, attempt: int) -> ExitReport | None:
     """This attempt's `exit.json`, or None if it is missing, broken or another attempt's."""

@@ -135,7 +135,7 @@ class Guard:
             os.kill(self._trainer.pid, signal.SIGTERM)
 
     def _pause_if_beats_stopped(self) -> float | None:
-        """Stop the trainer while its owner cannot prove that it owns; returns when to look again."""
+        """Stop the trainer while nobody proves that he owns it; returns when to look again."""
         if not self._pause_after_s or self._is_paused:
             return None
         left_s = self._last_beat + self._pause_after_s - time.monotonic()

@@ -46,18 +46,22 @@ class RunDirectory:
             return None
         return fd
 
-    def begin_attempt(self, number: int) -> bool:
-        """Make the attempt's folder; returns whether the attempt before it ran in this directory.
+    def begin_attempt(self, number: int, relayed_bytes: int) -> bool:
+        """Make the attempt's folder; returns whether `relayed_bytes` counts in this directory.
 
-        If it did not, what lies in `events.jsonl` here was told by other attempts long ago, and is
-        removed. The exit report of an earlier attempt goes in any case.
+        It does if the attempt before ran here. Otherwise what lies in `events.jsonl` was told long
+        ago by other attempts, and is removed. An earlier exit report goes in any case.
         """
-        follows = number > 1 and self.attempt(number - 1).is_dir()
+        ran_here = number > 1 and self.attempt(number - 1).is_dir()
+        continues = ran_here and self._events_bytes() >= relayed_bytes
         self.attempt(number).mkdir(parents=True, exist_ok=True)
         self.exit_report.unlink(missing_ok=True)
-        if not follows:
+        if not continues:
             self.events.unlink(missing_ok=True)
-        return follows
+        return continues
+
+    def _events_bytes(self) -> int:
+        return self.events.stat().st_size if self.events.exists() else 0
 
     def forget_progress(self) -> None:
         """Remove what a trainer would resume from, and what it has said and made."""

@@ -22,8 +22,8 @@ from worker import processes
 # The folder that holds the packages `worker` and `backend`, installed or not.
 _SOURCE = str(Path(worker.__file__).resolve().parent.parent)
 
-# What a trainer may see of the worker's environment. No PODIUM_* and no secrets: the trainer needs
-# neither the database nor the broker.
+# What a trainer may see of the worker's environment. No settings of ours and no secrets: the
+# trainer needs neither the database nor the broker.
 _ALLOWED = (
     "PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "VIRTUAL_ENV",
     "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY",
@@ -42,7 +42,7 @@ class Ended:
     not_started: str | None = None
 
 
-def environment(visible_devices: str) -> dict[str, str]:
+def environment(visible_devices: str, attempt: int) -> dict[str, str]:
     """The allow-listed environment of a trainer that may use these CUDA devices."""
     kept = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
     return kept | {
@@ -51,6 +51,7 @@ def environment(visible_devices: str) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": visible_devices,
+        "PODIUM_ATTEMPT": str(attempt),
     }
 
 

@@ -1,0 +1,59 @@
+"""Checkpoints a run has written.
+
+Called by the worker's relay inside its fenced transaction; `store.run_views` shows them.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
+
+from backend.schemas.events import CheckpointLine
+from backend.store import run_events
+from backend.store.run_events import NewEvent
+from backend.store.tables import Checkpoint, Run
+
+
+def append(session: Session, run: Run, lines: Sequence[CheckpointLine], *, at: datetime) -> None:
+    """Record checkpoints, one `checkpoint` event each; crashes before them no longer count."""
+    for line in lines:
+        if line.best:
+            session.execute(
+                update(Checkpoint).where(Checkpoint.run_id == run.id).values(is_best=False)
+            )
+        session.merge(
+            Checkpoint(
+                run_id=run.id,
+                step=line.step,
+                attempt=run.attempt,
+                path=line.path[:400],
+                is_best=line.best,
+                created_at=at,
+            )
+        )
+        session.flush()
+    run.checkpoint_step = max(line.step for line in lines)
+    run.crashes = 0
+    events = [NewEvent("checkpoint", {"step": line.step, "is_best": line.best}) for line in lines]
+    run_events.append(session, run.id, events, at=at)
+
+
+def keep_only(session: Session, run_id: str, steps: Collection[int]) -> None:
+    """Forget checkpoints that the trainer has removed, except those in the artifact store."""
+    session.execute(
+        delete(Checkpoint).where(
+            Checkpoint.run_id == run_id,
+            Checkpoint.step.not_in(steps),
+            Checkpoint.artifact.is_(None),
+        )
+    )
+
+
+def rewind(session: Session, run: Run, after_step: int) -> None:
+    """Forget what lies beyond a step."""
+    session.execute(
+        delete(Checkpoint).where(Checkpoint.run_id == run.id, Checkpoint.step > after_step)
+    )
+    newest = select(func.max(Checkpoint.step)).where(Checkpoint.run_id == run.id)
+    run.checkpoint_step = session.scalar(newest)

@@ -1,0 +1,29 @@
+"""Files a run has left in the artifact store.
+
+Called by `worker.intake` in the transaction that ends a run; `store.run_views` shows them.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import delete, insert
+from sqlalchemy.orm import Session
+
+from backend.store.tables import Artifact
+
+
+class OutputFile(NamedTuple):
+    """A file by its path in the output folder and its key in the artifact store."""
+
+    path: str
+    key: str
+    sha256: str
+    size_bytes: int
+
+
+def keep_files(session: Session, run_id: str, files: Sequence[OutputFile]) -> None:
+    """Record these files in place of what an earlier attempt has left."""
+    session.execute(delete(Artifact).where(Artifact.run_id == run_id))
+    rows = [{"run_id": run_id, **file._asdict()} for file in files]
+    if rows:
+        session.execute(insert(Artifact), rows)

@@ -1,0 +1,66 @@
+"""Worker processes: who there is, and who is gone.
+
+Called by the worker when it starts, beats and ends, and by the sweeper that looks for dead ones.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from backend.store.ids import new_id
+from backend.store.tables import Worker
+
+
+def register(
+    session: Session,
+    *,
+    host: str,
+    pid: int,
+    process: str,
+    slots: int,
+    devices: list[dict[str, Any]],
+    at: datetime,
+) -> str:
+    """Add a worker and return its id, the owner of every run that it claims."""
+    worker = Worker(
+        id=new_id("worker"),
+        created_at=at,
+        host=host,
+        pid=pid,
+        process=process,
+        slots=slots,
+        devices=devices,
+        beat_at=at,
+    )
+    session.add(worker)
+    session.flush()
+    return worker.id
+
+
+def beat(session: Session, worker_id: str, *, at: datetime) -> None:
+    """Show life."""
+    values = {"beat": Worker.beat + 1, "beat_at": at}
+    session.execute(
+        update(Worker)
+        .where(Worker.id == worker_id)
+        .values(**values)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def stop(session: Session, worker_id: str, *, at: datetime) -> None:
+    """Say that a worker is gone."""
+    session.execute(
+        update(Worker)
+        .where(Worker.id == worker_id, Worker.stopped_at.is_(None))
+        .values(stopped_at=at)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def present_on(session: Session, host: str) -> list[Worker]:
+    """Workers of this host that have not said that they are gone."""
+    statement = select(Worker).where(Worker.host == host, Worker.stopped_at.is_(None))
+    return list(session.scalars(statement.order_by(Worker.number)))

@@ -1,0 +1,91 @@
+"""The Celery application of the worker: settings, the one task, and what begins and ends with it.
+
+Started by `celery --app worker.celery_app worker`; everything else it needs is set here, so that
+every way of starting it gives the same worker. It imports no torch: the trainer is another program.
+"""
+
+import logging
+from typing import Any
+
+from celery import Celery, signals
+from celery.apps.worker import Worker
+
+from backend.errors import ServiceError
+from backend.queue import TASK, broker_settings
+from backend.settings import Settings
+from backend.store.revision import require_current
+from worker import json_log, tasks
+from worker.outage import OUTAGES
+from worker.station import Station
+from worker.sweeper import Sweeper
+
+log = logging.getLogger("podium.worker")
+
+
+class PodiumWorker(Worker):  # type: ignore[misc]  # Celery ships no types
+    """Celery's worker between registering with the store and saying good-bye to it."""
+
+    station: Station
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Refuse to start on a foreign schema; raises SystemExit with what to do."""
+        try:
+            require_current(self.station.database)
+            self.station.register()
+        except ServiceError as error:
+            raise SystemExit(f"{error.detail}. {error.advice or ''}") from error
+        except OUTAGES as error:
+            raise SystemExit(f"The database cannot be used: {error}") from error
+        self._sweeper = Sweeper(self.station)
+        # Chatter between workers, which the store makes needless.
+        quiet = {"without_gossip": True, "without_mingle": True, "without_heartbeat": True}
+        super().__init__(*args, **kwargs | quiet)
+
+    def on_consumer_ready(self, consumer: Any) -> None:
+        """Sweep from now on: the first sweep gives back what a dead worker here has left."""
+        super().on_consumer_ready(consumer)
+        if not self._sweeper.is_alive():
+            self._sweeper.start()
+        log.info("worker.ready", extra={"worker": self.station.id})
+
+    def stop(self, in_sighandler: bool = False, exitcode: int | None = None) -> None:
+        """Let runs checkpoint and queue again, wait for them, and be gone from the store."""
+        self.station.drain()
+        super().stop(in_sighandler=in_sighandler, exitcode=exitcode)
+        self._sweeper.stop()
+        try:
+            self.station.close()
+        except OUTAGES as error:
+            log.warning("store.away", extra={"error": str(error)[:300]})
+
+
+def make_app(settings: Settings) -> Celery:
+    """The application, wired to these settings."""
+    station = Station(settings)
+    app = Celery("podium")
+    app.conf.update(broker_settings(settings))
+    app.conf.update(
+        worker_pool="threads",
+        worker_concurrency=station.threads,
+        broker_connection_max_retries=None,
+    )
+    app.Worker = app.subclass_with_self(PodiumWorker)
+    app.Worker.station = station
+
+    @app.task(name=TASK)
+    def execute(run_id: str) -> None:
+        tasks.execute(station, run_id)
+
+    @signals.setup_logging.connect(weak=False)
+    def _log_as_json(**_: Any) -> None:
+        json_log.begin(settings.log_level)
+
+    @signals.worker_shutting_down.connect(weak=False)
+    def _drain(**_: Any) -> None:
+        # At once, in the signal handler: `stop` comes only when the consumer has let go.
+        station.drain()
+
+    return app
+
+
+app = make_app(Settings())

@@ -1,0 +1,176 @@
+"""From the store into a run directory: `config.json`, `inputs/*.jsonl` and the models it names.
+
+Called by the supervisor before the trainer starts. A resumed attempt finds everything in place and
+rewrites nothing. It decides nothing about the config; the API has validated it.
+"""
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from backend.artifacts import ArtifactStore
+from backend.errors import ServiceError
+from backend.model_files import confined, content_sha256, weight_files
+from backend.schemas.references import Reference
+from backend.schemas.training import parse_run_config, references
+from backend.schemas.vocabulary import SnapshotKind
+from backend.settings import Settings
+from backend.store import snapshots
+from backend.store.tables import Model, Run, Snapshot
+from worker.exit_reading import Failure, RunFailed
+from worker.run_directory import RunDirectory
+
+_DATA = frozenset(kind.value for kind in SnapshotKind)
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG})
+
+
+class Export:
+    """What one run needs, on its way into the run directory."""
+
+    def __init__(
+        self, settings: Settings, artifacts: ArtifactStore, directory: RunDirectory
+    ) -> None:
+        self._settings = settings
+        self._artifacts = artifacts
+        self._directory = directory
+
+    def write(self, session: Session, run: Run) -> None:
+        """Put config and inputs in place; whole files or none.
+
+        Raises RunFailed with cause and advice, or an outage of the store.
+        """
+        with _disk_errors():
+            self._directory.inputs.mkdir(parents=True, exist_ok=True)
+            config = json.loads(json.dumps(run.config))
+            for path, reference in references(parse_run_config(run.config)).items():
+                _put(config, path, self._resolve(session, path, reference))
+            text = json.dumps(config, indent=2, sort_keys=True) + "\n"
+            write_whole(self._directory.config, [text.encode()])
+
+    def _resolve(self, session: Session, path: str, reference: Reference) -> dict[str, Any]:
+        name = path.rpartition(".")[2]
+        if reference.hub_id is not None:
+            return {"hub_id": reference.hub_id}
+        try:
+            if name in _DATA:
+                return self._snapshot(session, name, reference)
+            return self._model(session, reference)
+        except ServiceError as error:
+            advice = error.advice or "Restore what is missing, then retry."
+            raise RunFailed(Failure("input", f"{path}: {error.detail}", advice)) from error
+
+    def _snapshot(self, session: Session, name: str, reference: Reference) -> dict[str, Any]:
+        snapshot = session.scalar(select(Snapshot).where(Snapshot.id == reference.id))
+        if snapshot is None:
+            raise _changed(f"there is no snapshot {reference.id}")
+        if reference.sha256 not in (None, snapshot.sha256):
+            raise _changed(f"snapshot {snapshot.id} is not the one that this run was made with")
+        target = self._directory.inputs / f"{name}.jsonl"
+        if _sha256_or_none(target) != snapshot.sha256:
+            lines = (f"{line}\n".encode() for line in snapshots.every_line(session, snapshot.id))
+            written = write_whole(target, lines)
+            if written != snapshot.sha256:
+                target.unlink()
+                raise _changed(f"the lines of snapshot {snapshot.id} do not have its sha256")
+        return {"path": f"inputs/{name}.jsonl", "sha256": snapshot.sha256}
+
+    def _model(self, session: Session, reference: Reference) -> dict[str, Any]:
+        model = session.scalar(select(Model).where(Model.id == reference.id))
+        if model is None:
+            raise _changed(f"there is no model {reference.id}")
+        if reference.sha256 is not None and reference.sha256 != model.sha256:
+            raise _changed(f"model {model.id} is not the one that this run was made with")
+        if "hub_id" in model.source:
+            return {"hub_id": model.source["hub_id"]}
+        folder = self._model_folder(model)
+        found = {"path": str(folder)}
+        if model.sha256 is not None:
+            self._verify(model, folder)
+            found["sha256"] = model.sha256
+        return found
+
+    def _model_folder(self, model: Model) -> Path:
+        if "path" in model.source:
+            return confined(model.source["path"], self._settings.resolved_model_roots)
+        key: str = model.source["artifact"]
+        here = self._artifacts.local_path(key)
+        if here is not None:
+            return here.resolve()
+        cached = self._settings.data_dir / "cache" / key
+        if not cached.is_dir():
+            self._artifacts.fetch_folder(key, cached)
+        return cached
+
+    def _verify(self, model: Model, folder: Path) -> None:
+        roots = (*self._settings.resolved_model_roots, folder.resolve())
+        if content_sha256(folder, weight_files(folder, roots)) != model.sha256:
+            raise _changed(f"the files of model {model.id} in {folder} have changed")
+
+
+def write_whole(path: Path, chunks: Iterable[bytes]) -> str:
+    """Write a file under another name, rename it into place, and return its sha256.
+
+    An error leaves what was there before.
+    """
+    unfinished = path.with_name(f".{path.name}.part")
+    digest = hashlib.sha256()
+    try:
+        with unfinished.open("wb") as file:
+            for chunk in chunks:
+                digest.update(chunk)
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise RunFailed(disk_failure(error)) from error
+
+
+def disk_failure(error: OSError) -> Failure:
+    """A full or read-only disk, in words."""
+    return Failure(
+        "disk",
+        f"The run directory cannot be written: {error.strerror} ({error.filename or 'no name'}).",
+        "Free space in the data directory (`podium prune` helps) or make it writable, then retry.",
+    )
+
+
+def _changed(what: str) -> RunFailed:
+    advice = "Freeze a new snapshot or register the model again, and clone this run with it."
+    return RunFailed(Failure("input", f"{what}.", advice))
+
+
+def _sha256_or_none(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def _put(config: Any, path: str, value: dict[str, Any]) -> None:
+    *parents, last = path.split(".")
+    here = config
+    for part in parents:
+        here = here[int(part)] if isinstance(here, list) else here[part]
+    here[last] = value

@@ -1,0 +1,67 @@
+"""The beat of one run: a thread that shows life in the store and brings back what is wanted.
+
+Started by `worker.supervisor`. Apart from the supervisor's own work, so that a long upload or a big
+export never looks like death.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from backend.schemas.vocabulary import RunState
+from backend.store import supervision
+from backend.store.db import Database
+from backend.store.supervision import Claim, GivenAway, Pulse
+from worker.outage import OUTAGES
+
+log = logging.getLogger("podium.worker")
+
+# Between two looks at what is wanted; a person waits for a stop.
+_LOOK_S = 1.0
+
+
+class Heart(threading.Thread):
+    """Beats until it is stopped or the run is another's; use it as a context."""
+
+    def __init__(
+        self, database: Database, claim: Claim, beat_s: float, on_beat: Callable[[], None]
+    ) -> None:
+        super().__init__(name=f"heart-{claim.run_id}", daemon=True)
+        self.pulse = Pulse(RunState.RUNNING, None)
+        self.is_lost = False
+        self._database = database
+        self._claim = claim
+        self._looks_per_beat = max(1, round(beat_s / _LOOK_S))
+        self._interval_s = beat_s / self._looks_per_beat
+        self._on_beat = on_beat
+        self._end = threading.Event()
+
+    def __enter__(self) -> "Heart":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self.join()
+
+    def run(self) -> None:
+        """Beat, look, look, beat; an outage of the store skips a turn and nothing else."""
+        turn = 0
+        while not self._end.wait(self._interval_s):
+            try:
+                self._turn(is_beat=turn % self._looks_per_beat == 0)
+                turn += 1
+            except GivenAway:
+                self.is_lost = True
+                return
+            except OUTAGES as error:
+                log.warning("run.beat_missed", extra={"error": str(error)[:300]})
+
+    def _turn(self, *, is_beat: bool) -> None:
+        if is_beat:
+            with self._database.write() as session:
+                self.pulse = supervision.beat(session, self._claim)
+            self._on_beat()
+        else:
+            with self._database.read() as session:
+                self.pulse = supervision.look(session, self._claim)

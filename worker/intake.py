@@ -1,0 +1,179 @@
+"""Results come home: what a trainer left in `output/`, into the store and the artifact store.
+
+Called by the supervisor when a trainer has ended with 0. `collect` reads, checks and uploads
+outside of any transaction; `keep` writes rows in the transaction that ends the run.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy.orm import Session
+
+from backend.artifacts import ArtifactStore
+from backend.errors import ServiceError
+from backend.model_files import content_sha256, read_facts, weight_files
+from backend.schemas.events import MetricLine
+from backend.schemas.models import ModelFacts
+from backend.schemas.records import GeneratedRecord
+from backend.schemas.vocabulary import Method, ModelKind
+from backend.store import comparisons, metrics, models, outputs, responses
+from backend.store.outputs import OutputFile
+from backend.store.tables import Run
+from worker.event_lines import clean_text
+from worker.exit_reading import Failure, RunFailed
+from worker.run_directory import RunDirectory
+
+_LONGEST_RECORD_BYTES = 8 * 2**20
+_LARGEST_RESULTS_BYTES = 4 * 2**20
+# Weights as safetensors; everything else a tokenizer or a config is made of, and nothing that runs.
+_MODEL_FILES = frozenset({".safetensors", ".json", ".txt", ".jinja", ".model", ".md"})
+_TRAINED = frozenset({Method.SFT, Method.REWARD_MODEL, Method.DPO, Method.POLICY_GRADIENT})
+
+_RESULTS: TypeAdapter[dict[str, float | None]] = TypeAdapter(dict[str, float | None])
+
+
+@dataclass(frozen=True)
+class FinalModel:
+    """A checked model in the artifact store."""
+
+    key: str
+    files: Sequence[OutputFile]
+    facts: ModelFacts
+    sha256: str | None
+
+
+class Intake:
+    """What one run has made."""
+
+    def __init__(self, artifacts: ArtifactStore, directory: RunDirectory, run: Run) -> None:
+        self._artifacts = artifacts
+        self._directory = directory
+        self._run = run
+        self._model: FinalModel | None = None
+        self._results: dict[str, float | None] = {}
+
+    def collect(self) -> None:
+        """Check the output of the run's method and upload the model; raises RunFailed."""
+        try:
+            if self._run.method in _TRAINED:
+                self._model = self._collect_model()
+            elif self._run.method == Method.EVALUATE:
+                self._results = read_results(self._directory.output / "results.json")
+            else:
+                for _ in read_responses(self._responses):
+                    pass
+        except (ServiceError, OSError) as error:
+            raise _bad_output(str(error)) from error
+
+    def keep(self, session: Session, run: Run) -> None:
+        """Write what was collected; the caller has fenced the transaction."""
+        at = datetime.now(UTC)
+        if self._model is not None:
+            self._keep_model(session, run, self._model, at)
+        if self._results:
+            line = MetricLine(step=run.step, time=at.timestamp(), values=self._results)
+            metrics.append(session, run.id, run.attempt, [line], at=at)
+        if run.method == Method.GENERATE:
+            responses.insert_generated(session, run, read_responses(self._responses), at=at)
+            if run.config.get("make_comparisons", True):
+                comparisons.create_for_run(session, run, at=at)
+
+    @property
+    def _responses(self) -> Path:
+        return self._directory.output / "responses.jsonl"
+
+    def _collect_model(self) -> FinalModel:
+        folder = self._directory.output
+        check_model_files(folder)
+        weights = weight_files(folder, [folder.resolve()])
+        facts = read_facts(folder, weights)
+        # The attempt in the key: a supervisor that was given up cannot touch its successor's files.
+        key = f"runs/{self._run.id}/model-{self._run.attempt}"
+        files = [OutputFile(*astuple(file)) for file in self._artifacts.put_folder(folder, key)]
+        return FinalModel(key, files, facts, content_sha256(folder, weights))
+
+    def _keep_model(self, session: Session, run: Run, model: FinalModel, at: datetime) -> None:
+        kind = ModelKind.REWARD_MODEL if run.method == Method.REWARD_MODEL else ModelKind.CAUSAL_LM
+        outputs.keep_files(session, run.id, model.files)
+        models.register_output(
+            session,
+            run,
+            name=run.name,
+            kind=kind,
+            artifact=model.key,
+            facts=model.facts,
+            sha256=model.sha256,
+            step=run.step,
+            at=at,
+        )
+
+
+def check_model_files(folder: Path) -> None:
+    """Raise RunFailed unless the folder holds plain files of the allowed kinds, and weights."""
+    if not folder.is_dir():
+        raise _bad_output("there is no output folder")
+    found = sorted(folder.rglob("*"))
+    for path in found:
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise _bad_output(f"{path.name} is no plain file")
+        if path.is_file() and path.suffix not in _MODEL_FILES:
+            raise _bad_output(f"{path.name} is neither safetensors nor text")
+
+
+def read_responses(path: Path) -> Iterator[GeneratedRecord]:
+    """The lines of `responses.jsonl`; raises RunFailed naming the first bad line."""
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(_LONGEST_RECORD_BYTES):
+                number += 1
+                yield _record(line, number)
+    except FileNotFoundError:
+        raise _bad_output("there is no output/responses.jsonl") from None
+
+
+def _record(line: bytes, number: int) -> GeneratedRecord:
+    try:
+        record = GeneratedRecord.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise _bad_output(f"line {number} of responses.jsonl: {where} {first['msg']}") from error
+    scores = {
+        name: value if value is not None and math.isfinite(value) else None
+        for name, value in record.scores.items()
+    }
+    return record.model_copy(update={"content": clean_text(record.content), "scores": scores})
+
+
+def read_results(path: Path) -> dict[str, float | None]:
+    """The numbers of `results.json`, nested objects joined by `/`; raises RunFailed."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_RESULTS_BYTES)
+        return _RESULTS.validate_python(dict(_flat(json.loads(data))))
+    except FileNotFoundError:
+        raise _bad_output("there is no output/results.json") from None
+    except (ValueError, RecursionError) as error:
+        raise _bad_output(f"results.json cannot be read: {error}") from error
+
+
+def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{prefix or 'the file'} holds no object")
+    for name, item in value.items():
+        if isinstance(item, dict):
+            yield from _flat(item, f"{prefix}{name}/")
+        elif isinstance(item, int | float) or item is None:
+            yield f"{prefix}{name}", item
+
+
+def _bad_output(what: str) -> RunFailed:
+    advice = "The trainer said that it was done: this is a fault of the trainer. Read its log."
+    return RunFailed(Failure("output", f"The results cannot be taken home: {what}.", advice))

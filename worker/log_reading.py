@@ -1,0 +1,78 @@
+"""The trainer's log files, followed line by line within limits.
+
+Called by the relay. It reads what the guard writes and keeps its place in memory: an attempt's logs
+are followed by that attempt's supervisor alone.
+"""
+
+import re
+from pathlib import Path
+
+from worker.event_lines import clean_text
+
+LONGEST_LINE = 2000
+# What of one stream of one attempt is kept in the store; the file holds more.
+MOST_LINES = 2000
+MOST_BYTES = 2 * 2**20
+_TAIL_BYTES = 16384
+_CHUNK_BYTES = 65536
+# Colours and cursor moves of terminals.
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+
+
+class LogReading:
+    """One log file and how far it has been read."""
+
+    def __init__(self, path: Path, stream: str) -> None:
+        self.stream = stream
+        self._path = path
+        self._place = 0
+        self._next_place = 0
+        self._lines = 0
+
+    def peek(self, *, to_the_end: bool = False) -> list[str]:
+        """New whole lines; the same again until `accept`. The last one may lack its newline."""
+        if self._is_full():
+            return []
+        data = _read(self._path, self._place, _CHUNK_BYTES)
+        if not to_the_end and len(data) < _CHUNK_BYTES:
+            data = data[: data.rfind(b"\n") + 1]
+        self._next_place = self._place + len(data)
+        lines = [shorten(line) for line in data.decode("utf-8", "replace").splitlines()]
+        if self._next_place >= MOST_BYTES or self._lines + len(lines) >= MOST_LINES:
+            lines = lines[: MOST_LINES - self._lines]
+            self._next_place = MOST_BYTES
+            lines.append(f"... what follows stands in {self._path.name} of the run directory")
+        return lines
+
+    def accept(self, count: int) -> None:
+        """Say that the lines of the last `peek` are stored."""
+        self._place = self._next_place
+        self._lines += count
+
+    def _is_full(self) -> bool:
+        return self._place >= MOST_BYTES
+
+
+def shorten(line: str) -> str:
+    """What a terminal would show of a line in the end, bounded."""
+    shown = line.rstrip("\r").rpartition("\r")[2]
+    return _CONTROL.sub("", clean_text(shown))[:LONGEST_LINE]
+
+
+def tail(path: Path, *, lines: int = 20) -> str:
+    """The last lines of a file; empty if there is none."""
+    try:
+        size = path.stat().st_size
+    except OSError:
+        return ""
+    text = _read(path, max(0, size - _TAIL_BYTES), _TAIL_BYTES).decode("utf-8", "replace")
+    return "\n".join(shorten(line) for line in text.split("\n")[-lines - 1 :]).strip()
+
+
+def _read(path: Path, start: int, size: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            return file.read(size)
+    except FileNotFoundError:
+        return b""

@@ -1,0 +1,190 @@
+"""From the run directory into the store: whole lines, each batch in one fenced transaction.
+
+Called by the supervisor while the trainer works and once more when it has ended. The byte offset is
+stored with the batch, so a store that was away, or a supervisor that died, loses and doubles
+nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, StatementError
+from sqlalchemy.orm import Session
+
+from backend.schemas.events import (
+    AlertLine,
+    CheckpointLine,
+    MetricLine,
+    ProgressLine,
+    SampleLine,
+    StartLine,
+    TrainerLine,
+)
+from backend.store import checkpoints, logs, metrics, run_events, samples, supervision
+from backend.store.db import Database
+from backend.store.logs import Printed
+from backend.store.run_events import NewEvent
+from backend.store.supervision import Claim
+from backend.store.tables import Run
+from worker.event_lines import Batch, clean_text, read_batch
+from worker.log_reading import LogReading
+from worker.outage import OUTAGES
+from worker.run_directory import RunDirectory
+
+# Refused lines and other complaints that are stored per attempt; the rest is only counted.
+MOST_REFUSALS = 100
+
+_Line = TypeVar("_Line")
+
+
+@dataclass
+class _Segment:
+    """Lines between two `start` lines, by type."""
+
+    start: StartLine | None = None
+    lines: list[TrainerLine] = field(default_factory=list)
+
+    def of(self, kind: type[_Line]) -> list[_Line]:
+        return [line for line in self.lines if isinstance(line, kind)]
+
+
+class Relay:
+    """One attempt's events and logs on their way into the store."""
+
+    def __init__(self, database: Database, claim: Claim, directory: RunDirectory) -> None:
+        self._database = database
+        self._claim = claim
+        self._directory = directory
+        self._place: int | None = None
+        self._refusals = 0
+        attempt = directory.attempt(claim.attempt)
+        self._logs = [LogReading(attempt / f"{name}.log", name) for name in ("stdout", "stderr")]
+
+    def carry(self, *, to_the_end: bool = False) -> bool:
+        """Store one batch; whether there was anything.
+
+        Raises GivenAway, or an outage of the store, after which the same batch comes again.
+        """
+        batch = read_batch(self._directory.events, self._find_place())
+        printed = [(log, log.peek(to_the_end=to_the_end)) for log in self._logs]
+        if batch.end == batch.start and not any(lines for _, lines in printed):
+            return False
+        self._store(batch, [Printed(log.stream, line) for log, ls in printed for line in ls])
+        self._place = batch.end
+        for log, lines in printed:
+            log.accept(len(lines))
+        return True
+
+    def _find_place(self) -> int:
+        if self._place is None:
+            with self._database.read() as session:
+                self._place = supervision.hold(session, self._claim).relayed_bytes
+        return self._place
+
+    def _store(self, batch: Batch, printed: Sequence[Printed]) -> None:
+        try:
+            with self._database.write() as session:
+                run = supervision.hold(session, self._claim)
+                self._apply(session, run, batch.lines)
+                self._end_batch(session, run, batch, printed)
+        except OUTAGES:
+            raise
+        except (DataError, IntegrityError, ProgrammingError, StatementError, ValueError):
+            # One line that the store cannot keep must not hold up all that follow it.
+            self._store_singly(batch, printed)
+
+    def _store_singly(self, batch: Batch, printed: Sequence[Printed]) -> None:
+        with self._database.write() as session:
+            run = supervision.hold(session, self._claim)
+            for line in batch.lines:
+                try:
+                    with session.begin_nested():
+                        self._apply(session, run, [line])
+                except OUTAGES:
+                    raise
+                except (DataError, IntegrityError, ProgrammingError, StatementError, ValueError):
+                    message = f"A {line.type} line could not be stored and was left out."
+                    alert = AlertLine(level="warning", rule="event_line", message=message)
+                    self._apply(session, run, [alert])
+            self._end_batch(session, run, batch, printed)
+
+    def _end_batch(
+        self, session: Session, run: Run, batch: Batch, printed: Sequence[Printed]
+    ) -> None:
+        logs.append(session, run.id, run.attempt, printed, at=_now())
+        run.relayed_bytes = batch.end
+
+    def _apply(self, session: Session, run: Run, lines: Sequence[TrainerLine]) -> None:
+        for segment in _segments(lines):
+            if segment.start is not None:
+                _begin(session, run, segment.start)
+            at = _now()
+            metrics.append(session, run.id, run.attempt, segment.of(MetricLine), at=at)
+            samples.append(session, run.id, run.attempt, segment.of(SampleLine), at=at)
+            self._keep_checkpoints(session, run, segment.of(CheckpointLine))
+            self._warn(session, run, segment.of(AlertLine))
+            _progress(session, run, segment.of(ProgressLine))
+
+    def _keep_checkpoints(
+        self, session: Session, run: Run, lines: Sequence[CheckpointLine]
+    ) -> None:
+        if not lines:
+            return
+        checkpoints.append(session, run, lines, at=_now())
+        here = {*self._directory.checkpoint_steps(), *(line.step for line in lines)}
+        checkpoints.keep_only(session, run.id, here)
+
+    def _warn(self, session: Session, run: Run, lines: Iterable[AlertLine]) -> None:
+        for line in lines:
+            if line.rule == "event_line":
+                self._refusals += 1
+            if line.rule == "event_line" and self._refusals > MOST_REFUSALS:
+                continue
+            data = {
+                "level": line.level,
+                "rule": clean_text(line.rule)[:100],
+                "message": clean_text(line.message)[:2000],
+                "step": line.step,
+            }
+            run_events.append(session, run.id, [NewEvent("alert", data)], at=_now())
+
+
+def _segments(lines: Iterable[TrainerLine]) -> list[_Segment]:
+    segments = [_Segment()]
+    for line in lines:
+        if isinstance(line, StartLine):
+            segments.append(_Segment(start=line))
+        else:
+            segments[-1].lines.append(line)
+    return segments
+
+
+def _begin(session: Session, run: Run, line: StartLine) -> None:
+    """An attempt goes on after its step: whatever an earlier one did beyond it is void."""
+    at = _now()
+    if line.attempt > 1:
+        # From the beginning means that step 0 comes again, too.
+        after_step = line.step or -1
+        metrics.rewind(session, run.id, after_step, at=at)
+        samples.rewind(session, run.id, after_step)
+        checkpoints.rewind(session, run, after_step)
+    run.environment = line.environment
+    run.step = line.step
+    data = {"attempt": line.attempt, "step": line.step, "environment": line.environment}
+    run_events.append(session, run.id, [NewEvent("start", data)], at=at)
+
+
+def _progress(session: Session, run: Run, lines: Sequence[ProgressLine]) -> None:
+    """Only the newest of a batch counts: progress is a state, not a history."""
+    if not lines:
+        return
+    last = lines[-1]
+    run.step, run.steps, run.phase, run.eta_s = last.step, last.steps, last.phase[:64], last.eta_s
+    data = last.model_dump(include={"step", "steps", "phase", "eta_s"})
+    run_events.append(session, run.id, [NewEvent("progress", data)], at=_now())
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

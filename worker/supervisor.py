@@ -1,0 +1,273 @@
+"""One run's life on this worker: prepare, spawn, watch, stop, finish.
+
+Called by `worker.tasks` with a run that was claimed. Every write is fenced by owner and attempt; a
+supervisor whose run was given away kills its trainer and leaves without a word in the store.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from sqlalchemy.orm import Session
+
+from backend.domain.run_state import state_asked_for
+from backend.errors import ServiceError
+from backend.schemas.events import ExitReport
+from backend.schemas.vocabulary import RunState, StopReason
+from backend.store import checkpoints, metrics, runs, samples, supervision
+from backend.store.supervision import Claim, GivenAway
+from backend.store.tables import Run
+from worker import log_reading
+from worker.devices import Lease
+from worker.exit_reading import Failure, Reading, RunFailed, read_end, read_report
+from worker.export import Export, disk_failure
+from worker.heart import Heart
+from worker.intake import Intake
+from worker.outage import OUTAGES, delay_s, patiently
+from worker.relay import Relay
+from worker.run_directory import RunDirectory
+from worker.station import Station
+from worker.trainer_process import Ended, TrainerProcess, environment
+
+log = logging.getLogger("podium.worker")
+
+# Between two looks at the event file; a person watches the curve.
+_LONGEST_TICK_S = 0.25
+
+
+class Supervisor:
+    """One attempt at one run."""
+
+    def __init__(self, station: Station, run: Run, claim: Claim, lease: Lease) -> None:
+        self._station = station
+        self._settings = station.settings
+        self._run = run
+        self._claim = claim
+        self._lease = lease
+        self._directory = RunDirectory(self._settings.runs_dir, run.id)
+        self._logs = self._directory.attempt(claim.attempt)
+        self._relay = Relay(station.database, claim, self._directory)
+        self._relay_failures = 0
+        self._next_relay = 0.0
+        self._process: TrainerProcess | None = None
+        self._own_reason: StopReason | None = None
+        self._heart = Heart(station.database, claim, self._settings.beat_s, self._pass_beat_on)
+        self._fields = {"run_id": run.id, "attempt": claim.attempt}
+
+    def see_through(self) -> None:
+        """Bring the run to a state that needs no supervisor, or leave if it was given away.
+
+        Raises an outage of the store only if the worker's grace ends before the store is back.
+        """
+        log.info("run.claimed", extra=self._fields)
+        with self._heart:
+            try:
+                self._hold_directory()
+            except GivenAway:
+                log.warning("run.given_away", extra=self._fields)
+            except RunFailed as failed:
+                self._fail(failed.failure)
+
+    def _hold_directory(self) -> None:
+        lock_fd = self._wait_for_lock()
+        if lock_fd is None:
+            self._write(self._leave)
+            return
+        try:
+            self._prepare()
+            self._finish(self._train(lock_fd))
+        finally:
+            os.close(lock_fd)
+
+    def _wait_for_lock(self) -> int | None:
+        """The lock on the run directory; None if a trainer still has it after the stop grace."""
+        deadline = time.monotonic() + self._settings.stop_grace_s
+        while (lock_fd := self._try_lock()) is None:
+            self._leave_if_lost()
+            if time.monotonic() > deadline or not self._station.wait(_LONGEST_TICK_S):
+                return None
+        return lock_fd
+
+    def _try_lock(self) -> int | None:
+        try:
+            return self._directory.try_lock()
+        except OSError as error:
+            raise RunFailed(disk_failure(error)) from error
+
+    def _leave(self, session: Session) -> None:
+        """Let a later attempt find the directory free, or do what was asked for."""
+        log.warning("run.directory_locked", extra=self._fields)
+        run = supervision.hold(session, self._claim)
+        reason = _reason(run)
+        to = RunState.QUEUED if reason is None else state_asked_for(reason)
+        runs.transition(session, run, to, at=_now())
+
+    def _prepare(self) -> None:
+        run = self._run
+        try:
+            continues = self._directory.begin_attempt(run.attempt, run.relayed_bytes)
+            if run.from_start:
+                self._directory.forget_progress()
+        except OSError as error:
+            raise RunFailed(disk_failure(error)) from error
+        if run.from_start or (run.relayed_bytes and not continues):
+            self._write(self._begin_events_anew)
+        export = Export(self._settings, self._station.artifacts, self._directory)
+
+        def write_inputs() -> None:
+            with self._station.database.read() as session:
+                export.write(session, run)
+
+        patiently(write_inputs, self._station.wait)
+
+    def _begin_events_anew(self, session: Session) -> None:
+        run = supervision.hold(session, self._claim)
+        run.relayed_bytes = 0
+        if run.from_start:
+            run.from_start = False
+            metrics.rewind(session, run.id, -1, at=_now())
+            samples.rewind(session, run.id, -1)
+            checkpoints.rewind(session, run, -1)
+
+    def _train(self, lock_fd: int) -> Ended:
+        command = [*self._station.trainer_command, str(self._directory.config)]
+        self._leave_if_lost()
+        self._process = TrainerProcess(
+            [*command, "--run-dir", str(self._directory.path)],
+            folder=self._directory.path,
+            logs=self._logs,
+            lock_fd=lock_fd,
+            environment=environment(self._lease.visible_devices, self._claim.attempt),
+            pause_after_s=self._station.pause_after_s,
+        )
+        try:
+            ended = self._watch(self._process)
+        finally:
+            self._process.close()
+        log.info("run.trainer_ended", extra=self._fields | {"code": ended.code})
+        return ended
+
+    def _watch(self, process: TrainerProcess) -> Ended:
+        tick_s = min(_LONGEST_TICK_S, self._settings.beat_s)
+        started = time.monotonic()
+        asked_at: float | None = None
+        while (ended := process.wait(tick_s)) is None:
+            self._leave_if_lost()
+            self._carry()
+            self._mind_clock_and_drain(time.monotonic() - started)
+            if asked_at is None and (self._own_reason or self._heart.pulse.reason):
+                process.ask_to_stop()
+                asked_at = time.monotonic()
+            elif asked_at and time.monotonic() - asked_at > self._settings.stop_grace_s:
+                process.kill()
+        return ended
+
+    def _pass_beat_on(self) -> None:
+        if self._process is not None:
+            self._process.beat()
+
+    def _leave_if_lost(self) -> None:
+        if self._heart.is_lost:
+            raise GivenAway(self._claim.run_id)
+
+    def _mind_clock_and_drain(self, ran_s: float) -> None:
+        """Stop for reasons of our own: the worker shuts down, or the run takes too long."""
+        timeout_s = (self._run.config.get("resources") or {}).get("timeout_s")
+        if self._own_reason is not None:
+            return
+        if self._station.is_draining.is_set():
+            self._own_reason = StopReason.DRAIN
+        elif timeout_s is not None and ran_s > timeout_s:
+            self._own_reason = StopReason.TIMEOUT
+        else:
+            return
+        try:
+            with self._station.database.write() as session:
+                supervision.ask_to_stop(session, self._claim, self._own_reason, at=_now())
+        except OUTAGES as error:
+            # The trainer is asked all the same; `_finish` says why once the store is back.
+            log.warning("store.away", extra=self._fields | {"error": str(error)[:300]})
+
+    def _carry(self) -> None:
+        """Relay what there is; a store that is away only delays it."""
+        if time.monotonic() < self._next_relay:
+            return
+        try:
+            self._relay.carry()
+            self._relay_failures = 0
+        except OUTAGES as error:
+            self._next_relay = time.monotonic() + delay_s(self._relay_failures)
+            self._relay_failures += 1
+            log.warning("run.relay_waits", extra=self._fields | {"error": str(error)[:300]})
+
+    def _carry_the_rest(self) -> None:
+        while patiently(lambda: self._relay.carry(to_the_end=True), self._station.wait):
+            self._leave_if_lost()
+
+    def _finish(self, ended: Ended) -> None:
+        self._carry_the_rest()
+        report = read_report(self._directory.exit_report, self._claim.attempt)
+        intake: Intake | None = None
+        if self._read(ended, report, None).state == RunState.SUCCEEDED:
+            intake = Intake(self._station.artifacts, self._directory, self._run)
+            intake.collect()
+
+        def move(session: Session) -> None:
+            run = supervision.hold(session, self._claim)
+            if intake is not None:
+                intake.keep(session, run)
+            reason = _reason(run) or self._own_reason
+            _move(session, run, self._read(ended, report, reason), reason)
+
+        try:
+            self._write(move)
+        except ServiceError as error:
+            advice = error.advice or "Read the log, then retry."
+            raise RunFailed(Failure("output", error.detail, advice)) from error
+        if self._own_reason == StopReason.DRAIN:
+            self._station.ring(self._claim.run_id)
+
+    def _read(self, ended: Ended, report: ExitReport | None, reason: StopReason | None) -> Reading:
+        return read_end(ended, report, reason, log_reading.tail(self._logs / "stderr.log"))
+
+    def _fail(self, failure: Failure) -> None:
+        log.info("run.failed", extra=self._fields | {"cause": failure.cause})
+
+        def move(session: Session) -> None:
+            run = supervision.hold(session, self._claim)
+            runs.transition(session, run, RunState.FAILED, at=_now(), error=failure.as_error())
+
+        try:
+            self._write(move)
+        except GivenAway:
+            log.warning("run.given_away", extra=self._fields)
+
+    def _write(self, work: Callable[[Session], None]) -> None:
+        def once() -> None:
+            with self._station.database.write() as session:
+                work(session)
+
+        patiently(once, self._station.wait)
+
+
+def _move(session: Session, run: Run, reading: Reading, reason: StopReason | None) -> None:
+    error = reading.failure.as_error() if reading.failure else None
+    at, code = _now(), reading.exit_code
+    if error is not None and reading.is_unexplained:
+        supervision.crash(session, run, error, at=at, exit_code=code)
+        return
+    is_asked_for = reason is not None and reading.state == state_asked_for(reason)
+    kept = reason if is_asked_for else None
+    runs.transition(session, run, reading.state, at=at, reason=kept, error=error, exit_code=code)
+
+
+def _reason(run: Run) -> StopReason | None:
+    """Why the store says that the run is to stop, if it does."""
+    is_stopping = run.state == RunState.STOPPING and run.stop_reason is not None
+    return StopReason(run.stop_reason) if is_stopping and run.stop_reason else None
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

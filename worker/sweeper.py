@@ -1,0 +1,170 @@
+"""The thread of every worker that keeps the queue honest: beats, takes back, queues again, rings.
+
+Started by `worker.celery_app` when the worker is ready. Staleness and back-off are measured by its
+own monotonic clock alone, so wrong clocks and store outages count for nobody's death. It prunes
+nothing but old files of the filesystem broker.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable
+from datetime import UTC, datetime
+from functools import partial
+
+from sqlalchemy.orm import Session
+
+from backend.queue import clean_processed
+from backend.schemas.vocabulary import RunState
+from backend.store import supervision, workers
+from backend.store.supervision import Crashed, Live
+from worker import processes
+from worker.exit_reading import LOST, TIMEOUT
+from worker.outage import OUTAGES
+from worker.station import Station
+
+log = logging.getLogger("podium.worker")
+
+
+class Sightings:
+    """For how long the same things have been watched, with good looks throughout."""
+
+    def __init__(self, clock: Callable[[], float], longest_gap_s: float) -> None:
+        """A gap between two looks counts for `longest_gap_s` at most: a sweeper that was itself
+        stopped for a while has watched nobody meanwhile.
+        """
+        self._clock = clock
+        self._longest_gap_s = longest_gap_s
+        self._age_s: dict[Hashable, float] = {}
+        self._last_look = clock()
+
+    def look(self, seen: Iterable[Hashable]) -> None:
+        """These are there now; everything else is gone."""
+        now = self._clock()
+        gap_s = min(now - self._last_look, self._longest_gap_s)
+        self._age_s = {
+            thing: self._age_s[thing] + gap_s if thing in self._age_s else 0.0 for thing in seen
+        }
+        self._last_look = now
+
+    def age_s(self, thing: Hashable) -> float:
+        """Seconds for which this has been watched without a break."""
+        return self._age_s[thing]
+
+    def forget(self) -> None:
+        """A look failed: nobody can say what happened meanwhile."""
+        self._age_s.clear()
+
+
+class Sweeper(threading.Thread):
+    """Sweeps until it is stopped."""
+
+    def __init__(self, station: Station, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(name="sweeper", daemon=True)
+        self._station = station
+        self._settings = station.settings
+        self._live = Sightings(clock, 2 * station.settings.sweep_s)
+        self._crashed = Sightings(clock, 2 * station.settings.sweep_s)
+        self._end = threading.Event()
+
+    def run(self) -> None:
+        """Sweep at once, then every `sweep_s`."""
+        while True:
+            try:
+                self.sweep()
+            except OUTAGES as error:
+                self._live.forget()
+                self._crashed.forget()
+                log.warning("sweep.store_away", extra={"error": str(error)[:300]})
+            if self._end.wait(self._settings.sweep_s):
+                return
+
+    def stop(self) -> None:
+        """End after the sweep at hand, if it was started at all."""
+        self._end.set()
+        if self.is_alive():
+            self.join()
+
+    def sweep(self) -> None:
+        """One turn; raises the store's outages."""
+        self._write(lambda session: workers.beat(session, self._station.id, at=_now()))
+        self._give_back_runs_of_dead_neighbours()
+        self._take_back_stale_runs()
+        self._queue_crashed_runs()
+        self._ring_for_waiting_runs()
+        clean_processed(self._settings)
+
+    def _give_back_runs_of_dead_neighbours(self) -> None:
+        """Workers of this machine whose process is gone need not be waited for."""
+        with self._station.database.read() as session:
+            present = workers.present_on(session, self._station.host)
+            live = supervision.live(session)
+        for worker in present:
+            if not is_dead(worker.pid, worker.process):
+                continue
+            log.warning("worker.dead", extra={"worker": worker.id, "pid": worker.pid})
+            for seen in live:
+                if seen.owner == worker.id:
+                    self._take_back(seen, queue_at_once=True)
+            self._write(partial(workers.stop, worker_id=worker.id, at=_now()))
+
+    def _take_back_stale_runs(self) -> None:
+        with self._station.database.read() as session:
+            live = supervision.live(session)
+        self._live.look(live)
+        for seen in live:
+            if self._live.age_s(seen) >= self._settings.stale_s:
+                self._take_back(seen, queue_at_once=False)
+
+    def _take_back(self, seen: Live, *, queue_at_once: bool) -> None:
+        def write(session: Session) -> None:
+            error = (TIMEOUT if seen.state == RunState.STOPPING else LOST).as_error()
+            state = supervision.take_back(session, seen, error, at=_now())
+            log.warning("run.taken_back", extra={"run_id": seen.run_id, "state": state})
+            if state == RunState.CRASHED and queue_at_once:
+                for crashed in supervision.crashed(session):
+                    if crashed.run_id == seen.run_id:
+                        supervision.queue_again(session, crashed, at=_now())
+
+        self._write(write)
+
+    def _queue_crashed_runs(self) -> None:
+        with self._station.database.read() as session:
+            crashed = supervision.crashed(session)
+        self._crashed.look(crashed)
+        for seen in crashed:
+            if self._crashed.age_s(seen) >= self._back_off_s(seen):
+                self._write(partial(self._queue_again, seen))
+
+    def _queue_again(self, seen: Crashed, session: Session) -> None:
+        if supervision.queue_again(session, seen, at=_now()):
+            log.info("run.queued_again", extra={"run_id": seen.run_id, "crashes": seen.crashes})
+
+    def _back_off_s(self, seen: Crashed) -> float:
+        steps = self._settings.crash_back_off_s
+        return steps[min(seen.crashes, len(steps)) - 1] if seen.crashes and steps else 0.0
+
+    def _ring_for_waiting_runs(self) -> None:
+        """One ring is enough: the task that hears it goes on until nothing fits."""
+        with self._station.database.read() as session:
+            gpus = len(self._station.devices.gpus)
+            waiting = supervision.waiting(session, most_gpus=gpus)
+        if waiting and self._station.devices.has_room_for(waiting):
+            self._station.ring(waiting[0].run_id)
+
+    def _write(self, work: Callable[[Session], None]) -> None:
+        with self._station.database.write() as session:
+            work(session)
+
+
+def is_dead(pid: int, identity: str) -> bool:
+    """Whether the process that had this pid and identity is gone for certain.
+
+    Only pids of this very boot and pid namespace can be judged; of others nothing is known.
+    """
+    known = identity.rpartition("/")[0] == processes.namespace()
+    return known and processes.identity(pid) != identity
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

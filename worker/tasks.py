@@ -1,0 +1,27 @@
+"""The one task: take the best queued run that fits this worker and see it through.
+
+Called by Celery for every ring. The id in the message is for the log; the store says what is next.
+"""
+
+import logging
+
+from worker.outage import OUTAGES
+from worker.station import Station
+from worker.supervisor import Supervisor
+
+log = logging.getLogger("podium.worker")
+
+
+def execute(station: Station, run_id: str) -> None:
+    """Work until nothing queued fits; a ring that finds nothing returns at once."""
+    log.debug("worker.rung", extra={"run_id": run_id})
+    try:
+        while (claimed := station.claim_next()) is not None:
+            run, claim, lease = claimed
+            try:
+                Supervisor(station, run, claim, lease).see_through()
+            finally:
+                station.devices.give_back(lease)
+    except OUTAGES as error:
+        # The queue is in the store: it is there again when the store is.
+        log.warning("store.away", extra={"error": str(error)[:300]})
