@@ -60,7 +60,7 @@ def _server(url: str) -> dict[str, Any]:
 def _files(settings: Settings) -> dict[str, Any]:
     folder = settings.data_dir / "broker"
     return {
-        "broker_url": "filesystem://",
+        "broker_url": "filesystem://localhost",
         "broker_transport": "backend.queue:FileTransport",
         "broker_transport_options": {
             "data_folder_in": str(folder / "queue"),

@@ -94,11 +94,10 @@ def _inside(value: Any, part: int | str) -> Any:
 
 def _meant(path: str, known: Sequence[str]) -> str | None:
     section, _, key = path.rpartition(".")
-    if _ALSO_CALLED.get(key) in known:
-        return _ALSO_CALLED[key]
     beside = {p.rpartition(".")[2]: p for p in known if p.rpartition(".")[0] == section}
     anywhere = {p.rpartition(".")[2]: p for p in reversed(known)}
-    for names in (beside, anywhere):
+    foreign = {name: p for name, p in _ALSO_CALLED.items() if p in known}
+    for names in (beside, foreign | anywhere):
         close = difflib.get_close_matches(key, names, n=1)
         if close:
             return names[close[0]]

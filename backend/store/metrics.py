@@ -86,7 +86,7 @@ def _tokens_at(session: Session, run_id: str, step: int) -> int:
 
 
 def _is_name(name: str) -> bool:
-    return len(name) <= _LONGEST_NAME and _NAME.match(name) is not None
+    return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
 
 
 def _clean(values: dict[str, float | None]) -> dict[str, float | None]:

@@ -54,7 +54,7 @@ class KeptEvent(NamedTuple):
 
 def heads(session: Session, run_ids: Collection[str]) -> dict[str, int]:
     """The last number given out for each of these runs."""
-    rows = session.execute(select(Run.id, Run.seq).where(Run.id.in_(run_ids))).tuples()
+    rows = session.execute(select(Run.id, Run.seq).where(Run.id.in_(run_ids)))
     return dict(rows.all())
 
 

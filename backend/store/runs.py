@@ -118,7 +118,7 @@ def locked(session: Session, run_id: str) -> Run:
 
 def projects_of(session: Session, run_ids: Sequence[str]) -> dict[str, str]:
     """The project of each of these runs; raises NotFound if one does not exist."""
-    rows = session.execute(select(Run.id, Run.project_id).where(Run.id.in_(run_ids))).tuples()
+    rows = session.execute(select(Run.id, Run.project_id).where(Run.id.in_(run_ids)))
     found = dict(rows.all())
     for run_id in run_ids:
         if run_id not in found:

@@ -1,0 +1,239 @@
+"""Metrics and samples from the trainer's lines to the API's answers, nothing lost or invented."""
+
+import random
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from backend.schemas.events import MetricLine, SampleLine
+from backend.store import metrics, run_events, samples
+from backend.store.db import Database
+from tests.backend.runs.conftest import AT, Seed
+
+
+@pytest.fixture
+def run_id(api: TestClient, seed: Seed) -> str:
+    """A queued run."""
+    return str(api.post("/runs", json=seed.body(seed.sft())).json()["id"])
+
+
+def append(database: Database, run_id: str, lines: list[MetricLine], attempt: int = 1) -> int:
+    """One batch of the relay."""
+    with database.write() as session:
+        return metrics.append(session, run_id, attempt, lines, at=AT)
+
+
+def line(step: int, tokens: int | None = None, **values: float | None) -> MetricLine:
+    """A metric line, a second and ten tokens after the one before."""
+    tokens = step * 10 if tokens is None else tokens
+    return MetricLine(step=step, time=1000.0 + step, tokens=tokens, values=values)
+
+
+def curve(api: TestClient, run_id: str, name: str, **query: Any) -> dict[str, Any]:
+    """The one series of a run and name."""
+    answer = api.get("/metrics", params={"runs": run_id, "names": name, **query})
+    (series,) = answer.raise_for_status().json()["series"]
+    return dict(series)
+
+
+def test_every_number_posted_comes_back(api: TestClient, database: Database, run_id: str) -> None:
+    rng = random.Random(7)
+    values = {step: rng.uniform(-1e6, 1e6) * 10 ** rng.randint(-9, 9) for step in range(1, 200)}
+
+    for first in range(1, 200, 50):
+        batch = [line(step, loss=values[step]) for step in range(first, min(first + 50, 200))]
+        append(database, run_id, batch)
+
+    series = curve(api, run_id, "loss")
+    assert series["x"] == list(values)
+    assert (
+        series["mean"] == series["min"] == series["max"] == series["last"] == list(values.values())
+    )
+    assert series["n"] == 199
+    assert api.get(f"/runs/{run_id}").json()["summary"] == {"loss": values[199]}
+    told = [event["data"] for event in api.get(f"/runs/{run_id}/events?limit=5000").json()]
+    assert [data["values"]["loss"] for data in told if "values" in data] == list(values.values())
+
+
+def test_the_same_lines_again_change_nothing(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    lines = [line(step, loss=step / 3, lr=0.1) for step in range(20)]
+    append(database, run_id, lines)
+    before = api.get("/metrics", params={"runs": run_id}).json()
+
+    append(database, run_id, lines[:12])
+    append(database, run_id, [*lines, *lines])
+
+    assert api.get("/metrics", params={"runs": run_id}).json() == before
+    assert api.get(f"/runs/{run_id}").json()["summary"] == {"loss": 19 / 3, "lr": 0.1}
+
+
+def test_a_rewind_voids_what_lies_beyond_and_keeps_what_came_from_outside(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    append(database, run_id, [line(step, loss=float(step)) for step in range(1, 11)])
+    append(database, run_id, [line(9, late=1.0)])
+    body = {"points": [{"step": 10, "values": {"gold/score": 0.25}}]}
+    api.post(f"/runs/{run_id}/metrics", json=body).raise_for_status()
+
+    with database.write() as session:
+        metrics.rewind(session, run_id, 4, at=AT)
+
+    assert curve(api, run_id, "loss")["x"] == [1, 2, 3, 4]
+    summary = api.get(f"/runs/{run_id}").json()["summary"]
+    assert summary == {"loss": 4.0, "gold/score": 0.25}
+    with database.read() as session:
+        last = run_events.after(session, run_id, 0, limit=100)[-1]
+    assert (last.type, last.data) == ("rewind", {"step": 4})
+
+
+def test_numbers_that_are_none_become_gaps(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    gaps = [1.0, float("nan"), None, float("inf"), 5.0]
+    append(database, run_id, [line(step, loss=value) for step, value in enumerate(gaps)])
+
+    assert curve(api, run_id, "loss")["last"] == [1.0, None, None, None, 5.0]
+    assert curve(api, run_id, "loss", points=1)["mean"] == [3.0]
+
+
+def test_names_of_a_strange_form_are_left_out_with_an_alert(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    values: dict[str, float | None] = {
+        "loss": 1.0,
+        "a b": 2.0,
+        "x" * 101: 3.0,
+        "/etc": 4.0,
+        "loss\n": 6.0,
+        "n\0": 5.0,
+    }
+
+    stored = append(database, run_id, [MetricLine(step=1, time=1.0, values=values)])
+
+    assert stored == 1
+    assert api.get("/metrics", params={"runs": run_id}).json()["names"] == ["loss"]
+    alert = api.get(f"/runs/{run_id}/events").json()[-1]
+    assert (alert["type"], alert["data"]["rule"]) == ("alert", "metric_name")
+
+
+@pytest.mark.parametrize("x", ["step", "time", "tokens"])
+def test_a_long_curve_keeps_its_spikes(
+    api: TestClient, database: Database, run_id: str, x: str
+) -> None:
+    rng = random.Random(3)
+    values = [rng.gauss(0, 1) for _ in range(3000)]
+    values[1234], values[2345] = 1e6, -1e6
+    append(database, run_id, [line(step, loss=value) for step, value in enumerate(values)])
+
+    series = curve(api, run_id, "loss", x=x, points=100)
+
+    assert 50 <= len(series["x"]) <= 100
+    assert series["x"] == sorted(set(series["x"]))
+    assert (max(series["max"]), min(series["min"]), series["n"]) == (1e6, -1e6, 3000)
+    offset, factor = {"step": (0, 1), "time": (1000, 1), "tokens": (0, 10)}[x]
+    begin = 0
+    for at, low, high, mean, last in zip(
+        *(series[column] for column in ("x", "min", "max", "mean", "last")), strict=True
+    ):
+        end = int((at - offset) / factor) + 1
+        inside = values[begin:end]
+        assert (low, high, last) == (min(inside), max(inside), inside[-1])
+        assert mean == pytest.approx(sum(inside) / len(inside))
+        begin = end
+    assert begin == 3000
+
+
+def test_a_window_shows_its_part_alone(api: TestClient, database: Database, run_id: str) -> None:
+    append(database, run_id, [line(step, loss=float(step)) for step in range(3000)])
+
+    assert curve(api, run_id, "loss", **{"from": 10, "to": 12})["x"] == [10, 11, 12]
+    by_time = curve(api, run_id, "loss", x="time", **{"from": 1010, "to": 1012})
+    assert (by_time["x"], by_time["last"]) == ([1010, 1011, 1012], [10, 11, 12])
+    wide = curve(api, run_id, "loss", points=10, **{"from": 1000, "to": 1999})
+    assert (wide["n"], min(wide["min"]), max(wide["max"])) == (1000, 1000, 1999)
+
+
+def test_tokens_that_stand_still_give_one_point(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    append(database, run_id, [line(step, tokens=step // 2, loss=float(step)) for step in range(6)])
+
+    series = curve(api, run_id, "loss", x="tokens")
+
+    assert series["x"] == [0, 1, 2]
+    assert (series["min"], series["max"], series["last"]) == ([0, 2, 4], [1, 3, 5], [1, 3, 5])
+
+
+def test_several_runs_and_names_come_in_the_order_asked(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    a, b = (api.post("/runs", json=seed.body(seed.sft())).json()["id"] for _ in range(2))
+    append(database, a, [line(1, loss=1.0, lr=2.0)])
+    append(database, b, [line(1, loss=3.0)])
+
+    answer = api.get("/metrics", params={"runs": f"{b},{a}", "names": "lr,loss,absent"}).json()
+
+    assert [(s["run"], s["name"], s["last"]) for s in answer["series"]] == [
+        (b, "loss", [3.0]),
+        (a, "lr", [2.0]),
+        (a, "loss", [1.0]),
+    ]
+    assert answer["names"] == ["loss", "lr"]
+
+
+def test_results_from_outside_say_where_they_come_from(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    append(database, run_id, [line(3, loss=1.0)])
+
+    points = [{"step": 3, "values": {"gold/score": 0.5, "outside/mmlu": None}}]
+    accepted = api.post(f"/runs/{run_id}/metrics", json={"points": points})
+    refused = api.post(
+        f"/runs/{run_id}/metrics", json={"points": [{"step": 3, "values": {"loss": 0.0}}]}
+    )
+
+    assert (accepted.status_code, accepted.json()) == (201, {"accepted": 2})
+    assert refused.status_code == 422
+    assert curve(api, run_id, "gold/score", x="tokens")["x"] == [30]
+    assert curve(api, run_id, "loss")["last"] == [1.0]
+
+
+def test_samples_come_back_by_step_and_score(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    lines = [
+        SampleLine(
+            step=step,
+            prompt=f"p{index}",
+            response="r\0é",
+            index=index,
+            scores={"reward": reward},
+            tokens=["r", "é"],
+            logp=[-0.5, float("-inf")],
+        )
+        for step in (2, 4)
+        for index, reward in enumerate([0.5, None, -1.0, 2.0])
+    ]
+    with database.write() as session:
+        samples.append(session, run_id, 1, lines, at=AT)
+
+    newest = api.get(f"/runs/{run_id}/samples").json()
+    best = api.get(f"/runs/{run_id}/samples?step=2&sort=-reward").json()
+    worst = api.get(f"/runs/{run_id}/samples?step=2&sort=reward&limit=1").json()
+
+    assert (newest["step"], newest["steps"], len(newest["items"])) == (4, [2, 4], 4)
+    first = newest["items"][0]
+    assert (first["response"], first["tokens"], first["logp"]) == (
+        "r\ufffdé",
+        ["r", "é"],
+        [-0.5, None],
+    )
+    assert first["kl"] is None
+    assert [item["scores"]["reward"] for item in best["items"]] == [2.0, 0.5, -1.0, None]
+    assert [item["scores"]["reward"] for item in worst["items"]] == [-1.0]
+    with database.write() as session:
+        samples.rewind(session, run_id, 2)
+    assert api.get(f"/runs/{run_id}/samples").json()["steps"] == [2]

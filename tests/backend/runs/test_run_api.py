@@ -1,0 +1,302 @@
+"""Runs through the REST API: what is created, what is refused and how it is said."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from backend.schemas.presets import PRESETS
+from backend.store.db import Database
+from backend.store.tables import Model, Snapshot
+from tests.backend.runs.conftest import AT, Seed
+
+HUB = {"hub_id": "owner/name"}
+
+
+def problems(api: TestClient, seed: Seed, config: dict[str, Any]) -> list[dict[str, Any]]:
+    """What POST /runs/validate says; the same must keep the run from being created."""
+    body = seed.body(config)
+    answer = api.post("/runs/validate", json=body).raise_for_status().json()
+    errors = [found for found in answer["problems"] if found["level"] == "error"]
+    assert answer["valid"] is (not errors)
+    if errors:
+        refused = api.post("/runs", json=body)
+        assert refused.status_code == 422
+        assert refused.json()["errors"] == answer["problems"]
+        assert api.get("/runs").json()["items"] == []
+    return list(answer["problems"])
+
+
+def test_a_run_is_queued_with_its_config_completed(api: TestClient, seed: Seed) -> None:
+    body = seed.body(seed.sft(), tags=["first"], priority=3)
+
+    run = api.post("/runs", json=body)
+
+    assert run.status_code == 201
+    made = run.json()
+    assert (made["state"], made["method"], made["attempt"]) == ("queued", "sft", 0)
+    assert (made["tags"], made["priority"]) == (["first"], 3)
+    assert made["config"]["demonstrations"] == {"id": seed.demonstrations, "sha256": "e" * 64}
+    assert made["config"]["model"] == {"id": seed.policy}
+    assert made["config"]["optim"]["lr"] == 1e-4
+    assert made["allowed"] == ["cancel", "pause", "clone"]
+    assert api.get(f"/runs/{made['id']}").json() == made
+
+
+def test_the_same_request_again_makes_no_second_run(api: TestClient, seed: Seed) -> None:
+    body, headers = seed.body(seed.sft()), {"Idempotency-Key": "once"}
+
+    first = api.post("/runs", json=body, headers=headers).json()
+    second = api.post("/runs", json=body, headers=headers).json()
+
+    assert first["id"] == second["id"]
+    assert len(api.get("/runs").json()["items"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "advice"),
+    [
+        ({"learning_rate": 1e-4}, "learning_rate", "Did you mean optim.lr?"),
+        ({"optim": {"learnin_rate": 1}}, "optim.learnin_rate", "Did you mean optim.lr?"),
+        ({"optim": {"grad_clap": 1}}, "optim.grad_clap", "Did you mean optim.grad_clip?"),
+        ({"max_tokenz": 8}, "max_tokenz", "Did you mean max_tokens?"),
+        ({"xyzzy": 8}, "xyzzy", "Leave it out."),
+    ],
+)
+def test_an_unknown_key_is_named_with_what_was_meant(
+    api: TestClient, seed: Seed, change: dict[str, Any], path: str, advice: str
+) -> None:
+    (found,) = problems(api, seed, seed.sft(**change))
+
+    assert (found["path"], found["advice"]) == (path, advice)
+
+
+def test_an_unknown_key_of_a_reward_term_is_found_in_its_place(api: TestClient, seed: Seed) -> None:
+    term = {"kind": "length", "low": 3, "hihg": 14}
+    config = seed.policy_gradient(reward={"terms": [term]})
+
+    (found,) = problems(api, seed, config)
+
+    assert found["path"] == "reward.terms.0.hihg"
+
+
+@pytest.mark.parametrize(
+    ("config", "path"),
+    [
+        ({}, "method"),
+        ({"method": "magic"}, "method"),
+        ({"method": "sft"}, "model"),
+        ({"method": "sft", "model": HUB, "demonstrations": {}}, "demonstrations"),
+    ],
+)
+def test_what_is_missing_is_named(
+    api: TestClient, seed: Seed, config: dict[str, Any], path: str
+) -> None:
+    assert path in [found["path"] for found in problems(api, seed, config)]
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "message"),
+    [
+        ({"model": {"path": "/etc"}}, "model", "a path is not taken here"),
+        ({"model": {"id": "model_gone"}}, "model", "there is no model model_gone"),
+        ({"model": {"id": "model_reward"}}, "model", "is a reward_model, wanted is a causal_lm"),
+        ({"demonstrations": {"id": "snapshot_gone"}}, "demonstrations", "there is no snapshot"),
+        ({"demonstrations": HUB}, "demonstrations", "data comes from a snapshot"),
+        (
+            {"demonstrations": {"id": "snapshot_prompts"}},
+            "demonstrations",
+            "holds prompts, wanted are demonstrations",
+        ),
+        (
+            {"demonstrations": {"id": "snapshot_demonstrations", "sha256": "0" * 64}},
+            "demonstrations",
+            "the sha256 is 000000000000...",
+        ),
+    ],
+)
+def test_a_reference_that_does_not_fit_is_refused(
+    api: TestClient, seed: Seed, change: dict[str, Any], path: str, message: str
+) -> None:
+    (found,) = problems(api, seed, seed.sft(**change))
+
+    assert found["path"] == path
+    assert message in found["message"]
+
+
+def test_what_is_not_available_yet_is_said_plainly(api: TestClient, seed: Seed) -> None:
+    dpo = {"method": "dpo", "model": HUB, "preferences": {"id": seed.preferences}}
+    grpo = seed.policy_gradient(estimator="grpo", rollout={"engine": "vllm"})
+
+    assert "dpo is not available yet" in problems(api, seed, dpo)[0]["message"]
+    assert [found["path"] for found in problems(api, seed, grpo)] == ["estimator", "rollout.engine"]
+
+
+def test_a_snapshot_without_pairs_trains_no_reward_model(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    with database.write() as session:
+        session.add(
+            Snapshot(
+                id="snapshot_ties",
+                created_at=AT,
+                project_id=seed.project,
+                name="only ties",
+                kind="preferences",
+                sha256="0" * 64,
+                heldout_fraction=0.5,
+                seed=0,
+                filter={},
+                counts={"train": {"records": 3, "pairs": 0}, "heldout": {"records": 1, "pairs": 4}},
+            )
+        )
+    config = {
+        "method": "reward_model",
+        "model": {"id": seed.policy},
+        "preferences": {"id": "snapshot_ties"},
+    }
+
+    (found,) = problems(api, seed, config)
+
+    assert "'only ties' has no pairs to train on" in found["message"]
+    assert "Rank some comparisons" in found["advice"]
+
+
+def test_a_reward_model_with_another_vocabulary_is_refused(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    with database.write() as session:
+        session.add(
+            Model(
+                id="model_other",
+                created_at=AT,
+                name="other",
+                kind="reward_model",
+                source=HUB,
+                facts={"vocab_size": 100},
+            )
+        )
+    term = {"kind": "model", "model": {"id": "model_other"}}
+
+    (found,) = problems(api, seed, seed.policy_gradient(reward={"terms": [term]}))
+
+    assert found["path"] == "reward.terms.0.model"
+    assert "another vocab size" in found["message"]
+
+
+def test_a_clone_merges_its_changes_and_names_its_parent(api: TestClient, seed: Seed) -> None:
+    parent = api.post("/runs", json=seed.body(seed.policy_gradient(steps=7))).json()
+    overrides = {"kl": {"coef": 0.2}, "model": HUB}
+
+    child = api.post(f"/runs/{parent['id']}/clone", json={"overrides": overrides})
+
+    assert child.status_code == 201
+    made = child.json()
+    assert (made["parent_id"], made["name"]) == (parent["id"], "a run (copy)")
+    assert (made["config"]["steps"], made["config"]["kl"]["coef"]) == (7, 0.2)
+    assert made["config"]["model"] == HUB
+    assert made["config"]["prompts"] == parent["config"]["prompts"]
+
+
+def test_runs_are_found_by_state_method_tag_and_name(api: TestClient, seed: Seed) -> None:
+    a = api.post("/runs", json=seed.body(seed.sft(), name="SFT 100%", tags=["x"])).json()["id"]
+    b = api.post("/runs", json=seed.body(seed.policy_gradient(), name="policy")).json()["id"]
+    api.post(f"/runs/{b}/pause").raise_for_status()
+
+    def ids(query: str) -> list[str]:
+        return [run["id"] for run in api.get(f"/runs?{query}").raise_for_status().json()["items"]]
+
+    assert ids("") == [b, a]
+    assert ids("state=paused") == [b]
+    assert ids("state=paused&state=queued") == [b, a]
+    assert ids("method=sft") == [a]
+    assert ids("tag=x") == [a]
+    assert ids("tag=%25") == []
+    assert ids("q=sft") == [a]
+    assert ids("q=100%25") == [a]
+    assert ids("q=%25%25") == []
+    assert ids(f"project_id={seed.project}") == [b, a]
+    assert api.get("/runs?state=asleep").status_code == 422
+
+
+def test_pages_of_runs_follow_one_another(api: TestClient, seed: Seed) -> None:
+    made = [api.post("/runs", json=seed.body(seed.sft())).json()["id"] for _ in range(5)]
+
+    seen, cursor = [], None
+    while True:
+        page = api.get("/runs", params={"limit": 2} | ({"cursor": cursor} if cursor else {})).json()
+        seen += [run["id"] for run in page["items"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+
+    assert seen == made[::-1]
+
+
+def test_runs_of_unseen_projects_do_not_exist(api: TestClient, seed: Seed, new_user: Any) -> None:
+    run_id = api.post("/runs", json=seed.body(seed.sft())).json()["id"]
+    stranger, _ = new_user("researcher")
+    member, _ = new_user("viewer", seed.project)
+    annotator, _ = new_user("annotator", seed.project)
+
+    for path in ("", "/events", "/samples", "/stream", "/logs"):
+        assert stranger.get(f"/runs/{run_id}{path}").status_code == 404
+    assert stranger.get(f"/metrics?runs={run_id}").status_code == 404
+    assert stranger.get(f"/stream?runs={run_id}").status_code == 404
+    assert stranger.get("/runs").json()["items"] == []
+    assert stranger.post("/runs", json=seed.body(seed.sft())).status_code == 404
+    assert member.get(f"/runs/{run_id}").json()["id"] == run_id
+    assert member.post(f"/runs/{run_id}/cancel").status_code == 403
+    assert annotator.get(f"/runs/{run_id}").status_code == 403
+
+
+def test_an_experiment_groups_runs(api: TestClient, seed: Seed) -> None:
+    body = {"project_id": seed.project, "name": "does it help?"}
+    experiment = api.post("/experiments", json=body).json()
+    grouped = seed.body(seed.sft(), experiment_id=experiment["id"])
+    run_id = api.post("/runs", json=grouped).json()["id"]
+    api.post("/runs", json=seed.body(seed.sft())).raise_for_status()
+
+    assert api.get(f"/experiments/{experiment['id']}").json()["run_ids"] == [run_id]
+    found = api.get(f"/runs?experiment_id={experiment['id']}").json()["items"]
+    assert [run["id"] for run in found] == [run_id]
+    lost = api.post("/runs", json=seed.body(seed.sft(), experiment_id="exp_gone"))
+    assert lost.status_code == 422
+
+
+def test_methods_say_everything_the_form_needs(api: TestClient) -> None:
+    answer = api.get("/methods").json()
+
+    methods = {method["method"]: method for method in answer["methods"]}
+    assert {name for name, method in methods.items() if method["is_available"]} == {
+        "sft",
+        "reward_model",
+        "policy_gradient",
+        "generate",
+    }
+    assert answer["reward_kinds"] == ["model", "length", "regex", "finished"]
+    rollout = methods["policy_gradient"]["json_schema"]["$defs"]["Rollout"]["properties"]
+    assert rollout["temperature"]["default"] == 1.0
+    for method in methods.values():
+        for section in [method["json_schema"], *method["json_schema"]["$defs"].values()]:
+            for name, field in section.get("properties", {}).items():
+                has_reference = "$ref" in field or "const" in field or "anyOf" in field
+                assert "description" in field or has_reference or name == "lora", name
+
+
+def test_every_preset_makes_a_valid_run(api: TestClient, seed: Seed) -> None:
+    references = {
+        "sft": seed.sft(),
+        "reward_model": {"model": HUB, "preferences": {"id": seed.preferences}},
+        "policy_gradient": seed.policy_gradient(),
+        "generate": {"model": HUB, "prompts": {"id": seed.prompts}},
+    }
+    for method, presets in PRESETS.items():
+        for preset in presets:
+            config = {"method": method, **preset.config, **references[method]}
+            assert problems(api, seed, config) == [], preset.name
+
+
+def test_version_and_workers_are_told(api: TestClient) -> None:
+    assert api.get("/version").json()["broker"] == "filesystem"
+    assert api.get("/workers").json() == []
