@@ -1,0 +1,231 @@
+"""The live stream over a real server: order, reconnecting, slow readers, permission, shutdown."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from backend import stream
+from backend.schemas.events import MetricLine
+from backend.store import metrics, runs
+from backend.store.db import Database
+from backend.store.runs import NewRun
+from backend.stream import Streams
+from tests import processes
+from tests.backend.runs.conftest import AT, Seed
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event as a client reads it."""
+
+    id: str
+    type: str
+    data: dict[str, Any]
+
+
+def events_of(response: httpx.Response) -> Iterator[Event]:
+    """The events of an open stream, comments and id-only blocks left out."""
+    fields: dict[str, str] = {}
+    for line in response.iter_lines():
+        if line:
+            name, _, value = line.partition(": ")
+            fields[name] = value
+            continue
+        if "data" in fields:
+            yield Event(fields["id"], fields["event"], json.loads(fields["data"]))
+        fields = {}
+
+
+def a_run(database: Database, seed: Seed) -> str:
+    """A queued run; its history has one event."""
+    new = NewRun(seed.project, seed.user, "a run", "sft", {}, schema_version=1)
+    with database.write() as session:
+        return runs.create(session, new, at=AT).id
+
+
+def write(database: Database, run_id: str, steps: range) -> None:
+    """One metric event per step."""
+    lines = [MetricLine(step=step, time=float(step), values={"loss": step / 7}) for step in steps]
+    with database.write() as session:
+        metrics.append(session, run_id, 1, lines, at=AT)
+
+
+class Server:
+    """`python -m backend.serve` over a migrated database, in a process of its own."""
+
+    def __init__(self, url: str, data_dir: Path) -> None:
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        data_dir.mkdir(parents=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "backend.serve", str(listening.fileno())],
+            cwd=processes.ROOT,
+            env=processes.environment(data_dir, PODIUM_DATABASE_URL=url),
+            pass_fds=[listening.fileno()],
+        )
+        listening.close()
+        # The socket listens already: this waits until it is served.
+        httpx.get(f"{self.url}/healthz", timeout=60).raise_for_status()
+        key = (data_dir / "admin.key").read_text().strip()
+        self.client = httpx.Client(
+            base_url=f"{self.url}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30
+        )
+
+    def stop(self) -> float:
+        """SIGTERM; how many seconds it took, which must be less than five."""
+        started = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(timeout=5) in (0, -signal.SIGTERM)
+        return time.monotonic() - started
+
+    def close(self) -> None:
+        """End what is left."""
+        self.client.close()
+        if self.process.poll() is None:
+            os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@pytest.fixture
+def server(store_url: str, seed: Seed, tmp_path: Path) -> Iterator[Server]:
+    """A running server over a seeded store."""
+    server = Server(store_url, tmp_path / "served")
+    yield server
+    server.close()
+
+
+def test_reconnecting_leaves_no_gap_and_repeats_nothing(
+    server: Server, database: Database, seed: Seed
+) -> None:
+    a, b = a_run(database, seed), a_run(database, seed)
+    total = 400
+
+    def produce() -> None:
+        for step in range(0, total, 4):
+            write(database, a, range(step, step + 4))
+            write(database, b, range(step, step + 4))
+
+    writer = threading.Thread(target=produce)
+    writer.start()
+    seen: list[Event] = []
+    last_id, connections = None, 0
+    while len(seen) < 2 * (total + 1):
+        connections += 1
+        headers = {} if last_id is None else {"Last-Event-ID": last_id}
+        with server.client.stream("GET", f"/stream?runs={a},{b}", headers=headers) as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            assert response.headers["x-accel-buffering"] == "no"
+            for count, event in enumerate(events_of(response), start=1):
+                seen.append(event)
+                last_id = event.id
+                if count == 97 or len(seen) == 2 * (total + 1):
+                    break
+    writer.join()
+
+    assert connections >= 8
+    for run_id in (a, b):
+        mine = [event for event in seen if event.data["run"] == run_id]
+        assert [event.data["seq"] for event in mine] == list(range(1, total + 2))
+        assert [event.type for event in mine] == ["state"] + ["metric"] * total
+        losses = [event.data["values"]["loss"] for event in mine[1:]]
+        assert losses == [step / 7 for step in range(total)]
+
+
+def test_what_is_written_reaches_an_open_stream_within_a_second(
+    server: Server, database: Database, seed: Seed
+) -> None:
+    run_id = a_run(database, seed)
+    with server.client.stream("GET", f"/runs/{run_id}/stream") as response:
+        events = events_of(response)
+        assert next(events).type == "state"
+        for step in range(3):
+            started = time.monotonic()
+            write(database, run_id, range(step, step + 1))
+            assert next(events).data["step"] == step
+            assert time.monotonic() - started < 1
+
+
+def test_since_now_sends_only_what_comes_next(
+    server: Server, database: Database, seed: Seed
+) -> None:
+    run_id = a_run(database, seed)
+    write(database, run_id, range(50))
+    with server.client.stream("GET", f"/runs/{run_id}/stream?since=now") as response:
+        write(database, run_id, range(50, 51))
+        assert next(events_of(response)).data["step"] == 50
+
+
+def test_an_unknown_id_resets_and_goes_on_from_now(
+    server: Server, database: Database, seed: Seed
+) -> None:
+    run_id, other = a_run(database, seed), a_run(database, seed)
+    with server.client.stream("GET", f"/runs/{other}/stream") as response:
+        foreign = next(events_of(response)).id
+    for last_id in ("nonsense", foreign, foreign[:-1] + "f"):
+        with server.client.stream("GET", f"/runs/{run_id}/stream?last_id={last_id}") as response:
+            events = events_of(response)
+            assert next(events).type == "reset"
+            write(database, run_id, range(1))
+            assert next(events).type == "metric"
+
+
+def test_a_stream_asks_for_permission(server: Server) -> None:
+    assert httpx.get(f"{server.url}/api/v1/stream?runs=run_x").status_code == 401
+    assert server.client.get("/stream?runs=run_x").status_code == 404
+    assert server.client.get("/stream?runs=").status_code == 422
+
+
+def test_the_server_stops_at_once_while_streams_are_open(
+    server: Server, database: Database, seed: Seed
+) -> None:
+    run_id = a_run(database, seed)
+    with (
+        server.client.stream("GET", f"/runs/{run_id}/stream") as first,
+        server.client.stream("GET", f"/stream?runs={run_id}") as second,
+    ):
+        readers = [events_of(first), events_of(second)]
+        for reader in readers:
+            next(reader)
+
+        assert server.stop() < 5
+        for reader in readers:
+            assert list(reader) == []
+
+
+def test_a_reader_that_falls_behind_catches_up_from_the_store(
+    database: Database, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = a_run(database, seed)
+    monkeypatch.setattr(stream, "QUEUE_LENGTH", 3)
+    monkeypatch.setattr(stream, "PAGE", 5)
+    monkeypatch.setattr(stream, "POLL_S", 0.01)
+
+    async def read_slowly() -> list[int]:
+        streams = Streams(database)
+        chunks = streams.follow([run_id])
+        text = b""
+        while text.count(b"event: metric") < 120:
+            text += await anext(chunks)
+            written = text.count(b"event: metric")
+            if written % 20 == 0 and written < 120:
+                # Twenty events at once overflow a queue of three.
+                await asyncio.to_thread(write, database, run_id, range(written, written + 20))
+        await chunks.aclose()
+        streams.close()
+        lines = [line for line in text.decode().splitlines() if line.startswith("data: ")]
+        return [json.loads(line.removeprefix("data: "))["seq"] for line in lines]
+
+    assert asyncio.run(read_slowly()) == list(range(1, 122))

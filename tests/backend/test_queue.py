@@ -1,0 +1,170 @@
+"""The doorbell: many processes at one filesystem broker, a real Redis, and no broker at all."""
+
+import json
+import multiprocessing
+import os
+import time
+from multiprocessing.synchronize import Event as Signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import Celery
+from fastapi.testclient import TestClient
+from kombu import Consumer
+
+from backend import queue
+from backend.main import create_app
+from backend.settings import Settings
+from tests.backend.runs.conftest import plant
+from tests.conftest import Database
+
+RINGS = 10_000
+PROCESSES = 4
+DEAD_REDIS = "redis://127.0.0.1:1/0"
+
+
+def drain(settings: Settings, wanted: int, *, timeout_s: float = 30) -> list[str]:
+    """The run ids of this many rings, as a worker of Celery would receive them."""
+    app = Celery("listener", set_as_current=False)
+    app.conf.update(queue.broker_settings(settings))
+    heard: list[str] = []
+
+    def hear(body: Any, message: Any) -> None:
+        heard.append(body[0][0])
+        message.ack()
+
+    ends_at = time.monotonic() + timeout_s
+    with app.connection_for_read() as connection:
+        bound = app.amqp.queues[queue.QUEUE]
+        with Consumer(connection, [bound], callbacks=[hear], accept=["json"]):
+            while len(heard) < wanted and time.monotonic() < ends_at:
+                try:
+                    connection.drain_events(timeout=0.5)
+                except TimeoutError:
+                    continue
+    return heard
+
+
+def _ring_and_listen(data_dir: Path, number: int, all_rung: Signal, out: Path) -> None:
+    settings = Settings(data_dir=data_dir)
+    share = RINGS // PROCESSES
+    heard: list[str] = []
+    for index in range(share):
+        assert queue.ring(settings, f"run_{number}_{index}")
+        if index % 50 == 49:
+            heard += drain(settings, 25, timeout_s=0.5)
+    (out / f"{number}.rung").touch()
+    if len(list(out.glob("*.rung"))) == PROCESSES:
+        all_rung.set()
+    assert all_rung.wait(60)
+    while taken := drain(settings, 100, timeout_s=0.6):
+        heard += taken
+    (out / f"{number}.json").write_text(json.dumps(heard))
+
+
+@pytest.mark.slow
+def test_four_processes_ring_and_hear_ten_thousand_times_and_none_dies(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    context = multiprocessing.get_context("spawn")
+    all_rung = context.Event()
+    processes = [
+        context.Process(target=_ring_and_listen, args=(data_dir, number, all_rung, tmp_path))
+        for number in range(PROCESSES)
+    ]
+
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+
+    assert [process.exitcode for process in processes] == [0] * PROCESSES
+    heard = [
+        run_id
+        for number in range(PROCESSES)
+        for run_id in json.loads((tmp_path / f"{number}.json").read_text())
+    ]
+    share = RINGS // PROCESSES
+    expected = {f"run_{number}_{index}" for number in range(PROCESSES) for index in range(share)}
+    assert len(heard) == RINGS
+    assert set(heard) == expected
+    assert os.listdir(data_dir / "broker" / "queue") == []
+
+
+def test_a_ring_arrives_once_and_in_order(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+
+    for name in "abc":
+        assert queue.ring(settings, name)
+
+    assert drain(settings, 3) == ["a", "b", "c"]
+    assert drain(settings, 1, timeout_s=0.5) == []
+
+
+def test_a_ring_arrives_through_redis(tmp_path: Path, redis_url: str) -> None:
+    settings = Settings(data_dir=tmp_path, broker_url=redis_url)
+
+    assert queue.ring(settings, "a")
+
+    assert drain(settings, 1) == ["a"]
+
+
+def test_every_file_of_the_broker_lies_in_the_data_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    settings = Settings(data_dir=tmp_path / "data")
+
+    queue.ring(settings, "a")
+    drain(settings, 1)
+
+    assert os.listdir(elsewhere) == []
+    folders = sorted(path.name for path in (tmp_path / "data" / "broker").iterdir())
+    assert folders == ["control", "processed", "queue"]
+
+
+def test_what_is_no_message_is_left_aside(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    queue.ring(settings, "first")
+    (tmp_path / "broker" / "queue" / f"0_torn.{queue.QUEUE}.msg").write_text('{"body": ')
+
+    assert drain(settings, 1) == ["first"]
+
+
+def test_processed_messages_are_cleaned_by_age(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    queue.ring(settings, "a")
+    drain(settings, 1)
+
+    assert queue.clean_processed(settings, older_than_s=3600) == 0
+    assert queue.clean_processed(settings, older_than_s=-1) == 1
+
+
+def test_a_dead_broker_is_no_error_of_a_new_run(sqlite_url: str, tmp_path: Path) -> None:
+    database = Database(sqlite_url)
+    seed = plant(database)
+    settings = Settings(data_dir=tmp_path / "data", database_url=sqlite_url, broker_url=DEAD_REDIS)
+
+    with TestClient(create_app(settings), base_url="http://podium.test/api/v1") as client:
+        key = (tmp_path / "data" / "admin.key").read_text().strip()
+        answer = client.post(
+            "/runs", json=seed.body(seed.sft()), headers={"Authorization": f"Bearer {key}"}
+        )
+
+    assert answer.status_code == 201
+    assert answer.json()["state"] == "queued"
+    database.close()
+
+
+def test_ringing_a_dead_broker_takes_no_time_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(data_dir=tmp_path, broker_url=DEAD_REDIS)
+    started = time.monotonic()
+
+    assert queue.ring(settings, "run_x") is False
+
+    assert time.monotonic() - started < 2
+    assert "queue.ring_failed" in caplog.messages
