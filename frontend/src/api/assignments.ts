@@ -4,9 +4,9 @@ import { queryOptions } from "@tanstack/react-query";
 import { post, request } from "./client";
 import type { AnnotationProgress, Assignment, Judgment, JudgmentBody } from "./types";
 
-/** Null when nothing is left for this annotator. */
-export const takeAssignment = (projectId: string) =>
-  post<Assignment | null>(`/projects/${projectId}/assignments`);
+/** `held` are the leases at hand: lost ones come back first. Null when nothing is left. */
+export const takeAssignment = (projectId: string, held: readonly string[]) =>
+  post<Assignment | null>(`/projects/${projectId}/assignments`, { held });
 
 export const renewAssignment = (assignmentId: string) =>
   post<Assignment>(`/assignments/${assignmentId}/renew`);
@@ -21,5 +21,5 @@ export const progressQuery = (projectId: string) =>
   queryOptions({
     queryKey: ["project", projectId, "annotation-progress"],
     queryFn: ({ signal }) =>
-      request<AnnotationProgress>(`/projects/${projectId}/progress`, { signal }),
+      request<AnnotationProgress>(`/projects/${projectId}/annotation`, { signal }),
   });

@@ -4,6 +4,7 @@ import { commandOf, type Key } from "./keys";
 import {
   completed,
   describe,
+  judgmentOf,
   letterOf,
   move,
   start,
@@ -177,6 +178,24 @@ group("what a screen reader hears", () => {
     );
     expect(describe(typed(2, "a"), typed(2, "ab"))).toMatch(/All placed; Enter submits/);
     expect(describe(typed(4, "ab"), typed(4, "a"))).toBe("B is unranked.");
+  });
+});
+
+group("what is sent", () => {
+  const ids = ["r0", "r1", "r2", "r3"];
+  it("names each response once, tiers best first", () => {
+    expect(judgmentOf(typed(4, "da=b"), ids)).toMatchObject({
+      tiers: [["r3"], ["r0", "r1"]],
+      unranked: ["r2"],
+      verdict: "ranked",
+    });
+  });
+  it("has no tiers where all are bad, whatever was placed before", () => {
+    expect(judgmentOf(typed(4, "abx"), ids)).toMatchObject({
+      tiers: [],
+      unranked: ids,
+      verdict: "all_bad",
+    });
   });
 });
 

@@ -218,3 +218,26 @@ export function describe(before: Ranking, after: Ranking): string {
   const left = unranked(after).length;
   return `${letterOf(last)} is ${ordinal(tier + 1)}${tied}. ${left === 0 ? "All placed; Enter submits." : `${left} to place.`}`;
 }
+
+export interface JudgmentParts {
+  tiers: string[][];
+  unranked: string[];
+  verdict: Verdict;
+  reasons: string[];
+  comment: string;
+  flags: string[];
+}
+
+/** What is sent: ids instead of places. Verdicts other than `ranked` have no tiers. */
+export function judgmentOf(ranking: Ranking, ids: readonly string[]): JudgmentParts {
+  const named = (cards: readonly number[]) => cards.map((card) => ids[card] ?? "");
+  const isRanked = ranking.verdict === "ranked";
+  return {
+    tiers: isRanked ? ranking.tiers.map(named) : [],
+    unranked: isRanked ? named(unranked(ranking)) : [...ids],
+    verdict: ranking.verdict,
+    reasons: [...ranking.reasons],
+    comment: ranking.comment,
+    flags: named(ranking.flags),
+  };
+}

@@ -1,0 +1,189 @@
+/** One comparison on screen: the prompt, the cards, the podium bar, and every key. */
+import { useEffect, useState } from "react";
+
+import { renewAssignment } from "@/api/assignments";
+import { Problem } from "@/api/client";
+import type { Assignment } from "@/api/types";
+import { Conversation } from "@/components/conversation";
+import { KeysDialog, type KeyHelp } from "@/components/keys-dialog";
+import { useKeys } from "@/components/use-keys";
+
+import { useActiveTime } from "./active-time";
+import { Card } from "./card";
+import { DiffDialog, GuidelinesDialog, NoteDialog, SkipDialog } from "./dialogs";
+import { useDrag } from "./drag";
+import { commandOf, type Command } from "./keys";
+import { PodiumBar } from "./podium-bar";
+import { completed, letterOf, whatIsMissing, type Ranking } from "./ranking";
+import { useRanking } from "./use-ranking";
+
+const KEYS: KeyHelp = [
+  ["A … I", "place that card next; a placed card is selected again"],
+  ["=", "tie: the next letter shares the rank of the one before"],
+  ["1 … 9", "move the last card to that rank (a tie if it is taken)"],
+  ["↑ ↓", "move the last card up or down, out of a tie first"],
+  ["Backspace", "take the last card back"],
+  ["Enter", "submit"],
+  ["Z", "undo; right after submitting, reopen the last comparison"],
+  ["X", "all bad"],
+  ["J", "cannot judge, then a digit for the reason"],
+  ["S", "skip, with a reason"],
+  ["Shift A … I", "flag that card"],
+  ["N", "add a note"],
+  ["V", "difference between two responses"],
+  ["R", "raw text instead of rendered markdown"],
+  ["O", "guidelines"],
+  ["← →", "look at the previous or next card"],
+  ["?", "these keys"],
+];
+
+type Window = "skip" | "note" | "diff" | "guidelines" | "help" | null;
+
+const RENEW_EVERY_MS = 5 * 60_000;
+
+/** Keeps the lease while somebody works on it; a lost lease is told when the answer is refused. */
+function useLease(assignmentId: string) {
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.hidden) return;
+      renewAssignment(assignmentId).catch((error: unknown) => {
+        if (error instanceof Problem && !error.isPassing) clearInterval(timer);
+      });
+    }, RENEW_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [assignmentId]);
+}
+
+export interface ComparisonProps {
+  readonly projectId: string;
+  readonly assignment: Assignment;
+  readonly onReopen: (() => void) | null;
+  readonly onSubmit: (assignment: Assignment, ranking: Ranking, activeMs: number) => void;
+  readonly onSkip: (assignment: Assignment, reason: string) => void;
+}
+
+export function Comparison(props: ComparisonProps) {
+  const { assignment } = props;
+  const { prompt, responses } = assignment.comparison;
+  const { ranking, canUndo, heard, make, undo } = useRanking(assignment);
+  const activeMs = useActiveTime(assignment.id);
+  const [open, setOpen] = useState<Window>(null);
+  const [focus, setFocus] = useState(-1);
+  const [isRaw, setRaw] = useState(false);
+  const { dragging, handlers } = useDrag(make);
+  useLease(assignment.id);
+
+  const submit = () => {
+    if (whatIsMissing(ranking) !== null) return;
+    props.onSubmit(assignment, completed(ranking), activeMs());
+  };
+  const goBack = () => (canUndo ? undo() : props.onReopen?.());
+  const look = (by: number) => {
+    const next = (focus + by + responses.length) % responses.length;
+    setFocus(next);
+    document.getElementById(`card-${letterOf(next)}`)?.scrollIntoView({ block: "nearest" });
+  };
+  const run = (command: Command) => {
+    switch (command.kind) {
+      case "move":
+        return make(command.move);
+      case "focus":
+        return look(focus < 0 && command.by < 0 ? 0 : command.by);
+      case "submit":
+        return submit();
+      case "undo":
+        return goBack();
+      case "raw":
+        return setRaw((now) => !now);
+      default:
+        return setOpen(command.kind);
+    }
+  };
+  useKeys((event) => {
+    // A focused button keeps Enter for itself.
+    if (event.key === "Enter" && event.target instanceof HTMLButtonElement) return false;
+    const command = commandOf(event, ranking);
+    if (command !== null) run(command);
+    return command !== null;
+  });
+
+  const contents = responses.map((response) => response.content);
+  const [first = 0, second = 1] = completed(ranking).tiers.flat();
+  return (
+    <>
+      <div className="sr-only" aria-live="assertive">
+        {heard}
+      </div>
+      <section className="card prompt" aria-label="Prompt">
+        <span className="who">PROMPT</span>
+        <Conversation messages={prompt.messages} />
+        <div className="prompt-verbs">
+          <button type="button" className="btn ghost" onClick={() => setOpen("guidelines")}>
+            Guidelines <kbd>O</kbd>
+          </button>
+          <button type="button" className="btn ghost" onClick={() => setOpen("help")}>
+            Keys <kbd>?</kbd>
+          </button>
+        </div>
+      </section>
+      <section className={`cards k${Math.min(responses.length, 5)}`} aria-label="Responses">
+        {contents.map((content, card) => (
+          <Card
+            key={responses[card]?.id}
+            card={card}
+            content={content}
+            ranking={ranking}
+            isFocused={card === focus}
+            isRaw={isRaw}
+            drag={handlers(card)}
+            onLetter={() => make({ kind: "letter", card })}
+            onFlag={() => make({ kind: "flag", card })}
+          />
+        ))}
+      </section>
+      <PodiumBar
+        ranking={ranking}
+        dragging={dragging}
+        canUndo={canUndo || props.onReopen !== null}
+        drag={handlers}
+        onMove={make}
+        onSubmit={submit}
+        onUndo={goBack}
+        onSkip={() => setOpen("skip")}
+      />
+      {dragging !== null && (
+        <span className="chip ghost-chip" style={{ left: dragging.x, top: dragging.y }}>
+          {letterOf(dragging.card)}
+        </span>
+      )}
+      {open === "skip" && (
+        <SkipDialog
+          onClose={() => setOpen(null)}
+          onSkip={(reason) => {
+            setOpen(null);
+            props.onSkip(assignment, reason);
+          }}
+        />
+      )}
+      {open === "note" && (
+        <NoteDialog
+          text={ranking.comment}
+          onChange={(text) => make({ kind: "comment", text })}
+          onClose={() => setOpen(null)}
+        />
+      )}
+      {open === "diff" && (
+        <DiffDialog
+          contents={contents}
+          first={first}
+          second={second === first ? (first + 1) % contents.length : second}
+          onClose={() => setOpen(null)}
+        />
+      )}
+      {open === "guidelines" && (
+        <GuidelinesDialog projectId={props.projectId} onClose={() => setOpen(null)} />
+      )}
+      {open === "help" && <KeysDialog keys={KEYS} onClose={() => setOpen(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,139 @@
+/** The small windows of the ranking page: skip, note, difference, guidelines. */
+import { useQuery } from "@tanstack/react-query";
+import { useId, useState } from "react";
+
+import { projectQuery } from "@/api/projects";
+import { Dialog } from "@/components/dialog";
+import { Markdown } from "@/components/markdown";
+import { Loaded } from "@/components/states";
+
+import { diff, type Piece } from "./diff";
+import { letterOf } from "./ranking";
+
+const SKIP_REASONS = ["not my field", "too long", "unclear prompt", "unsafe content", "other"];
+
+export function SkipDialog(props: { onSkip: (reason: string) => void; onClose: () => void }) {
+  return (
+    <Dialog title="Skip this comparison" onClose={props.onClose}>
+      <p className="muted">It goes to somebody else, and you will not see it again. Why?</p>
+      <div
+        className="row"
+        onKeyDown={(event) => {
+          const reason = SKIP_REASONS[Number(event.key) - 1];
+          if (reason !== undefined) props.onSkip(reason);
+        }}
+      >
+        {SKIP_REASONS.map((reason, place) => (
+          <button
+            type="button"
+            key={reason}
+            className="btn"
+            autoFocus={place === 0}
+            onClick={() => props.onSkip(reason)}
+          >
+            <kbd>{place + 1}</kbd> {reason}
+          </button>
+        ))}
+      </div>
+    </Dialog>
+  );
+}
+
+export function NoteDialog(props: {
+  text: string;
+  onChange: (text: string) => void;
+  onClose: () => void;
+}) {
+  const id = useId();
+  return (
+    <Dialog
+      title="Note"
+      onClose={props.onClose}
+      footer={
+        <button type="button" className="btn primary" onClick={props.onClose}>
+          Done
+        </button>
+      }
+    >
+      <div className="field">
+        <label htmlFor={id}>What should whoever reads this judgment know?</label>
+        <textarea
+          id={id}
+          className="input"
+          autoFocus
+          maxLength={10_000}
+          value={props.text}
+          onChange={(event) => props.onChange(event.target.value)}
+        />
+        <span className="hint">It is sent with the ranking and kept with this page until then.</span>
+      </div>
+    </Dialog>
+  );
+}
+
+function Pieces({ pieces }: { pieces: readonly Piece[] }) {
+  return (
+    <p className="plain">
+      {pieces.map((piece, place) =>
+        piece.isOwn ? <mark key={place}>{piece.text}</mark> : <span key={place}>{piece.text}</span>,
+      )}
+    </p>
+  );
+}
+
+export function DiffDialog(props: {
+  contents: readonly string[];
+  first: number;
+  second: number;
+  onClose: () => void;
+}) {
+  const [pair, setPair] = useState([props.first, props.second] as const);
+  const texts = diff(props.contents[pair[0]] ?? "", props.contents[pair[1]] ?? "");
+  const chooser = (side: 0 | 1) => (
+    <select
+      className="input"
+      aria-label={side === 0 ? "Left response" : "Right response"}
+      value={pair[side]}
+      onChange={(event) => {
+        const card = Number(event.target.value);
+        setPair(side === 0 ? [card, pair[1]] : [pair[0], card]);
+      }}
+    >
+      {props.contents.map((_, card) => (
+        <option key={card} value={card}>
+          {letterOf(card)}
+        </option>
+      ))}
+    </select>
+  );
+  return (
+    <Dialog title="Difference, word by word" onClose={props.onClose} className="wide-dialog">
+      <div className="diff">
+        {chooser(0)}
+        {chooser(1)}
+        <Pieces pieces={texts[0]} />
+        <Pieces pieces={texts[1]} />
+      </div>
+    </Dialog>
+  );
+}
+
+export function GuidelinesDialog(props: { projectId: string; onClose: () => void }) {
+  const project = useQuery(projectQuery(props.projectId));
+  return (
+    <Dialog title="Guidelines" onClose={props.onClose}>
+      <Loaded query={project}>
+        {({ guidelines }) =>
+          guidelines.trim() === "" ? (
+            <p className="muted">
+              This project has no guidelines. Prefer what helps the person who asked: correct,
+              complete, clear, and no longer than needed.
+            </p>
+          ) : (
+            <Markdown text={guidelines} />
+          )
+        }
+      </Loaded>
+    </Dialog>
+  );
+}

@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import { Problem } from "@/api/client";
+
+/** A Storage in memory, as the browser's behaves. */
+class Memory implements Storage {
+  private readonly kept = new Map<string, string>();
+  get length() {
+    return this.kept.size;
+  }
+  clear = () => this.kept.clear();
+  key = (at: number) => [...this.kept.keys()][at] ?? null;
+  getItem = (key: string) => this.kept.get(key) ?? null;
+  setItem = (key: string, value: string) => void this.kept.set(key, value);
+  removeItem = (key: string) => void this.kept.delete(key);
+}
+
+vi.stubGlobal("localStorage", new Memory());
+const { Outbox } = await import("./outbox");
+
+const answer = (key: string) => ({
+  assignmentId: `asg_${key}`,
+  projectId: "prj_1",
+  userId: "usr_1",
+  key,
+  body: { tiers: [["a"], ["b"]], unranked: [], verdict: "ranked" as const },
+});
+
+describe("the outbox", () => {
+  let storage: Memory;
+  let sent: string[];
+  let answers: (Problem | null)[];
+  let later: (() => void)[];
+  const send = (item: { key: string }) => {
+    const problem = answers.shift() ?? null;
+    if (problem !== null) return Promise.reject(problem);
+    sent.push(item.key);
+    return Promise.resolve();
+  };
+  const make = () =>
+    new Outbox(
+      storage,
+      send,
+      (run) => later.push(run) as unknown as ReturnType<typeof setTimeout>,
+    );
+  beforeEach(() => {
+    storage = new Memory();
+    sent = [];
+    answers = [];
+    later = [];
+  });
+
+  it("sends in order and keeps nothing that has arrived", async () => {
+    const box = make();
+    box.add(answer("1"));
+    box.add(answer("2"));
+    await vi.waitFor(() => expect(box.status).toBe("idle"));
+    expect(sent).toEqual(["1", "2"]);
+    expect(make().all).toEqual([]);
+  });
+
+  it("keeps answers while the network is away and sends them later with the same key", async () => {
+    answers = [new Problem(0, { detail: "away" })];
+    const box = make();
+    box.add(answer("1"));
+    await vi.waitFor(() => expect(box.status).toBe("offline"));
+    expect(box.all.map((item) => item.key)).toEqual(["1"]);
+    later.shift()?.();
+    await vi.waitFor(() => expect(box.status).toBe("idle"));
+    expect(sent).toEqual(["1"]);
+  });
+
+  it("finds them again after a reload", async () => {
+    answers = [new Problem(503, { detail: "away" })];
+    const box = make();
+    box.add(answer("1"));
+    await vi.waitFor(() => expect(box.status).toBe("offline"));
+    const reloaded = make();
+    await reloaded.flush();
+    expect(sent).toEqual(["1"]);
+  });
+
+  it("waits when the session has ended", async () => {
+    answers = [new Problem(401, { detail: "signed out" })];
+    const box = make();
+    box.add(answer("1"));
+    await vi.waitFor(() => expect(box.status).toBe("signed-out"));
+    expect(box.all).toHaveLength(1);
+  });
+
+  it("shows a refusal and goes on with the next answer", async () => {
+    answers = [new Problem(409, { detail: "quota is full", advice: "Ask for another." })];
+    const box = make();
+    box.add(answer("1"));
+    box.add(answer("2"));
+    await vi.waitFor(() => expect(box.status).toBe("idle"));
+    expect(sent).toEqual(["2"]);
+    expect(box.all[0]?.refusal).toBe("quota is full Ask for another.");
+    box.discard("1");
+    expect(box.all).toEqual([]);
+  });
+});

@@ -1,0 +1,169 @@
+/** The room an annotator spends the day in: a prompt, its responses, five keys. */
+import "./rank.css";
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { Link } from "react-router";
+
+import { progressQuery, skipAssignment } from "@/api/assignments";
+import { meQuery } from "@/api/session";
+import type { AnnotationProgress, Assignment } from "@/api/types";
+import { Empty, Failure, Skeleton } from "@/components/states";
+import { useProjectId } from "@/components/use-project";
+import { plural } from "@/lib/format";
+import { randomId } from "@/lib/random-id";
+
+import { Comparison } from "./comparison";
+import { dropDraft, keepDraft, useDesk } from "./desk";
+import { outbox } from "./outbox";
+import { judgmentOf, type Ranking } from "./ranking";
+import { UnsentNotes } from "./unsent";
+
+const DAILY_STEP = 50;
+
+export function RankPage() {
+  const projectId = useProjectId();
+  const me = useQuery(meQuery);
+  if (me.data === undefined) return <Skeleton lines={6} />;
+  return <Desk key={projectId} projectId={projectId} userId={me.data.id} />;
+}
+
+interface Answered {
+  readonly assignment: Assignment;
+  readonly ranking: Ranking;
+}
+
+/** Answers go out again as soon as the browser is back online or the tab is looked at. */
+function useSending(projectId: string) {
+  const client = useQueryClient();
+  useEffect(() => {
+    outbox.onSent = () => void client.invalidateQueries(progressQuery(projectId));
+    const flush = () => void outbox.flush();
+    flush();
+    window.addEventListener("online", flush);
+    window.addEventListener("focus", flush);
+    return () => {
+      window.removeEventListener("online", flush);
+      window.removeEventListener("focus", flush);
+    };
+  }, [client, projectId]);
+}
+
+function Desk({ projectId, userId }: { projectId: string; userId: string }) {
+  const desk = useDesk(projectId);
+  const [answered, setAnswered] = useState<Answered | null>(null);
+  const [reopened, setReopened] = useState<string | null>(null);
+  const [failure, setFailure] = useState<unknown>(null);
+  useSending(projectId);
+
+  const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
+    const ids = assignment.comparison.responses.map((response) => response.id);
+    const revise = assignment.id === reopened;
+    const body = { ...judgmentOf(ranking, ids), active_ms: Math.round(activeMs), revise };
+    outbox.add({ assignmentId: assignment.id, projectId, userId, key: randomId(), body });
+    dropDraft(assignment.id);
+    setAnswered({ assignment, ranking });
+    desk.advance();
+  };
+  const reopen = () => {
+    if (answered === null) return;
+    keepDraft(answered.assignment.id, answered.ranking);
+    setReopened(answered.assignment.id);
+    desk.putBack(answered.assignment);
+    setAnswered(null);
+  };
+  const skip = (assignment: Assignment, reason: string) => {
+    dropDraft(assignment.id);
+    desk.advance();
+    skipAssignment(assignment.id, reason).catch(setFailure);
+  };
+
+  return (
+    <div className="rank-page">
+      <Progress projectId={projectId} />
+      <UnsentNotes />
+      {failure !== null && <Failure error={failure} onRetry={() => setFailure(null)} />}
+      {desk.error !== null && <Failure error={desk.error} onRetry={desk.retry} />}
+      {desk.isLoading && <Skeleton lines={8} label="Fetching a comparison" />}
+      {desk.isDone && <Done projectId={projectId} onRetry={desk.retry} onReopen={answered && reopen} />}
+      {desk.current !== undefined && (
+        <Comparison
+          key={desk.current.id}
+          projectId={projectId}
+          assignment={desk.current}
+          onReopen={answered === null ? null : reopen}
+          onSubmit={submit}
+          onSkip={skip}
+        />
+      )}
+    </div>
+  );
+}
+
+function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => void) | null }) {
+  const progress = useQuery(progressQuery(props.projectId));
+  const isUnused = progress.data?.wanted === 0;
+  return (
+    <section className="card">
+      <Empty
+        icon={isUnused ? "rank" : "check"}
+        title={isUnused ? "There is nothing to rank yet" : "All done: nothing is left for you"}
+        actions={
+          <>
+            {isUnused && (
+              <Link className="btn primary" to={`/projects/${props.projectId}/data/import`}>
+                Import comparisons
+              </Link>
+            )}
+            <button type="button" className="btn" onClick={props.onRetry}>
+              Look again
+            </button>
+            {props.onReopen !== null && (
+              <button type="button" className="btn ghost" onClick={props.onReopen}>
+                Reopen the last one
+              </button>
+            )}
+          </>
+        }
+      >
+        {isUnused
+          ? "Comparisons come from an import, or from a generate run that samples several responses to each prompt."
+          : "New comparisons appear here as soon as there are any."}
+      </Empty>
+    </section>
+  );
+}
+
+function Progress({ projectId }: { projectId: string }) {
+  const { data } = useQuery(progressQuery(projectId));
+  return (
+    <div className="rank-top">
+      <h1>Rank</h1>
+      <span className="grow" />
+      {data !== undefined && data.wanted > 0 && <Numbers progress={data} />}
+    </div>
+  );
+}
+
+function Numbers({ progress }: { progress: AnnotationProgress }) {
+  const { mine, mine_today: today, done, wanted, available } = progress;
+  const share = wanted === 0 ? 0 : (100 * Math.min(done, wanted)) / wanted;
+  return (
+    <>
+      <span className="small muted nowrap" title={`${plural(mine, "judgment")} by you in all`}>
+        {today} today{today > 0 && today % DAILY_STEP === 0 ? ", time for a break" : ""}
+      </span>
+      <div
+        className="bar"
+        role="progressbar"
+        aria-label="Judgments of the project"
+        aria-valuenow={done}
+        aria-valuemax={wanted}
+        title={`${done} of ${wanted} judgments of the project`}
+      >
+        <i style={{ width: `${share}%` }} />
+      </div>
+      <span className="small muted nowrap">{available} left for you</span>
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+/** What has not reached the server yet, and why; silent while all is well. */
+import { useSyncExternalStore } from "react";
+
+import { Icon } from "@/components/icons";
+import { plural } from "@/lib/format";
+
+import { outbox } from "./outbox";
+
+export function useOutbox() {
+  const items = useSyncExternalStore(outbox.subscribe, () => outbox.all);
+  const status = useSyncExternalStore(outbox.subscribe, () => outbox.status);
+  return { items, status };
+}
+
+const REASONS = {
+  offline: "The service cannot be reached. They are kept in this browser and sent by themselves.",
+  "signed-out": "You are signed out. They are kept in this browser and sent once you sign in.",
+} as const;
+
+export function UnsentNotes() {
+  const { items, status } = useOutbox();
+  const waiting = items.filter((item) => item.refusal === null).length;
+  return (
+    <div className="unsent" aria-live="polite">
+      {waiting > 0 && (status === "offline" || status === "signed-out") && (
+        <div className="note warn">
+          <Icon name={status === "offline" ? "alert" : "lock"} />
+          <span className="grow">
+            <b>{plural(waiting, "answer")} unsent.</b> {REASONS[status]}
+          </span>
+          <button type="button" className="btn" onClick={() => void outbox.flush()}>
+            Send now
+          </button>
+        </div>
+      )}
+      {items
+        .filter((item) => item.refusal !== null)
+        .map((item) => (
+          <div className="note bad" key={item.key}>
+            <Icon name="alert" />
+            <span className="grow">
+              <b>An answer was not taken.</b> {item.refusal}
+            </span>
+            <button type="button" className="btn" onClick={() => outbox.discard(item.key)}>
+              Let it go
+            </button>
+          </div>
+        ))}
+    </div>
+  );
+}
