@@ -61,6 +61,14 @@ def test_the_links_of_a_document_lead_somewhere(document: Path) -> None:
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_files_that_a_document_names_exist(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:backend|worker|tests|frontend|examples|docs|docker)/[\w./-]+)", text)
+
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 @pytest.mark.parametrize(
     "record", sorted((ROOT / "docs/decisions").glob("[0-9]*.md")), ids=lambda path: path.stem
 )

@@ -1,5 +1,6 @@
 """The rules of the house that no linter knows: sizes, names, what stands where."""
 
+import configparser
 import re
 import subprocess
 from pathlib import Path
@@ -70,3 +71,12 @@ def test_nothing_large_is_tracked() -> None:
     large = [name for name in tracked() if (ROOT / name).stat().st_size > 500_000]
 
     assert large == []
+
+
+def test_every_module_beside_the_trainer_is_kept_free_of_torch() -> None:
+    arrows = configparser.ConfigParser()
+    arrows.read(ROOT / ".importlinter")
+    contract = arrows["importlinter:contract:queue-side-is-light"]
+    modules = {f"worker.{path.stem}" for path in (ROOT / "worker").glob("[a-z]*.py")}
+
+    assert set(contract["source_modules"].split()) == modules

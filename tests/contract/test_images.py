@@ -121,7 +121,7 @@ def workers_of(url: str, data_dir: Path) -> list[Any]:
         f"{url}/api/v1/workers", headers={"Authorization": f"Bearer {key}"}
     )
     with urllib.request.urlopen(request, timeout=5) as answer:
-        found: list[Any] = json.load(answer)["items"]
+        found: list[Any] = json.load(answer)
     return found
 
 
