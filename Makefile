@@ -81,7 +81,7 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@printf '\nSettings (environment variables; docs/operations.md says more)\n'
-	@printf '  %-22s %s\n' \
+	@printf '  %-24s %s\n' \
 		PODIUM_DATA_DIR      'everything Podium keeps; a local disk (./data)' \
 		PODIUM_HOST          'address the API listens on (127.0.0.1)' \
 		PODIUM_PORT          'its port; 0 = a free one (8000)' \
@@ -95,6 +95,8 @@ help: ## this list
 		PODIUM_BEAT_S        'seconds between beats of a running run (5)' \
 		PODIUM_STALE_S       'seconds without a beat until a run is taken back (45)' \
 		PODIUM_SWEEP_S       'seconds between looks for such runs (15)' \
+		PODIUM_CRASH_BACK_OFF_S 'seconds a crashed run waits, by number of crashes ([10, 60, 300])' \
+		PODIUM_TRAINER_COMMAND  'another program that writes the same run directory' \
 		PODIUM_LOG_LEVEL     'debug, info, warning or error (info)'
 
 # Set-up, each step once: a stamp is as new as the files that it was made from.
