@@ -1,0 +1,123 @@
+"""Crashes: of the trainer, of the worker, of the guard; no orphan stays and no run is lost."""
+
+import os
+import signal
+
+from sqlalchemy import select, update
+
+from backend.store.tables import MetricPoint, Run
+from tests import processes
+from tests.worker.floor import Floor
+
+
+def test_killing_the_worker_ends_its_trainer_and_the_run_goes_on_under_another(
+    floor: Floor,
+) -> None:
+    run_id = floor.new_run()
+    floor.behave(run_id, steps=4, hang=True, deaf=True, children=4, checkpoint_every=2)
+
+    with floor.worker() as worker:
+        floor.ring(run_id)
+        floor.wait_for_step(run_id, 4)
+        worker.kill()
+        worker.wait()
+    processes.wait_until(lambda: floor.pids_of(run_id) == [], "the group is gone")
+    assert floor.run(run_id).state == "running"
+
+    floor.behave(run_id, steps=6)
+    # A dead worker of the same machine is known at once; nobody waits for staleness.
+    with floor.worker(PODIUM_STALE_S="600"):
+        run = floor.wait_for(run_id, "succeeded")
+
+    assert floor.states(run_id) == ["queued", "running", "crashed", "queued", "running", "succeeded"]
+    assert (run.attempt, run.error) == (2, None)
+    points = floor.rows(select(MetricPoint).where(MetricPoint.name == "loss"))
+    assert sorted(point.step for point in points) == [1, 2, 3, 4, 5, 6]
+    assert [event.data["step"] for event in floor.events(run_id, "start")] == [0, 4]
+
+
+def test_a_killed_trainer_goes_on_from_its_checkpoint_and_what_lay_beyond_is_taken_back(
+    floor: Floor,
+) -> None:
+    run_id = floor.new_run()
+
+    with floor.worker("--steps", "6", "--checkpoint-every", "2", "--die-at", "5"):
+        floor.ring(run_id)
+        run = floor.wait_for(run_id, "succeeded")
+
+    assert floor.states(run_id)[:4] == ["queued", "running", "crashed", "queued"]
+    assert (run.attempt, run.crashes) == (2, 0)
+    assert [event.data["step"] for event in floor.events(run_id, "rewind")] == [4]
+    steps = [event.data["step"] for event in floor.events(run_id, "metric")]
+    assert steps == [1, 2, 3, 4, 5, 5, 6]
+    points = floor.rows(select(MetricPoint).where(MetricPoint.name == "loss"))
+    attempts = {point.step: point.attempt for point in points}
+    assert attempts == {1: 1, 2: 1, 3: 1, 4: 1, 5: 2, 6: 2}
+    crash = floor.events(run_id, "state")[2].data["error"]
+    assert "SIGKILL" in crash["message"]
+    assert "memory" in crash["advice"]
+
+
+def test_a_run_that_crashes_three_times_without_a_checkpoint_stays_crashed(
+    sqlite_floor: Floor,
+) -> None:
+    run_id = sqlite_floor.new_run()
+
+    with sqlite_floor.worker("--die-at", "2", "--die-attempts", "9"):
+        sqlite_floor.ring(run_id)
+        processes.wait_until(lambda: sqlite_floor.run(run_id).crashes == 3, "three crashes")
+        later = sqlite_floor.new_run()
+        sqlite_floor.behave(later, steps=1, die_at=0)
+        sqlite_floor.wait_for(later, "succeeded")
+
+    assert sqlite_floor.run(run_id).state == "crashed"
+    assert sqlite_floor.run(run_id).attempt == 3
+
+
+def test_killing_the_guard_ends_the_trainer_and_counts_as_a_crash(sqlite_floor: Floor) -> None:
+    run_id = sqlite_floor.new_run()
+    sqlite_floor.behave(run_id, steps=3, hang=True, deaf=True, children=2)
+
+    with sqlite_floor.worker(PODIUM_CRASH_BACK_OFF_S="[600]"):
+        sqlite_floor.ring(run_id)
+        sqlite_floor.wait_for_step(run_id, 3)
+        trainer = sqlite_floor.trainer_pid(run_id)
+        os.kill(os.getsid(trainer), signal.SIGKILL)
+        sqlite_floor.wait_for(run_id, "crashed")
+        assert not processes.is_alive(trainer)
+
+
+def test_a_run_that_was_given_away_writes_nothing_more_and_its_trainer_dies(floor: Floor) -> None:
+    run_id = floor.new_run()
+
+    with floor.worker("--steps", "1000", "--step-s", "0.02", PODIUM_SWEEP_S="600"):
+        floor.ring(run_id)
+        floor.wait_for_step(run_id, 2)
+        with floor.database.write() as session:
+            given = update(Run).where(Run.id == run_id).values(owner="worker_other", attempt=7)
+            session.execute(given)
+            seq = session.scalar(select(Run.seq).where(Run.id == run_id))
+        processes.wait_until(lambda: floor.pids_of(run_id) == [], "the trainer is gone")
+
+        after = floor.run(run_id)
+
+    assert (after.state, after.owner, after.attempt, after.seq) == (
+        "running", "worker_other", 7, seq
+    )  # fmt: skip
+
+
+def test_a_worker_on_another_machine_takes_back_what_shows_no_life(floor: Floor) -> None:
+    run_id = floor.new_run()
+    stopping = floor.new_run()
+    with floor.database.write() as session:
+        gone = {"owner": "worker_gone", "attempt": 1, "state": "running"}
+        session.execute(update(Run).where(Run.id == run_id).values(**gone))
+        gone |= {"state": "stopping", "stop_reason": "cancel"}
+        session.execute(update(Run).where(Run.id == stopping).values(**gone))
+
+    with floor.worker(PODIUM_STALE_S="0.6"):
+        floor.wait_for(stopping, "cancelled")
+        run = floor.wait_for(run_id, "succeeded")
+
+    assert floor.states(run_id) == ["queued", "crashed", "queued", "running", "succeeded"]
+    assert run.attempt == 2

@@ -1,0 +1,126 @@
+"""Cancel, pause, drain and timeouts: what a run becomes, and that nothing of it stays alive."""
+
+from tests import processes
+from backend.store import runs
+from tests.worker.floor import Floor
+
+HANGING = ("--steps", "3", "--hang")
+
+
+def test_cancelling_a_queued_run_needs_no_worker_and_it_never_starts(sqlite_floor: Floor) -> None:
+    cancelled, other = sqlite_floor.new_run(), sqlite_floor.new_run()
+    sqlite_floor.ask(runs.cancel, cancelled)
+
+    with sqlite_floor.worker():
+        sqlite_floor.ring(cancelled)
+        sqlite_floor.wait_for(other, "succeeded")
+
+    assert sqlite_floor.states(cancelled) == ["queued", "cancelled"]
+    assert sqlite_floor.run(cancelled).attempt == 0
+
+
+def test_cancelling_a_running_run_lets_it_checkpoint_and_ends_it(floor: Floor) -> None:
+    run_id = floor.new_run()
+
+    with floor.worker(*HANGING):
+        floor.ring(run_id)
+        floor.wait_for_step(run_id, 3)
+        floor.ask(runs.cancel, run_id)
+        run = floor.wait_for(run_id, "cancelled")
+
+    assert floor.states(run_id) == ["queued", "running", "stopping", "cancelled"]
+    assert (run.exit_code, run.checkpoint_step, run.stop_reason) == (5, 3, "cancel")
+    assert floor.pids_of(run_id) == []
+
+
+def test_a_deaf_trainer_and_its_children_are_killed_after_the_grace(sqlite_floor: Floor) -> None:
+    run_id = sqlite_floor.new_run()
+
+    with sqlite_floor.worker(*HANGING, "--deaf", "--children", "4", PODIUM_STOP_GRACE_S="0.5"):
+        sqlite_floor.ring(run_id)
+        sqlite_floor.wait_for_step(run_id, 3)
+        # Trainer, guard, two children, and two that left the session with a parent that is gone.
+        processes.wait_until(lambda: len(sqlite_floor.pids_of(run_id)) >= 6, "six processes")
+        sqlite_floor.ask(runs.cancel, run_id)
+        run = sqlite_floor.wait_for(run_id, "cancelled")
+        assert sqlite_floor.pids_of(run_id) == []
+
+    assert run.exit_code is None
+
+
+def test_children_left_behind_by_a_trainer_that_is_done_are_ended(sqlite_floor: Floor) -> None:
+    run_id = sqlite_floor.new_run()
+
+    with sqlite_floor.worker("--children", "4"):
+        sqlite_floor.ring(run_id)
+        sqlite_floor.wait_for(run_id, "succeeded")
+        assert sqlite_floor.pids_of(run_id) == []
+
+
+def test_a_paused_run_goes_on_where_it_stopped(floor: Floor) -> None:
+    run_id = floor.new_run()
+    floor.behave(run_id, steps=4, hang=True)
+
+    with floor.worker():
+        floor.ring(run_id)
+        floor.wait_for_step(run_id, 4)
+        floor.ask(runs.pause, run_id)
+        floor.wait_for(run_id, "paused")
+        floor.behave(run_id, steps=6)
+        floor.ask(runs.resume, run_id)
+        run = floor.wait_for(run_id, "succeeded")
+
+    assert (run.attempt, run.crashes) == (2, 0)
+    starts = [event.data["step"] for event in floor.events(run_id, "start")]
+    assert starts == [0, 4]
+    steps = [event.data["step"] for event in floor.events(run_id, "metric")]
+    assert steps == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_run_that_takes_too_long_fails_with_advice(sqlite_floor: Floor) -> None:
+    run_id = sqlite_floor.new_run(resources={"timeout_s": 0.3})
+
+    with sqlite_floor.worker(*HANGING):
+        sqlite_floor.ring(run_id)
+        run = sqlite_floor.wait_for(run_id, "failed")
+
+    assert sqlite_floor.states(run_id) == ["queued", "running", "stopping", "failed"]
+    assert run.error is not None
+    assert run.error["cause"] == "timeout"
+    assert run.stop_reason == "timeout"
+    assert "timeout_s" in run.error["message"]
+
+
+def test_a_worker_told_to_end_checkpoints_its_run_and_another_goes_on(floor: Floor) -> None:
+    run_id = floor.new_run()
+    floor.behave(run_id, steps=3, hang=True)
+
+    with floor.worker() as worker:
+        floor.ring(run_id)
+        floor.wait_for_step(run_id, 3)
+        assert processes.end(worker) == 0
+    drained = floor.run(run_id)
+    assert (drained.state, drained.checkpoint_step, drained.crashes) == ("queued", 3, 0)
+    assert floor.states(run_id) == ["queued", "running", "stopping", "queued"]
+    assert floor.pids_of(run_id) == []
+
+    floor.behave(run_id, steps=5)
+    with floor.worker():
+        floor.wait_for(run_id, "succeeded")
+
+    steps = [event.data["step"] for event in floor.events(run_id, "metric")]
+    assert steps == [1, 2, 3, 4, 5]
+
+
+def test_a_worker_told_to_end_does_not_wait_longer_than_the_grace_for_a_deaf_trainer(
+    sqlite_floor: Floor,
+) -> None:
+    run_id = sqlite_floor.new_run()
+
+    with sqlite_floor.worker(*HANGING, "--deaf", PODIUM_STOP_GRACE_S="0.5") as worker:
+        sqlite_floor.ring(run_id)
+        sqlite_floor.wait_for_step(run_id, 3)
+        processes.end(worker, timeout_s=20)
+
+    assert sqlite_floor.run(run_id).state == "queued"
+    assert sqlite_floor.pids_of(run_id) == []
