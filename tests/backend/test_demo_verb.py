@@ -1,0 +1,75 @@
+"""`podium demo` around a short client program: server first, then the client, then nothing left."""
+
+import json
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import processes
+
+CLIENT = """
+import json, os, sys, time, urllib.request
+from pathlib import Path
+
+data_dir = Path(os.environ["PODIUM_DATA_DIR"])
+key = (data_dir / "admin.key").read_text().strip()
+request = urllib.request.Request(
+    os.environ["PODIUM_URL"] + "/api/v1/me", headers={"Authorization": f"Bearer {key}"}
+)
+with urllib.request.urlopen(request) as answer:
+    me = json.load(answer)
+server = json.loads((data_dir / "server.json").read_text())
+(data_dir / "seen.json").write_text(json.dumps({"me": me, "server": server}))
+{end}
+"""
+
+
+def demo_command(folder: Path, end: str) -> list[str]:
+    """The verb, with this client in the place of examples/closed_loop.py."""
+    client = folder / "client.py"
+    client.write_text(CLIENT.replace("{end}", end))
+    program = f"""
+import sys
+from pathlib import Path
+from backend import cli
+cli.EXAMPLE = Path({str(client)!r})
+sys.exit(cli.main(["demo"]))
+"""
+    return [sys.executable, "-c", program]
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_without_a_terminal_the_client_decides_the_exit_code_and_nothing_stays(
+    tmp_path: Path, code: int
+) -> None:
+    data_dir = tmp_path / "data"
+    env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_STOP_GRACE_S="5")
+
+    done = processes.run(demo_command(tmp_path, f"sys.exit({code})"), env)
+
+    seen = json.loads((data_dir / "seen.json").read_text())
+    assert done.returncode == code, done.stdout + done.stderr
+    assert seen["me"]["role"] == "admin"
+    assert not (data_dir / "server.json").exists()
+    assert not processes.is_alive(seen["server"]["pid"])
+    assert not processes.answers(f"{seen['server']['url']}/healthz")
+
+
+def test_an_interrupted_demo_takes_its_client_along(tmp_path: Path) -> None:
+    data_dir, log = tmp_path / "data", tmp_path / "demo.log"
+    env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_STOP_GRACE_S="5")
+    end = "(data_dir / 'client.pid').write_text(str(os.getpid())); time.sleep(600)"
+
+    with processes.running(demo_command(tmp_path, end), env, log) as process:
+        told = data_dir / "client.pid"
+        processes.wait_until(
+            lambda: told.exists() and bool(told.read_text()), "client", process=process, log=log
+        )
+        process.send_signal(signal.SIGINT)
+        code = process.wait(60)
+
+    assert code == 130
+    assert not processes.is_alive(int(told.read_text()))
+    assert not (data_dir / "server.json").exists()
