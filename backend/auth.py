@@ -8,6 +8,7 @@ import hashlib
 import os
 import secrets
 import tempfile
+import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,7 +19,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
-from backend.errors import Forbidden, NotFound, NotSignedIn
+from backend.errors import Forbidden, NotFound, NotSignedIn, TooManyTries
 from backend.schemas.people import KeyAnswer, SignIn
 from backend.schemas.vocabulary import Role
 from backend.store import users
@@ -46,6 +47,37 @@ class Credentials:
     cookie: str | None
     origin: str | None
     host: str | None
+
+
+class PasswordTries:
+    """Counts wrong passwords per e-mail address in this process."""
+
+    MOST = 10
+    WINDOW = timedelta(minutes=15)
+    # Past this many addresses all are forgotten: a flood of made-up ones must not fill the memory.
+    MOST_ADDRESSES = 10_000
+
+    def __init__(self) -> None:
+        self._failures: dict[str, list[datetime]] = {}
+        self._lock = threading.Lock()
+
+    def check(self, email: str, *, at: datetime) -> None:
+        """Raise TooManyTries after ten failures in 15 minutes."""
+        with self._lock:
+            recent = [one for one in self._failures.get(email, []) if one > at - self.WINDOW]
+        if len(recent) >= self.MOST:
+            raise TooManyTries(
+                "there were ten wrong passwords for this address",
+                advice="Wait 15 minutes or open a sign-in link.",
+            )
+
+    def failed(self, email: str, *, at: datetime) -> None:
+        """Count a failure."""
+        with self._lock:
+            if len(self._failures) > self.MOST_ADDRESSES:
+                self._failures.clear()
+            recent = self._failures.get(email, [])[-self.MOST :]
+            self._failures[email] = [*recent, at]
 
 
 def hash_password(password: str) -> str:
@@ -123,12 +155,18 @@ def check_origin(credentials: Credentials, public_url: str | None) -> None:
         )
 
 
-def sign_in(session: Session, body: SignIn, *, at: datetime) -> tuple[str, str]:
+def sign_in(
+    session: Session, body: SignIn, *, at: datetime, tries: PasswordTries
+) -> tuple[str, str]:
     """Start a browser session; returns the user's id and the cookie's value.
 
-    Raises NotSignedIn for a used, expired or unknown token, or a wrong e-mail or password.
+    Raises NotSignedIn for a used, expired or unknown token, or a wrong e-mail or password,
+    TooManyTries after ten of the latter.
     """
-    user_id = _by_token(session, body.token, at=at) if body.token else _by_password(session, body)
+    if body.token:
+        user_id = _by_token(session, body.token, at=at)
+    else:
+        user_id = _by_password(session, body, at=at, tries=tries)
     cookie = secrets.token_urlsafe(32)
     users.add_browser_session(
         session,
@@ -185,10 +223,13 @@ def _by_token(session: Session, token: str, *, at: datetime) -> str:
     return user_id
 
 
-def _by_password(session: Session, body: SignIn) -> str:
-    found = users.password_hash(session, body.email) if body.email else None
+def _by_password(session: Session, body: SignIn, *, at: datetime, tries: PasswordTries) -> str:
+    email = (body.email or "").lower()
+    tries.check(email, at=at)
+    found = users.password_hash(session, email)
     user_id, kept = found or (None, None)
     if not _password_fits(kept or _DUMMY_HASH, body.password or "") or user_id is None:
+        tries.failed(email, at=at)
         raise NotSignedIn(
             "the e-mail address or the password is wrong",
             advice="Try again, or open a sign-in link.",

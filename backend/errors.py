@@ -8,6 +8,7 @@
       NotFound        404
       Conflict        409  the object is in a state that does not allow this
       TooLarge        413
+      TooManyTries    429  wait a while
       Unavailable     503  the database or the disk is away
 
 Raised by any layer; turned into `application/problem+json` by `backend.api.problems` alone.
@@ -76,6 +77,13 @@ class TooLarge(ServiceError):
 
     status = 413
     title = "Too large"
+
+
+class TooManyTries(ServiceError):
+    """Too many failures in a row; wait a while."""
+
+    status = 429
+    title = "Too many tries"
 
 
 class Unavailable(ServiceError):

@@ -32,7 +32,7 @@ from backend.api import (
     workers,
 )
 from backend.api.edge import Edge
-from backend.auth import ensure_admin
+from backend.auth import PasswordTries, ensure_admin
 from backend.deps import Turns
 from backend.settings import Settings
 from backend.store.db import Database
@@ -76,6 +76,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = settings
     app.state.database = Database(settings.sqlalchemy_url)
+    app.state.password_tries = PasswordTries()
     app.state.turns = Turns(app.state.database)
     app.state.streams = Streams(app.state.database)
     problems.install(app)

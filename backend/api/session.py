@@ -22,7 +22,7 @@ def sign_in(
     """Exchange the token of a sign-in link, or e-mail and password, for a session cookie."""
     if request.headers.get("origin") is not None:
         auth.check_origin(credentials_of(request), settings.public_url)
-    user_id, cookie = auth.sign_in(session, body, at=at)
+    user_id, cookie = auth.sign_in(session, body, at=at, tries=request.app.state.password_tries)
     response.set_cookie(
         auth.COOKIE,
         cookie,

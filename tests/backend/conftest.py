@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import BlockingPortal
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -22,23 +23,32 @@ class Service:
     app: FastAPI
     data_dir: Path
     admin_key: str
+    portal: BlockingPortal
 
     def client(self, key: str | None = None) -> TestClient:
         """A client with a key, the administrator's by default; lifespan runs already."""
         headers = {"Authorization": f"Bearer {key or self.admin_key}"}
-        return TestClient(self.app, base_url="http://podium.test/api/v1", headers=headers)
+        return self._on_one_loop(
+            TestClient(self.app, base_url="http://podium.test/api/v1", headers=headers)
+        )
 
     def anonymous(self) -> TestClient:
         """A client without credentials."""
-        return TestClient(self.app, base_url="http://podium.test")
+        return self._on_one_loop(TestClient(self.app, base_url="http://podium.test"))
+
+    def _on_one_loop(self, client: TestClient) -> TestClient:
+        # As in production: requests of all clients share the event loop that lifespan began on.
+        client.portal = self.portal
+        return client
 
 
 def _serve(url: str, data_dir: Path) -> Iterator[Service]:
     app = create_app(Settings(data_dir=data_dir, database_url=url))
-    with TestClient(app):
+    with TestClient(app) as lifespan:
+        assert lifespan.portal is not None
         key_file = data_dir / "admin.key"
         assert stat.S_IMODE(os.stat(key_file).st_mode) == 0o600
-        yield Service(app, data_dir, key_file.read_text().strip())
+        yield Service(app, data_dir, key_file.read_text().strip(), lifespan.portal)
 
 
 @pytest.fixture
