@@ -15,7 +15,7 @@ from podium import Podium
 
 NAMES = ("Ada", "Bela", "Chidi", "Devi", "Emre", "Fumi")
 # P(i above j) = 1 / (1 + exp(-(gold_i - gold_j) / NOISE)); gold runs from 0 to 1.
-NOISE = 0.06
+NOISE = 0.04
 # Answers whose noisy scores lie this close share a tier.
 TIE_WITHIN = 0.02
 

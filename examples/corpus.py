@@ -15,7 +15,7 @@ import yaml
 SHORTEST_CHARACTERS, LONGEST_CHARACTERS = 12, 120
 DEMONSTRATION_WORDS = range(4, 21)
 # Questions for each use. Settings are chosen on `tuning` alone and reported on `reported` alone.
-SIZES = {"reported": 80, "tuning": 64, "ranking": 136, "demonstrations": 112}
+SIZES = {"reported": 80, "tuning": 64, "ranking": 136, "demonstrations": 80}
 DEAL_SEED = 20
 
 

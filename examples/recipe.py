@@ -18,7 +18,7 @@ MAX_TOKENS = 160
 # Shares of questions that a run does not train on, by snapshot. The split hangs on SPLIT_SEED and
 # the question's text alone, so it is the same in every demo.
 HELDOUT = {
-    "demonstrations": 0.15,
+    "demonstrations": 0.2,
     "ranking": 0.0,
     "preferences": 0.3,
     "policy": 0.2,
@@ -41,7 +41,7 @@ def sft(model: str, demonstrations: str, *, seed: int) -> Config:
         "system": SYSTEM,
         "max_tokens": MAX_TOKENS,
         "lora": {"r": 16, "alpha": 32},
-        "optim": {"lr": 2e-4, "batch_size": 8, "epochs": 1, "micro_batch_tokens": 1024},
+        "optim": {"lr": 2e-4, "batch_size": 16, "epochs": 1, "micro_batch_tokens": 1024},
     }
 
 
