@@ -1,5 +1,9 @@
 """Users and their API keys."""
 
+from typing import Annotated
+
+from fastapi import Depends
+
 from backend import auth
 from backend.deps import (
     IDEMPOTENT,
@@ -11,12 +15,23 @@ from backend.deps import (
     SessionDep,
     api_router,
 )
+from backend.domain.access import Caller
 from backend.schemas.paging import Listing
 from backend.schemas.people import KeyAnswer, KeyBody, UserAnswer, UserBody
 from backend.schemas.vocabulary import Role
 from backend.store import users
 
 router = api_router("users")
+
+
+def _owner(user_id: str, caller: CurrentUser) -> Caller:
+    """The user of the path itself, or an administrator."""
+    if caller.id != user_id:
+        caller.must_hold(Role.ADMIN)
+    return caller
+
+
+Owner = Annotated[Caller, Depends(_owner)]
 
 
 @router.post("/users", status_code=201, dependencies=[IDEMPOTENT])
@@ -41,10 +56,9 @@ def list_users(session: SessionDep, caller: Researcher, page: PageDep) -> Listin
 
 @router.post("/users/{user_id}/keys", status_code=201, dependencies=[IDEMPOTENT])
 def create_key(
-    user_id: str, body: KeyBody, session: SessionDep, caller: CurrentUser, at: Now
+    user_id: str, body: KeyBody, session: SessionDep, caller: Owner, at: Now
 ) -> KeyAnswer:
     """Make an API key, one's own or as administrator anybody's; its text is shown once."""
-    _must_own(caller, user_id)
     return auth.add_key(
         session, user_id=user_id, name=body.name, expires_in_s=body.expires_in_s, at=at
     )
@@ -52,22 +66,13 @@ def create_key(
 
 @router.get("/users/{user_id}/keys")
 def list_keys(
-    user_id: str, session: SessionDep, caller: CurrentUser, page: PageDep
+    user_id: str, session: SessionDep, caller: Owner, page: PageDep
 ) -> Listing[KeyAnswer]:
     """A user's keys by name and prefix."""
-    _must_own(caller, user_id)
     return users.keys(session, user_id, page)
 
 
 @router.delete("/users/{user_id}/keys/{key_id}", status_code=204)
-def revoke_key(
-    user_id: str, key_id: str, session: SessionDep, caller: CurrentUser, at: Now
-) -> None:
+def revoke_key(user_id: str, key_id: str, session: SessionDep, caller: Owner, at: Now) -> None:
     """End a key at once."""
-    _must_own(caller, user_id)
     users.revoke_key(session, user_id, key_id, at=at)
-
-
-def _must_own(caller: CurrentUser, user_id: str) -> None:
-    if caller.id != user_id:
-        caller.must_hold(Role.ADMIN)
