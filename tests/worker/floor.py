@@ -210,16 +210,14 @@ class Floor:
         """A real Celery worker whose trainer is the fake one with these flags."""
         command = [sys.executable, "-m", "celery", "--app", "worker.celery_app", "worker"]
         trainer = f"{sys.executable} -S -m worker.fake_trainer {' '.join(flags)}"
-        env = processes.environment(
-            self.data_dir,
-            PODIUM_DATABASE_URL=self.database.url,
-            PODIUM_SLOTS=str(slots),
-            PODIUM_TRAINER_COMMAND=trainer,
-            **(FAST | settings),
-            **(
-                {"PODIUM_BROKER_URL": self.settings.broker_url} if self.settings.broker_url else {}
-            ),
-        )
+        given = {
+            "PODIUM_DATABASE_URL": self.database.url,
+            "PODIUM_SLOTS": str(slots),
+            "PODIUM_TRAINER_COMMAND": trainer,
+        }
+        if self.settings.broker_url:
+            given["PODIUM_BROKER_URL"] = self.settings.broker_url
+        env = processes.environment(self.data_dir, **(given | FAST | settings))
         self._workers += 1
         log = self.newest_log()
         with processes.running(command, env, log) as worker:

@@ -29,7 +29,14 @@ def test_killing_the_worker_ends_its_trainer_and_the_run_goes_on_under_another(
     with floor.worker(PODIUM_STALE_S="600"):
         run = floor.wait_for(run_id, "succeeded")
 
-    assert floor.states(run_id) == ["queued", "running", "crashed", "queued", "running", "succeeded"]
+    assert floor.states(run_id) == [
+        "queued",
+        "running",
+        "crashed",
+        "queued",
+        "running",
+        "succeeded",
+    ]
     assert (run.attempt, run.error) == (2, None)
     points = floor.rows(select(MetricPoint).where(MetricPoint.name == "loss"))
     assert sorted(point.step for point in points) == [1, 2, 3, 4, 5, 6]

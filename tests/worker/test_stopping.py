@@ -1,7 +1,7 @@
 """Cancel, pause, drain and timeouts: what a run becomes, and that nothing of it stays alive."""
 
-from tests import processes
 from backend.store import runs
+from tests import processes
 from tests.worker.floor import Floor
 
 HANGING = ("--steps", "3", "--hang")

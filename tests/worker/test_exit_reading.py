@@ -1,0 +1,141 @@
+"""How the end of a trainer is read, by the table of exit codes and on a real worker."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from backend.schemas.events import ExitReport
+from backend.schemas.vocabulary import RunState, StopReason
+from tests import processes
+from tests.worker.floor import Floor
+from worker.exit_reading import read_end, read_report
+from worker.trainer_process import Ended
+
+S = RunState
+FAILURES = {
+    1: "bug",
+    2: "config_or_data",
+    3: "out_of_memory",
+    4: "non_finite_loss",
+    6: "disk",
+}
+
+
+def report(code: int) -> ExitReport:
+    return ExitReport(attempt=1, code=code)
+
+
+@pytest.mark.parametrize(("code", "cause"), FAILURES.items())
+@pytest.mark.parametrize("reason", [None, *StopReason])
+def test_a_code_that_says_what_went_wrong_is_a_failure_whatever_was_asked(
+    code: int, cause: str, reason: StopReason | None
+) -> None:
+    reading = read_end(Ended(code), report(code), reason, "")
+
+    assert reading.state == S.FAILED
+    assert reading.failure is not None
+    assert reading.failure.cause == cause
+    assert reading.failure.advice
+
+
+@pytest.mark.parametrize("reason", [None, *StopReason])
+def test_a_trainer_that_is_done_has_succeeded_even_if_it_was_asked_to_stop(
+    reason: StopReason | None,
+) -> None:
+    assert read_end(Ended(0), report(0), reason, "").state == S.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("reason", "state"),
+    [("cancel", S.CANCELLED), ("pause", S.PAUSED), ("drain", S.QUEUED), ("timeout", S.FAILED)],
+)
+@pytest.mark.parametrize("ended", [Ended(5), Ended(None, 9), Ended(0), Ended(77)])
+def test_a_stopped_run_gets_what_was_asked_for_however_its_trainer_ended(
+    reason: str, state: RunState, ended: Ended
+) -> None:
+    said = report(5) if ended.code == 5 else None
+
+    assert read_end(ended, said, StopReason(reason), "").state == state
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (Ended(None, 11), None),
+        (Ended(None, 9), report(0)),
+        (Ended(0), None),
+        (Ended(0), report(1)),
+        (Ended(1), report(0)),
+        (Ended(5), report(5)),
+        (Ended(77), report(77)),
+    ],
+)
+def test_an_end_that_explains_nothing_is_a_crash(ended: Ended, said: ExitReport | None) -> None:
+    reading = read_end(ended, said, None, "the last line")
+
+    assert reading.state == S.CRASHED
+    assert reading.failure is not None
+    assert "the last line" in reading.failure.message
+
+
+def test_what_the_trainer_says_goes_before_what_we_usually_say() -> None:
+    said = ExitReport(attempt=1, code=2, cause="no_pairs", message="no pairs", advice="rank some")
+
+    failure = read_end(Ended(2), said, None, "").failure
+
+    assert failure is not None
+    assert failure.as_error() == {
+        "cause": "no_pairs",
+        "message": "no pairs",
+        "advice": "rank some",
+    }
+
+
+def test_a_report_counts_for_its_own_attempt_only(tmp_path: Path) -> None:
+    path = tmp_path / "exit.json"
+    path.write_text('{"attempt": 1, "code": 0}' + " " * 100_000)
+
+    assert read_report(path, 1) == report(0)
+    assert read_report(path, 2) is None
+    assert read_report(tmp_path / "missing.json", 1) is None
+    for broken in ("", "{", "[]", '{"attempt": "x"}', "\0" * 100):
+        path.write_text(broken)
+        assert read_report(path, 1) is None
+
+
+def test_every_exit_code_of_a_real_process_ends_in_its_state(sqlite_floor: Floor) -> None:
+    floor = sqlite_floor
+    by_code = {code: floor.new_run() for code in (*FAILURES, 5, 9)}
+    for code, run_id in by_code.items():
+        floor.behave(run_id, exit=code, message=f"code {code}")
+    silent, missing = floor.new_run(), floor.new_run()
+    floor.behave(silent, silent=True)
+    # A trainer that cannot even read its config: the end without a report, with a traceback.
+    floor.behave(missing, die_at=None, steps="none")
+
+    with floor.worker(slots=2, PODIUM_CRASH_BACK_OFF_S="[600]"):
+        floor.ring(silent)
+        for code, cause in FAILURES.items():
+            run = floor.wait_for(by_code[code], "failed")
+            assert run.error is not None
+            assert (run.exit_code, run.error["cause"]) == (code, cause)
+            assert run.error["message"] == f"code {code}"
+        for run_id in (by_code[5], by_code[9], silent, missing):
+            floor.wait_for(run_id, "crashed")
+        error = floor.run(missing).error
+
+    assert error is not None
+    assert "TypeError" in json.dumps(error), "the end of the log is kept with the error"
+
+
+def test_a_trainer_that_cannot_be_started_fails_with_advice(sqlite_floor: Floor) -> None:
+    run_id = sqlite_floor.new_run()
+
+    with sqlite_floor.worker(PODIUM_TRAINER_COMMAND="/nowhere/trainer"):
+        processes.wait_until(lambda: sqlite_floor.run(run_id).state == "failed", "it failed")
+
+    error = sqlite_floor.run(run_id).error
+    assert error is not None
+    assert error["cause"] == "not_started"
+    assert "PODIUM_TRAINER_COMMAND" in error["advice"]

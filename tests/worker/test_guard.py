@@ -1,0 +1,182 @@
+"""The guard alone, with real processes: logs, words, end of file, pauses."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests import processes
+from worker.bounded_log import BoundedLog
+from worker.processes import identity, members
+from worker.trainer_process import Ended, TrainerProcess, environment
+
+BUSY = "import time\nwhile True: time.sleep(0.01); print('tick', flush=True)"
+
+
+@contextmanager
+def guarded(
+    folder: Path, code: str = "", *, program: list[str] | None = None, pause_after_s: float = 0
+) -> Iterator[TrainerProcess]:
+    lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR)
+    process = TrainerProcess(
+        program or [sys.executable, "-S", "-c", code],
+        folder=folder,
+        logs=folder,
+        lock_fd=lock,
+        environment=environment("", 1),
+        pause_after_s=pause_after_s,
+    )
+    try:
+        yield process
+    finally:
+        process.close()
+        os.close(lock)
+
+
+def started(process: TrainerProcess) -> int:
+    processes.wait_until(lambda: process.wait(0.05) is None and process.pid is not None, "start")
+    assert process.pid is not None
+    return process.pid
+
+
+def test_what_the_trainer_prints_goes_to_its_log_files_to_the_last_byte(tmp_path: Path) -> None:
+    code = "import sys; print('x' * 300_000); print('end'); sys.stderr.write('bad'); sys.exit(7)"
+
+    with guarded(tmp_path, code) as process:
+        assert process.wait(20) == Ended(code=7)
+
+    assert (tmp_path / "stdout.log").read_text() == "x" * 300_000 + "\nend\n"
+    assert (tmp_path / "stderr.log").read_text() == "bad"
+    assert (tmp_path / "guard.log").read_text() == ""
+
+
+def test_a_signal_that_ends_the_trainer_is_reported(tmp_path: Path) -> None:
+    with guarded(tmp_path, "import os; os.kill(os.getpid(), 11)") as process:
+        assert process.wait(20) == Ended(code=None, signal=11)
+
+
+def test_a_program_that_is_not_there_is_reported(tmp_path: Path) -> None:
+    with guarded(tmp_path, program=["/nowhere/trainer"]) as process:
+        ended = process.wait(20)
+
+    assert ended is not None
+    assert "/nowhere/trainer" in str(ended.not_started)
+
+
+def test_the_word_term_reaches_the_trainer_and_not_its_children(tmp_path: Path) -> None:
+    code = (
+        "import signal, subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(600)'])\n"
+        "def stop(*_):\n"
+        "    time.sleep(0.1); sys.exit(40 + (child.poll() is None))\n"
+        "signal.signal(signal.SIGTERM, stop); print('ready', flush=True)\n"
+        "while True: time.sleep(0.01)\n"
+    )
+
+    with guarded(tmp_path, code) as process:
+        started(process)
+        log = tmp_path / "stdout.log"
+        processes.wait_until(lambda: log.read_text() == "ready\n", "it is ready")
+        process.ask_to_stop()
+        assert process.wait(20) == Ended(code=41)
+
+
+def test_the_trainer_sees_an_allow_listed_environment_and_default_signals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PODIUM_DATABASE_URL", "postgresql://secret")
+    code = (
+        "import os, signal; print(sorted(k for k in os.environ if k.startswith('PODIUM')), "
+        "os.environ['CUDA_VISIBLE_DEVICES'] == '', signal.getsignal(15) == signal.SIG_DFL)"
+    )
+    with guarded(tmp_path, code) as process:
+        process.wait(20)
+
+    assert (tmp_path / "stdout.log").read_text() == "['PODIUM_ATTEMPT'] True True\n"
+
+
+def test_a_trainer_stands_still_without_beats_and_goes_on_with_the_next(tmp_path: Path) -> None:
+    log = tmp_path / "stdout.log"
+
+    with guarded(tmp_path, BUSY, pause_after_s=0.5) as process:
+        pid = started(process)
+        processes.wait_until(lambda: _state(pid) == "T", "it stands still")
+        size = log.stat().st_size
+        process.beat()
+        processes.wait_until(lambda: log.stat().st_size > size, "it goes on")
+        processes.wait_until(lambda: _state(pid) == "T", "it stands still again")
+        process.ask_to_stop()
+        assert process.wait(20) == Ended(code=None, signal=int(signal.SIGTERM))
+
+
+def _state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def test_the_death_of_the_worker_ends_the_trainer_however_it_came(tmp_path: Path) -> None:
+    # A worker in miniature that starts a guard and then hangs.
+    code = (
+        "import os, sys, time\n"
+        "from pathlib import Path\n"
+        "from worker.trainer_process import TrainerProcess, environment\n"
+        "folder = Path(sys.argv[1]); lock = os.open(folder / 'lock', os.O_CREAT | os.O_RDWR)\n"
+        f"process = TrainerProcess([sys.executable, '-S', '-c', {BUSY!r}], folder=folder,\n"
+        "    logs=folder, lock_fd=lock, environment=environment('', 1), pause_after_s=0)\n"
+        "process.wait(0.5); (folder / 'pid').write_text(str(process.pid)); time.sleep(600)\n"
+    )
+    worker = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
+    pid_file = tmp_path / "pid"
+    processes.wait_until(lambda: pid_file.exists() and pid_file.read_text() != "", "it started")
+    trainer = int(pid_file.read_text())
+    assert processes.is_alive(trainer)
+
+    worker.kill()
+    worker.wait()
+
+    processes.wait_until(lambda: not processes.is_alive(trainer), "the trainer is gone")
+
+
+def test_the_middle_of_a_log_is_dropped_and_its_beginning_and_end_kept(tmp_path: Path) -> None:
+    log = BoundedLog(tmp_path / "x.log", limit_bytes=4000)
+    lines = [f"line {number:05d}\n" for number in range(5000)]
+
+    for line in lines:
+        log.write(line.encode())
+        assert (tmp_path / "x.log").stat().st_size <= 4000
+    log.close()
+
+    kept = (tmp_path / "x.log").read_text()
+    assert kept.startswith("".join(lines[:160]))
+    assert kept.endswith("".join(lines[-80:]))
+    assert "bytes were dropped here" in kept
+
+
+def test_members_are_descendants_even_in_sessions_of_their_own() -> None:
+    nap = "import time; time.sleep(600)"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {nap!r}])"
+    child = subprocess.Popen([sys.executable, "-S", "-c", code], start_new_session=True)
+    try:
+        processes.wait_until(lambda: len(members(child.pid)) == 1, "the grandchild is there")
+        grandchild = members(child.pid)[0]
+        assert {child.pid, grandchild} <= set(members(os.getpid()))
+    finally:
+        child.kill()
+        child.wait()
+    os.kill(grandchild, signal.SIGKILL)
+
+
+def test_a_process_has_one_identity_and_a_dead_one_none() -> None:
+    child = subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE)
+    mine, its = identity(os.getpid()), identity(child.pid)
+
+    child.communicate(b"\n")
+
+    assert mine == identity(os.getpid())
+    assert its is not None
+    assert its != mine
+    assert identity(child.pid) is None
