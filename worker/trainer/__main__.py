@@ -1,7 +1,7 @@
 """`python -m worker.trainer CONFIG.json --run-dir DIR`: run one config to its end.
 
-Started by the worker's supervisor or by anybody from a shell. Exit codes: 0 done, 1 bug, 2 config or
-data, 3 out of memory, 4 loss not finite, 5 stopped on request, 6 disk; the cause stands in
+Started by the worker's supervisor or by anybody from a shell. Exit codes: 0 done, 1 bug, 2 config
+or data, 3 out of memory, 4 loss not finite, 5 stopped on request, 6 disk; the cause stands in
 `exit.json`.
 """
 
@@ -124,7 +124,7 @@ def as_trainer_error(error: Exception) -> TrainerError:
 
 
 def report(directory: Path, error: TrainerError | None) -> int:
-    """Write `exit.json` and return the exit code; without a directory the message goes to stderr."""
+    """Write `exit.json` and return the exit code; the message goes to stderr too."""
     code = ExitCode.DONE if error is None else int(error.code)
     try:
         exit_report.write(

@@ -119,10 +119,8 @@ def are_equal(value_N: Tensor) -> bool:
     return spread <= EQUAL_WITHIN * max(1.0, abs(float(value_N.mean())))
 
 
-def place_rewards(
-    shaped_B: Tensor, kl_B_T: Tensor, mask_B_T: Tensor, *, kl_coef: float
-) -> Tensor:
-    """Reward per token: -kl_coef * kl at action tokens, plus the response's reward at the last one."""
+def place_rewards(shaped_B: Tensor, kl_B_T: Tensor, mask_B_T: Tensor, *, kl_coef: float) -> Tensor:
+    """Reward per token: -kl_coef * kl, plus the response's reward at its last action token."""
     n_tokens = mask_B_T.shape[1]
     position_T = torch.arange(n_tokens, device=mask_B_T.device)
     last_B = torch.where(mask_B_T, position_T, -1).amax(dim=1)

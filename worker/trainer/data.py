@@ -20,6 +20,10 @@ from backend.schemas.records import Message
 from backend.schemas.references import Reference
 from worker.trainer.errors import ConfigError, DataError
 
+# From here on a larger batch gains nothing on a CPU (measured), less padding does.
+BUSY_TOKENS = 512
+FULLEST_PADDING = 0.75
+
 RecordT = TypeVar("RecordT", bound=BaseModel)
 
 
@@ -32,6 +36,11 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self.prompt) + len(self.response)
+
+
+def padded_tokens(lengths: Sequence[int], groups: Sequence[Sequence[int]]) -> int:
+    """Tokens that the groups of `micro_batches` compute, padding included."""
+    return sum(len(group) * max(lengths[i] for i in group) for group in groups)
 
 
 @dataclass(frozen=True)
@@ -116,12 +125,17 @@ def micro_batches(lengths: Sequence[int], *, budget: int) -> list[list[int]]:
     """Indices grouped so that each group, padded to its longest, has at most `budget` tokens.
 
     Sorted by length, longest first, ties by index, so that the grouping is a function of the
-    lengths alone. A sequence longer than the budget is a group of its own.
+    lengths alone. A group that is large enough to keep the processor busy also ends where the next
+    sequence would be padded by more than a quarter. A sequence longer than the budget is a group
+    of its own.
     """
     groups: list[list[int]] = []
     widest = 0
     for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        if groups and (len(groups[-1]) + 1) * widest <= budget:
+        fits = bool(groups) and (len(groups[-1]) + 1) * widest <= budget
+        if fits and len(groups[-1]) * widest >= BUSY_TOKENS:
+            fits = lengths[index] >= FULLEST_PADDING * widest
+        if fits:
             groups[-1].append(index)
         else:
             groups.append([index])

@@ -6,8 +6,8 @@ reward terms it scores each response. Trains nothing.
 
 from statistics import fmean
 
-from backend.schemas.records import GeneratedRecord
 from backend.schemas.events import SampleLine
+from backend.schemas.records import GeneratedRecord
 from backend.schemas.training import GenerateConfig
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import models

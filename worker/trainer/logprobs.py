@@ -62,7 +62,12 @@ def action_logp(
 
 @torch.no_grad()
 def exact_kl(
-    causal: nn.Module, ref_hidden_N_H: Tensor, ref_head: nn.Module, batch: Batch, *, temperature: float
+    causal: nn.Module,
+    ref_hidden_N_H: Tensor,
+    ref_head: nn.Module,
+    batch: Batch,
+    *,
+    temperature: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Full-softmax KL(model || reference) at each action's prefix, and both log-probabilities.
 

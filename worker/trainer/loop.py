@@ -1,7 +1,7 @@
-"""The outer loop that sft, reward_model and policy_gradient share: steps, evaluations, checkpoints.
+"""The outer loop of sft, reward_model and policy_gradient: steps, evaluations, checkpoints.
 
-A method brings `take_step` and `evaluate`; the loop resumes, stops at safe points and keeps the best
-weights. It knows nothing of losses.
+A method brings `take_step` and `evaluate`; the loop resumes, stops at safe points and keeps the
+best weights. It knows nothing of losses.
 """
 
 import math
@@ -106,9 +106,7 @@ class Loop:
             keep=run.config.max_checkpoints,
         )
         is_best = self.best is not None and self.best.step == self.done_step
-        run.events.checkpoint(
-            self.done_step, str(path.relative_to(run.directory)), best=is_best
-        )
+        run.events.checkpoint(self.done_step, str(path.relative_to(run.directory)), best=is_best)
 
     def _resume(self) -> None:
         resumed = self.run.resumed
@@ -149,9 +147,7 @@ class Loop:
         evaluation = evaluate(step)
         self.evaluated_step = step
         score = evaluation.score
-        if self.keep_best and score is not None and (
-            self.best is None or score > self.best.score
-        ):
+        if self.keep_best and score is not None and (self.best is None or score > self.best.score):
             weights = {n: p.detach().cpu().clone() for n, p in trainable(self.model).items()}
             self.best = Best(step, score, weights)
         values = dict(evaluation.values)
@@ -186,9 +182,7 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
         parameter.copy_(weights[name])
 
 
-def records_of_step(
-    n_records: int, batch_size: int, step: int, *, seed: int
-) -> list[int]:
+def records_of_step(n_records: int, batch_size: int, step: int, *, seed: int) -> list[int]:
     """Indices of the records of a step (from 1): every epoch is a permutation of its own.
 
     A batch may span two epochs. A function of its arguments, so the cursor is the step itself.

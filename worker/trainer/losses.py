@@ -23,7 +23,7 @@ LARGEST_LOG_RATIO = 20.0
 
 @dataclass(frozen=True)
 class PolicyLoss:
-    """The loss and what happened to the ratio, all 0-dimensional; only `loss` carries a gradient."""
+    """The loss and what happened to the ratio, 0-dimensional; only `loss` has a gradient."""
 
     loss: Tensor
     clip_fraction: Tensor

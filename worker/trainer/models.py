@@ -117,7 +117,9 @@ def locate(reference: Reference) -> tuple[str, dict[str, object]]:
         return str(path), {"use_safetensors": True}
     if path.is_dir() and len(gguf) == 1:
         return str(path), {"gguf_file": gguf[0].name}
-    found = "which does not exist" if not path.exists() else "with neither config.json nor one .gguf"
+    found = (
+        "which does not exist" if not path.exists() else "with neither config.json nor one .gguf"
+    )
     raise ConfigError(
         f"model: {path}, {found}",
         "give the absolute path of a folder with config.json and *.safetensors, or of a .gguf file",

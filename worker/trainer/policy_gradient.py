@@ -6,16 +6,15 @@ Called by `__main__`. Told top to bottom in `PolicyGradient.take_step`; the math
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from backend.schemas.training import PolicyGradientConfig
-from backend.schemas.vocabulary import Estimator, FinishReason
+from backend.schemas.vocabulary import Estimator
 from worker.trainer import losses, models, random_streams, rollout_report
 from worker.trainer.advantages import GROUPED, WHITENED, Advantages, estimate
-from worker.trainer.data import collate, micro_batches
+from worker.trainer.data import collate, micro_batches, padded_tokens
 from worker.trainer.errors import ConfigError, DataError
 from worker.trainer.kl_control import KlControl
 from worker.trainer.logprobs import TokenLogp, action_logp
@@ -24,30 +23,19 @@ from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.policy import Policy
 from worker.trainer.policy_evaluation import evaluate_policy
-from worker.trainer.prompts import Prompt, answer, read_prompts, sampling_of
-from worker.trainer.rewards.answer import Answer
-from worker.trainer.rewards.scorer import Scorer, Scores, build_terms
-from worker.trainer.rollout import Request, Response, sample
+from worker.trainer.prompts import answer, read_prompts, sampling_of
+from worker.trainer.rewards.scorer import Scorer, build_terms
+from worker.trainer.rollout import sample
+from worker.trainer.rollout_batch import (
+    Rollout,
+    action_mask,
+    pad_flat,
+    pad_rows,
+    requests_of,
+)
 from worker.trainer.run import Run
 
 SMALLEST_BATCH_FOR_WHITENING = 32
-
-
-@dataclass
-class Rollout:
-    """One step's responses; tensors are B x T over response tokens, zero where `mask_B_T` is False."""
-
-    prompts: list[Prompt]
-    responses: list[Response]
-    answers: list[Answer]
-    scores: Scores
-    group_B: Tensor
-    mask_B_T: Tensor
-    sampler_logp_B_T: Tensor
-    seconds: dict[str, float]
-    logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
-    ref_logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
-    entropy_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
 
 
 def train(run: Run, config: PolicyGradientConfig) -> None:
@@ -99,7 +87,7 @@ class PolicyGradient:
         rollout = self._roll_out(step)
         minibatches = self._partition(rollout, step)
         started_at = time.monotonic()
-        live = self._log_probabilities(rollout, minibatches)
+        kept = self._log_probabilities(rollout, minibatches)
         rollout.seconds["logprob"] = time.monotonic() - started_at
         advantages = self._advantages(rollout)
         coef = self.kl_control.coef
@@ -107,7 +95,7 @@ class PolicyGradient:
         started_at = time.monotonic()
         values = {"lr": self.optimizer.lr, "kl/coef": coef}
         updates = [
-            self._update(rollout, advantages, groups, live, step)
+            self._update(rollout, advantages, groups, kept, step)
             for _ in range(self.config.epochs_per_rollout)
             for groups in minibatches
         ]
@@ -152,7 +140,7 @@ class PolicyGradient:
         chosen = [self.train_prompts[i] for i in indices]
         responses = sample(
             self.policy.sampler,
-            _requests(chosen, config.rollout.samples_per_prompt),
+            requests_of(chosen, config.rollout.samples_per_prompt),
             self.sampling,
             seed=config.seed,
             stream=("rollout", step),
@@ -170,8 +158,8 @@ class PolicyGradient:
             answers=answers,
             scores=scores,
             group_B=torch.arange(len(chosen)).repeat_interleave(config.rollout.samples_per_prompt),
-            mask_B_T=_mask(flat, scores.reward, masks_overlong=config.overlong == "mask"),
-            sampler_logp_B_T=_pad([response.logp for response in flat]),
+            mask_B_T=action_mask(flat, scores.reward, masks_overlong=config.overlong == "mask"),
+            sampler_logp_B_T=pad_rows([response.logp for response in flat]),
             seconds={
                 "rollout": sampled_at - started_at,
                 "reward": time.monotonic() - sampled_at,
@@ -193,26 +181,30 @@ class PolicyGradient:
 
     def _log_probabilities(
         self, rollout: Rollout, minibatches: list[list[list[int]]]
-    ) -> TokenLogp | None:
+    ) -> list[TokenLogp]:
         """Fill in the log-probabilities under policy and reference.
 
-        Where one micro-batch and one update are all there is, the policy's forward keeps its
-        gradient and is returned, so that it need not run twice.
+        Where one update is all there is and its micro-batches fit into `micro_batch_tokens`
+        together, the policy's forwards keep their gradients and are returned, one per micro-batch,
+        so that they need not run twice. Otherwise the list is empty.
         """
         groups = [group for minibatch in minibatches for group in minibatch]
-        keeps_gradient = self.is_single_update and len(groups) == 1
+        lengths = [len(answer.tokens) for answer in rollout.answers]
+        fits = padded_tokens(lengths, groups) <= self.config.optim.micro_batch_tokens
+        keeps_gradient = self.is_single_update and fits
         shape = rollout.mask_B_T.shape
         rollout.logp_B_T, rollout.ref_logp_B_T, rollout.entropy_B_T = (
             torch.zeros(shape) for _ in range(3)
         )
-        live: TokenLogp | None = None
+        kept: list[TokenLogp] = []
         for group in groups:
             self.run.stop.check()
             with torch.set_grad_enabled(keeps_gradient):
                 found = self._forward(self.policy.causal, rollout, group)
             with self.policy.as_reference() as reference:
                 ref = self._forward(reference, rollout, group)
-            live = found if keeps_gradient else None
+            if keeps_gradient:
+                kept.append(found)
             sizes = [len(rollout.responses[row].ids) for row in group]
             for row, logp, ref_logp, entropy in zip(
                 group,
@@ -224,7 +216,7 @@ class PolicyGradient:
                 rollout.logp_B_T[row, : len(logp)] = logp.cpu()
                 rollout.ref_logp_B_T[row, : len(logp)] = ref_logp.cpu()
                 rollout.entropy_B_T[row, : len(logp)] = entropy.cpu()
-        return live
+        return kept
 
     def _advantages(self, rollout: Rollout) -> Advantages:
         config = self.config
@@ -245,7 +237,7 @@ class PolicyGradient:
         rollout: Rollout,
         advantages: Advantages,
         groups: list[list[int]],
-        live: TokenLogp | None,
+        kept: list[TokenLogp],
         step: int,
     ) -> dict[str, float]:
         """One optimizer step over a minibatch; the denominator is that of the whole minibatch."""
@@ -254,12 +246,10 @@ class PolicyGradient:
         if n_actions == 0:
             return {}
         parts = []
-        for group in groups:
+        for place, group in enumerate(groups):
             if self.optimizer.n_steps == (step - 1) * self._updates_per_step:
                 self.run.stop.check()
-            found = live or self._forward(
-                self.policy.causal, rollout, group, entropy_gradient=self.config.entropy_coef > 0
-            )
+            found = kept[place] if kept else self._forward(self.policy.causal, rollout, group)
             loss, report = self._loss(rollout, advantages, group, found, rows)
             check_finite(loss, step)
             loss.backward()  # type: ignore[no-untyped-call]
@@ -278,8 +268,8 @@ class PolicyGradient:
         lengths = [len(rollout.responses[row].ids) for row in group]
         width = max(lengths)
         mask_B_T = rollout.mask_B_T[group, :width].to(device)
-        logp_B_T = _pad_tensor(found.logp_N, lengths)
-        # With one update per rollout the old policy is this very forward, so the ratio is exactly 1.
+        logp_B_T = pad_flat(found.logp_N, lengths)
+        # With one update per rollout the old policy is this very forward: the ratio is exactly 1.
         old_B_T = logp_B_T.detach()
         if not self.is_single_update:
             old_B_T = rollout.logp_B_T[group, :width].to(device)
@@ -302,7 +292,7 @@ class PolicyGradient:
             kl_mean = losses.aggregate(kl_B_T, mask_B_T, average="token", denominator=n_actions)
             loss = loss + self.kl_control.coef * kl_mean
         if config.entropy_coef > 0:
-            entropy_B_T = _pad_tensor(found.entropy_N, lengths)
+            entropy_B_T = pad_flat(found.entropy_N, lengths)
             bonus = losses.aggregate(entropy_B_T, mask_B_T, average="token", denominator=n_actions)
             loss = loss - config.entropy_coef * bonus
         return loss, rollout_report.UpdateReport.of(policy, loss)
@@ -316,8 +306,6 @@ class PolicyGradient:
         causal: torch.nn.Module,
         rollout: Rollout,
         group: Sequence[int],
-        *,
-        entropy_gradient: bool = False,
     ) -> TokenLogp:
         batch = collate(
             [rollout.answers[row].tokens for row in group],
@@ -329,7 +317,7 @@ class PolicyGradient:
                 causal,
                 batch,
                 temperature=self.sampling.temperature,
-                entropy_gradient=entropy_gradient,
+                entropy_gradient=self.config.entropy_coef > 0,
             )
 
     def _warn(self, first_prompt: str) -> None:
@@ -344,7 +332,7 @@ class PolicyGradient:
                 f"at least {SMALLEST_BATCH_FOR_WHITENING} are advised",
             )
         if not self.heldout_prompts:
-            events.alert("no_heldout", "no held-out prompts: nothing is evaluated, the last is best")
+            events.alert("no_heldout", "no held-out prompts: the last weights are the output")
 
 
 def _refuse_what_is_not_there(config: PolicyGradientConfig) -> None:
@@ -363,39 +351,6 @@ def _refuse_what_is_not_there(config: PolicyGradientConfig) -> None:
         raise ConfigError("overlong 'penalize' is not available", "use 'keep' or 'mask'")
     if config.gae is not None and config.gae.gamma != 1 and config.estimator in GROUPED:
         raise ConfigError(f"{config.estimator} does not discount", "set gae.gamma to 1")
-
-
-def _requests(prompts: Sequence[Prompt], n_samples: int) -> list[Request]:
-    # A prompt that comes twice in one step (at the seam of two epochs) gets numbers of its own.
-    seen: dict[str, int] = {}
-    requests = []
-    for prompt in prompts:
-        seen[prompt.id] = seen.get(prompt.id, 0) + 1
-        again = f"#{seen[prompt.id]}" if seen[prompt.id] > 1 else ""
-        requests.append(Request(prompt.id + again, prompt.ids, n_samples))
-    return requests
-
-
-def _mask(
-    responses: Sequence[Response], reward: Sequence[float], *, masks_overlong: bool
-) -> Tensor:
-    width = max(len(response.ids) for response in responses)
-    mask_B_T = torch.zeros(len(responses), width, dtype=torch.bool)
-    finite_B = torch.isfinite(torch.tensor(reward)).tolist()
-    for row, response in enumerate(responses):
-        is_cut = response.finish_reason is FinishReason.LENGTH
-        if finite_B[row] and not (masks_overlong and is_cut):
-            mask_B_T[row, : len(response.ids)] = True
-    return mask_B_T
-
-
-def _pad(rows: Sequence[Sequence[float]]) -> Tensor:
-    tensors = [torch.tensor(row, dtype=torch.float32) for row in rows]
-    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
-
-
-def _pad_tensor(value_N: Tensor, lengths: Sequence[int]) -> Tensor:
-    return torch.nn.utils.rnn.pad_sequence(value_N.split(list(lengths)), batch_first=True)
 
 
 def _denominator(config: PolicyGradientConfig, mask_B_T: Tensor, max_new_tokens: int) -> float:

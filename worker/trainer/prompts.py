@@ -72,9 +72,7 @@ def sampling_of(
     )
 
 
-def answer(
-    prompt: Prompt, response: Response, tokenizer: PreTrainedTokenizerBase
-) -> Answer:
+def answer(prompt: Prompt, response: Response, tokenizer: PreTrainedTokenizerBase) -> Answer:
     """A sampled response as reward terms see it."""
     text = str(tokenizer.decode(response.ids, skip_special_tokens=True))
     return Answer(Tokens(prompt.ids, response.ids), text, response.finish_reason)

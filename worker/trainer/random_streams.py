@@ -1,7 +1,7 @@
 """Random numbers as a function of what they are for: (seed, name, step, ...).
 
-Every module that needs chance asks here. No stream has a state that outlives its use, so nothing has
-to be saved, and what one part draws never moves the numbers of another.
+Every module that needs chance asks here. No stream has a state that outlives its use, so nothing
+has to be saved, and what one part draws never moves the numbers of another.
 """
 
 import hashlib

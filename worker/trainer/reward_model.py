@@ -128,9 +128,7 @@ def judge(scores: list[Tensor], rankings: list[Ranking]) -> Judged:
     return Judged(n_right, n_pairs, margins, fmean(total))
 
 
-def _heldout_metrics(
-    scores: list[Tensor], rankings: list[Ranking], seed: int
-) -> dict[str, float]:
+def _heldout_metrics(scores: list[Tensor], rankings: list[Ranking], seed: int) -> dict[str, float]:
     judged = judge(scores, rankings)
     n_pairs = sum(judged.n_pairs)
     flat = torch.cat(scores)
@@ -165,9 +163,7 @@ def _groups(rankings: list[Ranking], budget: int) -> list[list[int]]:
     return micro_batches(widths, budget=max(1, budget // most))
 
 
-def _forward(
-    model: RewardModel, rankings: list[Ranking], pad_id: int, run: Run
-) -> list[Tensor]:
+def _forward(model: RewardModel, rankings: list[Ranking], pad_id: int, run: Run) -> list[Tensor]:
     flat = [tokens for ranking in rankings for tokens in ranking.responses]
     batch = collate(flat, pad_id=pad_id, device=run.device)
     with models.autocast(run.device, run.dtype):

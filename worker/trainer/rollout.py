@@ -152,26 +152,29 @@ class _Decoding:
         return [self._response(row) for row in self.rows]
 
     def _prefill(self) -> tuple[Tensor, DynamicCache, Tensor, Tensor]:
-        # The prompt runs once, whatever the number of its responses.
-        width = max(len(request.prompt) for request in self.requests)
-        ids_P_T = torch.full((len(self.requests), width), self.sampling.pad_id)
-        mask_P_T = torch.zeros_like(ids_P_T)
-        for row, request in enumerate(self.requests):
-            ids_P_T[row, width - len(request.prompt) :] = torch.tensor(request.prompt)
-            mask_P_T[row, width - len(request.prompt) :] = 1
+        """Run the prompts: what all have in common once, the rest once per request."""
+        prompts = [request.prompt for request in self.requests]
+        shared = common_prefix(prompts)
+        width = max(len(prompt) for prompt in prompts) - shared
+        ids_P_T = torch.full((len(prompts), width), self.sampling.pad_id)
+        mask_P_T = torch.ones(len(prompts), shared + width, dtype=torch.long)
+        for row, prompt in enumerate(prompts):
+            n_padding = shared + width - len(prompt)
+            ids_P_T[row, n_padding:] = torch.tensor(prompt[shared:])
+            mask_P_T[row, shared : shared + n_padding] = 0
+        position_P_T = (mask_P_T.cumsum(-1) - 1).to(self.device)
         ids_P_T, mask_P_T = ids_P_T.to(self.device), mask_P_T.to(self.device)
-        position_P_T = (mask_P_T.cumsum(-1) - 1).clamp(min=0)
-        cache = roomy_cache(self.model, width + self.sampling.max_new_tokens)
-        logits_P_V = self._forward(ids_P_T, cache, mask_P_T, position_P_T)
+        cache = roomy_cache(self.model, shared + width + self.sampling.max_new_tokens)
+        if shared:
+            ids_1_S = torch.tensor([prompts[0][:shared]], device=self.device)
+            self._forward(ids_1_S, cache, mask_P_T[:1, :shared], position_P_T[:1, :shared])
+            cache.batch_select_indices(torch.zeros(len(prompts), dtype=torch.long))
+        logits_P_V = self._forward(ids_P_T, cache, mask_P_T, position_P_T[:, shared:])
         repeats = torch.tensor([request.n_samples for request in self.requests])
-        source_B = torch.arange(len(self.requests)).repeat_interleave(repeats).to(self.device)
+        source_B = torch.arange(len(prompts)).repeat_interleave(repeats).to(self.device)
         cache.batch_select_indices(source_B)
-        return (
-            logits_P_V[source_B],
-            cache,
-            mask_P_T[source_B],
-            (position_P_T[:, -1] + 1)[source_B],
-        )
+        next_B = position_P_T[:, -1] + 1
+        return logits_P_V[source_B], cache, mask_P_T[source_B], next_B[source_B]
 
     def _forward(self, ids: Tensor, cache: DynamicCache, mask: Tensor, position: Tensor) -> Tensor:
         output = self.model(
@@ -192,9 +195,17 @@ class _Decoding:
             self.rows[row].ended = token in self.sampling.end_ids
 
     def _response(self, row: _Row) -> Response:
-        return Response(
-            row.ids, row.logp, FinishReason.STOP if row.ended else FinishReason.LENGTH
-        )
+        return Response(row.ids, row.logp, FinishReason.STOP if row.ended else FinishReason.LENGTH)
+
+
+def common_prefix(prompts: Sequence[Sequence[int]]) -> int:
+    """Number of tokens at the start of all prompts; each keeps at least one of its own."""
+    first, last = min(prompts), max(prompts)
+    shared = min(len(prompt) for prompt in prompts) - 1
+    for place in range(shared):
+        if first[place] != last[place]:
+            return place
+    return shared
 
 
 def draw(
@@ -241,7 +252,7 @@ def _nucleus(mass_B_V: Tensor, whole_B: Tensor, top_p: float) -> Tensor:
 
 
 class _RoomyLayer(DynamicLayer):  # type: ignore[misc]
-    """A layer of the cache with room for all tokens from the start: appending copies nothing else."""
+    """A layer of the cache with room for all tokens: appending copies nothing else."""
 
     capacity = 0
 

@@ -3,11 +3,9 @@
 Called by `policy_gradient`; changes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -19,9 +17,7 @@ from backend.schemas.vocabulary import FinishReason
 from worker.trainer import losses
 from worker.trainer.advantages import Advantages, are_equal
 from worker.trainer.prompts import token_texts
-
-if TYPE_CHECKING:
-    from worker.trainer.policy_gradient import Rollout
+from worker.trainer.rollout_batch import Rollout
 
 
 @dataclass(frozen=True)
@@ -36,7 +32,7 @@ class UpdateReport:
     ratio_max: float
 
     @classmethod
-    def of(cls, policy: losses.PolicyLoss, loss: Tensor) -> UpdateReport:
+    def of(cls, policy: losses.PolicyLoss, loss: Tensor) -> Self:
         """The numbers of a policy loss."""
         return cls(
             float(loss.detach()),

@@ -27,10 +27,9 @@ class ModelScorer:
     ) -> None:
         """Raises ConfigError if policy and reward model do not read the same tokens."""
         self._model, tokenizer, card = load_reward_model(reference, dtype=dtype, device=device)
-        if (
-            tokenizer.get_vocab() != policy_tokenizer.get_vocab()
-            or template_hash(tokenizer) != template_hash(policy_tokenizer)
-        ):
+        if tokenizer.get_vocab() != policy_tokenizer.get_vocab() or template_hash(
+            tokenizer
+        ) != template_hash(policy_tokenizer):
             raise ConfigError(
                 f"the reward model {reference.path} and the policy read different tokens "
                 "(their vocabularies or chat templates differ)",
