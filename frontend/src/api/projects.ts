@@ -5,6 +5,7 @@ import { post, request } from "./client";
 import type {
   Agreement,
   Comparison,
+  Demonstration,
   ImportResult,
   Judgment,
   Listing,
@@ -44,6 +45,8 @@ const pages = <Item>(projectId: string, resource: string) =>
 
 export const promptPages = (projectId: string) => pages<Prompt>(projectId, "prompts");
 export const comparisonPages = (projectId: string) => pages<Comparison>(projectId, "comparisons");
+export const demonstrationPages = (projectId: string) =>
+  pages<Demonstration>(projectId, "demonstrations");
 export const judgmentPages = (projectId: string) => pages<Judgment>(projectId, "judgments");
 export const responsePages = (projectId: string) => pages<Response>(projectId, "responses");
 export const snapshotPages = (projectId: string) => pages<Snapshot>(projectId, "snapshots");

@@ -1,10 +1,107 @@
-/** One model: its facts, its source and where it comes from. */
-export function ModelPage() {
+/** One model: where it comes from, what its files say. */
+import "./models.css";
+
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "react-router";
+
+import { modelQuery } from "@/api/models";
+import type { ModelDetail } from "@/api/types";
+import { Ago } from "@/components/clock";
+import { Copyable } from "@/components/copyable";
+import { Icon } from "@/components/icons";
+import { Loaded } from "@/components/states";
+import { useProjectId } from "@/components/use-project";
+import { bytes, number, shortHash, shortId, words } from "@/lib/format";
+
+import { Lineage } from "./lineage";
+import { parameters } from "./models-page";
+
+function Facts({ model }: { model: ModelDetail }) {
+  const { facts } = model;
+  const rows: [string, string][] = [
+    ["Architecture", facts.architecture ?? "–"],
+    ["Parameters", parameters(facts.parameters)],
+    ["Vocabulary", number(facts.vocab_size)],
+    ["Context length", facts.context_length == null ? "–" : `${number(facts.context_length)} tokens`],
+    ["Stored as", facts.dtype ?? "–"],
+    ["Size", facts.size_bytes == null ? "–" : bytes(facts.size_bytes)],
+    ["Source", Object.values(model.source).map(String).join(" ") || "a run"],
+  ];
   return (
-    <main className="page">
-      <div className="page-head">
-        <h1>Model</h1>
-      </div>
-    </main>
+    <dl className="facts">
+      {rows.map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd className="mono">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Uses({ model, projectId }: { model: ModelDetail; projectId: string }) {
+  const to = (method: string, field: string) =>
+    `/projects/${projectId}/runs/new?method=${method}&${field}=${model.id}`;
+  if (model.kind === "reward_model")
+    return (
+      <Link className="btn primary" to={to("policy_gradient", "reward.terms.0.model")}>
+        <Icon name="plus" /> Train a policy with it
+      </Link>
+    );
+  return (
+    <>
+      <Link className="btn" to={to("generate", "model")}>
+        Sample responses
+      </Link>
+      <Link className="btn" to={to("reward_model", "model")}>
+        Train a reward model
+      </Link>
+      <Link className="btn primary" to={to("policy_gradient", "model")}>
+        Optimize it
+      </Link>
+    </>
+  );
+}
+
+export function ModelPage() {
+  const projectId = useProjectId();
+  const { modelId = "" } = useParams();
+  const query = useQuery(modelQuery(modelId));
+  return (
+    <div className="page">
+      <Loaded query={query} lines={8}>
+        {(model) => (
+          <>
+            <div className="page-head">
+              <div>
+                <h1>{model.name}</h1>
+                <div className="row meta">
+                  <span className="tag">{words(model.kind)}</span>
+                  <Copyable text={model.id} shown={shortId(model.id)} label="model id" />
+                  {model.sha256 !== null && (
+                    <Copyable text={model.sha256} shown={shortHash(model.sha256)} label="sha256" />
+                  )}
+                  <span className="small muted">
+                    <Ago at={model.created_at} />
+                  </span>
+                </div>
+              </div>
+              <span className="grow" />
+              <div className="row">
+                <Uses model={model} projectId={projectId} />
+              </div>
+            </div>
+            <section className="card padded">
+              <h2>Lineage</h2>
+              <Lineage nodes={model.lineage} selfId={model.id} projectId={projectId} />
+            </section>
+            <section className="card padded">
+              <h2>What its files say</h2>
+              <Facts model={model} />
+            </section>
+          </>
+        )}
+      </Loaded>
+    </div>
   );
 }

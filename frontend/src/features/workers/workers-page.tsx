@@ -1,10 +1,93 @@
-/** Machines, their slots and devices, and what runs where. */
-export function WorkersPage() {
+/** Machines, their devices, what runs where, last sign of life. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
+
+import { workersQuery } from "@/api/runs";
+import type { Worker } from "@/api/types";
+import { Ago } from "@/components/clock";
+import { Empty, Loaded } from "@/components/states";
+import { bytes, plural, shortId } from "@/lib/format";
+
+const REFRESH_MS = 5000;
+
+function deviceText(device: Record<string, unknown>): string {
+  const name = device["name"] ?? device["kind"] ?? "device";
+  const memory = device["memory_bytes"];
+  return `${String(name)}${typeof memory === "number" ? `, ${bytes(memory)}` : ""}`;
+}
+
+function Row({ worker }: { worker: Worker }) {
   return (
-    <main className="page">
+    <tr>
+      <td>
+        <b>{worker.host}</b> <span className="mono faint">pid {worker.pid}</span>
+      </td>
+      <td>
+        <span className={worker.is_alive ? "pill good" : "pill bad"}>
+          {worker.is_alive ? "alive" : "silent"}
+        </span>
+      </td>
+      <td>
+        {worker.run_ids.length} of {plural(worker.slots, "slot")}
+      </td>
+      <td>{worker.devices.length === 0 ? "CPU" : worker.devices.map(deviceText).join("; ")}</td>
+      <td className="mono">
+        {worker.run_ids.length === 0 && <span className="faint">idle</span>}
+        {worker.run_ids.map((id) => (
+          <Link key={id} to={`/runs/${id}`}>
+            {shortId(id)}{" "}
+          </Link>
+        ))}
+      </td>
+      <td className="small muted">
+        <Ago at={worker.beat_at} />
+      </td>
+    </tr>
+  );
+}
+
+export function WorkersPage() {
+  const workers = useQuery({ ...workersQuery, refetchInterval: REFRESH_MS });
+  return (
+    <div className="page">
       <div className="page-head">
-        <h1>Workers</h1>
+        <div>
+          <h1>Workers</h1>
+          <p>A worker takes queued runs that fit its free devices and sees them through.</p>
+        </div>
       </div>
-    </main>
+      <section className="card">
+        <Loaded query={workers}>
+          {(items) =>
+            items.length === 0 ? (
+              <Empty icon="workers" title="No worker has reported">
+                Queued runs wait until one does. make up starts one on this machine; docker compose
+                starts them elsewhere.
+              </Empty>
+            ) : (
+              <div className="table-wrap">
+                <table className="table">
+                  <thead>
+                    <tr>
+                      <th>Machine</th>
+                      <th>State</th>
+                      <th>Busy</th>
+                      <th>Devices</th>
+                      <th>Runs</th>
+                      <th>Last beat</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {items.map((worker) => (
+                      <Row key={worker.id} worker={worker} />
+                    ))}
+                  </tbody>
+                </table>
+              </div>
+            )
+          }
+        </Loaded>
+      </section>
+    </div>
   );
 }

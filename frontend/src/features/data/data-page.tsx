@@ -1,0 +1,74 @@
+/** What a project holds, how it gets in, and how it is frozen for runs. */
+import "./data.css";
+
+import { useQuery } from "@tanstack/react-query";
+import { Link, NavLink, useParams } from "react-router";
+
+import { projectQuery } from "@/api/projects";
+import { Icon } from "@/components/icons";
+import { useProjectId } from "@/components/use-project";
+
+import { ComparisonList, DemonstrationList, JudgmentList, PromptList } from "./record-lists";
+import { ImportTab } from "./import-tab";
+import { SnapshotsTab } from "./snapshots-tab";
+
+const TABS = [
+  ["prompts", "Prompts", "prompts"],
+  ["demonstrations", "Demonstrations", "demonstrations"],
+  ["comparisons", "Comparisons", "comparisons"],
+  ["judgments", "Judgments", "judgments"],
+  ["snapshots", "Snapshots", null],
+  ["import", "Import", null],
+] as const;
+
+function Tab({ tab, projectId }: { tab: string; projectId: string }) {
+  switch (tab) {
+    case "demonstrations":
+      return <DemonstrationList projectId={projectId} />;
+    case "comparisons":
+      return <ComparisonList projectId={projectId} />;
+    case "judgments":
+      return <JudgmentList projectId={projectId} />;
+    case "snapshots":
+      return <SnapshotsTab projectId={projectId} />;
+    case "import":
+      return <ImportTab projectId={projectId} />;
+    default:
+      return <PromptList projectId={projectId} />;
+  }
+}
+
+export function DataPage() {
+  const projectId = useProjectId();
+  const { tab = "prompts" } = useParams();
+  const project = useQuery(projectQuery(projectId));
+  const base = `/projects/${projectId}/data`;
+  return (
+    <div className="page">
+      <div className="page-head">
+        <div>
+          <h1>Data</h1>
+          <p>Records come in by import or from generate runs; runs use frozen snapshots of them.</p>
+        </div>
+        <span className="grow" />
+        <Link className="btn" to={`${base}/import`}>
+          <Icon name="plus" /> Import
+        </Link>
+        <Link className="btn primary" to={`${base}/snapshots?freeze=preferences`}>
+          <Icon name="lock" /> Freeze a snapshot
+        </Link>
+      </div>
+      <nav className="tabs" aria-label="Parts of the data">
+        {TABS.map(([path, label, count]) => (
+          <NavLink key={path} to={path === "prompts" ? base : `${base}/${path}`} end>
+            {label}
+            {count !== null && project.data?.counts != null && (
+              <span className="count">{project.data.counts[count].toLocaleString("en-US")}</span>
+            )}
+          </NavLink>
+        ))}
+      </nav>
+      <Tab tab={tab} projectId={projectId} />
+    </div>
+  );
+}

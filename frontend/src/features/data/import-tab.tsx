@@ -1,0 +1,153 @@
+/** Drop a file, see what each line became. Good records go in, bad ones come back with a reason. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useRef, useState, type DragEvent } from "react";
+import { Link } from "react-router";
+
+import { importFile, type ImportKind } from "@/api/projects";
+import type { ImportResult } from "@/api/types";
+import { Icon } from "@/components/icons";
+import { Segmented } from "@/components/segmented";
+import { Failure } from "@/components/states";
+import { bytes, plural } from "@/lib/format";
+
+const KINDS: readonly (readonly [ImportKind, string])[] = [
+  ["prompts", "Prompts"],
+  ["demonstrations", "Demonstrations"],
+  ["comparisons", "Comparisons"],
+  ["preferences", "Preferences"],
+];
+
+const EXAMPLES: Readonly<Record<ImportKind, string>> = {
+  prompts: '{"prompt": "My laptop gets hot. What should I check first?", "tags": ["hardware"]}',
+  demonstrations: '{"prompt": "Who wrote Faust?", "response": "Goethe wrote Faust."}',
+  comparisons: '{"prompt": "Who wrote Faust?", "responses": ["Goethe.", "Schiller.", "I do not know."]}',
+  preferences: '{"prompt": "Who wrote Faust?", "chosen": "Goethe.", "rejected": "Schiller."}',
+};
+
+const FORMATS = ["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"];
+
+function Result({ result, projectId, kind }: { result: ImportResult; projectId: string; kind: ImportKind }) {
+  const { accepted, duplicates, rejected, rejected_total: refused } = result;
+  const tab = kind === "preferences" ? "judgments" : kind;
+  return (
+    <section className="card" aria-live="polite">
+      <div className={`note ${refused === 0 ? "good" : "warn"} import-note`}>
+        <Icon name={refused === 0 ? "check" : "alert"} />
+        <span className="grow">
+          <b>{plural(accepted, "record")} taken.</b>
+          {duplicates > 0 && ` ${plural(duplicates, "record")} were here already.`}
+          {refused > 0 && ` ${plural(refused, "line")} refused; correct them and send the file again.`}
+        </span>
+        <Link className="btn" to={`/projects/${projectId}/data/${tab}`}>
+          Look at them
+        </Link>
+      </div>
+      {rejected.length > 0 && (
+        <div className="table-wrap">
+          <table className="table">
+            <thead>
+              <tr>
+                <th className="num">Line</th>
+                <th>Why it was refused</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rejected.map(({ line, reason }) => (
+                <tr key={`${line}-${reason}`}>
+                  <td className="num">{line}</td>
+                  <td>{reason}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+export function ImportTab({ projectId }: { projectId: string }) {
+  const [kind, setKind] = useState<ImportKind>("prompts");
+  const [format, setFormat] = useState("auto");
+  const [isOver, setOver] = useState(false);
+  const chooser = useRef<HTMLInputElement>(null);
+  const client = useQueryClient();
+  const send = useMutation({
+    mutationFn: (file: File) => importFile(projectId, kind, format, file),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["project", projectId] }),
+  });
+  const take = (files: FileList | null) => {
+    const file = files?.[0];
+    if (file !== undefined) send.mutate(file);
+  };
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    take(event.dataTransfer.files);
+  };
+  return (
+    <div className="import">
+      <div className="row">
+        <Segmented
+          label="What the file holds"
+          value={kind}
+          options={KINDS}
+          onChange={(next) => {
+            setKind(next);
+            send.reset();
+          }}
+        />
+        <label className="row small muted">
+          Format
+          <select
+            className="input format"
+            value={format}
+            onChange={(event) => setFormat(event.target.value)}
+          >
+            {FORMATS.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <div
+        className={isOver ? "card drop over" : "card drop"}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={onDrop}
+      >
+        <Icon name="file" />
+        <h2>{send.isPending ? `Reading ${send.variables.name}` : "Drop a file here"}</h2>
+        <p className="muted">
+          {send.isPending
+            ? `${bytes(send.variables.size)}; nothing is visible until the import is complete.`
+            : "NDJSON, JSON, CSV or Parquet. Sending a file twice is harmless."}
+        </p>
+        <button
+          type="button"
+          className="btn"
+          disabled={send.isPending}
+          onClick={() => chooser.current?.click()}
+        >
+          Choose a file
+        </button>
+        <input
+          ref={chooser}
+          type="file"
+          hidden
+          aria-label="File to import"
+          onChange={(event) => {
+            take(event.target.files);
+            event.target.value = "";
+          }}
+        />
+        <pre className="mono example">{EXAMPLES[kind]}</pre>
+      </div>
+      {send.error !== null && <Failure error={send.error} />}
+      {send.data !== undefined && <Result result={send.data} projectId={projectId} kind={kind} />}
+    </div>
+  );
+}

@@ -1,0 +1,267 @@
+/** Prompts, demonstrations, comparisons and judgments as paged lists. */
+import { useInfiniteQuery, useQuery, type InfiniteData } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Link } from "react-router";
+
+import {
+  comparisonPages,
+  demonstrationPages,
+  judgmentPages,
+  promptPages,
+  agreementQuery,
+} from "@/api/projects";
+import type { Judgment, Listing } from "@/api/types";
+import { Ago } from "@/components/clock";
+import { firstWords } from "@/components/conversation";
+import { More } from "@/components/more";
+import { Empty, Loaded } from "@/components/states";
+import { number, shortId, words } from "@/lib/format";
+
+interface PagedQuery<Item> {
+  data: InfiniteData<Listing<Item>> | undefined;
+  error: Error | null;
+  refetch: () => unknown;
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  fetchNextPage: () => unknown;
+}
+
+function Table<Item extends { id: string }>(props: {
+  query: PagedQuery<Item>;
+  columns: readonly string[];
+  empty: ReactNode;
+  row: (item: Item) => ReactNode;
+}) {
+  return (
+    <section className="card">
+      <Loaded query={props.query} lines={8}>
+        {({ pages }) => {
+          const items = pages.flatMap((page) => page.items);
+          if (items.length === 0) return props.empty;
+          return (
+            <div className="table-wrap">
+              <table className="table">
+                <thead>
+                  <tr>
+                    {props.columns.map((column) => (
+                      <th key={column}>{column}</th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {items.map((item) => (
+                    <tr key={item.id}>{props.row(item)}</tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          );
+        }}
+      </Loaded>
+      <More query={props.query} />
+    </section>
+  );
+}
+
+function ImportLink({ projectId }: { projectId: string }) {
+  return (
+    <Link className="btn primary" to={`/projects/${projectId}/data/import`}>
+      Import a file
+    </Link>
+  );
+}
+
+export function PromptList({ projectId }: { projectId: string }) {
+  const query = useInfiniteQuery(promptPages(projectId));
+  return (
+    <Table
+      query={query}
+      columns={["Prompt", "Tags", "Turns", "Added"]}
+      empty={
+        <Empty icon="data" title="No prompts yet" actions={<ImportLink projectId={projectId} />}>
+          Drop a file with one prompt a line; NDJSON, JSON, CSV and Parquet are read.
+        </Empty>
+      }
+      row={(prompt) => (
+        <>
+          <td className="text">{firstWords(prompt.messages)}</td>
+          <td>
+            {prompt.tags.map((tag) => (
+              <span key={tag} className="tag">
+                {tag}
+              </span>
+            ))}
+          </td>
+          <td className="num">{prompt.messages.length}</td>
+          <td className="small muted">
+            <Ago at={prompt.created_at} />
+          </td>
+        </>
+      )}
+    />
+  );
+}
+
+export function DemonstrationList({ projectId }: { projectId: string }) {
+  const query = useInfiniteQuery(demonstrationPages(projectId));
+  return (
+    <Table
+      query={query}
+      columns={["Response", "Prompt", "Added"]}
+      empty={
+        <Empty
+          icon="note"
+          title="No demonstrations yet"
+          actions={<ImportLink projectId={projectId} />}
+        >
+          Responses that people wrote; supervised fine-tuning learns from them.
+        </Empty>
+      }
+      row={(demonstration) => (
+        <>
+          <td className="text">{demonstration.content}</td>
+          <td className="mono faint">{shortId(demonstration.prompt_id)}</td>
+          <td className="small muted">
+            <Ago at={demonstration.created_at} />
+          </td>
+        </>
+      )}
+    />
+  );
+}
+
+export function ComparisonList({ projectId }: { projectId: string }) {
+  const query = useInfiniteQuery(comparisonPages(projectId));
+  return (
+    <Table
+      query={query}
+      columns={["Comparison", "Responses", "Judgments", "From", "Added"]}
+      empty={
+        <Empty
+          icon="rank"
+          title="No comparisons yet"
+          actions={
+            <Link className="btn primary" to={`/projects/${projectId}/runs/new?method=generate`}>
+              Sample responses to rank
+            </Link>
+          }
+        >
+          A comparison is a prompt with 2 to 9 responses. Generate runs make them, and so do
+          imports.
+        </Empty>
+      }
+      row={(comparison) => (
+        <>
+          <td className="mono">{shortId(comparison.id)}</td>
+          <td className="num">{comparison.response_ids.length}</td>
+          <td className="num">
+            {comparison.judgments} of {comparison.judgments_required}
+          </td>
+          <td>
+            {comparison.run_id === null ? (
+              <span className="muted">import</span>
+            ) : (
+              <Link to={`/projects/${projectId}/runs/${comparison.run_id}`}>a run</Link>
+            )}
+          </td>
+          <td className="small muted">
+            <Ago at={comparison.created_at} />
+          </td>
+        </>
+      )}
+    />
+  );
+}
+
+/** B > A = D > C, with the letters of the order in which the judgment names them. */
+function order(judgment: Judgment): string {
+  if (judgment.verdict !== "ranked") return words(judgment.verdict);
+  const places = judgment.tiers.map((tier) => tier.map(shortId).join(" = "));
+  return places.join(" > ");
+}
+
+function Annotators({ projectId }: { projectId: string }) {
+  const query = useQuery(agreementQuery(projectId));
+  const annotators = query.data?.annotators ?? [];
+  if (annotators.length === 0) return null;
+  const share = (value: number | null) => (value === null ? "–" : `${Math.round(100 * value)} %`);
+  const alpha = query.data?.alpha ?? null;
+  return (
+    <section className="card annotators">
+      <h2 className="card-title">
+        Annotators
+        <span className="muted">
+          {alpha === null
+            ? "; agreement needs comparisons with two judgments"
+            : `; Krippendorff's α ${alpha.toFixed(2)} over ${number(query.data?.comparisons)} comparisons`}
+        </span>
+      </h2>
+      <div className="table-wrap">
+        <table className="table">
+          <thead>
+            <tr>
+              <th>Name</th>
+              <th className="num">Judgments</th>
+              <th className="num">Ties</th>
+              <th className="num">Prefers the first shown</th>
+              <th className="num">Prefers the longer</th>
+              <th className="num">Median time</th>
+            </tr>
+          </thead>
+          <tbody>
+            {annotators.map((one) => (
+              <tr key={one.user_id}>
+                <td>{one.name}</td>
+                <td className="num">{one.judgments}</td>
+                <td className="num">{share(one.tie_rate)}</td>
+                <td className="num">{share(one.first_shown_rate)}</td>
+                <td className="num">{share(one.longer_rate)}</td>
+                <td className="num">
+                  {one.median_active_s === null ? "–" : `${number(one.median_active_s)} s`}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+export function JudgmentList({ projectId }: { projectId: string }) {
+  const query = useInfiniteQuery(judgmentPages(projectId));
+  return (
+    <>
+      <Annotators projectId={projectId} />
+      <Table
+        query={query}
+        columns={["Ranking, best first", "Comment", "Active time", "Made"]}
+        empty={
+          <Empty
+            icon="rank"
+            title="No judgments yet"
+            actions={
+              <Link className="btn primary" to={`/projects/${projectId}/rank`}>
+                Rank the first one
+              </Link>
+            }
+          >
+            Every ranking that an annotator submits is listed here.
+          </Empty>
+        }
+        row={(judgment) => (
+          <>
+            <td className="mono text">{order(judgment)}</td>
+            <td>{judgment.comment}</td>
+            <td className="num">
+              {judgment.active_ms === null ? "–" : `${number(judgment.active_ms / 1000)} s`}
+            </td>
+            <td className="small muted">
+              <Ago at={judgment.created_at} />
+            </td>
+          </>
+        )}
+      />
+    </>
+  );
+}

@@ -1,0 +1,230 @@
+/** Frozen, hashed data: freeze it, look at its counts, export it. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { useSearchParams } from "react-router";
+
+import { address } from "@/api/client";
+import { freezeSnapshot, snapshotsQuery } from "@/api/projects";
+import type { Snapshot, SnapshotBody } from "@/api/types";
+import { Ago } from "@/components/clock";
+import { Copyable } from "@/components/copyable";
+import { Dialog } from "@/components/dialog";
+import { Icon } from "@/components/icons";
+import { Segmented } from "@/components/segmented";
+import { Empty, Failure, Loaded } from "@/components/states";
+import { plural, shortHash } from "@/lib/format";
+
+type Kind = SnapshotBody["kind"];
+
+const KINDS: readonly (readonly [Kind, string])[] = [
+  ["prompts", "Prompts"],
+  ["demonstrations", "Demonstrations"],
+  ["preferences", "Preferences"],
+];
+
+const FORMATS = ["native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"] as const;
+
+const isKind = (text: string | null): text is Kind => KINDS.some(([kind]) => kind === text);
+
+function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [kind, setKind] = useState(props.kind);
+  const [percent, setPercent] = useState("10");
+  const [seed, setSeed] = useState("0");
+  const ids = [useId(), useId(), useId()] as const;
+  const client = useQueryClient();
+  const freeze = useMutation({
+    mutationFn: () =>
+      freezeSnapshot(props.projectId, {
+        name: name.trim(),
+        kind,
+        heldout_fraction: Number(percent) / 100,
+        seed: Number(seed),
+      }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ["project", props.projectId, "snapshots"] });
+      props.onClose();
+    },
+  });
+  return (
+    <Dialog
+      title="Freeze a snapshot"
+      onClose={props.onClose}
+      footer={
+        <button
+          type="submit"
+          form="freeze"
+          className="btn primary"
+          disabled={freeze.isPending || !name.trim()}
+        >
+          <Icon name="lock" /> Freeze
+        </button>
+      }
+    >
+      <form
+        id="freeze"
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          freeze.mutate();
+        }}
+      >
+        <p className="muted">
+          It holds every record of that kind as it is now. Later records do not change it.
+        </p>
+        <Segmented label="Kind" value={kind} options={KINDS} onChange={setKind} />
+        <div className="field">
+          <label htmlFor={ids[0]}>Name</label>
+          <input
+            id={ids[0]}
+            className="input"
+            autoFocus
+            required
+            maxLength={200}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+        </div>
+        <div className="pair">
+          <div className="field">
+            <label htmlFor={ids[1]}>Held out, %</label>
+            <input
+              id={ids[1]}
+              className="input"
+              type="number"
+              min={0}
+              max={99}
+              step="any"
+              value={percent}
+              onChange={(event) => setPercent(event.target.value)}
+            />
+            <span className="hint">Whole prompts go to one side, never single pairs.</span>
+          </div>
+          <div className="field">
+            <label htmlFor={ids[2]}>Seed of the split</label>
+            <input
+              id={ids[2]}
+              className="input"
+              type="number"
+              min={0}
+              value={seed}
+              onChange={(event) => setSeed(event.target.value)}
+            />
+          </div>
+        </div>
+        {freeze.error !== null && <Failure error={freeze.error} />}
+      </form>
+    </Dialog>
+  );
+}
+
+function countsText(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .filter(([, n]) => n > 0)
+    .map(([what, n]) => plural(n, what.replace(/s$/, "")))
+    .join(", ");
+}
+
+function Export({ snapshot }: { snapshot: Snapshot }) {
+  const [format, setFormat] = useState<(typeof FORMATS)[number]>("native");
+  const formats = snapshot.kind === "preferences" ? FORMATS : (["native"] as const);
+  const href = address(`/snapshots/${snapshot.id}/export`, { format });
+  return (
+    <span className="row export">
+      <select
+        className="input"
+        aria-label={`Format of ${snapshot.name}`}
+        value={format}
+        onChange={(event) => setFormat(event.target.value as typeof format)}
+      >
+        {formats.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+      <a className="btn" href={href} download={`${snapshot.name}.${format}.jsonl`}>
+        Export
+      </a>
+    </span>
+  );
+}
+
+function Row({ snapshot, isMeant }: { snapshot: Snapshot; isMeant: boolean }) {
+  const { train = {}, heldout = {} } = snapshot.counts;
+  return (
+    <tr className={isMeant ? "meant" : ""}>
+      <td>
+        <b>{snapshot.name}</b>
+      </td>
+      <td>{snapshot.kind}</td>
+      <td>
+        <Copyable text={snapshot.sha256} shown={shortHash(snapshot.sha256)} label="sha256" />
+      </td>
+      <td className="small">
+        {countsText(train) || "nothing"}
+        {countsText(heldout) !== "" && (
+          <div className="faint">held out: {countsText(heldout)}</div>
+        )}
+      </td>
+      <td className="small muted">
+        <Ago at={snapshot.created_at} />
+      </td>
+      <td>
+        <Export snapshot={snapshot} />
+      </td>
+    </tr>
+  );
+}
+
+export function SnapshotsTab({ projectId }: { projectId: string }) {
+  const [search, setSearch] = useSearchParams();
+  const query = useQuery(snapshotsQuery(projectId));
+  const asked = search.get("freeze");
+  const open = (kind: Kind | null) =>
+    setSearch(kind === null ? {} : { freeze: kind }, { replace: true });
+  const freeze = (
+    <button type="button" className="btn primary" onClick={() => open("preferences")}>
+      <Icon name="lock" /> Freeze a snapshot
+    </button>
+  );
+  return (
+    <section className="card">
+      <Loaded query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty icon="lock" title="No snapshots yet" actions={freeze}>
+              Runs never read live data: they refer to a snapshot by its hash, so that a result can
+              be repeated.
+            </Empty>
+          ) : (
+            <div className="table-wrap">
+              <table className="table">
+                <thead>
+                  <tr>
+                    <th>Name</th>
+                    <th>Kind</th>
+                    <th>sha256</th>
+                    <th>Holds</th>
+                    <th>Frozen</th>
+                    <th>Export</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {items.map((snapshot) => (
+                    <Row
+                      key={snapshot.id}
+                      snapshot={snapshot}
+                      isMeant={snapshot.id === search.get("snapshot")}
+                    />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Loaded>
+      {isKind(asked) && (
+        <FreezeDialog projectId={projectId} kind={asked} onClose={() => open(null)} />
+      )}
+    </section>
+  );
+}

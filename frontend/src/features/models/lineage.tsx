@@ -1,0 +1,97 @@
+/** Base -> SFT -> reward model -> policy, with the snapshot each step used. */
+import { Link } from "react-router";
+
+import type { LineageNode } from "@/api/types";
+import { Icon } from "@/components/icons";
+import { words } from "@/lib/format";
+
+import { edgesOf, layout, type Placed } from "./layout";
+
+const BOX = { width: 208, height: 92, gapX: 72, gapY: 22 };
+
+const left = ({ column }: Placed) => column * (BOX.width + BOX.gapX);
+const top = ({ row }: Placed) => row * (BOX.height + BOX.gapY);
+
+function path(from: Placed, to: Placed): string {
+  const x1 = left(from) + BOX.width;
+  const y1 = top(from) + BOX.height / 2;
+  const x2 = left(to) - 4;
+  const y2 = top(to) + BOX.height / 2;
+  const bend = Math.max(36, (x2 - x1) / 2);
+  // An edge that skips a column bows below the boxes in between.
+  const dip = to.column - from.column > 1 && from.row === to.row ? BOX.height * 0.95 : 0;
+  return `M${x1} ${y1}C${x1 + bend} ${y1 + dip} ${x2 - bend} ${y2 + dip} ${x2} ${y2}`;
+}
+
+function Box({ placed, projectId, isSelf }: { placed: Placed; projectId: string; isSelf: boolean }) {
+  const { node } = placed;
+  const base = `/projects/${projectId}`;
+  return (
+    <li
+      className={isSelf ? "box self" : "box"}
+      style={{ left: left(placed), top: top(placed), width: BOX.width, height: BOX.height }}
+    >
+      <span className="small faint">{node.method === null ? "base model" : words(node.method)}</span>
+      <Link className="clip" to={`${base}/models/${node.model_id}`} title={node.name}>
+        <b>{node.name}</b>
+      </Link>
+      <span className="links">
+        {node.run_id !== null && (
+          <Link to={`${base}/runs/${node.run_id}`} title={node.run_name ?? "run"}>
+            <Icon name="runs" /> run
+          </Link>
+        )}
+        {node.snapshot_ids.map((id) => (
+          <Link key={id} to={`${base}/data/snapshots?snapshot=${id}`} title={`snapshot ${id}`}>
+            <Icon name="lock" /> snapshot
+          </Link>
+        ))}
+      </span>
+    </li>
+  );
+}
+
+export function Lineage(props: { nodes: readonly LineageNode[]; selfId: string; projectId: string }) {
+  const placed = layout(props.nodes);
+  const byId = new Map(placed.map((one) => [one.node.model_id, one]));
+  const width = Math.max(...placed.map((one) => left(one) + BOX.width));
+  const height = Math.max(...placed.map((one) => top(one) + BOX.height)) + BOX.height * 0.7;
+  return (
+    <div className="lineage">
+      <div className="plane" style={{ width, height }}>
+        <svg width={width} height={height} aria-hidden="true">
+          <defs>
+            <marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+              <path d="M0 0 8 4 0 8z" className="tip" />
+            </marker>
+          </defs>
+          {edgesOf(props.nodes).map((edge) => {
+            const [from, to] = [byId.get(edge.from), byId.get(edge.to)];
+            if (from === undefined || to === undefined) return null;
+            return (
+              <path
+                key={`${edge.from}-${edge.to}-${String(edge.isScore)}`}
+                className={edge.isScore ? "edge score" : "edge"}
+                d={path(from, to)}
+                markerEnd="url(#tip)"
+              />
+            );
+          })}
+        </svg>
+        <ul>
+          {placed.map((one) => (
+            <Box
+              key={one.node.model_id}
+              placed={one}
+              projectId={props.projectId}
+              isSelf={one.node.model_id === props.selfId}
+            />
+          ))}
+        </ul>
+      </div>
+      <p className="small muted legend">
+        <span className="mark" /> weights go on from <span className="mark score" /> scored by
+      </p>
+    </div>
+  );
+}

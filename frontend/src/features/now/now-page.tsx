@@ -1,0 +1,303 @@
+/** What happens right now; nothing here needs a click to be useful. */
+import "./now.css";
+
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Link } from "react-router";
+
+import { progressQuery } from "@/api/assignments";
+import { agreementQuery, projectQuery } from "@/api/projects";
+import { eventsQuery, runsQuery, workersQuery } from "@/api/runs";
+import type { Project, Run } from "@/api/types";
+import { Ago } from "@/components/clock";
+import { Icon, type IconName } from "@/components/icons";
+import { LastValue, RunSparkline } from "@/components/run-sparkline";
+import { StatePill } from "@/components/run-state";
+import { Empty, Loaded } from "@/components/states";
+import { useProjectId } from "@/components/use-project";
+import { duration, number, plural, words } from "@/lib/format";
+
+const REFRESH_MS = 3000;
+const ACTIVE = new Set(["running", "stopping", "queued", "paused"]);
+const BROKEN = new Set(["failed", "crashed"]);
+
+function RunLine({ run }: { run: Run }) {
+  const { step, steps, phase, eta_s: eta } = run.progress;
+  const isRunning = run.state === "running";
+  const share = run.state === "succeeded" ? 100 : steps > 0 ? (100 * step) / steps : 0;
+  return (
+    <li>
+      <Link className="line" to={`/projects/${run.project_id}/runs/${run.id}`}>
+        <span className="who">
+          <b className="clip">{run.name}</b>
+          <span className="small muted clip">
+            {run.error === null ? (run.estimator ?? words(run.method)) : run.error.message}
+          </span>
+        </span>
+        <StatePill state={run.state} title={run.state_sentence} />
+        <RunSparkline run={run} />
+        <span className="mono last">
+          <LastValue run={run} />
+        </span>
+        <span className="how-far">
+          <span className="bar">
+            <i style={{ width: `${Math.min(100, share)}%` }} />
+          </span>
+          <span className="small faint mono nowrap">
+            {isRunning
+              ? [phase && words(phase), eta !== null && `${duration(eta)} left`]
+                  .filter(Boolean)
+                  .join(", ")
+              : ""}
+            {!isRunning && <Ago at={run.finished_at ?? run.created_at} />}
+          </span>
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+function RunList(props: { title: string; runs: readonly Run[]; empty?: ReactNode }) {
+  if (props.runs.length === 0 && props.empty === undefined) return null;
+  return (
+    <section className="card now-runs">
+      <h2 className="card-title">{props.title}</h2>
+      {props.runs.length === 0 ? (
+        props.empty
+      ) : (
+        <ul>
+          {props.runs.map((run) => (
+            <RunLine key={run.id} run={run} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function RunAlerts({ run }: { run: Run }) {
+  const events = useQuery({ ...eventsQuery(run.id), refetchInterval: REFRESH_MS * 4 });
+  const alert = events.data?.findLast(
+    (event) => event.type === "alert" && event.data["level"] !== "info",
+  );
+  if (alert === undefined) return null;
+  return (
+    <div className="note warn">
+      <Icon name="alert" />
+      <span className="grow">
+        <b>{run.name}.</b> {String(alert.data["message"])}
+      </span>
+      <Link className="btn" to={`/projects/${run.project_id}/runs/${run.id}`}>
+        Open
+      </Link>
+    </div>
+  );
+}
+
+function Figure(props: { label: string; value: string; sub?: ReactNode }) {
+  return (
+    <div className="figure">
+      <span className="small faint">{props.label}</span>
+      <b>{props.value}</b>
+      {props.sub !== undefined && <span className="small muted">{props.sub}</span>}
+    </div>
+  );
+}
+
+function Annotation({ project }: { project: Project }) {
+  const progress = useQuery({ ...progressQuery(project.id), refetchInterval: REFRESH_MS * 2 });
+  const agreement = useQuery(agreementQuery(project.id));
+  const { done = 0, wanted = 0, available = 0, mine = 0 } = progress.data ?? {};
+  const alpha = agreement.data?.alpha ?? null;
+  const interval = agreement.data?.interval ?? null;
+  return (
+    <section className="card padded">
+      <header className="row">
+        <h2>Ranking</h2>
+        <span className="grow" />
+        {available > 0 && (
+          <Link className="btn" to={`/projects/${project.id}/rank`}>
+            <Icon name="rank" /> Rank {available} left
+          </Link>
+        )}
+      </header>
+      <div className="bar big">
+        <i style={{ width: `${wanted > 0 ? Math.min(100, (100 * done) / wanted) : 0}%` }} />
+      </div>
+      <div className="figures">
+        <Figure label="Judgments" value={number(done)} sub={`of ${number(wanted)} wanted`} />
+        <Figure label="By you" value={number(mine)} />
+        <Figure
+          label="Agreement, α"
+          value={alpha === null ? "–" : alpha.toFixed(2)}
+          sub={
+            alpha === null || interval === null
+              ? "needs two judgments of a comparison"
+              : `${interval[0].toFixed(2)} to ${interval[1].toFixed(2)}`
+          }
+        />
+      </div>
+    </section>
+  );
+}
+
+function Holdings({ project }: { project: Project }) {
+  const counts = project.counts ?? null;
+  if (counts === null) return null;
+  return (
+    <section className="card padded">
+      <header className="row">
+        <h2>Data</h2>
+        <span className="grow" />
+        <Link className="btn" to={`/projects/${project.id}/data/import`}>
+          <Icon name="plus" /> Import
+        </Link>
+      </header>
+      <div className="figures">
+        <Figure label="Prompts" value={number(counts.prompts)} />
+        <Figure label="Responses" value={number(counts.responses)} />
+        <Figure label="Comparisons" value={number(counts.comparisons)} />
+        <Figure label="Demonstrations" value={number(counts.demonstrations)} />
+      </div>
+    </section>
+  );
+}
+
+function Machines() {
+  const workers = useQuery({ ...workersQuery, refetchInterval: REFRESH_MS * 3 });
+  const alive = workers.data?.filter((worker) => worker.is_alive) ?? [];
+  if (workers.data === undefined) return null;
+  const slots = alive.reduce((sum, worker) => sum + worker.slots, 0);
+  const busy = alive.reduce((sum, worker) => sum + worker.run_ids.length, 0);
+  return (
+    <section className="card padded">
+      <h2>Workers</h2>
+      {alive.length === 0 ? (
+        <p className="muted">
+          No worker is alive, so queued runs wait. <code className="mono">make up</code> starts one.
+        </p>
+      ) : (
+        <div className="figures">
+          <Figure label="Alive" value={number(alive.length)} />
+          <Figure label="Slots busy" value={`${busy} of ${slots}`} />
+        </div>
+      )}
+    </section>
+  );
+}
+
+interface Step {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly text: string;
+  readonly to: string;
+}
+
+const LOOP: readonly Step[] = [
+  { icon: "data", title: "Import prompts", text: "Questions your model should answer well.", to: "data/import" },
+  { icon: "models", title: "Register a model", text: "A folder on this machine or a hub id.", to: "models" },
+  { icon: "play", title: "Sample responses", text: "A generate run answers every prompt several times.", to: "runs/new?method=generate" },
+  { icon: "rank", title: "Rank them", text: "From best to worst, five keys each.", to: "rank" },
+  { icon: "lock", title: "Freeze a snapshot", text: "Hashed data that runs refer to.", to: "data/snapshots" },
+  { icon: "runs", title: "Train", text: "A reward model first, then the policy.", to: "runs/new?method=reward_model" },
+];
+
+function FirstSteps({ projectId }: { projectId: string }) {
+  return (
+    <section className="card">
+      <h2 className="card-title">The loop, from an empty project</h2>
+      <ol className="loop">
+        {LOOP.map((step, place) => (
+          <li key={step.title}>
+            <Link to={`/projects/${projectId}/${step.to}`}>
+              <Icon name={step.icon} />
+              <b>
+                {place + 1}. {step.title}
+              </b>
+              <span className="small muted">{step.text}</span>
+            </Link>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+export function NowPage() {
+  const projectId = useProjectId();
+  const project = useQuery({ ...projectQuery(projectId), refetchInterval: REFRESH_MS * 5 });
+  const runs = useQuery({
+    ...runsQuery({ project_id: projectId, limit: 100 }),
+    refetchInterval: REFRESH_MS,
+  });
+  return (
+    <div className="page">
+      <Loaded query={project} lines={8}>
+        {(found) => (
+          <>
+            <div className="page-head">
+              <div>
+                <h1>{found.name}</h1>
+                <p>
+                  {plural(found.counts?.judgments ?? 0, "judgment")} on{" "}
+                  {plural(found.counts?.comparisons ?? 0, "comparison")}
+                </p>
+              </div>
+            </div>
+            <Loaded query={runs}>
+              {({ items }) => <Board project={found} runs={items} />}
+            </Loaded>
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+function Board({ project, runs }: { project: Project; runs: readonly Run[] }) {
+  const active = runs.filter((run) => ACTIVE.has(run.state));
+  const broken = runs.filter((run) => BROKEN.has(run.state)).slice(0, 5);
+  const finished = runs.filter((run) => run.state === "succeeded").slice(0, 8);
+  const isNew = runs.length === 0 && (project.counts?.prompts ?? 0) === 0;
+  return (
+    <>
+      <div className="now-alerts">
+        {active
+          .filter((run) => run.state !== "queued")
+          .map((run) => (
+            <RunAlerts key={run.id} run={run} />
+          ))}
+      </div>
+      <div className="now-grid">
+        <div className="now-main">
+          {isNew ? (
+            <FirstSteps projectId={project.id} />
+          ) : (
+            <RunList
+              title={active.length > 0 ? "Running and queued" : "Nothing is running"}
+              runs={active}
+              empty={
+                <Empty
+                  icon="play"
+                  title="The machines are idle"
+                  actions={
+                    <Link className="btn primary" to={`/projects/${project.id}/runs/new`}>
+                      <Icon name="plus" /> New run
+                    </Link>
+                  }
+                />
+              }
+            />
+          )}
+          <RunList title="Failed lately" runs={broken} />
+          <RunList title="Finished lately" runs={finished} />
+        </div>
+        <div className="now-side">
+          <Annotation project={project} />
+          <Holdings project={project} />
+          <Machines />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,96 @@
+/** Reward vs KL: is the reward bought with distance, and what does it do to the answers? */
+import { useSearchParams } from "react-router";
+
+import type { LiveSeries } from "@/charts/live-series";
+import { Icon } from "@/components/icons";
+import { Segmented } from "@/components/segmented";
+import { Empty } from "@/components/states";
+
+import { CurveCard } from "./curve-card";
+import { Frontier, paired } from "./frontier";
+import { readingOf } from "./reading";
+import { useView } from "./view";
+
+const BESIDE = [
+  ["reward/mean", "--s1"],
+  ["kl/response", "--s2"],
+  ["length/mean", "--s3"],
+] as const;
+
+export function FrontierTab({ live, tick }: { live: LiveSeries; tick: number }) {
+  const { view, zoomTo } = useView();
+  const [search, setSearch] = useSearchParams();
+  const isRoot = search.get("kl") === "root";
+  const points = paired(live.curves.get("kl/response"), live.curves.get("reward/mean"));
+  if (points.length === 0)
+    return (
+      <section className="card">
+        <Empty icon="runs" title="No reward and KL to compare">
+          This view wants the metrics reward/mean and kl/response, which policy_gradient runs write
+          from their first step on.
+        </Empty>
+      </section>
+    );
+  const reading = readingOf(live.curves);
+  return (
+    <>
+      {reading !== null && (
+        <div className={`note ${reading.level}`}>
+          <Icon name={reading.level === "good" ? "check" : "alert"} />
+          <span>
+            <b>{reading.title}</b> <span className="nobreak">{sentence(reading.facts)}</span>
+          </span>
+        </div>
+      )}
+      <div className="frontier-grid">
+        <section className="card chart">
+          <h3>
+            <span>Reward against KL</span>
+            <span className="grow" />
+            <Segmented
+              label="Scale of the distance"
+              value={isRoot ? "root" : "nats"}
+              options={[
+                ["nats", "KL"],
+                ["root", "√KL"],
+              ]}
+              onChange={(value) =>
+                setSearch(
+                  (now) => {
+                    const next = new URLSearchParams(now);
+                    if (value === "root") next.set("kl", "root");
+                    else next.delete("kl");
+                    return next;
+                  },
+                  { replace: true },
+                )
+              }
+            />
+          </h3>
+          <Frontier points={points} isRoot={isRoot} height={480} />
+        </section>
+        <div className="beside">
+          {BESIDE.map(([name, colour]) => {
+            const curve = live.curves.get(name);
+            return curve === undefined ? null : (
+              <CurveCard
+                key={name}
+                name={name}
+                curve={curve}
+                tick={tick}
+                view={view}
+                colour={colour}
+                height={132}
+                onZoom={zoomTo}
+              />
+            );
+          })}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

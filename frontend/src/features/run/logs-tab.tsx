@@ -1,0 +1,91 @@
+/** What the trainer printed, growing while it prints. */
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef, useState } from "react";
+
+import { logLines } from "@/api/runs";
+import type { LogLine } from "@/api/types";
+import { Empty, Loaded } from "@/components/states";
+
+const MOST_SHOWN = 5000;
+
+/** Colours of a terminal say nothing here; the escape sequences go. */
+function plain(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "").replace(/\r$/, "");
+}
+
+function merged(kept: readonly LogLine[], fresh: readonly LogLine[]): LogLine[] {
+  const last = kept.at(-1)?.number ?? 0;
+  return [...kept, ...fresh.filter((line) => line.number > last)];
+}
+
+export function LogsTab({ runId, fresh }: { runId: string; fresh: readonly LogLine[] }) {
+  const query = useQuery({
+    queryKey: ["run", runId, "logs"],
+    queryFn: ({ signal }) => logLines(runId, 0, signal),
+  });
+  return (
+    <Loaded query={query} lines={10}>
+      {(kept) => <Lines lines={merged(kept, fresh)} />}
+    </Loaded>
+  );
+}
+
+function Lines({ lines }: { lines: readonly LogLine[] }) {
+  const [filter, setFilter] = useState("");
+  const [isFollowing, setFollowing] = useState(true);
+  const box = useRef<HTMLDivElement>(null);
+  const wanted = filter.trim().toLowerCase();
+  const shown = useMemo(
+    () =>
+      lines
+        .filter((line) => wanted === "" || line.text.toLowerCase().includes(wanted))
+        .slice(-MOST_SHOWN),
+    [lines, wanted],
+  );
+  useEffect(() => {
+    if (isFollowing && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
+  }, [shown, isFollowing]);
+  if (lines.length === 0)
+    return (
+      <section className="card">
+        <Empty icon="file" title="No lines yet">
+          What the trainer prints appears here while it runs.
+        </Empty>
+      </section>
+    );
+  return (
+    <section className="card logs">
+      <header className="row">
+        <input
+          className="input filter"
+          type="search"
+          placeholder="Find in the log"
+          aria-label="Find in the log"
+          value={filter}
+          onChange={(event) => setFilter(event.target.value)}
+        />
+        <span className="grow" />
+        <span className="small faint">
+          {shown.length.toLocaleString("en-US")} of {lines.length.toLocaleString("en-US")} lines
+        </span>
+        <label className="row small">
+          <input
+            type="checkbox"
+            checked={isFollowing}
+            onChange={(event) => setFollowing(event.target.checked)}
+          />
+          Follow
+        </label>
+      </header>
+      <div className="log-box" ref={box} tabIndex={0} role="log" aria-label="Log">
+        {shown.map((line) => (
+          <div key={line.number} className={line.stream}>
+            <span className="n">{line.attempt}</span>
+            <code>{plain(line.text)}</code>
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}

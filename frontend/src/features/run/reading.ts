@@ -1,0 +1,70 @@
+/**
+ * What reward, KL and length say together: the picture of a reward that is being gamed.
+ *
+ * Pure; the Reward vs KL view shows the sentence. The thresholds are a reader's rules of thumb, not
+ * statistics: half the length gone, or three nats a response, while the reward still climbs.
+ */
+import type { Curve } from "@/charts/live-series";
+
+const TAIL = 0.2;
+const HIGH_KL_NATS = 3;
+const LENGTH_COLLAPSE = 0.6;
+const FEWEST = 5;
+
+export interface Reading {
+  readonly level: "good" | "warn" | "bad";
+  readonly title: string;
+  readonly facts: string;
+}
+
+export interface Course {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Means of the first and the last fifth; null where there are too few points to say anything. */
+export function courseOf(curve: Curve | undefined): Course | null {
+  const values = (curve?.mean ?? []).filter((value): value is number => value !== null);
+  if (values.length < FEWEST) return null;
+  const n = Math.max(1, Math.round(values.length * TAIL));
+  const mean = (part: readonly number[]) => part.reduce((sum, one) => sum + one, 0) / part.length;
+  return { first: mean(values.slice(0, n)), last: mean(values.slice(-n)) };
+}
+
+export function readingOf(curves: ReadonlyMap<string, Curve>): Reading | null {
+  const reward = courseOf(curves.get("reward/mean"));
+  const kl = courseOf(curves.get("kl/response"));
+  const length = courseOf(curves.get("length/mean"));
+  if (reward === null || kl === null) return null;
+  const isClimbing = reward.last > reward.first;
+  const isFar = kl.last > HIGH_KL_NATS;
+  const hasCollapsed = length !== null && length.last < LENGTH_COLLAPSE * length.first;
+  const facts = [
+    change("reward", reward),
+    change("KL", kl, "nats a response"),
+    length === null ? "" : change("length", length, "tokens"),
+  ].filter((fact) => fact !== "");
+  return { ...verdict(isClimbing, isFar, hasCollapsed), facts: `${facts.join(", ")}.` };
+}
+
+function verdict(isClimbing: boolean, isFar: boolean, hasCollapsed: boolean) {
+  if (isClimbing && isFar && hasCollapsed)
+    return {
+      level: "bad" as const,
+      title: "This looks like a reward hack: reward up, KL far out, answers collapsing.",
+    };
+  if (isClimbing && (isFar || hasCollapsed))
+    return {
+      level: "warn" as const,
+      title: isFar
+        ? "The policy is far from its reference: read the samples before you trust the reward."
+        : "Answers are getting much shorter while the reward climbs: read the samples.",
+    };
+  if (!isClimbing) return { level: "warn" as const, title: "The reward has not risen so far." };
+  return { level: "good" as const, title: "The reward rises and the policy stays near its reference." };
+}
+
+function change(name: string, { first, last }: Course, unit = ""): string {
+  const shown = (value: number) => value.toPrecision(3).replace("-", "−");
+  return `${name} ${shown(first)} → ${shown(last)}${unit ? ` ${unit}` : ""}`;
+}

@@ -1,0 +1,183 @@
+/** Who this run is, where it stands, and what can be done to it. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "react-router";
+
+import { applyVerb, runQuery, type Verb } from "@/api/runs";
+import type { StreamStatus } from "@/api/stream";
+import type { Run } from "@/api/types";
+import { Ago, useNow } from "@/components/clock";
+import { Copyable } from "@/components/copyable";
+import { Dialog } from "@/components/dialog";
+import { Icon, type IconName } from "@/components/icons";
+import { StatePill } from "@/components/run-state";
+import { Failure } from "@/components/states";
+import { duration, number, plural, shortId, words } from "@/lib/format";
+
+const VERBS: readonly (readonly [Verb, string, IconName])[] = [
+  ["pause", "Pause", "pause"],
+  ["resume", "Resume", "play"],
+  ["retry", "Retry", "retry"],
+  ["cancel", "Stop", "stop"],
+];
+
+function StopDialog(props: { run: Run; onStop: () => void; onClose: () => void }) {
+  const { name, progress, state } = props.run;
+  return (
+    <Dialog
+      title={`Stop ${name}?`}
+      onClose={props.onClose}
+      footer={
+        <>
+          <button type="button" className="btn" onClick={props.onClose}>
+            Keep it running
+          </button>
+          <button type="button" className="btn danger" autoFocus onClick={props.onStop}>
+            <Icon name="stop" /> Stop the run
+          </button>
+        </>
+      }
+    >
+      <p>
+        {state === "running"
+          ? `It stands at step ${progress.step} of ${progress.steps}. The trainer writes a checkpoint of its last finished step and ends; Retry goes on from there.`
+          : "It has not begun; Retry puts it back into the queue."}
+      </p>
+    </Dialog>
+  );
+}
+
+function Actions({ run }: { run: Run }) {
+  const client = useQueryClient();
+  const [isAsking, setAsking] = useState(false);
+  const act = useMutation({
+    mutationFn: (verb: Verb) => applyVerb(run.id, verb),
+    onSuccess: (changed) => {
+      client.setQueryData(runQuery(run.id).queryKey, changed);
+      void client.invalidateQueries({ queryKey: ["runs"] });
+    },
+  });
+  return (
+    <div className="acts">
+      {VERBS.filter(([verb]) => run.allowed.includes(verb)).map(([verb, label, icon]) => (
+        <button
+          type="button"
+          key={verb}
+          className={verb === "cancel" ? "btn danger" : "btn"}
+          disabled={act.isPending}
+          onClick={() => (verb === "cancel" ? setAsking(true) : act.mutate(verb))}
+        >
+          <Icon name={icon} /> {label}
+        </button>
+      ))}
+      <Link className="btn" to={`/projects/${run.project_id}/runs/new?from=${run.id}`}>
+        <Icon name="copy" /> Clone
+      </Link>
+      {isAsking && (
+        <StopDialog
+          run={run}
+          onClose={() => setAsking(false)}
+          onStop={() => {
+            setAsking(false);
+            act.mutate("cancel");
+          }}
+        />
+      )}
+      {act.error !== null && <Failure error={act.error} onRetry={() => act.reset()} />}
+    </div>
+  );
+}
+
+const LIVE: Readonly<Record<StreamStatus, readonly [string, string]>> = {
+  live: ["good", "live"],
+  connecting: ["faint", "connecting"],
+  waiting: ["warn", "no connection, trying again"],
+  "signed-out": ["warn", "signed out"],
+  gone: ["warn", "no live events"],
+};
+
+export function LiveMark({ status }: { status: StreamStatus }) {
+  const [tone, text] = LIVE[status];
+  return (
+    <span className={`live ${tone}`} role="status">
+      {text}
+    </span>
+  );
+}
+
+function ProgressLine({ run }: { run: Run }) {
+  const { step, steps, phase, eta_s: eta } = run.progress;
+  const share = steps > 0 ? Math.min(100, (100 * step) / steps) : 0;
+  const speed = run.summary["tokens_per_s"];
+  const isRunning = run.state === "running";
+  const parts = [
+    steps > 0 ? `step ${number(step)} / ${number(steps)}` : null,
+    isRunning && phase ? words(phase) : null,
+    isRunning && eta !== null ? `${duration(eta)} left` : null,
+    isRunning && speed != null ? `${number(Math.round(speed))} tokens/s` : null,
+  ];
+  return (
+    <div className="progress">
+      <div
+        className="bar"
+        role="progressbar"
+        aria-label="Progress"
+        aria-valuenow={step}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(1, steps)}
+      >
+        <i style={{ width: `${run.state === "succeeded" ? 100 : share}%` }} />
+      </div>
+      <span className="small muted mono nowrap">
+        {parts.filter((part) => part !== null).join(" · ") || "not started"}
+      </span>
+    </div>
+  );
+}
+
+function Took({ run }: { run: Run }) {
+  const now = useNow();
+  if (run.started_at === null) return <span>created <Ago at={run.created_at} /></span>;
+  const end = run.finished_at === null ? Math.max(now, Date.parse(run.started_at)) : Date.parse(run.finished_at);
+  const took = duration((end - Date.parse(run.started_at)) / 1000);
+  return (
+    <span title={`Started ${new Date(run.started_at).toLocaleString()}`}>
+      {run.finished_at === null ? `running for ${took}` : `took ${took}`}
+    </span>
+  );
+}
+
+export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
+  return (
+    <>
+      <div className="run-head">
+        <div>
+          <h1>{run.name}</h1>
+          <div className="meta">
+            <StatePill state={run.state} title={run.state_sentence} />
+            <span className="tag">{run.estimator ?? words(run.method)}</span>
+            <Copyable text={run.id} shown={shortId(run.id)} label="run id" />
+            <span className="small muted">
+              {plural(run.attempt, "attempt")}, <Took run={run} />
+            </span>
+            {!["succeeded", "cancelled", "failed"].includes(run.state) && <LiveMark status={status} />}
+          </div>
+        </div>
+        <Actions run={run} />
+      </div>
+      <ProgressLine run={run} />
+      {run.error !== null && (
+        <div className="note bad" role="alert">
+          <Icon name="alert" />
+          <span className="grow">
+            <b>{run.error.cause}.</b> {run.error.message} {run.error.advice}
+            {run.exit_code !== null && <span className="mono"> exit code {run.exit_code}</span>}
+          </span>
+          <Link className="btn" to={`/projects/${run.project_id}/runs/${run.id}/logs`}>
+            Logs
+          </Link>
+        </div>
+      )}
+    </>
+  );
+}

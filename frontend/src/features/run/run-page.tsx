@@ -1,0 +1,107 @@
+/** One run: header and tabs. The curves are live; everything that can be shared is in the address. */
+import "./run.css";
+
+import { useQuery } from "@tanstack/react-query";
+import { NavLink, useNavigate, useParams } from "react-router";
+
+import { runQuery } from "@/api/runs";
+import type { Run } from "@/api/types";
+import { Failure, Loaded } from "@/components/states";
+
+import { Alerts } from "./alerts";
+import { CurvesTab } from "./curves-tab";
+import { FrontierTab } from "./frontier-tab";
+import { LogsTab } from "./logs-tab";
+import { CheckpointsTab, ConfigTab, EventsTab } from "./parts-tabs";
+import { RunHeader } from "./run-header";
+import { SamplesTab } from "./samples-tab";
+import { useLiveRun, type LiveRun } from "./use-live-run";
+import { useView } from "./view";
+
+const TABS = [
+  ["curves", "Curves"],
+  ["frontier", "Reward vs KL"],
+  ["samples", "Samples"],
+  ["logs", "Logs"],
+  ["config", "Config"],
+  ["checkpoints", "Checkpoints"],
+  ["events", "Events"],
+] as const;
+
+const WAITING = new Set(["queued", "running", "stopping", "paused"]);
+
+export function RunPage() {
+  const { runId = "" } = useParams();
+  const run = useQuery({
+    ...runQuery(runId),
+    // The stream tells every change; this is for the minutes in which there is no stream.
+    refetchInterval: ({ state }) => (WAITING.has(state.data?.state ?? "") ? 15_000 : false),
+  });
+  return (
+    <div className="page run-page">
+      <Loaded query={run} lines={8}>
+        {(found) => <LoadedRun run={found} />}
+      </Loaded>
+    </div>
+  );
+}
+
+function LoadedRun({ run }: { run: Run }) {
+  const { tab = "curves" } = useParams();
+  const { view, search } = useView();
+  const live = useLiveRun(run.id, tab === "frontier" ? "step" : view.axis);
+  const base = `/projects/${run.project_id}/runs/${run.id}`;
+  const kept = search.toString();
+  return (
+    <>
+      <RunHeader run={run} status={live.status} />
+      <Alerts runId={run.id} fresh={live.alerts} to={base} />
+      <nav className="tabs" aria-label="Parts of the run">
+        {TABS.filter(([name]) => name !== "frontier" || run.method === "policy_gradient").map(
+          ([name, label]) => (
+            <NavLink
+              key={name}
+              to={{
+                pathname: name === "curves" ? base : `${base}/${name}`,
+                search: kept,
+              }}
+              end
+            >
+              {label}
+            </NavLink>
+          ),
+        )}
+      </nav>
+      {live.error !== null && <Failure error={live.error} />}
+      <Tab run={run} live={live} tab={tab} base={base} />
+    </>
+  );
+}
+
+function Tab(props: { run: Run; live: LiveRun; tab: string; base: string }) {
+  const { run, live, base } = props;
+  const navigate = useNavigate();
+  switch (props.tab) {
+    case "frontier":
+      return <FrontierTab live={live.live} tick={live.tick} />;
+    case "samples":
+      return <SamplesTab runId={run.id} />;
+    case "logs":
+      return <LogsTab runId={run.id} fresh={live.lines} />;
+    case "config":
+      return <ConfigTab run={run} />;
+    case "checkpoints":
+      return <CheckpointsTab run={run} />;
+    case "events":
+      return <EventsTab runId={run.id} />;
+    default:
+      return (
+        <CurvesTab
+          live={live.live}
+          tick={live.tick}
+          isWaiting={WAITING.has(run.state)}
+          onPick={(step) => void navigate(`${base}/samples?step=${step}`)}
+        />
+      );
+  }
+}

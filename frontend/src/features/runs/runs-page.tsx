@@ -1,0 +1,180 @@
+/** The runs of a project: state, method, the last number that matters, progress. */
+import "./runs.css";
+
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Link, useSearchParams } from "react-router";
+
+import { runsQuery } from "@/api/runs";
+import type { Run } from "@/api/types";
+import { Ago } from "@/components/clock";
+import { Icon } from "@/components/icons";
+import { LastValue, RunSparkline } from "@/components/run-sparkline";
+import { StatePill } from "@/components/run-state";
+import { Empty, Loaded } from "@/components/states";
+import { useProjectId } from "@/components/use-project";
+import { duration, words } from "@/lib/format";
+
+const STATES = ["queued", "running", "paused", "succeeded", "failed", "crashed", "cancelled"];
+const METHODS = ["sft", "reward_model", "policy_gradient", "generate", "dpo", "evaluate"];
+const REFRESH_MS = 4000;
+
+function Filters() {
+  const [search, setSearch] = useSearchParams();
+  const set = (name: string, value: string) =>
+    setSearch(
+      (now) => {
+        const next = new URLSearchParams(now);
+        if (value === "") next.delete(name);
+        else next.set(name, value);
+        return next;
+      },
+      { replace: true },
+    );
+  const chooser = (name: string, all: string, values: readonly string[]) => (
+    <select
+      className="input"
+      aria-label={all}
+      value={search.get(name) ?? ""}
+      onChange={(event) => set(name, event.target.value)}
+    >
+      <option value="">{all}</option>
+      {values.map((value) => (
+        <option key={value} value={value}>
+          {words(value)}
+        </option>
+      ))}
+    </select>
+  );
+  return (
+    <div className="row filters">
+      <input
+        className="input"
+        type="search"
+        placeholder="Part of the name"
+        aria-label="Part of the name"
+        value={search.get("q") ?? ""}
+        onChange={(event) => set("q", event.target.value)}
+      />
+      {chooser("state", "every state", STATES)}
+      {chooser("method", "every method", METHODS)}
+    </div>
+  );
+}
+
+function Row({ run }: { run: Run }) {
+  const { step, steps, eta_s: eta } = run.progress;
+  const share = run.state === "succeeded" ? 100 : steps > 0 ? (100 * step) / steps : 0;
+  return (
+    <tr>
+      <td>
+        <Link className="run-name" to={`/projects/${run.project_id}/runs/${run.id}`}>
+          {run.name}
+        </Link>
+        {run.tags.map((tag) => (
+          <span className="tag" key={tag}>
+            {tag}
+          </span>
+        ))}
+      </td>
+      <td>
+        <StatePill state={run.state} title={run.state_sentence} />
+      </td>
+      <td className="nowrap">{run.estimator ?? words(run.method)}</td>
+      <td className="num">
+        <LastValue run={run} />
+      </td>
+      <td>
+        <RunSparkline run={run} />
+      </td>
+      <td className="progress-cell">
+        <div className="bar">
+          <i style={{ width: `${Math.min(100, share)}%` }} />
+        </div>
+        <span className="small faint mono nowrap">
+          {steps > 0 ? `${step} / ${steps}` : "–"}
+          {run.state === "running" && eta !== null ? `, ${duration(eta)} left` : ""}
+        </span>
+      </td>
+      <td className="small muted">
+        <Ago at={run.created_at} />
+      </td>
+    </tr>
+  );
+}
+
+function NewRunLink({ projectId }: { projectId: string }) {
+  return (
+    <Link className="btn primary" to={`/projects/${projectId}/runs/new`}>
+      <Icon name="plus" /> New run
+    </Link>
+  );
+}
+
+export function RunsPage() {
+  const projectId = useProjectId();
+  const [search] = useSearchParams();
+  const filter = {
+    project_id: projectId,
+    state: search.get("state"),
+    method: search.get("method"),
+    q: search.get("q"),
+    limit: 200,
+  };
+  const runs = useQuery({
+    ...runsQuery(filter),
+    refetchInterval: REFRESH_MS,
+    placeholderData: keepPreviousData,
+  });
+  const isFiltered = Boolean(filter.state ?? filter.method ?? filter.q);
+  return (
+    <div className="page">
+      <div className="page-head">
+        <div>
+          <h1>Runs</h1>
+          <p>Each run is one execution of a method with its config, data and numbers.</p>
+        </div>
+        <span className="grow" />
+        <NewRunLink projectId={projectId} />
+      </div>
+      <Filters />
+      <section className="card">
+        <Loaded query={runs} lines={8}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Empty
+                icon="runs"
+                title={isFiltered ? "No run fits these filters" : "No runs yet"}
+                actions={isFiltered ? undefined : <NewRunLink projectId={projectId} />}
+              >
+                {isFiltered
+                  ? "Take a filter away to see more."
+                  : "Sample responses to rank, fine-tune on demonstrations, train a reward model, then the policy."}
+              </Empty>
+            ) : (
+              <div className="table-wrap">
+                <table className="table">
+                  <thead>
+                    <tr>
+                      <th>Name</th>
+                      <th>State</th>
+                      <th>Method</th>
+                      <th className="num">Last</th>
+                      <th>Course</th>
+                      <th>Progress</th>
+                      <th>Created</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {items.map((run) => (
+                      <Row key={run.id} run={run} />
+                    ))}
+                  </tbody>
+                </table>
+              </div>
+            )
+          }
+        </Loaded>
+      </section>
+    </div>
+  );
+}
