@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+LAST_STEP = 2**62
+
 
 class _Line(BaseModel):
     # A newer trainer may say more than an older relay understands.
@@ -24,10 +26,10 @@ class StartLine(_Line):
 
 
 class MetricLine(_Line):
-    """Values of one step; `time` is seconds since the epoch, `tokens` all tokens processed so far."""
+    """Values of one step; `time` is seconds since the epoch, `tokens` all processed so far."""
 
     type: Literal["metric"] = "metric"
-    step: int
+    step: int = Field(ge=0, le=LAST_STEP)
     time: float
     tokens: int = 0
     values: dict[str, float | None]
@@ -37,7 +39,7 @@ class SampleLine(_Line):
     """A prompt and response with their scores; the arrays are per response token."""
 
     type: Literal["sample"] = "sample"
-    step: int
+    step: int = Field(ge=0, le=LAST_STEP)
     prompt: str
     response: str
     prompt_id: str | None = None

@@ -6,7 +6,7 @@ evaluations and read curves. How many points a bucket holds is decided by `domai
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,9 +17,9 @@ from sqlalchemy.orm import Session
 from backend.errors import InvalidInput
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import METRIC_NAME, OutsidePoint
-from backend.store import run_events, runs
+from backend.store import metric_buckets, run_events, runs
 from backend.store.run_events import NewEvent
-from backend.store.tables import MetricPoint
+from backend.store.tables import MetricBucket, MetricPoint
 
 OUTSIDE_ATTEMPT = 0
 OUTSIDE_PREFIXES = ("gold/", "outside/")
@@ -41,8 +41,9 @@ def append(
         return 0
     kept = [line.model_copy(update={"values": _clean(line.values)}) for line in lines]
     rows = _rows(run_id, attempt, kept)
-    _upsert(session, list(rows.values()))
-    _update_summary(session, run_id, {name for name, _ in rows})
+    if rows:
+        _upsert(session, list(rows.values()))
+        _sum_up(session, run_id, rows)
     events = [_event(line, attempt) for line in kept]
     refused = {name for line in lines for name in line.values if not _is_name(name)}
     if refused:
@@ -118,8 +119,6 @@ def _rows(
 
 
 def _upsert(session: Session, rows: list[dict[str, Any]]) -> None:
-    if not rows:
-        return
     is_sqlite = session.get_bind().dialect.name == "sqlite"
     statement = (sqlite if is_sqlite else postgresql).insert(MetricPoint)
     given = {name: statement.excluded[name] for name in ("value", "time_s", "tokens", "attempt")}
@@ -139,25 +138,35 @@ def _refusal(names: set[str]) -> NewEvent:
     return NewEvent("alert", data)
 
 
-def _update_summary(session: Session, run_id: str, names: Iterable[str]) -> None:
-    """Say the newest value of each of these names in the run's summary; drop those without one."""
+def _sum_up(
+    session: Session, run_id: str, rows: Mapping[tuple[str, int], Mapping[str, Any]]
+) -> None:
+    """Bring the buckets and the run's summary up to what was just stored."""
+    newest = dict(rows.keys())  # Rows ascend by step, and the last one of a name stays.
+    steps = [step for _, step in rows]
+    metric_buckets.refresh(session, run_id, newest, min(steps), max(steps))
+    last = {name: rows[name, step]["value"] for name, step in newest.items()}
+    overtaken = select(MetricPoint.name).where(
+        MetricPoint.run_id == run_id,
+        MetricPoint.name.in_(newest),
+        MetricPoint.step > min(newest.values()),
+    )
+    # Almost always nothing: then the newest values of the batch are the newest of all.
+    for name in set(session.scalars(overtaken.distinct())):
+        last[name] = _last_value(session, run_id, name)
     run = runs.locked(session, run_id)
-    last = {name: _last_value(session, run_id, name) for name in names}
-    kept = {name: value for name, value in run.summary.items() if name not in last}
-    run.summary = kept | {name: row[0] for name, row in last.items() if row is not None}
+    run.summary = {**run.summary, **last}
     session.flush()
 
 
-def _last_value(session: Session, run_id: str, name: str) -> tuple[float | None] | None:
-    # A tuple, because a value may be null and a missing value is something else.
+def _last_value(session: Session, run_id: str, name: str) -> float | None:
     statement = (
         select(MetricPoint.value)
         .where(MetricPoint.run_id == run_id, MetricPoint.name == name)
         .order_by(MetricPoint.step.desc())
         .limit(1)
     )
-    row = session.execute(statement).one_or_none()
-    return None if row is None else (row[0],)
+    return session.scalars(statement).one()
 
 
 def rewind(session: Session, run_id: str, after_step: int, *, at: datetime) -> None:
@@ -170,7 +179,13 @@ def rewind(session: Session, run_id: str, after_step: int, *, at: datetime) -> N
         MetricPoint.step > after_step,
         MetricPoint.attempt != OUTSIDE_ATTEMPT,
     )
-    names = list(session.scalars(select(MetricPoint.name).where(*beyond).distinct()))
+    names = set(session.scalars(select(MetricPoint.name).where(*beyond).distinct()))
     session.execute(delete(MetricPoint).where(*beyond))
-    _update_summary(session, run_id, names)
+    metric_buckets.rewind(session, run_id, names, after_step)
+    known = select(MetricBucket.name).where(MetricBucket.run_id == run_id)
+    left = names & set(session.scalars(known.distinct()))
+    run = runs.locked(session, run_id)
+    kept = {name: value for name, value in run.summary.items() if name not in names}
+    run.summary = kept | {name: _last_value(session, run_id, name) for name in left}
+    session.flush()
     run_events.append(session, run_id, [NewEvent("rewind", {"step": after_step})], at=at)

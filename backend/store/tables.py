@@ -381,6 +381,23 @@ class MetricPoint(Base):
     attempt: Mapped[int]  # 0 = from outside, never rewound
 
 
+class MetricBucket(Base):
+    """Sixty-four steps of a curve in one row, so that a long curve is drawn from few rows."""
+
+    __tablename__ = "metric_buckets"
+    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    # The first step of the bucket; its points have steps from here to 63 further.
+    step: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    last_step: Mapped[int] = mapped_column(BigInteger)
+    n: Mapped[int]
+    n_values: Mapped[int]  # points whose value is not null
+    min: Mapped[float | None]
+    max: Mapped[float | None]
+    total: Mapped[float | None]
+
+
 class Sample(Base):
     """A logged prompt and response with scores and arrays per token."""
 

@@ -1,6 +1,7 @@
 """Metrics and samples from the trainer's lines to the API's answers, nothing lost or invented."""
 
 import random
+from bisect import bisect
 from typing import Any
 
 import pytest
@@ -237,3 +238,47 @@ def test_samples_come_back_by_step_and_score(
     with database.write() as session:
         samples.rewind(session, run_id, 2)
     assert api.get(f"/runs/{run_id}/samples").json()["steps"] == [2]
+
+
+@pytest.mark.parametrize("seed_number", range(3))
+def test_any_window_of_any_curve_agrees_with_brute_force(
+    api: TestClient, database: Database, run_id: str, seed_number: int
+) -> None:
+    rng = random.Random(seed_number)
+    steps = sorted(rng.sample(range(20_000), 4000))
+    values = {step: rng.choice([None, rng.gauss(0, 1)]) for step in steps}
+    for first in range(0, len(steps), 700):
+        append(
+            database, run_id, [line(step, loss=values[step]) for step in steps[first : first + 700]]
+        )
+    cut = rng.randrange(15_000, 20_000)
+    with database.write() as session:
+        metrics.rewind(session, run_id, cut, at=AT)
+    steps = [step for step in steps if step <= cut]
+
+    for _ in range(12):
+        low = rng.choice([None, rng.randrange(cut)])
+        high = rng.choice([None, rng.randrange(cut)])
+        points = rng.choice([1, 7, 100, 1000])
+        window = {k: v for k, v in (("from", low), ("to", high)) if v is not None}
+        inside = [s for s in steps if (low or 0) <= s <= (cut if high is None else high)]
+        answer = api.get(
+            "/metrics", params={"runs": run_id, "names": "loss", "points": points, **window}
+        ).json()["series"]
+        if not inside:
+            assert answer == []
+            continue
+        (series,) = answer
+        assert (series["n"], series["x"][-1]) == (len(inside), inside[-1])
+        assert len(series["x"]) <= points
+        begin = 0
+        for index, x in enumerate(series["x"]):
+            end = bisect(inside, int(x))
+            present = [v for s in inside[begin:end] if (v := values[s]) is not None]
+            assert series["min"][index] == min(present, default=None)
+            assert series["max"][index] == max(present, default=None)
+            assert series["last"][index] == values[inside[end - 1]]
+            mean = sum(present) / len(present) if present else None
+            assert series["mean"][index] == (None if mean is None else pytest.approx(mean))
+            begin = end
+        assert begin == len(inside)
