@@ -33,16 +33,24 @@ class LogReading:
         """New whole lines; the same again until `accept`. The last one may lack its newline."""
         if self._is_full():
             return []
-        data = _read(self._path, self._place, _CHUNK_BYTES)
-        if not to_the_end and len(data) < _CHUNK_BYTES:
-            data = data[: data.rfind(b"\n") + 1]
+        data = self._whole_lines(to_the_end)
         self._next_place = self._place + len(data)
-        lines = [shorten(line) for line in data.decode("utf-8", "replace").splitlines()]
+        text = data.decode("utf-8", "replace")
+        lines = [shorten(line) for line in text.removesuffix("\n").split("\n")] if text else []
         if self._next_place >= MOST_BYTES or self._lines + len(lines) >= MOST_LINES:
             lines = lines[: MOST_LINES - self._lines]
             self._next_place = MOST_BYTES
             lines.append(f"... what follows stands in {self._path.name} of the run directory")
         return lines
+
+    def _whole_lines(self, to_the_end: bool) -> bytes:
+        data = _read(self._path, self._place, _CHUNK_BYTES)
+        is_last = len(data) < _CHUNK_BYTES
+        if is_last and to_the_end:
+            return data
+        end = data.rfind(b"\n") + 1
+        # A chunk without any newline is a line that is too long anyway.
+        return data[:end] if end or is_last else data
 
     def accept(self, count: int) -> None:
         """Say that the lines of the last `peek` are stored."""

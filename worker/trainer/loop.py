@@ -89,7 +89,8 @@ class Loop:
         """Write a checkpoint of the last finished step."""
         run = self.run
         run.events.progress(self.done_step, self.steps, "saving")
-        tensors = {"weights": dict(trainable(self.model)), "optimizer": self.optimizer.state()}
+        weights: dict[str, Tensor] = dict(trainable(self.model))
+        tensors = {"weights": weights, "optimizer": self.optimizer.state()}
         if self.best is not None:
             tensors["best"] = self.best.weights
         state = {

@@ -201,7 +201,8 @@ def lora_deltas(model: nn.Module) -> dict[str, Tensor]:
 def delta(module: LoraLayer) -> Tensor:
     """scale * B A of an adapter, fp32."""
     a, b = module.lora_A["default"].weight, module.lora_B["default"].weight
-    return (b.float() @ a.float()) * float(module.scaling["default"])
+    product: Tensor = b.float() @ a.float()
+    return product * float(module.scaling["default"])
 
 
 @torch.no_grad()

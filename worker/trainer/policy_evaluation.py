@@ -125,6 +125,6 @@ def _distance(
             columns = exact_kl(model, hidden, ref_head, batch, temperature=sampling.temperature)
         sizes = [len(sequences[i].response) for i in group]
         sums = [[float(part.sum()) for part in column.split(sizes)] for column in columns]
-        found |= {index: values for index, *values in zip(group, *sums, strict=True)}  # type: ignore[misc]
+        found |= {index: values for index, *values in zip(group, *sums, strict=True)}
     ordered = [found[i] for i in range(len(sequences))]
     return Distance(*([row[i] for row in ordered] for i in range(3)))

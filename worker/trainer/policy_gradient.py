@@ -252,7 +252,7 @@ class PolicyGradient:
             found = kept[place] if kept else self._forward(self.policy.causal, rollout, group)
             loss, report = self._loss(rollout, advantages, group, found, rows)
             check_finite(loss, step)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             parts.append((int(rollout.mask_B_T[group].sum()) / n_actions, report))
         return rollout_report.combine(parts) | {"grad_norm": self.optimizer.step()}
 

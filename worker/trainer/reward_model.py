@@ -9,6 +9,7 @@ from statistics import fmean, pstdev
 
 import torch
 from torch import Tensor
+from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.records import PreferenceRecord
 from backend.schemas.training import RewardModelConfig
@@ -179,7 +180,7 @@ def _loss(scores: list[Tensor], rankings: list[Ranking], kind: str) -> Tensor:
 
 
 def _read(
-    run: Run, config: RewardModelConfig, tokenizer: models.PreTrainedTokenizerBase
+    run: Run, config: RewardModelConfig, tokenizer: PreTrainedTokenizerBase
 ) -> tuple[list[Ranking], list[Ranking]]:
     records = read_records(run.directory, config.preferences, PreferenceRecord, name="preferences")
     sides: dict[Split, list[Ranking]] = {Split.TRAIN: [], Split.HELDOUT: []}
@@ -196,7 +197,7 @@ def _read(
 
 
 def _encode(
-    record: PreferenceRecord, config: RewardModelConfig, tokenizer: models.PreTrainedTokenizerBase
+    record: PreferenceRecord, config: RewardModelConfig, tokenizer: PreTrainedTokenizerBase
 ) -> Ranking:
     prompt = render_prompt(tokenizer, record.messages, system=config.system)
     responses = []

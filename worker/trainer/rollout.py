@@ -198,7 +198,7 @@ class _Decoding:
         return Response(row.ids, row.logp, FinishReason.STOP if row.ended else FinishReason.LENGTH)
 
 
-def common_prefix(prompts: Sequence[Sequence[int]]) -> int:
+def common_prefix(prompts: Sequence[list[int]]) -> int:
     """Number of tokens at the start of all prompts; each keeps at least one of its own."""
     first, last = min(prompts), max(prompts)
     shared = min(len(prompt) for prompt in prompts) - 1
@@ -245,7 +245,7 @@ def _inverse_cumulative(mass_B_V: Tensor, uniform_B: Tensor) -> Tensor:
 
 
 def _nucleus(mass_B_V: Tensor, whole_B: Tensor, top_p: float) -> Tensor:
-    sorted_B_V, index_B_V = mass_B_V.sort(-1, descending=True, stable=True)
+    sorted_B_V, index_B_V = mass_B_V.sort(dim=-1, descending=True, stable=True)
     before_B_V = sorted_B_V.cumsum(-1) - sorted_B_V
     sorted_B_V = sorted_B_V.masked_fill(before_B_V >= top_p * whole_B[:, None], 0.0)
     return torch.zeros_like(mass_B_V).scatter_(-1, index_B_V, sorted_B_V)

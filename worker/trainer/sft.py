@@ -6,6 +6,7 @@ response tokens of a step; the prompt gives no loss.
 
 import torch
 from torch import nn
+from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.records import DemonstrationRecord
 from backend.schemas.training import SftConfig
@@ -40,7 +41,7 @@ def train(run: Run, config: SftConfig) -> None:
     causal = model
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
-        model = models.add_lora(causal, config.lora, seed=adapter_seed)  # type: ignore[arg-type]
+        model = models.add_lora(causal, config.lora, seed=adapter_seed)
     batch_size = min(config.optim.batch_size or BATCH_SIZE, len(train_set))
     steps = steps_of_epochs(len(train_set), batch_size, config.optim.epochs or 1.0)
     optimizer = Optimizer(models.trainable(model), config.optim, steps)
@@ -83,7 +84,7 @@ def train(run: Run, config: SftConfig) -> None:
 
 
 def _read(
-    run: Run, config: SftConfig, tokenizer: models.PreTrainedTokenizerBase
+    run: Run, config: SftConfig, tokenizer: PreTrainedTokenizerBase
 ) -> tuple[list[Tokens], list[Tokens]]:
     records = read_records(
         run.directory, config.demonstrations, DemonstrationRecord, name="demonstrations"

@@ -1,0 +1,61 @@
+"""A store that is away only delays: the trainer goes on, and nothing is lost or doubled."""
+
+from redis import Redis
+from sqlalchemy import create_engine, make_url, select, text
+
+from backend.store.tables import LogLine, MetricPoint
+from tests import processes
+from tests.worker.floor import Floor
+
+
+def administrate(url: str, *statements: str) -> None:
+    server = make_url(url).set(database="postgres")
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+    engine.dispose()
+
+
+def test_a_database_that_goes_away_during_a_run_costs_nothing_but_time(
+    redis_floor: Floor,
+) -> None:
+    floor = redis_floor
+    run_id = floor.new_run()
+    name = floor.database.engine.url.database
+    events = floor.settings.runs_dir / run_id / "events.jsonl"
+
+    with floor.worker("--steps", "150", "--step-s", "0.02"):
+        floor.ring(run_id)
+        floor.wait_for_step(run_id, 5)
+        administrate(
+            floor.settings.sqlalchemy_url,
+            f"ALTER DATABASE {name} ALLOW_CONNECTIONS false",
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
+        )
+        size = events.stat().st_size
+        processes.wait_until(lambda: events.stat().st_size > size + 4000, "the trainer goes on")
+        administrate(floor.settings.sqlalchemy_url, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        floor.database.engine.dispose()
+        run = floor.wait_for(run_id, "succeeded")
+
+    assert (run.attempt, run.crashes) == (1, 0)
+    points = floor.rows(select(MetricPoint).where(MetricPoint.name == "loss"))
+    assert sorted(point.step for point in points) == list(range(1, 151))
+    told = [event.data["step"] for event in floor.events(run_id, "metric")]
+    assert told == list(range(1, 151))
+    printed = floor.rows(select(LogLine).where(LogLine.stream == "stdout"))
+    assert len(printed) == 150
+
+
+def test_a_broker_that_was_flushed_changes_nothing(redis_floor: Floor, redis_url: str) -> None:
+    run_ids = [redis_floor.new_run() for _ in range(3)]
+    for run_id in run_ids:
+        redis_floor.ring(run_id)
+    Redis.from_url(redis_url).flushall()
+
+    with redis_floor.worker():
+        for run_id in run_ids:
+            redis_floor.wait_for(run_id, "succeeded")
+
+    assert {redis_floor.run(run_id).attempt for run_id in run_ids} == {1}

@@ -1,0 +1,162 @@
+"""What a sweeper counts as stale or dead."""
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+from sqlalchemy import select, update
+
+from backend.store import supervision
+from backend.store.tables import Run, Worker
+from tests import processes
+from tests.worker.floor import Floor
+from worker.processes import identity
+from worker.station import Station
+from worker.sweeper import Sightings, Sweeper, is_dead
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_age_counts_only_while_the_same_thing_is_seen_at_every_look() -> None:
+    clock = Clock()
+    sightings = Sightings(clock, longest_gap_s=20)
+
+    for now, seen in ((0, "a"), (10, "a"), (20, "ab"), (30, "b")):
+        clock.now = now
+        sightings.look(seen)
+    assert sightings.age_s("b") == 10
+    clock.now = 40
+    sightings.look("ab")
+    assert sightings.age_s("a") == 0
+    assert sightings.age_s("b") == 20
+
+
+def test_a_sweeper_that_was_itself_stopped_has_watched_nobody() -> None:
+    clock = Clock()
+    sightings = Sightings(clock, longest_gap_s=20)
+    sightings.look("a")
+
+    clock.now = 1000.0
+    sightings.look("a")
+    assert sightings.age_s("a") == 20
+    sightings.forget()
+    clock.now = 1010.0
+    sightings.look("a")
+    assert sightings.age_s("a") == 0
+
+
+def swept(floor: Floor, clock: Clock, seconds: float, *, beating: str | None = None) -> None:
+    settings = floor.settings.model_copy(update={"sweep_s": 15.0, "stale_s": 45.0})
+    station = Station(settings)
+    station.register()
+    sweeper = Sweeper(station, clock)
+    until = clock.now + seconds
+    while clock.now <= until:
+        if beating is not None:
+            with floor.database.write() as session:
+                session.execute(update(Run).where(Run.id == beating).values(beat=Run.beat + 1))
+        sweeper.sweep()
+        clock.now += 15
+    station.close()
+
+
+def live_run(floor: Floor, owner: str) -> str:
+    run_id = floor.new_run()
+    with floor.database.write() as session:
+        supervision.claim(session, run_id, owner, at=datetime.now(UTC))
+    return run_id
+
+
+def test_a_run_is_stale_after_45_seconds_without_a_beat_and_not_before(floor: Floor) -> None:
+    run_id, beating = live_run(floor, "worker_far"), live_run(floor, "worker_far")
+    clock = Clock()
+
+    swept(floor, clock, 30, beating=beating)
+    assert floor.run(run_id).state == "running"
+    swept(floor, clock, 45, beating=beating)
+
+    assert floor.run(run_id).state == "crashed"
+    assert floor.run(beating).state == "running"
+    error = floor.run(run_id).error
+    assert error is not None
+    assert error["cause"] == "worker_lost"
+
+
+def test_a_crashed_run_waits_longer_each_time_and_after_three_for_ever(floor: Floor) -> None:
+    run_id = floor.new_run()
+    waited = {}
+
+    for crashes in (1, 2, 3):
+        with floor.database.write() as session:
+            claimed = supervision.claim(session, run_id, "worker_x", at=datetime.now(UTC))
+            assert claimed is not None
+            error = {"cause": "c", "message": "m", "advice": "a"}
+            supervision.crash(session, claimed, error, at=datetime.now(UTC))
+        clock = Clock()
+        settings = floor.settings.model_copy(update={"sweep_s": 5.0})
+        station = Station(settings)
+        station.register()
+        sweeper = Sweeper(station, clock)
+        while floor.run(run_id).state == "crashed" and clock.now < 1000:
+            sweeper.sweep()
+            clock.now += 5
+        station.close()
+        waited[crashes] = clock.now - 5
+
+    assert waited == {1: 10, 2: 60, 3: 995}
+
+
+def test_the_runs_of_a_dead_worker_of_this_machine_are_queued_at_once(floor: Floor) -> None:
+    child = subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE)
+    station = Station(floor.settings)
+    station.register()
+    process = identity(child.pid)
+    with floor.database.write() as session:
+        # As if this child were the worker that has registered.
+        session.execute(
+            update(Worker).where(Worker.id == station.id).values(pid=child.pid, process=process)
+        )
+    run_id = live_run(floor, station.id)
+    stopping = live_run(floor, station.id)
+    with floor.database.write() as session:
+        asked = update(Run).where(Run.id == stopping)
+        session.execute(asked.values(state="stopping", stop_reason="pause"))
+
+    swept(floor, Clock(), 0)
+    assert floor.run(run_id).state == "running", "its worker is alive"
+    child.communicate(b"\n")
+    swept(floor, Clock(), 0)
+
+    assert (floor.run(run_id).state, floor.run(run_id).crashes) == ("queued", 1)
+    assert floor.run(stopping).state == "paused"
+    (row,) = floor.rows(select(Worker).where(Worker.id == station.id))
+    assert row.stopped_at is not None
+
+
+def test_nobody_judges_a_process_of_another_boot_or_container() -> None:
+    mine = identity(os.getpid())
+    assert mine is not None
+    boot, namespace, started = mine.split("/")
+
+    assert not is_dead(os.getpid(), mine)
+    assert is_dead(os.getpid(), f"{boot}/{namespace}/1")
+    assert is_dead(2**22 + 1, mine)
+    assert not is_dead(2**22 + 1, f"another-boot/{namespace}/{started}")
+    assert not is_dead(2**22 + 1, f"{boot}/1/{started}")
+
+
+def test_a_supervisor_that_beats_in_time_keeps_its_run(floor: Floor) -> None:
+    run_id = floor.new_run()
+
+    with floor.worker("--steps", "100", "--step-s", "0.02", PODIUM_STALE_S="0.5"):
+        floor.ring(run_id)
+        processes.wait_until(lambda: floor.run(run_id).beat > 10, "ten beats")
+        floor.wait_for(run_id, "succeeded")
+
+    assert floor.run(run_id).attempt == 1
