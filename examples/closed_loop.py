@@ -99,15 +99,13 @@ class Demo:
         answer: dict[str, Any] = self.podium.post(f"/projects/{self.project_id}/snapshots", body)
         return answer
 
-    def import_pairs(self, kind: str, name: str, pairs: Sequence[Pair]) -> str:
-        """Import questions (the person's answer as reference) or demonstrations."""
+    def import_pairs(self, kind: str, name: str, pairs: Sequence[Pair]) -> None:
+        """Import questions (the person's answer as reference) or demonstrations, tagged `name`."""
         answer = "response" if kind == "demonstrations" else "reference"
         lines = [{"prompt": pair.prompt, answer: pair.answer, "tags": [name]} for pair in pairs]
         content = "".join(json.dumps(line) + "\n" for line in lines)
-        result = self.podium.upload(
-            f"/projects/{self.project_id}/imports", content, kind=kind, strict="true"
-        )
-        return str(result["import_id"])
+        path = f"/projects/{self.project_id}/imports"
+        self.podium.upload(path, content, kind=kind, strict="true")
 
 
 def main() -> int:
@@ -199,8 +197,8 @@ def _import_and_freeze(demo: Demo, questions: Corpus) -> dict[str, str]:
     frozen = {}
     for name in ("demonstrations", "ranking", "policy", "reported"):
         kind = "demonstrations" if name == "demonstrations" else "prompts"
-        import_id = demo.import_pairs(kind, name, getattr(questions, name))
-        frozen[name] = demo.freeze(name, kind, import_ids=[import_id])["id"]
+        demo.import_pairs(kind, name, getattr(questions, name))
+        frozen[name] = demo.freeze(name, kind, tags=[name])["id"]
     return frozen
 
 

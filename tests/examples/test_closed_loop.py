@@ -43,7 +43,8 @@ def service(data_dir: Path, tmp_path: Path) -> Iterator[Podium]:
     with processes.running(["podium", "up"], env, log) as process:
         server = data_dir / "server.json"
         processes.wait_until(server.is_file, "the service is ready", process=process, log=log)
-        podium = Podium(json.loads(server.read_text())["url"], (data_dir / "admin.key").read_text())
+        key = data_dir / "admin.key"
+        podium = Podium(json.loads(server.read_text())["url"], key.read_text().strip())
         yield podium
         podium.close()
 
