@@ -30,6 +30,7 @@ log = logging.getLogger("podium.queue")
 TASK = "runs.execute"
 QUEUE = "runs"
 POLLING_INTERVAL_S = 0.1  # kombu's own 1 s makes a ring late; 0.1 s delivers in about 50 ms.
+LONGEST_WAIT_S = 0.25
 CONNECT_TIMEOUT_S = 1.0
 KEEP_PROCESSED_S = 3600.0
 
@@ -175,3 +176,8 @@ class FileTransport(filesystem.Transport):  # type: ignore[misc]  # kombu ships 
         super().__init__(client, **kwargs)
         # Theirs is one per process, so that a second data directory would never be bound.
         self.state = virtual.BrokerState()
+
+    def drain_events(self, connection: Any, timeout: float | None = None) -> Any:
+        """Return to the caller often: Celery looks only then whether it is to end."""
+        waited = LONGEST_WAIT_S if timeout is None else min(timeout, LONGEST_WAIT_S)
+        return super().drain_events(connection, timeout=waited)
