@@ -125,6 +125,7 @@ def aggregate(
     """
     if denominator is not None and denominator <= 0:
         raise ValueError(f"denominator is {denominator}; expected a positive number")
+    mask_B_T = mask_B_T.bool()
     kept_B_T = _keep(loss_B_T, mask_B_T)
     n_actions_B = mask_B_T.sum(dim=-1)
     if average == "token":
@@ -132,10 +133,10 @@ def aggregate(
     elif average == "sequence":
         total = (kept_B_T.sum(dim=-1) / n_actions_B.clamp(min=1)).sum()
         default = int((n_actions_B > 0).sum())
-    elif average == "constant" and denominator is not None:
-        total, default = kept_B_T.sum(), 0
     else:
-        raise ValueError(f"average {average!r} without a denominator; expected token or sequence")
+        total, default = kept_B_T.sum(), 0
+        if denominator is None:
+            raise ValueError(f"average {average!r} has no denominator of its own; pass one")
     return total / (denominator if denominator is not None else max(default, 1))
 
 

@@ -1,0 +1,184 @@
+"""A tiny model, and a workshop that lays out run directories and runs the trainer in them."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.tiny_model import make_tiny_model
+
+ROOT = Path(__file__).resolve().parents[2]
+SYSTEM = "Be brief."
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a tiny chat model."""
+    torch.set_num_threads(1)
+    return make_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Makes run directories with inputs and runs the trainer there as its own process."""
+
+    folder: Path
+
+    def lay_out(self, name: str, config: dict[str, Any]) -> Path:
+        """A run directory with this config and the inputs of `write_inputs`."""
+        run_dir = self.folder / name
+        write_inputs(run_dir / "inputs")
+        complete = {"resources": {"threads": 1}, "precision": "fp32"} | config
+        (run_dir / "config.json").write_text(json.dumps(complete))
+        return run_dir
+
+    def start(
+        self, run_dir: Path, *, environment: dict[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """The trainer's process."""
+        return subprocess.Popen(
+            command(run_dir),
+            cwd=ROOT,
+            env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"} | (environment or {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, run_dir: Path, **options: Any) -> dict[str, Any]:
+        """Run to the end; returns exit.json."""
+        process = self.start(run_dir, **options)
+        _, stderr = process.communicate(timeout=240)
+        report: dict[str, Any] = json.loads((run_dir / "exit.json").read_text())
+        assert report["code"] == process.returncode, stderr
+        report["stderr"] = stderr
+        return report
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    """A workshop in a temporary folder."""
+    return Workshop(tmp_path)
+
+
+def command(run_dir: Path) -> Sequence[str]:
+    """The trainer's command line."""
+    config = str(run_dir / "config.json")
+    return [sys.executable, "-m", "worker.trainer", config, "--run-dir", str(run_dir)]
+
+
+def lines(run_dir: Path, kind: str) -> list[dict[str, Any]]:
+    """Event lines of one type."""
+    found = [json.loads(line) for line in (run_dir / "events.jsonl").read_text().splitlines()]
+    return [line for line in found if line["type"] == kind]
+
+
+def series(run_dir: Path, name: str) -> dict[int, float]:
+    """The values of a metric by step; what a later attempt says wins."""
+    return {
+        line["step"]: line["values"][name]
+        for line in lines(run_dir, "metric")
+        if name in line["values"]
+    }
+
+
+def write_inputs(folder: Path, *, n_prompts: int = 16) -> None:
+    """Prompts, demonstrations and preferences; every fourth prompt is held out.
+
+    The rankings like short responses, with a tie and an unranked response in each.
+    """
+    folder.mkdir(parents=True)
+    questions = [f"say {word * (1 + i % 3)} {i}" for i, word in enumerate(["a", "bc"] * 8)]
+    heads = [
+        {
+            "prompt_id": f"p{i}",
+            "messages": [{"role": "user", "content": question}],
+            "split": "heldout" if i % 4 == 0 else "train",
+        }
+        for i, question in enumerate(questions[:n_prompts])
+    ]
+    _write(folder / "prompts.jsonl", heads)
+    _write(
+        folder / "demonstrations.jsonl",
+        [head | {"demonstration_id": f"d{i}", "response": "ok!"} for i, head in enumerate(heads)],
+    )
+    _write(folder / "preferences.jsonl", [_preference(i, head) for i, head in enumerate(heads)])
+
+
+def _preference(i: int, head: dict[str, Any]) -> dict[str, Any]:
+    sizes = [1 + i % 3, 6, 7, 14]
+    responses = [
+        {
+            "id": f"r{i}_{k}",
+            "content": "xyz"[i % 3] * size,
+            "finish_reason": "length" if k == 3 else "stop",
+        }
+        for k, size in enumerate(sizes)
+    ]
+    ids = [response["id"] for response in responses]
+    return head | {
+        "judgment_id": f"j{i}",
+        "comparison_id": f"c{i}",
+        "responses": responses,
+        "tiers": [[ids[0]], [ids[1], ids[2]]] if i % 2 else [[ids[0]], [ids[1]], [ids[3]]],
+        "unranked": [ids[3]] if i % 2 else [ids[2]],
+        "verdict": "ranked",
+        "annotator": "test",
+        "presented_order": ids,
+    }
+
+
+def _write(path: Path, records: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def sft_config(model: Path, **more: Any) -> dict[str, Any]:
+    """A small sft run with adapters."""
+    return {
+        "method": "sft",
+        "model": {"path": str(model)},
+        "demonstrations": {"path": "inputs/demonstrations.jsonl"},
+        "system": SYSTEM,
+        "lora": {"r": 4, "alpha": 8, "dropout": 0.1},
+        "optim": {"lr": 1e-2, "batch_size": 6, "epochs": 3, "schedule": "cosine"},
+    } | more
+
+
+def reward_model_config(model: Path, **more: Any) -> dict[str, Any]:
+    """A small reward_model run with adapters."""
+    return {
+        "method": "reward_model",
+        "model": {"path": str(model)},
+        "preferences": {"path": "inputs/preferences.jsonl"},
+        "system": SYSTEM,
+        "lora": {"r": 4, "alpha": 8},
+        "optim": {"lr": 1e-2, "batch_size": 6, "epochs": 3},
+    } | more
+
+
+def policy_gradient_config(model: Path, **more: Any) -> dict[str, Any]:
+    """A small policy_gradient run with adapters; short responses are the reward."""
+    return {
+        "method": "policy_gradient",
+        "model": {"path": str(model)},
+        "prompts": {"path": "inputs/prompts.jsonl"},
+        "reward": {"terms": [{"kind": "regex", "pattern": "e"}], "normalize": "running"},
+        "rollout": {
+            "prompts_per_step": 8,
+            "samples_per_prompt": 4,
+            "max_new_tokens": 8,
+            "system": SYSTEM,
+        },
+        "lora": {"r": 4, "alpha": 8},
+        "optim": {"lr": 1e-2},
+        "steps": 6,
+        "eval_every": 2,
+        "kl": {"coef": 0.05, "target": 0.5},
+    } | more

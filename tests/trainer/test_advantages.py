@@ -1,0 +1,273 @@
+"""Advantages: worked numbers, a slow plain-loop reference, laws."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worker.trainer.advantages import estimate, masked_whiten
+
+GROUPED = ["reinforce_pp_baseline", "rloo", "grpo", "dr_grpo"]
+
+
+def one_token_each(reward: list[float], group: list[int] | None = None) -> dict[str, Any]:
+    """Responses of one token without KL."""
+    n = len(reward)
+    return {
+        "reward_B": torch.tensor(reward),
+        "kl_B_T": torch.zeros(n, 1),
+        "mask_B_T": torch.ones(n, 1, dtype=torch.bool),
+        "group_B": torch.tensor(group or [0] * n),
+        "kl_coef": 0.0,
+    }
+
+
+def ragged(seed: int, lengths: list[int], *, group_size: int = 2) -> dict[str, Any]:
+    """Random rewards and KL for rows of these lengths, with holes in some rows."""
+    generator = torch.Generator().manual_seed(seed)
+    n, width = len(lengths), max([*lengths, 1]) + 2
+    mask = torch.arange(width) < torch.tensor(lengths)[:, None]
+    holes = torch.rand((n, width), generator=generator) < 0.2
+    return {
+        "reward_B": torch.randn(n, generator=generator),
+        "kl_B_T": torch.randn((n, width), generator=generator),
+        "mask_B_T": mask & ~holes,
+        "group_B": torch.arange(n) // group_size,
+        "kl_coef": 0.3,
+    }
+
+
+def slow_reinforce_pp(batch: dict[str, Any], gamma: float) -> list[list[float]]:
+    """Equations 8 to 10, one token at a time, with math.fsum."""
+    returns: dict[tuple[int, int], float] = {}
+    for b, row in enumerate(batch["mask_B_T"].tolist()):
+        actions = [t for t, is_action in enumerate(row) if is_action]
+        for i, t in enumerate(actions):
+            future = [
+                gamma**k * -batch["kl_coef"] * float(batch["kl_B_T"][b, u])
+                for k, u in enumerate(actions[i:])
+            ]
+            last = gamma ** (len(actions) - 1 - i) * float(batch["reward_B"][b])
+            returns[b, t] = math.fsum([*future, last])
+    values = list(returns.values())
+    mean = math.fsum(values) / len(values)
+    variance = math.fsum((value - mean) ** 2 for value in values) / len(values)
+    scale = 1 / math.sqrt(max(variance, 1e-8))
+    shape = batch["mask_B_T"].shape
+    return [
+        [(returns[b, t] - mean) * scale if (b, t) in returns else 0.0 for t in range(shape[1])]
+        for b in range(shape[0])
+    ]
+
+
+def test_reinforce_pp_gives_the_worked_numbers() -> None:
+    """KL .2 -.2 .1 | .2 -.5, coef .1, rewards 1 and -.5: mean .414, variance .509344."""
+    logp = torch.tensor([[-1, -2, -0.5], [-0.7, -1.5, math.nan]])
+    ref = torch.tensor([[-1.2, -1.8, -0.6], [-0.9, -1.0, 0.0]])
+
+    result = estimate(
+        "reinforce_pp",
+        reward_B=torch.tensor([1.0, -0.5]),
+        kl_B_T=logp - ref,
+        mask_B_T=torch.tensor([[1, 1, 1], [1, 1, 0]]),
+        group_B=torch.tensor([0, 1]),
+        kl_coef=0.1,
+    )
+
+    assert result.return_B_T.tolist() == [
+        pytest.approx([0.99, 1.01, 0.99]),
+        pytest.approx([-0.47, -0.45, 0.0]),
+    ]
+    assert result.advantage_B_T.tolist() == [
+        pytest.approx([0.807081, 0.835104, 0.807081], abs=1e-6),
+        pytest.approx([-1.238644, -1.210621, 0.0], abs=1e-6),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [
+        ("rloo", [1.333333, -1.333333, 0, 0]),
+        ("grpo", [1.224745, -1.224745, 0, 0]),
+        ("dr_grpo", [1, -1, 0, 0]),
+        ("reinforce_pp_baseline", [1.414214, -1.414214, 0, 0]),
+    ],
+)
+def test_group_estimators_give_the_worked_numbers(estimator: str, expected: list[float]) -> None:
+    """Rewards 2 0 1 1; the baseline's (1, -1, 0, 0) is whitened by its deviation sqrt(1/2)."""
+    result = estimate(estimator, **one_token_each([2, 0, 1, 1]))
+    assert result.advantage_B_T[:, 0].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_generalized_advantages_give_the_worked_numbers() -> None:
+    """r = 0 0 1, V = .2 .4 .6, lambda .95; the critic's target is A + V, unwhitened."""
+    result = estimate(
+        "ppo",
+        reward_B=torch.tensor([1.0]),
+        kl_B_T=torch.zeros(1, 3),
+        mask_B_T=torch.ones(1, 3),
+        group_B=torch.tensor([0]),
+        kl_coef=0.0,
+        lam=0.95,
+        value_B_T=torch.tensor([[0.2, 0.4, 0.6]]),
+    )
+    assert result.return_B_T[0].tolist() == pytest.approx([0.951, 0.98, 1.0])
+    advantage = torch.tensor([0.751, 0.58, 0.4])
+    whitened = (advantage - advantage.mean()) / advantage.std(correction=0)
+    assert result.advantage_B_T[0].tolist() == pytest.approx(whitened.tolist(), abs=1e-5)
+
+
+def test_generalized_advantages_step_over_a_hole() -> None:
+    """Mask 1 0 1, V = .2 9 .6: A = .78 and .4, so returns are .98 and 1."""
+    result = estimate(
+        "ppo",
+        reward_B=torch.tensor([1.0]),
+        kl_B_T=torch.full((1, 3), 9.0),
+        mask_B_T=torch.tensor([[1, 0, 1]]),
+        group_B=torch.tensor([0]),
+        kl_coef=0.0,
+        lam=0.95,
+        value_B_T=torch.tensor([[0.2, 9.0, 0.6]]),
+    )
+    assert result.return_B_T[0].tolist() == pytest.approx([0.98, 0, 1.0])
+
+
+def test_the_return_passes_over_masked_tokens_in_the_middle() -> None:
+    """Mask 1 1 0 0 1 1, reward 1 at the end, a huge KL where masked: 1 at all four actions."""
+    mask = torch.tensor([[1, 1, 0, 0, 1, 1]])
+    result = estimate(
+        "rloo",
+        reward_B=torch.tensor([1.0, 0.0]),
+        kl_B_T=torch.where(mask.bool(), 0.0, 1000.0).repeat(2, 1),
+        mask_B_T=mask.repeat(2, 1),
+        group_B=torch.tensor([0, 0]),
+        kl_coef=0.1,
+    )
+    assert result.return_B_T[0].tolist() == [1, 1, 0, 0, 1, 1]
+
+
+def test_the_reward_kl_with_its_suffix_sum_has_the_gradient_of_the_response_kl() -> None:
+    """Two tokens, p1 = (.6, .4), p2 = (.7, .3) or (.2, .8), reference uniform: (.0708, -.0708)."""
+    logits = torch.tensor([0.6, 0.4], dtype=torch.float64).log().requires_grad_()
+    second = torch.tensor([[0.7, 0.3], [0.2, 0.8]], dtype=torch.float64).log()
+    total = torch.zeros((), dtype=torch.float64)
+    for i in range(2):
+        for j in range(2):
+            logp = torch.stack([logits.log_softmax(-1)[i], second[i, j]])
+            returns = estimate(
+                "reinforce_pp",
+                reward_B=torch.zeros(1),
+                kl_B_T=(logp.detach() - math.log(0.5))[None],
+                mask_B_T=torch.ones(1, 2),
+                group_B=torch.tensor([0]),
+                kl_coef=1.0,
+            ).return_B_T[0]
+            total = total - logp.detach().sum().exp() * (returns * logp).sum()
+
+    total.backward()
+
+    assert logits.grad is not None
+    assert logits.grad.tolist() == pytest.approx([0.0708, -0.0708], abs=1e-4)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(1, 7), min_size=2, max_size=6),
+    st.sampled_from([1.0, 0.9]),
+)
+def test_reinforce_pp_agrees_with_a_loop_over_tokens(
+    seed: int, lengths: list[int], gamma: float
+) -> None:
+    batch = ragged(seed, lengths)
+    batch["mask_B_T"][:, 0] = True
+
+    result = estimate("reinforce_pp", **batch, gamma=gamma)
+
+    for row, expected in zip(
+        result.advantage_B_T.tolist(), slow_reinforce_pp(batch, gamma), strict=True
+    ):
+        assert row == pytest.approx(expected, abs=2e-5)
+
+
+@pytest.mark.parametrize("estimator", ["reinforce_pp", *GROUPED])
+def test_masked_places_and_rows_without_a_token_change_nothing(estimator: str) -> None:
+    batch = ragged(4, [5, 3, 6, 2])
+    dirty = {**batch, "kl_B_T": batch["kl_B_T"].masked_fill(~batch["mask_B_T"], math.nan)}
+    dirty = {
+        "reward_B": torch.cat([dirty["reward_B"], torch.tensor([math.nan, 9.0])]),
+        "kl_B_T": torch.cat([dirty["kl_B_T"], dirty["kl_B_T"][:2]]),
+        "mask_B_T": torch.cat([dirty["mask_B_T"], torch.tensor([[True], [False]]).expand(2, 8)]),
+        "group_B": torch.cat([dirty["group_B"], torch.tensor([0, 1])]),
+        "kl_coef": 0.3,
+    }
+
+    clean_result, dirty_result = estimate(estimator, **batch), estimate(estimator, **dirty)
+
+    assert torch.equal(dirty_result.advantage_B_T[:4], clean_result.advantage_B_T)
+    assert not dirty_result.advantage_B_T[4:].any()
+
+
+@pytest.mark.parametrize("estimator", ["reinforce_pp", *GROUPED])
+@pytest.mark.parametrize("value", [0.7, -1.3, 0.1])
+@pytest.mark.parametrize("n", range(3, 9))
+def test_equal_rewards_give_exactly_nothing(estimator: str, value: float, n: int) -> None:
+    result = estimate(estimator, **one_token_each([value] * n))
+    assert not result.advantage_B_T.any()
+
+
+@pytest.mark.parametrize("estimator", GROUPED)
+def test_a_constant_added_to_all_rewards_changes_no_grouped_advantage(estimator: str) -> None:
+    batch = ragged(8, [4, 4, 3, 5])
+    moved = {**batch, "reward_B": batch["reward_B"] + 3}
+    before, after = estimate(estimator, **batch), estimate(estimator, **moved)
+    assert torch.allclose(before.advantage_B_T, after.advantage_B_T, atol=1e-5)
+
+
+@pytest.mark.parametrize("estimator", ["reinforce_pp", *GROUPED])
+def test_advantages_follow_their_rows_when_the_batch_is_shuffled(estimator: str) -> None:
+    batch = ragged(9, [4, 1, 3, 5, 2, 6])
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    shuffled = {k: v if isinstance(v, float) else v[order] for k, v in batch.items()}
+    before, after = estimate(estimator, **batch), estimate(estimator, **shuffled)
+    assert torch.allclose(before.advantage_B_T[order], after.advantage_B_T, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", GROUPED)
+def test_grouped_estimators_refuse_one_response_per_prompt(estimator: str) -> None:
+    with pytest.raises(ValueError, match="each prompt has one"):
+        estimate(estimator, **one_token_each([1.0, 2.0], [0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "more", "word"),
+    [
+        ("grpo", {"gamma": 0.9}, "gamma"),
+        ("reinforce_pp", {"lam": 0.9}, "lam"),
+        ("ppo", {}, "value_B_T"),
+        ("remax", {}, "greedy_reward_B"),
+    ],
+)
+def test_what_an_estimator_cannot_use_or_lacks_is_refused(
+    estimator: str, more: dict[str, float], word: str
+) -> None:
+    with pytest.raises(ValueError, match=word):
+        estimate(estimator, **one_token_each([1.0, 2.0]), **more)
+
+
+def test_remax_subtracts_the_greedy_reward() -> None:
+    result = estimate(
+        "remax", **one_token_each([1.0, 3.0]), greedy_reward_B=torch.tensor([0.5, 4.0])
+    )
+    assert result.advantage_B_T[:, 0].tolist() == [0.5, -1.0]
+
+
+def test_whitening_sees_all_tokens_of_the_batch_and_divides_by_the_population_deviation() -> None:
+    """Values 1, 2, 3 with 9 masked: deviation sqrt(2/3)."""
+    value = torch.tensor([[1.0, 2.0], [3.0, 9.0]], dtype=torch.float64)
+    white = masked_whiten(value, torch.tensor([[True, True], [True, False]]))
+    scale = math.sqrt(1.5)
+    assert white.tolist() == [pytest.approx([-scale, 0]), pytest.approx([scale, 0])]

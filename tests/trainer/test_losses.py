@@ -1,0 +1,286 @@
+"""The losses: worked numbers, slow plain-loop references, laws."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worker.trainer.losses import (
+    aggregate,
+    dpo_loss,
+    kl,
+    listwise_loss,
+    policy_loss,
+    ranking_loss,
+    value_loss,
+)
+
+CLIP = {"clip_low": 0.2, "clip_high": 0.3}
+
+
+def ragged(seed: int, lengths: list[int]) -> dict[str, torch.Tensor]:
+    """A random batch of rows of these lengths, in float64."""
+    generator = torch.Generator().manual_seed(seed)
+    shape = (len(lengths), max([*lengths, 1]))
+    old, noise, advantage = (
+        torch.randn(shape, generator=generator, dtype=torch.float64) for _ in range(3)
+    )
+    position = torch.arange(shape[1])
+    return {
+        "logp_B_T": -old.abs() + 0.4 * noise,
+        "old_logp_B_T": -old.abs(),
+        "advantage_B_T": advantage,
+        "mask_B_T": position < torch.tensor(lengths)[:, None],
+    }
+
+
+def slow_policy_loss(batch: dict[str, torch.Tensor], average: str, dual: float | None) -> float:
+    """The definition, one token at a time."""
+    rows = []
+    for b in range(len(batch["mask_B_T"])):
+        terms = []
+        for t in range(batch["mask_B_T"].shape[1]):
+            if not batch["mask_B_T"][b, t]:
+                continue
+            log_ratio = float(batch["logp_B_T"][b, t] - batch["old_logp_B_T"][b, t])
+            ratio = math.exp(max(-20.0, min(20.0, log_ratio)))
+            advantage = float(batch["advantage_B_T"][b, t])
+            best = min(ratio * advantage, max(0.8, min(1.3, ratio)) * advantage)
+            if dual is not None and advantage < 0:
+                best = max(best, dual * advantage)
+            terms.append(-best)
+        if terms:
+            rows.append(terms)
+    if not rows:
+        return 0.0
+    if average == "sequence":
+        return sum(sum(terms) / len(terms) for terms in rows) / len(rows)
+    total = sum(sum(terms) for terms in rows)
+    return total / (100 if average == "constant" else sum(len(terms) for terms in rows))
+
+
+def test_the_three_kl_estimators_give_the_worked_numbers() -> None:
+    """d = 0.2: .2, .02, .018731; d = -1: -1, .5, .718282."""
+    logp, ref = torch.tensor([-1.0, -2.0]), torch.tensor([-1.2, -1.0])
+
+    assert kl(logp, ref, "k1").tolist() == pytest.approx([0.2, -1.0])
+    assert kl(logp, ref, "k2").tolist() == pytest.approx([0.02, 0.5])
+    assert kl(logp, ref, "k3").tolist() == pytest.approx([0.018731, 0.718282], abs=1e-6)
+
+
+def test_k3_stays_finite_however_far_the_reference_is() -> None:
+    assert torch.isfinite(kl(torch.tensor([-500.0]), torch.tensor([0.0]), "k3")).all()
+    assert kl(torch.tensor([0.0]), torch.tensor([-500.0]), "k1").item() == 500
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [
+        ("k1", [0.0, 0.0, 0.0]),
+        ("k2", [0.34624, -0.22039, -0.12585]),
+        ("k3", [0.3, -0.2, -0.1]),
+    ],
+)
+def test_expected_gradients_of_the_estimators_as_losses(
+    estimator: str, expected: list[float]
+) -> None:
+    """Policy (.5, .3, .2), reference (.2, .5, .3): k1 nothing, k2 reverse KL, k3 forward KL."""
+    logits = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64).log().requires_grad_()
+    ref = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64).log()
+    logp = logits.log_softmax(-1)
+
+    (logp.detach().exp() * kl(logp, ref, estimator)).sum().backward()
+
+    assert logits.grad is not None
+    assert logits.grad.tolist() == pytest.approx(expected, abs=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(0, 7), min_size=1, max_size=6),
+    st.sampled_from(["token", "sequence", "constant"]),
+    st.sampled_from([None, 1.5]),
+)
+def test_policy_loss_agrees_with_a_loop_over_tokens(
+    seed: int, lengths: list[int], average: str, dual: float | None
+) -> None:
+    batch = ragged(seed, lengths)
+    denominator = 100.0 if average == "constant" else None
+
+    result = policy_loss(**batch, **CLIP, dual_clip=dual, average=average, denominator=denominator)
+
+    assert float(result.loss) == pytest.approx(slow_policy_loss(batch, average, dual), abs=1e-12)
+
+
+@pytest.mark.parametrize("garbage", [math.nan, 1e9, -math.inf])
+def test_masked_places_change_neither_value_nor_gradient(garbage: float) -> None:
+    batch = ragged(3, [4, 0, 2])
+    dirty = {
+        name: value if name == "mask_B_T" else value.masked_fill(~batch["mask_B_T"], garbage)
+        for name, value in batch.items()
+    }
+    logp, dirty_logp = batch["logp_B_T"].requires_grad_(), dirty["logp_B_T"].requires_grad_()
+
+    clean_result = policy_loss(**{**batch, "logp_B_T": logp}, **CLIP)
+    dirty_result = policy_loss(**{**dirty, "logp_B_T": dirty_logp}, **CLIP)
+    clean_result.loss.backward()
+    dirty_result.loss.backward()
+
+    assert clean_result.loss.item() == dirty_result.loss.item()
+    assert clean_result.ratio_max.item() == dirty_result.ratio_max.item()
+    assert logp.grad is not None
+    assert dirty_logp.grad is not None
+    assert torch.equal(logp.grad, dirty_logp.grad)
+
+
+@pytest.mark.parametrize("average", ["token", "sequence"])
+def test_the_gradient_does_not_depend_on_how_the_batch_is_split(average: str) -> None:
+    batch = ragged(5, [7, 1, 3, 5, 2, 6, 1, 4])
+    counts = {"token": float(batch["mask_B_T"].sum()), "sequence": 8.0}
+
+    gradients = []
+    for size in (8, 2, 3):
+        logp = batch["logp_B_T"].clone().requires_grad_()
+        for start in range(0, 8, size):
+            rows = slice(start, start + size)
+            part = {name: value[rows] for name, value in batch.items()} | {"logp_B_T": logp[rows]}
+            policy_loss(
+                **part, **CLIP, average=average, denominator=counts[average]
+            ).loss.backward()
+        gradients.append(logp.grad)
+
+    assert gradients[0] is not None
+    for other in gradients[1:]:
+        assert torch.allclose(gradients[0], other, atol=1e-12)
+
+
+def test_equal_log_probabilities_give_ratio_one_and_no_clipping() -> None:
+    batch = ragged(1, [3, 5])
+    batch["old_logp_B_T"] = batch["logp_B_T"]
+
+    result = policy_loss(**batch, **CLIP)
+
+    assert result.ratio_mean.item() == result.ratio_max.item() == 1.0
+    assert result.clip_fraction.item() == result.approx_kl.item() == 0.0
+
+
+def test_clipping_is_counted_on_the_side_where_it_happens() -> None:
+    """Ratios 2, 2, .5, .5 with advantages +, -, +, -: only the first and the last are clipped."""
+    logp = torch.tensor([[2.0, 2.0, 0.5, 0.5]]).log()
+    advantage = torch.tensor([[1.0, -1.0, 1.0, -1.0]])
+
+    result = policy_loss(logp, torch.zeros(1, 4), advantage, torch.ones(1, 4).bool(), **CLIP)
+
+    assert result.clip_fraction_high.item() == result.clip_fraction_low.item() == 0.25
+    assert result.clip_fraction.item() == 0.5
+    assert result.loss.item() == pytest.approx(-(1.3 - 2.0 + 0.5 - 0.8) / 4)
+
+
+def test_an_average_without_a_denominator_is_refused() -> None:
+    ones = torch.ones(1, 1)
+    with pytest.raises(ValueError, match="denominator"):
+        aggregate(ones, ones.bool(), average="constant")
+    with pytest.raises(ValueError, match="positive"):
+        aggregate(ones, ones.bool(), average="token", denominator=0)
+
+
+def test_three_ranked_scores_give_the_mean_of_three_pair_losses() -> None:
+    scores = torch.tensor([1.2, 0.3, -0.4])
+    assert ranking_loss(scores, [[0], [1], [2]]).item() == pytest.approx(0.309414, abs=1e-6)
+
+
+def test_a_tie_is_half_a_win_each_way() -> None:
+    scores = torch.tensor([0.7, -0.1], dtype=torch.float64)
+    both = (ranking_loss(scores, [[0], [1]]) + ranking_loss(scores, [[1], [0]])) / 2
+    assert ranking_loss(scores, [[0, 1]]).item() == pytest.approx(both.item())
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 3), min_size=2, max_size=7))
+def test_ranking_loss_and_gradient_equal_those_of_all_pairs_exploded(
+    seed: int, places: list[int]
+) -> None:
+    """Place 3 stands for unranked; a loop over pairs with two copies of each response."""
+    scores = torch.randn(len(places), generator=torch.Generator().manual_seed(seed)).double()
+    tiers = [[i for i, place in enumerate(places) if place == tier] for tier in range(3)]
+    fast, slow = scores.clone().requires_grad_(), scores.clone().requires_grad_()
+    terms = []
+    for i in range(len(places)):
+        for j in range(i + 1, len(places)):
+            if 3 in (places[i], places[j]):
+                continue
+            win = 0.5 if places[i] == places[j] else float(places[i] < places[j])
+            sigmoid = torch.sigmoid(slow[i] - slow[j])
+            terms.append(-win * sigmoid.log() - (1 - win) * (1 - sigmoid).log())
+
+    loss = ranking_loss(fast, tiers)
+    loss.backward()
+
+    assert fast.grad is not None
+    if not terms:
+        assert loss.item() == 0
+        assert not fast.grad.any()
+        return
+    expected = torch.stack(terms).mean()
+    expected.backward()
+    assert loss.item() == pytest.approx(expected.item())
+    assert slow.grad is not None
+    assert torch.allclose(fast.grad, slow.grad)
+
+
+def test_permuting_the_responses_does_not_change_the_ranking_loss() -> None:
+    scores = torch.tensor([0.3, -1.0, 2.0, 0.1], dtype=torch.float64)
+    order = [2, 0, 3, 1]
+    tiers = [[0], [1, 2], [3]]
+    moved = [[order.index(index) for index in tier] for tier in tiers]
+    assert ranking_loss(scores, tiers).item() == pytest.approx(
+        ranking_loss(scores[order], moved).item()
+    )
+
+
+@pytest.mark.parametrize("tiers", [[[0], [0]], [[5]], [[-1]]])
+def test_tiers_that_do_not_fit_the_scores_are_refused(tiers: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match="may stand once"):
+        ranking_loss(torch.zeros(3), tiers)
+
+
+def test_the_listwise_loss_of_two_responses_is_the_pairwise_one() -> None:
+    scores = torch.tensor([0.4, 1.1], dtype=torch.float64)
+    assert listwise_loss(scores, [[1], [0]]).item() == pytest.approx(
+        ranking_loss(scores, [[1], [0]]).item()
+    )
+
+
+def test_the_listwise_loss_is_the_log_likelihood_of_plackett_and_luce() -> None:
+    """Scores log(3), log(2), log(1) chosen in this order: 3/6 * 2/3, over two choices."""
+    scores = torch.tensor([3.0, 2.0, 1.0]).log()
+    expected = -math.log(3 / 6 * 2 / 3) / 2
+    assert listwise_loss(scores, [[0], [1], [2]]).item() == pytest.approx(expected)
+
+
+def test_equal_log_probabilities_give_log_two_for_dpo() -> None:
+    logp = torch.tensor([-3.0, -7.0])
+    assert dpo_loss(logp, logp, logp, logp, beta=0.1).loss.item() == pytest.approx(math.log(2))
+
+
+def test_dpo_worked_by_hand() -> None:
+    """h = (-1 + 2) - (-3 + 2) = 2: -log sigmoid(.2), smoothed, and (2 - 5)^2 for ipo."""
+    inputs = [torch.tensor([value]) for value in (-1.0, -3.0, -2.0, -2.0)]
+    plain, flipped = math.log1p(math.exp(-0.2)), math.log1p(math.exp(0.2))
+
+    assert dpo_loss(*inputs, beta=0.1).loss.item() == pytest.approx(plain)
+    assert dpo_loss(*inputs, beta=0.1, label_smoothing=0.1).loss.item() == pytest.approx(
+        0.9 * plain + 0.1 * flipped
+    )
+    assert dpo_loss(*inputs, beta=0.1, loss="ipo").loss.item() == pytest.approx(9.0)
+
+
+def test_the_value_loss_takes_the_worse_of_free_and_clipped() -> None:
+    """V .9, V_old .5, R 1: free .01, held at .7: .09; half of it, over one unmasked token."""
+    value, old, target = torch.tensor([[0.9, math.nan]]), torch.full((1, 2), 0.5), torch.ones(1, 2)
+    result = value_loss(value, old, target, torch.tensor([[True, False]]), clip=0.2)
+    assert result.loss.item() == pytest.approx(0.045)
+    assert result.clip_fraction.item() == 1.0
