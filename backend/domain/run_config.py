@@ -5,19 +5,34 @@ not which models and snapshots exist.
 """
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from backend.schemas.runs import ConfigProblem
-from backend.schemas.training import METHOD_CONFIGS, PolicyGradientConfig, RunConfig
+from backend.schemas.training import (
+    METHOD_CONFIGS,
+    GenerateConfig,
+    PolicyGradientConfig,
+    RunConfig,
+    SftConfig,
+)
 from backend.schemas.vocabulary import Estimator, Method
 
 AVAILABLE_METHODS = frozenset(
     {Method.SFT, Method.REWARD_MODEL, Method.POLICY_GRADIENT, Method.GENERATE}
 )
-AVAILABLE_ESTIMATORS = frozenset({Estimator.REINFORCE_PP})
+# Their baseline is the other responses to the same prompt.
+GROUPED_ESTIMATORS = frozenset(
+    {
+        Estimator.REINFORCE_PP_BASELINE,
+        Estimator.RLOO,
+        Estimator.GRPO,
+        Estimator.DR_GRPO,
+    }
+)
+AVAILABLE_ESTIMATORS = GROUPED_ESTIMATORS | {Estimator.REINFORCE_PP}
 
 # What other libraries call our keys.
 _ALSO_CALLED = {
@@ -123,24 +138,43 @@ def _walk(schema: Mapping[str, Any], defs: Mapping[str, Any], prefix: str) -> It
 
 
 def unavailable(config: RunConfig) -> list[ConfigProblem]:
-    """What the schema has a name for and this release cannot do yet."""
+    """What the schema has a name for and this release cannot do yet, or not in this combination."""
     found = []
     if config.method not in AVAILABLE_METHODS:
-        can = ", ".join(sorted(AVAILABLE_METHODS))
-        found.append(_not_yet("method", config.method, can))
-    if isinstance(config, PolicyGradientConfig) and config.estimator not in AVAILABLE_ESTIMATORS:
-        can = ", ".join(sorted(AVAILABLE_ESTIMATORS))
-        found.append(_not_yet("estimator", config.estimator, can))
-    rollout = getattr(config, "rollout", None)
-    if rollout is not None and rollout.engine != "transformers":
-        found.append(_not_yet("rollout.engine", rollout.engine, "transformers"))
+        found.append(_not_yet("method", config.method, AVAILABLE_METHODS))
+    if isinstance(config, SftConfig) and config.packing:
+        found.append(_not_yet("packing", "true", ["false"]))
+    if isinstance(config, PolicyGradientConfig | GenerateConfig):
+        engine = config.rollout.engine
+        if engine != "transformers":
+            found.append(_not_yet("rollout.engine", engine, ["transformers"]))
+    if isinstance(config, PolicyGradientConfig):
+        found += _unavailable_gradient(config)
     return found
 
 
-def _not_yet(path: str, value: str, can: str) -> ConfigProblem:
-    return ConfigProblem(
-        path=path, message=f"{path} {value} is not available yet", advice=f"Available: {can}."
-    )
+def _unavailable_gradient(config: PolicyGradientConfig) -> list[ConfigProblem]:
+    found = []
+    if config.estimator not in AVAILABLE_ESTIMATORS:
+        found.append(_not_yet("estimator", config.estimator, AVAILABLE_ESTIMATORS))
+    if config.overlong == "penalize":
+        found.append(_not_yet("overlong", config.overlong, ["keep", "mask"]))
+    if config.estimator not in GROUPED_ESTIMATORS:
+        return found
+    if config.rollout.samples_per_prompt < 2:
+        path = "rollout.samples_per_prompt"
+        message = f"{config.estimator} compares responses to one prompt and {path} is 1"
+        advice = "Sample at least 2 per prompt, or use reinforce_pp."
+        found.append(ConfigProblem(path=path, message=message, advice=advice))
+    if config.gae is not None and config.gae.gamma != 1:
+        message = f"{config.estimator} does not discount"
+        found.append(ConfigProblem(path="gae.gamma", message=message, advice="Set it to 1."))
+    return found
+
+
+def _not_yet(path: str, value: str, can: Iterable[str]) -> ConfigProblem:
+    advice = f"Available: {', '.join(sorted(can))}."
+    return ConfigProblem(path=path, message=f"{path} {value} is not available yet", advice=advice)
 
 
 def merged(parent: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

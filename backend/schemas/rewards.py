@@ -1,12 +1,13 @@
 """Reward terms of `policy_gradient` and `generate`, one variant per `kind`.
 
-The browser form, the API and the trainer's `worker/trainer/rewards/` all read this union; a contract
-test holds the two lists of kinds equal.
+The browser form, the API and the trainer's `worker/trainer/rewards/` all read this union; a
+contract test holds the two lists of kinds equal.
 """
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from backend.schemas.references import Reference
 
@@ -29,7 +30,7 @@ class ModelReward(RewardTerm):
 
 
 class LengthReward(RewardTerm):
-    """1 inside the band [low, high] of words, falling linearly to 0 at twice the distance outside."""
+    """1 inside the band [low, high] of words, falling linearly to 0 at twice the distance."""
 
     kind: Literal["length"] = "length"
     low: int = Field(1, ge=0, le=100_000, description="Fewest words that score 1.")
@@ -37,10 +38,19 @@ class LengthReward(RewardTerm):
 
 
 class RegexReward(RewardTerm):
-    """1 where the pattern is found in the response, else 0. Patterns are RE2-like and time-limited."""
+    """1 where the pattern is found in the response, else 0; each search has a time limit."""
 
     kind: Literal["regex"] = "regex"
     pattern: str = Field(min_length=1, max_length=500, description="Python regular expression.")
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, value: str) -> str:
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise ValueError(f"the pattern is no regular expression: {error}") from error
+        return value
 
 
 class FinishedReward(RewardTerm):
@@ -67,6 +77,6 @@ class Reward(BaseModel):
     )
     normalize: Literal["auto", "none", "running", "model"] = Field(
         "auto",
-        description="none; running = mean and deviation over the run; model = those stored with the "
-        "reward model; auto = model if the only term is a reward model, else none.",
+        description="none; running = mean and deviation over the run; model = those stored with "
+        "the reward model; auto = model if the only term is a reward model, else none.",
     )

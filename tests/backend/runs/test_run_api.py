@@ -126,10 +126,36 @@ def test_a_reference_that_does_not_fit_is_refused(
 
 def test_what_is_not_available_yet_is_said_plainly(api: TestClient, seed: Seed) -> None:
     dpo = {"method": "dpo", "model": HUB, "preferences": {"id": seed.preferences}}
-    grpo = seed.policy_gradient(estimator="grpo", rollout={"engine": "vllm"})
+    ppo = seed.policy_gradient(estimator="ppo", rollout={"engine": "vllm"}, overlong="penalize")
+    packed = seed.sft(packing=True)
 
     assert "dpo is not available yet" in problems(api, seed, dpo)[0]["message"]
-    assert [found["path"] for found in problems(api, seed, grpo)] == ["estimator", "rollout.engine"]
+    assert {found["path"] for found in problems(api, seed, ppo)} == {
+        "estimator",
+        "rollout.engine",
+        "overlong",
+    }
+    assert [found["path"] for found in problems(api, seed, packed)] == ["packing"]
+
+
+def test_a_grouped_estimator_wants_groups(api: TestClient, seed: Seed) -> None:
+    grouped = {"samples_per_prompt": 4}
+    good = seed.policy_gradient(estimator="grpo", rollout=grouped)
+    alone = seed.policy_gradient(estimator="rloo")
+    discounted = seed.policy_gradient(estimator="grpo", rollout=grouped, gae={"gamma": 0.9})
+
+    assert problems(api, seed, alone)[0]["path"] == "rollout.samples_per_prompt"
+    assert problems(api, seed, discounted)[0]["path"] == "gae.gamma"
+    assert problems(api, seed, good) == []
+
+
+def test_a_pattern_that_is_none_is_named(api: TestClient, seed: Seed) -> None:
+    config = seed.policy_gradient(reward={"terms": [{"kind": "regex", "pattern": "(a"}]})
+
+    (found,) = problems(api, seed, config)
+
+    assert found["path"] == "reward.terms.0.pattern"
+    assert "no regular expression" in found["message"]
 
 
 def test_a_snapshot_without_pairs_trains_no_reward_model(
