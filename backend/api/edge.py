@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,10 +29,6 @@ _SECURITY: Mapping[str, str] = {
 }
 
 
-class _BodyTooLarge(Exception):
-    """The body went on past its limit."""
-
-
 class Edge:
     """The outermost layer of the application."""
 
@@ -48,25 +45,16 @@ class Edge:
         asked = headers.get("x-request-id", "")
         request_id = asked if _REQUEST_ID.fullmatch(asked) else secrets.token_hex(8)
         scope["podium.request_id"] = request_id
-        started = False
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal started
             if message["type"] == "http.response.start":
-                started = True
                 _add_headers(MutableHeaders(scope=message), request_id, scope["path"])
             await send(message)
 
         refusal = self._refusal(scope, headers)
         if refusal is None:
-            try:
-                await self.app(scope, self._limited(scope, receive), send_with_headers)
-            except _BodyTooLarge:
-                if started:
-                    raise
-                refusal = self._too_large()
-            else:
-                return
+            await self.app(scope, self._limited(scope, receive), send_with_headers)
+            return
         status, detail, advice = refusal
         answer = problem(
             Request(scope), status=status, title="Refused", detail=detail, advice=advice
@@ -99,7 +87,8 @@ class Edge:
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > self.body_limit:
-                raise _BodyTooLarge
+                status, detail, _ = self._too_large()
+                raise HTTPException(status, detail)
             return message
 
         return limited

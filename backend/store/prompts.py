@@ -25,7 +25,9 @@ def ensure(
     Returns the id of each by content hash, and how many were added. The caller sends a few hundred
     at a time.
     """
-    wanted = {prompt.content_sha256: prompt for prompt in prompts}
+    wanted: dict[str, PromptInput] = {}
+    for prompt in prompts:
+        wanted.setdefault(prompt.content_sha256, prompt)
     known = session.execute(
         select(Prompt.content_sha256, Prompt.id).where(
             Prompt.project_id == project_id, Prompt.content_sha256.in_(wanted)

@@ -1,0 +1,111 @@
+"""The artifact store, on a folder and through fsspec."""
+
+import os
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from backend.artifacts import ArtifactStore
+from backend.errors import InvalidInput, NotFound, Unavailable
+
+
+@pytest.fixture(params=["folder", "memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> ArtifactStore:
+    """A local store and one behind a URL."""
+    if request.param == "folder":
+        return ArtifactStore(str(tmp_path / "store"))
+    return ArtifactStore(f"memory://{tmp_path.name}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a file and a file in a folder."""
+    made = tmp_path / "output"
+    (made / "deep").mkdir(parents=True)
+    (made / "model.safetensors").write_bytes(b"weights" * 1000)
+    (made / "deep" / "config.json").write_text("{}")
+    return made
+
+
+def test_what_was_put_is_fetched_byte_by_byte(
+    store: ArtifactStore, folder: Path, tmp_path: Path
+) -> None:
+    kept = store.put_folder(folder, "models/run_1")
+    assert [file.path for file in kept] == ["deep/config.json", "model.safetensors"]
+    assert kept[1].key == "models/run_1/model.safetensors"
+    assert kept[1].size_bytes == 7000
+
+    store.fetch_folder("models/run_1", tmp_path / "back")
+    assert (tmp_path / "back" / "model.safetensors").read_bytes() == b"weights" * 1000
+    assert (tmp_path / "back" / "deep" / "config.json").read_text() == "{}"
+    assert sorted(p.name for p in (tmp_path / "back").iterdir()) == ["deep", "model.safetensors"]
+
+
+def test_an_unknown_key_is_not_found_and_leaves_nothing(
+    store: ArtifactStore, tmp_path: Path
+) -> None:
+    with pytest.raises(NotFound):
+        store.fetch_folder("models/none", tmp_path / "back")
+    assert not (tmp_path / "back").exists()
+
+
+def test_a_removed_key_is_gone(store: ArtifactStore, folder: Path, tmp_path: Path) -> None:
+    store.put_folder(folder, "models/run_1")
+    store.remove("models/run_1")
+    store.remove("models/run_1")
+    with pytest.raises(NotFound):
+        store.manifest("models/run_1")
+
+
+@pytest.mark.parametrize(
+    "key", ["", "../x", "a/../b", "/etc", "a//b", ".hidden", "a/.b", "a\\b", "a b", "a\0", "a/"]
+)
+def test_a_bad_key_is_refused(store: ArtifactStore, folder: Path, key: str) -> None:
+    for call in (store.manifest, store.local_path, store.remove):
+        with pytest.raises(InvalidInput):
+            call(key)
+    with pytest.raises(InvalidInput):
+        store.put_folder(folder, key)
+
+
+def test_a_local_store_shares_the_bytes_and_replaces_the_folder_whole(
+    folder: Path, tmp_path: Path
+) -> None:
+    store = ArtifactStore(str(tmp_path / "store"))
+    assert store.local_path("models/run_1") is None
+    store.put_folder(folder, "models/run_1")
+    place = store.local_path("models/run_1")
+    assert place is not None
+    assert os.path.samefile(place / "model.safetensors", folder / "model.safetensors")
+
+    (folder / "deep" / "config.json").unlink()
+    store.put_folder(folder, "models/run_1")
+    assert not (place / "deep" / "config.json").exists()
+    assert [one.name for one in place.parent.iterdir()] == ["run_1"]
+
+
+def test_changed_bytes_are_noticed(folder: Path, tmp_path: Path) -> None:
+    store = ArtifactStore(str(tmp_path / "store"))
+    store.put_folder(folder, "models/run_1")
+    place = store.local_path("models/run_1")
+    assert place is not None
+    (place / "model.safetensors").write_bytes(b"other" * 1400)
+
+    with pytest.raises(Unavailable, match="not what was stored"):
+        store.fetch_folder("models/run_1", tmp_path / "back")
+    assert not (tmp_path / "back").exists()
+
+
+def test_links_are_not_stored(store: ArtifactStore, folder: Path) -> None:
+    (folder / "link").symlink_to("/etc/passwd")
+    with pytest.raises(InvalidInput, match="link"):
+        store.put_folder(folder, "models/run_1")
+
+
+def test_a_half_upload_counts_as_absent(tmp_path: Path) -> None:
+    store = ArtifactStore(f"memory://{tmp_path.name}")
+    files = fsspec.filesystem("memory")
+    files.pipe_file(f"/{tmp_path.name}/models/run_1/model.safetensors", b"x")
+    with pytest.raises(NotFound):
+        store.manifest("models/run_1")

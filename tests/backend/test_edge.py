@@ -1,0 +1,152 @@
+"""What every answer carries, what no request may bring, and how the service starts."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from backend.api import edge
+from backend.errors import Unavailable
+from backend.main import create_app
+from backend.settings import Settings
+from backend.store.revision import head_revision
+from tests.backend.conftest import Service
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/api/v1/me", "/api/v1/nothing", "/anything"])
+def test_every_answer_has_a_request_id_and_a_policy_without_inline_script(
+    light_service: Service, path: str
+) -> None:
+    headers = light_service.anonymous().get(path).headers
+    assert headers["X-Request-Id"]
+    assert "script-src 'self';" in headers["Content-Security-Policy"]
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["X-Frame-Options"] == "DENY"
+
+
+def test_a_request_id_is_taken_over_if_it_is_one(light_service: Service) -> None:
+    client = light_service.anonymous()
+    sent = {"X-Request-Id": "trace-12345678"}
+    assert client.get("/api/v1/me", headers=sent).json()["request_id"] == "trace-12345678"
+    bad = {"X-Request-Id": "<script>"}
+    assert client.get("/healthz", headers=bad).headers["X-Request-Id"] != "<script>"
+
+
+def test_errors_are_problems_with_advice(light_service: Service) -> None:
+    answer = light_service.anonymous().get("/api/v1/me")
+    assert answer.status_code == 401
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert {"type", "title", "status", "detail", "advice", "request_id"} <= set(problem)
+    assert problem["request_id"] == answer.headers["X-Request-Id"]
+
+    api = light_service.client()
+    invalid = api.post("/projects", json={"name": 1, "nmae": "x"}).json()
+    assert [one["path"] for one in invalid["errors"]] == ["name", "nmae"]
+    wrong = api.request("PATCH", "/projects")
+    assert wrong.status_code == 405
+    assert wrong.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"[" * 200_000, 400),
+        (b'{"name": ' * 50_000, 400),
+        (b"{", 422),
+        (b'{"name": "\\ud800"}', 422),
+        (b'{"name": "\\u0000"}', 422),
+        (b"\xff\xfe", 422),
+        (b'{"name": "x"}' + b" " * edge.BODY_LIMIT, 413),
+    ],
+)
+def test_a_hostile_body_is_the_senders_error(
+    light_service: Service, content: bytes, status: int
+) -> None:
+    answer = light_service.client().post(
+        "/projects", content=content, headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_body_without_a_length_is_counted(light_service: Service) -> None:
+    def endless() -> object:
+        for _ in range(edge.BODY_LIMIT // edge.MIB + 2):
+            yield b" " * edge.MIB
+
+    answer = light_service.client().post("/projects", content=endless())  # type: ignore[arg-type]
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize("path", ["/projects/%00", "/projects?cursor=%00", "/models/..%2f..%2fetc"])
+def test_hostile_addresses_reach_nothing(light_service: Service, path: str) -> None:
+    assert light_service.client().get(path).status_code in (400, 404)
+
+
+@pytest.mark.parametrize(
+    "path", ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2fx", "//x"]
+)
+def test_static_files_end_at_their_folder(light_service: Service, path: str) -> None:
+    answer = light_service.anonymous().get(path)
+    assert "root:" not in answer.text
+    assert answer.status_code in (200, 404)
+
+
+def test_lists_are_paged_in_order_of_creation(api: TestClient) -> None:
+    names = [f"P{i}" for i in range(5)]
+    for name in names:
+        api.post("/projects", json={"name": name})
+
+    for oldest_first, expected in (("false", names[::-1]), ("true", names)):
+        seen: list[str] = []
+        params = {"limit": "2", "oldest_first": oldest_first}
+        while True:
+            page = api.get("/projects", params=params).json()
+            seen += [one["name"] for one in page["items"]]
+            if page["next_cursor"] is None:
+                break
+            params["cursor"] = page["next_cursor"]
+        assert seen == expected
+    for cursor in ("x", "n", "n-1", "n99999999999999999999", "nÉ"):
+        assert api.get("/projects", params={"cursor": cursor}).status_code == 422
+
+
+def test_an_archived_project_leaves_the_list_and_comes_back(api: TestClient) -> None:
+    project = api.post("/projects", json={"name": "P"}).json()["id"]
+    api.post(f"/projects/{project}/archive")
+    assert api.get("/projects").json()["items"] == []
+    assert api.get("/projects?archived=true").json()["items"][0]["id"] == project
+    api.post(f"/projects/{project}/restore")
+    assert api.get("/projects").json()["items"][0]["id"] == project
+
+
+def test_ready_names_each_dependency(light_service: Service) -> None:
+    ready = light_service.anonymous().get("/readyz")
+    assert ready.status_code == 200
+    assert set(ready.json()["checks"].values()) == {"ok"}
+
+
+def test_the_service_refuses_another_schema_and_names_the_command(tmp_path: Path) -> None:
+    tmp_path.joinpath("data").mkdir()
+    app = create_app(Settings(data_dir=tmp_path / "data"))
+    with pytest.raises(Unavailable, match=head_revision()) as refused, TestClient(app):
+        pass
+    assert "podium migrate" in str(refused.value.advice)
+    assert not (tmp_path / "data" / "admin.key").exists()
+
+
+def test_the_application_loads_no_heavy_library_and_within_two_seconds() -> None:
+    program = (
+        "import sys, time; start = time.process_time()\n"
+        "import backend.main; backend.main.create_app()\n"
+        "heavy = {'torch', 'transformers', 'numpy', 'pyarrow', 'worker'}\n"
+        "print(sorted(heavy & set(sys.modules)), time.process_time() - start < 2)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert found.stdout.strip() == "[] True"

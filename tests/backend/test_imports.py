@@ -1,0 +1,253 @@
+"""Files in: every format, every bad line with its reason, the same file twice, hostile files."""
+
+import io
+import json
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from fastapi.testclient import TestClient
+
+from backend import uploads
+from backend.domain.formats import detect, read_row
+from backend.domain.imported import PreferenceInput
+from backend.errors import InvalidInput
+from tests.backend.conftest import Service
+from tests.backend.test_loop import comparison, ndjson, upload
+
+HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(1)> =cmd|" /C calc"!A0 ‮ \\u0000 ´'
+
+
+@pytest.fixture
+def project(api: TestClient) -> str:
+    """An empty project."""
+    return str(api.post("/projects", json={"name": "P"}).json()["id"])
+
+
+@pytest.fixture
+def light(light_service: Service) -> tuple[TestClient, str]:
+    """A client and an empty project on SQLite."""
+    client = light_service.client()
+    return client, str(client.post("/projects", json={"name": "P"}).json()["id"])
+
+
+def send(api: TestClient, project: str, kind: str, content: bytes, **params: Any) -> Any:
+    """Import bytes; returns the answer."""
+    headers = {"Content-Type": params.pop("content_type", "application/x-ndjson")}
+    return api.post(
+        f"/projects/{project}/imports",
+        params={"kind": kind, **params},
+        content=content,
+        headers=headers,
+    )
+
+
+def test_good_lines_go_in_and_bad_ones_come_back_with_line_and_reason(
+    api: TestClient, project: str
+) -> None:
+    lines = [
+        b'{"prompt": "one", "id": "x1", "tags": ["easy"], "reference": "1"}',
+        b'{"prompt": ',
+        b'{"prompt": ""}',
+        b"",
+        b'{"prompt": [{"role": "user", "content": "two"}]}',
+        b'{"answer": "no prompt"}',
+        b'["a", "list"]',
+        b'{"prompt": [{"role": "robot", "content": "two"}]}',
+        b'{"prompt": "nul \\u0000"}',
+        b'{"prompt": "half \\ud800"}',
+        b'{"prompt": "\xff"}',
+        b"[" * 100_000,
+        b'{"prompt": "one"}',
+    ]
+    report = send(api, project, "prompts", b"\n".join(lines)).json()
+
+    assert (report["accepted"], report["duplicates"], report["rejected_total"]) == (2, 1, 9)
+    reasons = {one["line"]: one["reason"] for one in report["rejected"]}
+    assert sorted(reasons) == [2, 3, 6, 7, 8, 9, 10, 11, 12]
+    assert reasons[2].startswith("not JSON")
+    assert "there is no prompt" in reasons[6]
+    assert "found a list" in reasons[7]
+    assert "NUL" in reasons[9]
+    items = api.get(f"/projects/{project}/prompts").json()["items"]
+    assert [one["external_id"] for one in items] == [None, "x1"]
+    assert items[1]["tags"] == ["easy"]
+
+
+def test_the_same_file_again_adds_nothing(api: TestClient, project: str) -> None:
+    rows = [comparison(i) for i in range(1200)]
+    first = upload(api, project, "comparisons", *rows)
+    again = upload(api, project, "comparisons", *rows)
+    assert (first["accepted"], first["duplicates"]) == (1200, 0)
+    assert (again["accepted"], again["duplicates"]) == (0, 1200)
+    assert api.get(f"/projects/{project}").json()["counts"]["responses"] == 4800
+
+
+def test_strict_takes_all_or_nothing(api: TestClient, project: str) -> None:
+    content = ndjson(*({"prompt": str(i)} for i in range(600))) + b"broken\n"
+    refused = send(api, project, "prompts", content, strict=True)
+
+    assert refused.status_code == 422
+    assert refused.json()["rejected"] == [
+        {"line": 601, "reason": refused.json()["rejected"][0]["reason"]}
+    ]
+    assert "line 601" in refused.json()["detail"]
+    assert api.get(f"/projects/{project}").json()["counts"]["prompts"] == 0
+    assert send(api, project, "prompts", content).json()["accepted"] == 600
+
+
+def test_an_import_key_is_bound_to_the_file(api: TestClient, project: str) -> None:
+    headers = {"Idempotency-Key": "file"}
+    address = f"/projects/{project}/imports?kind=prompts"
+    first = api.post(address, content=ndjson({"prompt": "a"}), headers=headers)
+    again = api.post(address, content=ndjson({"prompt": "a"}), headers=headers)
+    assert again.json() == first.json()
+    other = api.post(address, content=ndjson({"prompt": "b"}), headers=headers)
+    assert other.status_code == 409
+
+
+def test_json_csv_and_parquet_hold_the_same_prompts(api: TestClient, project: str) -> None:
+    rows = [{"prompt": "first, with comma", "id": "1"}, {"prompt": "zweite Zeile\nä", "id": "2"}]
+    as_json = send(api, project, "prompts", json.dumps(rows).encode())
+    assert as_json.json()["accepted"] == 2
+
+    csv = 'prompt,id\n"first, with comma",1\n"zweite Zeile\nä",2\n'.encode()
+    for content_type in ("text/csv", "application/octet-stream"):
+        report = send(api, project, "prompts", csv, content_type=content_type).json()
+        assert report["duplicates"] == 2
+
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)
+    assert send(api, project, "prompts", file.getvalue()).json()["duplicates"] == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "reason"),
+    [
+        (b"PAR1 but not really PAR1", "application/octet-stream", "no Parquet"),
+        (b"[1, 2", "application/json", "no JSON"),
+        (b"[" * 50_000, "application/json", "no JSON"),
+        (b'prompt\n"never closed', "text/csv", "no CSV"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_as_a_whole(
+    light: tuple[TestClient, str], content: bytes, content_type: str, reason: str
+) -> None:
+    refused = send(*light, "prompts", content, content_type=content_type)
+    assert refused.status_code == 422
+    assert reason in refused.json()["detail"]
+
+
+def test_wrong_bytes_in_csv_lose_only_their_row(light: tuple[TestClient, str]) -> None:
+    content = b"prompt\ngood\nbad \xff\ntoo,many\n"
+    report = send(*light, "prompts", content, content_type="text/csv").json()
+    assert report["accepted"] == 1
+    assert [one["line"] for one in report["rejected"]] == [3, 4]
+
+
+def test_a_line_or_file_that_is_too_long_is_refused(
+    light: tuple[TestClient, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = ndjson({"prompt": "x" * uploads.LARGEST_LINE}, {"prompt": "y"})
+    report = send(*light, "prompts", long).json()
+    assert (report["accepted"], report["rejected"][0]["line"]) == (1, 1)
+
+    monkeypatch.setattr(uploads, "LARGEST_FILE", 1000)
+    refused = send(*light, "prompts", b"x" * 1001)
+    assert refused.status_code == 413
+
+
+def test_hostile_text_survives_as_text(api: TestClient, project: str) -> None:
+    row = {"prompt": HOSTILE, "responses": [HOSTILE, f"{HOSTILE} again"]}
+    upload(api, project, "comparisons", row)
+    assignment = api.post(f"/projects/{project}/assignments").json()
+
+    assert assignment["comparison"]["prompt"]["messages"][0]["content"] == HOSTILE
+    shown = {one["content"] for one in assignment["comparison"]["responses"]}
+    assert shown == set(row["responses"])
+    answer = api.get(f"/projects/{project}/prompts")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_demonstrations_come_in_several_shapes_and_once(api: TestClient, project: str) -> None:
+    rows = [
+        {"prompt": "q", "response": "a"},
+        {"prompt": [{"role": "user", "content": "q"}], "completion": [
+            {"role": "assistant", "content": "b"}]},
+        {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "c"}]},
+        {"input": "q", "output": "a"},
+        {"prompt": "q"},
+    ]  # fmt: skip
+    report = upload(api, project, "demonstrations", *rows)
+    assert (report["accepted"], report["duplicates"], report["rejected_total"]) == (3, 1, 1)
+    items = api.get(f"/projects/{project}/demonstrations?oldest_first=true").json()["items"]
+    assert [one["content"] for one in items] == ["a", "b", "c"]
+    assert len({one["prompt_id"] for one in items}) == 1
+
+
+MESSAGES = [{"role": "user", "content": "q"}]
+SAID = {word: {"role": "assistant", "content": word} for word in ("good", "bad")}
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("trl", {"prompt": "q", "chosen": "good", "rejected": "bad"}),
+        ("trl", {"prompt": MESSAGES, "chosen": [SAID["good"]], "rejected": [SAID["bad"]]}),
+        ("trl-implicit", {
+            "chosen": [*MESSAGES, SAID["good"]], "rejected": [*MESSAGES, SAID["bad"]],
+        }),
+        ("trl", {"input": "q", "chosen": "good", "rejected": "bad"}),
+        ("hh", {
+            "chosen": "\n\nHuman: q\n\nAssistant: good",
+            "rejected": "\n\nHuman: q\n\nAssistant: bad",
+        }),
+    ],
+)  # fmt: skip
+def test_pairs_of_every_format_say_the_same(name: str, row: dict[str, Any]) -> None:
+    assert detect(row) == name
+    record = read_row("preferences", "auto", row)
+    assert isinstance(record, PreferenceInput)
+    assert [turn.content for turn in record.comparison.prompt.messages] == ["q"]
+    assert [one.content for one in record.comparison.responses] == ["good", "bad"]
+    assert record.tiers == ((0,), (1,))
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"prompt": "q", "chosen": "same", "rejected": "same"}, "identical"),
+        ({"prompt": "q", "chosen": "x"}, "none of the formats"),
+        ({"chosen": [SAID["good"]], "rejected": [SAID["bad"]]}, "does not end with the assistant"),
+        ({"prompt": "q", "completion": "x", "label": True}, "no ranking"),
+        ({"tiers": [["r1"]], "verdict": "ranked"}, "Field required"),
+        (
+            {"chosen": "\n\nHuman: q\n\nAssistant: a", "rejected": "\n\nHuman: p\n\nAssistant: b"},
+            "different prompts",
+        ),
+    ],
+)
+def test_a_preference_that_is_none_says_why(row: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidInput, match=reason):
+        read_row("preferences", "auto", row)
+
+
+def test_an_annotator_who_contradicts_himself_is_told_so(api: TestClient, project: str) -> None:
+    row = {
+        "judgment_id": "j", "comparison_id": "c", "prompt_id": "p", "messages": MESSAGES,
+        "responses": [{"id": "1", "content": "good"}, {"id": "2", "content": "bad"}],
+        "tiers": [["1"], ["2"]], "unranked": [], "verdict": "ranked", "annotator": "anna",
+        "presented_order": ["2", "1"],
+    }  # fmt: skip
+    turned = {**row, "tiers": [["2"], ["1"]]}
+    report = upload(api, project, "preferences", row, row, turned, {**turned, "annotator": "ben"})
+
+    assert (report["accepted"], report["duplicates"]) == (2, 1)
+    assert "judged this comparison differently" in report["rejected"][0]["reason"]
+    agreement = api.get(f"/projects/{project}/agreement").json()
+    assert {one["name"] for one in agreement["annotators"]} == {
+        "anna (imported)", "ben (imported)",
+    }  # fmt: skip
+    assert api.get("/users").json()["items"][0]["name"] == "Administrator"

@@ -1,0 +1,225 @@
+"""The registry: which folders it takes, what it reads from them, what it says of their descent."""
+
+import json
+import pickle
+import struct
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from backend.domain.access import Caller
+from backend.errors import InvalidInput
+from backend.model_files import confined
+from backend.schemas.models import ModelFacts
+from backend.schemas.people import ProjectBody
+from backend.schemas.vocabulary import ModelKind, Role
+from backend.store import models, projects, users
+from backend.store.db import Database
+from backend.store.tables import Run
+from tests.backend.conftest import Service
+
+NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+
+
+def write_safetensors(path: Path, tensors: dict[str, tuple[str, list[int]]]) -> None:
+    """A safetensors file of zeros."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    end = 0
+    for name, (dtype, shape) in tensors.items():
+        size = 4 if dtype == "F32" else 2
+        for n in shape:
+            size *= n
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + size]}
+        end += size
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(end))
+
+
+@pytest.fixture
+def folder(light_service: Service) -> Path:
+    """A small model under the data directory."""
+    made = light_service.data_dir / "models" / "tiny"
+    made.mkdir(parents=True)
+    config = {"architectures": ["LlamaForCausalLM"], "vocab_size": 64,
+              "max_position_embeddings": 128}  # fmt: skip
+    (made / "config.json").write_text(json.dumps(config))
+    (made / "tokenizer_config.json").write_text(json.dumps({"chat_template": "{{ messages }}"}))
+    write_safetensors(made / "model.safetensors", {"a": ("BF16", [64, 8]), "b": ("F32", [8])})
+    return made
+
+
+def register(service: Service, **source: str) -> Any:
+    """Register; returns the answer."""
+    return service.client().post("/models", json={"name": "m", "source": source})
+
+
+def test_facts_come_from_json_and_headers(light_service: Service, folder: Path) -> None:
+    answer = register(light_service, path=str(folder))
+    assert answer.status_code == 201, answer.text
+    facts = answer.json()["facts"]
+    assert len(facts.pop("chat_template_sha256")) == 64
+    assert facts.pop("size_bytes") == (folder / "model.safetensors").stat().st_size
+    assert facts == {
+        "architecture": "LlamaForCausalLM", "vocab_size": 64, "context_length": 128,
+        "dtype": "bfloat16", "parameters": 520,
+    }  # fmt: skip
+    assert answer.json()["source"] == {"path": str(folder)}
+    same = register(light_service, path="models/tiny").json()
+    assert same["sha256"] == answer.json()["sha256"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc", "../../etc/passwd", "models/../../../etc", "/proc/self/environ", "//etc/passwd",
+        "models/tiny/../../../x", "..", "/", "C:\\Windows", "\\\\host\\share", "models/%2e%2e",
+        "models/missing", "models/link", "~root", "file:///etc/passwd",
+    ],
+)  # fmt: skip
+def test_a_path_out_of_the_roots_or_to_nothing_is_refused(
+    light_service: Service, folder: Path, path: str
+) -> None:
+    (folder.parent / "link").symlink_to("/etc")
+    refused = register(light_service, path=path)
+    assert refused.status_code == 422
+    assert refused.json()["advice"]
+    assert light_service.client().get("/models").json()["items"] == []
+
+
+def test_a_file_that_links_out_of_the_roots_is_refused(
+    light_service: Service, folder: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside.safetensors"
+    write_safetensors(outside, {"a": ("F32", [1])})
+    (folder / "more.safetensors").symlink_to(outside)
+    assert "link out" in register(light_service, path=str(folder)).json()["detail"]
+
+
+def test_pickled_weights_are_refused_and_never_loaded(
+    light_service: Service, folder: Path, tmp_path: Path
+) -> None:
+    canary = tmp_path / "canary"
+
+    class Bomb:
+        def __reduce__(self) -> tuple[Any, tuple[str]]:
+            return Path.touch, (str(canary),)
+
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Bomb(), protocol=0))
+    refused = register(light_service, path=str(folder))
+    assert "pickled" in refused.json()["detail"]
+    assert "safetensors" in refused.json()["advice"]
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"", b"\xff" * 8, struct.pack("<Q", 4) + b"oops", struct.pack("<Q", 9) + b'{"a": 1} ',
+     struct.pack("<Q", 60_000) + b"[" * 60_000],
+)  # fmt: skip
+def test_a_broken_safetensors_header_is_a_clear_error(
+    light_service: Service, folder: Path, header: bytes
+) -> None:
+    (folder / "model.safetensors").write_bytes(header)
+    refused = register(light_service, path=str(folder))
+    assert refused.status_code == 422
+    assert "model.safetensors" in refused.json()["detail"]
+
+
+def test_one_gguf_file_is_a_model_and_two_are_a_question(
+    light_service: Service, folder: Path
+) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "a.gguf").write_bytes(b"GGUF")
+    assert register(light_service, path=str(folder)).status_code == 201
+    assert register(light_service, path=str(folder / "a.gguf")).status_code == 201
+    (folder / "b.gguf").write_bytes(b"GGUF")
+    assert "2 GGUF files" in register(light_service, path=str(folder)).json()["detail"]
+
+
+def test_a_hub_id_is_kept_and_a_source_is_one_thing(light_service: Service) -> None:
+    kept = register(light_service, hub_id="owner/name").json()
+    assert kept["source"] == {"hub_id": "owner/name"}
+    assert register(light_service).status_code == 422
+    assert register(light_service, hub_id="../../x").status_code == 422
+    assert register(light_service, hub_id="a/b", path="x").status_code == 422
+
+
+def test_other_roots_can_be_named(tmp_path: Path) -> None:
+    inside = tmp_path / "store" / "m"
+    inside.mkdir(parents=True)
+    roots = [tmp_path / "data", tmp_path / "store"]
+    assert confined(str(inside), roots) == inside
+    with pytest.raises(InvalidInput, match="outside"):
+        confined(str(tmp_path / "store-evil"), roots)
+
+
+def test_lineage_names_ancestors_reward_models_and_descendants(database: Database) -> None:
+    with database.write() as session:
+        admin = users.create(session, name="a", role=Role.ADMIN, at=NOW)
+        project = projects.create(session, ProjectBody(name="P"), at=NOW)
+
+        def run(name: str, config: dict[str, Any]) -> Run:
+            made = Run(
+                id=name, project_id=project.id, user_id=admin.id, name=name,
+                method=config["method"], config=config, schema_version=1,
+                tags=[], state="succeeded", environment={}, summary={}, created_at=NOW,
+            )  # fmt: skip
+            session.add(made)
+            session.flush()
+            return made
+
+        def output(made: Run, kind: ModelKind) -> str:
+            return models.register_output(
+                session, made, name=made.name, kind=kind, artifact=f"models/{made.id}",
+                facts=ModelFacts(), sha256=None, step=None, at=NOW,
+            ).id  # fmt: skip
+
+        base = models.register(
+            session, name="base", kind=ModelKind.CAUSAL_LM, source={"hub_id": "x"},
+            facts=ModelFacts(), sha256=None, project_id=None, at=NOW,
+        ).id  # fmt: skip
+        sft = output(
+            run("sft", {"method": "sft", "model": {"id": base}, "demonstrations": {"id": "s1"}}),
+            ModelKind.CAUSAL_LM,
+        )
+        reward = output(
+            run("rm", {
+                "method": "reward_model", "model": {"id": sft}, "preferences": {"id": "s2"},
+            }),
+            ModelKind.REWARD_MODEL,
+        )  # fmt: skip
+        policy = output(
+            run("policy", {
+                "method": "policy_gradient", "model": {"id": sft}, "prompts": {"id": "s3"},
+                "reward": {"terms": [{"kind": "model", "model": {"id": reward}}]},
+            }),
+            ModelKind.CAUSAL_LM,
+        )  # fmt: skip
+        caller = Caller(admin.id, "a", Role.ADMIN, None)
+        lineage = {node.model_id: node for node in models.get(session, policy, caller).lineage}
+        up = models.get(session, base, caller).lineage
+
+    assert {one: node.relation for one, node in lineage.items()} == {
+        base: "ancestor", sft: "ancestor", reward: "reward_model", policy: "self",
+    }  # fmt: skip
+    assert list(lineage) == [base, sft, reward, policy]
+    assert lineage[policy].snapshot_ids == ["s3"]
+    assert lineage[policy].reward_model_ids == [reward]
+    assert [node.relation for node in up] == ["self", "descendant", "descendant", "descendant"]
+    foreign = Caller("u", "u", Role.VIEWER, frozenset())
+    with database.read() as session:
+        assert [node.model_id for node in models.get(session, base, foreign).lineage] == [base]
+
+
+def test_archived_models_leave_the_list_and_come_back(light_service: Service) -> None:
+    api: TestClient = light_service.client()
+    made = register(light_service, hub_id="a/b").json()["id"]
+    assert api.post(f"/models/{made}/archive").json()["archived_at"]
+    assert api.get("/models").json()["items"] == []
+    assert api.get(f"/models/{made}").status_code == 200
+    assert api.post(f"/models/{made}/restore").json()["archived_at"] is None
+    assert len(api.get("/models").json()["items"]) == 1
