@@ -84,12 +84,15 @@ class Floor:
             self.add_snapshot(session, "prompts", [_prompt_line(n) for n in range(PROMPTS)])
             self.add_snapshot(session, "demonstrations", [_demonstration_line(0)])
 
-    def add_snapshot(self, session: Session, kind: str, lines: list[str]) -> None:
-        """Freeze lines as the snapshot of this kind."""
+    def add_snapshot(
+        self, session: Session, kind: str, lines: list[str], *, name: str | None = None
+    ) -> None:
+        """Freeze lines as a snapshot, by default named as its kind."""
+        snapshot_id = f"snapshot_{name or kind}"
         text = "".join(f"{line}\n" for line in lines)
         session.add(
             Snapshot(
-                id=f"snapshot_{kind}",
+                id=snapshot_id,
                 created_at=AT,
                 project_id="project_seed",
                 name=kind,
@@ -104,9 +107,7 @@ class Floor:
         session.flush()
         for position, line in enumerate(lines):
             session.add(
-                SnapshotLine(
-                    snapshot_id=f"snapshot_{kind}", position=position, split="train", line=line
-                )
+                SnapshotLine(snapshot_id=snapshot_id, position=position, split="train", line=line)
             )
 
     def new_run(self, method: str = "sft", *, gpus: int = 0, **changes: Any) -> str:

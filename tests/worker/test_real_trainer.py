@@ -1,0 +1,97 @@
+"""The real trainer under the real worker: train, then sample from what was trained."""
+
+import json
+import sys
+
+import pytest
+from sqlalchemy import select, update
+
+from backend.model_files import content_sha256, read_facts
+from backend.store import runs
+from backend.store.tables import Comparison, Model, Response
+from tests.tiny_model import make_tiny_model
+from tests.worker.floor import PROMPTS, Floor
+
+TRAINER = f"{sys.executable} -P -m worker.trainer"
+SFT = {
+    "optim": {"lr": 1e-3, "batch_size": 2, "epochs": 2},
+    "precision": "fp32",
+    "resources": {"threads": 1},
+}
+ROLLOUT = {"max_new_tokens": 4, "max_prompt_tokens": 128}
+
+
+@pytest.fixture
+def floor_with_model(sqlite_floor: Floor) -> Floor:
+    """A floor with a tiny real model and a few demonstrations."""
+    floor = sqlite_floor
+    folder = make_tiny_model(floor.data_dir / "models" / "tiny")
+    weights = [folder / "model.safetensors"]
+    facts = read_facts(folder, weights).model_dump()
+    source, sha256 = {"path": str(folder)}, content_sha256(folder, weights)
+    with floor.database.write() as session:
+        session.execute(update(Model).values(source=source, facts=facts, sha256=sha256))
+        lines = [_demonstration(number) for number in range(PROMPTS)]
+        floor.add_snapshot(session, "demonstrations", lines, name="more")
+    return floor
+
+
+def _demonstration(number: int) -> str:
+    record = {
+        "demonstration_id": f"demonstration_{number}",
+        "prompt_id": f"prompt_{number}",
+        "messages": [{"role": "user", "content": f"Question {number}?"}],
+        "response": f"Answer {number}.",
+        "split": "train" if number else "heldout",
+    }
+    return json.dumps(record)
+
+
+@pytest.mark.slow
+def test_a_model_is_trained_comes_home_and_is_sampled_from(floor_with_model: Floor) -> None:
+    floor = floor_with_model
+    trained = floor.new_run(demonstrations={"id": "snapshot_more"}, **SFT)
+
+    with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="30"):
+        run = floor.wait_for(trained, "succeeded", "failed", "crashed", timeout_s=120)
+        assert run.state == "succeeded", run.error
+        (model,) = floor.rows(select(Model).where(Model.run_id == trained))
+        sampled = floor.new_run("generate", model={"id": model.id}, rollout=ROLLOUT)
+        run = floor.wait_for(sampled, "succeeded", "failed", "crashed", timeout_s=120)
+        assert run.state == "succeeded", run.error
+
+    assert "loss" in floor.run(trained).summary
+    assert model.parent_id == "model_base"
+    assert model.facts["architecture"] == "LlamaForCausalLM"
+    responses = floor.rows(select(Response).where(Response.run_id == sampled))
+    assert len(responses) == PROMPTS * 2
+    assert {response.model_id for response in responses} == {model.id}
+    distinct = {(r.prompt_id, r.content) for r in responses}
+    comparisons = floor.rows(select(Comparison).where(Comparison.run_id == sampled))
+    assert len(comparisons) == len(distinct) - PROMPTS
+    assert list((floor.settings.runs_dir / trained / "output").glob("*.bin")) == []
+
+
+@pytest.mark.slow
+def test_a_real_training_stops_when_asked_and_goes_on_from_its_checkpoint(
+    floor_with_model: Floor,
+) -> None:
+    floor = floor_with_model
+    long = SFT | {"optim": {"lr": 1e-4, "batch_size": 2, "epochs": 400}}
+    run_id = floor.new_run(demonstrations={"id": "snapshot_more"}, **long)
+
+    with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="60"):
+        floor.wait_for_step(run_id, 5)
+        floor.ask(runs.pause, run_id)
+        paused = floor.wait_for(run_id, "paused", timeout_s=60)
+        assert paused.exit_code == 5
+        assert paused.checkpoint_step is not None
+        floor.ask(runs.resume, run_id)
+        floor.wait_for_step(run_id, paused.checkpoint_step + 5)
+        floor.ask(runs.cancel, run_id)
+        floor.wait_for(run_id, "cancelled", timeout_s=60)
+
+    starts = [event.data["step"] for event in floor.events(run_id, "start")]
+    assert starts == [0, paused.checkpoint_step]
+    steps = [event.data["step"] for event in floor.events(run_id, "metric")]
+    assert len(steps) == len(set(steps)), "no step is told twice after a clean stop"
