@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,27 @@ def test_a_stream_asks_for_permission(server: Server) -> None:
     assert httpx.get(f"{server.url}/api/v1/stream?runs=run_x").status_code == 401
     assert server.client.get("/stream?runs=run_x").status_code == 404
     assert server.client.get("/stream?runs=").status_code == 422
+
+
+def test_open_streams_hold_no_session_and_all_hear_the_same(
+    server: Server, database: Database, seed: Seed
+) -> None:
+    run_id = a_run(database, seed)
+    many = 40  # More than the sessions and threads that the service has for requests.
+    with ExitStack() as opened:
+        streams = [
+            opened.enter_context(server.client.stream("GET", f"/runs/{run_id}/stream"))
+            for _ in range(many)
+        ]
+        readers = [events_of(response) for response in streams]
+        for reader in readers:
+            assert next(reader).type == "state"
+
+        assert server.client.get(f"/runs/{run_id}").json()["state"] == "queued"
+        assert server.client.post(f"/runs/{run_id}/pause").json()["state"] == "paused"
+
+        told = [next(reader).data for reader in readers]
+        assert {(data["seq"], data["state"]) for data in told} == {(2, "paused")}
 
 
 def test_the_server_stops_at_once_while_streams_are_open(
