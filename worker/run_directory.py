@@ -31,6 +31,10 @@ class RunDirectory:
         """The folder of one attempt's logs."""
         return self.path / "attempts" / str(number)
 
+    def checkpoint(self, step: int) -> Path:
+        """The folder of one checkpoint."""
+        return self.checkpoints / f"step-{step}"
+
     def try_lock(self) -> int | None:
         """A file descriptor that holds the lock, or None while somebody else does.
 

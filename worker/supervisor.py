@@ -8,6 +8,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
@@ -19,7 +20,8 @@ from backend.schemas.vocabulary import RunState, StopReason
 from backend.store import checkpoints, metrics, runs, samples, supervision
 from backend.store.supervision import Claim, GivenAway
 from backend.store.tables import Run
-from worker import log_reading
+from worker import checkpoint_sharing, log_reading
+from worker.checkpoint_sharing import CheckpointSharing
 from worker.devices import Lease
 from worker.exit_reading import Failure, Reading, RunFailed, read_end, read_report
 from worker.export import Export, disk_failure
@@ -77,7 +79,10 @@ class Supervisor:
             return
         try:
             self._prepare()
-            self._finish(self._train(lock_fd))
+            with self._sharing():
+                ended = self._train(lock_fd)
+                self._carry_the_rest()
+            self._finish(ended)
         finally:
             os.close(lock_fd)
 
@@ -114,13 +119,28 @@ class Supervisor:
             raise RunFailed(disk_failure(error)) from error
         if run.from_start or (run.relayed_bytes and not continues):
             self._write(self._begin_events_anew)
+        if run.attempt > 1 and not continues and not run.from_start:
+            patiently(self._fetch_checkpoint, self._station.wait)
+        patiently(self._write_inputs, self._station.wait)
+
+    def _fetch_checkpoint(self) -> None:
+        """The attempt before ran on another machine: go on from what that one has shared."""
+        with self._station.database.read() as session:
+            shared = checkpoints.newest_shared(session, self._run.id)
+        if shared is not None:
+            checkpoint_sharing.fetch(self._station.artifacts, self._directory, shared)
+
+    def _write_inputs(self) -> None:
         export = Export(self._settings, self._station.artifacts, self._directory)
+        with self._station.database.read() as session:
+            export.write(session, self._run)
 
-        def write_inputs() -> None:
-            with self._station.database.read() as session:
-                export.write(session, run)
-
-        patiently(write_inputs, self._station.wait)
+    def _sharing(self) -> AbstractContextManager[object]:
+        if self._settings.artifact_url is None:
+            return nullcontext()
+        return CheckpointSharing(
+            self._station.database, self._station.artifacts, self._claim, self._directory
+        )
 
     def _begin_events_anew(self, session: Session) -> None:
         run = supervision.hold(session, self._claim)
@@ -207,7 +227,6 @@ class Supervisor:
             self._leave_if_lost()
 
     def _finish(self, ended: Ended) -> None:
-        self._carry_the_rest()
         report = read_report(self._directory.exit_report, self._claim.attempt)
         intake: Intake | None = None
         if self._read(ended, report, None).state == RunState.SUCCEEDED:

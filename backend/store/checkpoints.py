@@ -5,10 +5,12 @@ Called by the worker's relay inside its fenced transaction; `store.run_views` sh
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
+from backend.errors import NotFound
 from backend.schemas.events import CheckpointLine
 from backend.store import run_events
 from backend.store.run_events import NewEvent
@@ -37,6 +39,41 @@ def append(session: Session, run: Run, lines: Sequence[CheckpointLine], *, at: d
     run.crashes = 0
     events = [NewEvent("checkpoint", {"step": line.step, "is_best": line.best}) for line in lines]
     run_events.append(session, run.id, events, at=at)
+
+
+class Shared(NamedTuple):
+    """A checkpoint in the artifact store."""
+
+    step: int
+    artifact: str
+
+
+def share(session: Session, run: Run, step: int, artifact: str) -> list[str]:
+    """Record that a checkpoint is in the artifact store; returns the keys nobody needs any more.
+
+    Raises NotFound if the relay has not told of this checkpoint yet.
+    """
+    of_run = Checkpoint.run_id == run.id
+    old = select(Checkpoint.artifact).where(of_run, Checkpoint.artifact.is_not(None))
+    superseded = [key for key in session.scalars(old) if key is not None and key != artifact]
+    session.execute(update(Checkpoint).where(of_run).values(artifact=None))
+    known = session.get(Checkpoint, (run.id, step), populate_existing=True)
+    if known is None:
+        raise NotFound(f"run {run.id} has told of no checkpoint at step {step}")
+    known.artifact = artifact
+    return superseded
+
+
+def newest_shared(session: Session, run_id: str) -> Shared | None:
+    """The checkpoint that another machine can go on from."""
+    statement = (
+        select(Checkpoint.step, Checkpoint.artifact)
+        .where(Checkpoint.run_id == run_id, Checkpoint.artifact.is_not(None))
+        .order_by(Checkpoint.step.desc())
+        .limit(1)
+    )
+    row = session.execute(statement).one_or_none()
+    return None if row is None else Shared(row[0], str(row[1]))
 
 
 def keep_only(session: Session, run_id: str, steps: Collection[int]) -> None:
