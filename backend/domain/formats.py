@@ -31,6 +31,7 @@ Row = Mapping[str, Any]
 _PROMPT_KEYS = ("prompt", "messages", "input", "question", "instruction", "text")
 _RESPONSE_KEYS = ("response", "completion", "output", "answer", "chosen")
 _HUMAN, _ASSISTANT = "\n\nHuman:", "\n\nAssistant:"
+_UNFIT = re.compile("[\0\ud800-\udfff]")
 _TURN = re.compile(r"\n\n(Human|Assistant):")
 
 
@@ -268,7 +269,7 @@ def _text(value: object, what: str, longest: int = MAX_TEXT) -> str:
         raise InvalidInput(f"the {what} is empty")
     if len(value) > longest:
         raise InvalidInput(f"the {what} has {len(value)} characters, at most {longest} are taken")
-    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+    if _UNFIT.search(value):
         raise InvalidInput(f"the {what} holds a NUL or half a surrogate pair")
     return value
 

@@ -133,8 +133,13 @@ def report(session: Session, project_id: str) -> AgreementAnswer:
 
 
 def _judged(session: Session, project_id: str) -> list[Judged]:
+    of_judged = (
+        select(Comparison.prompt_id)
+        .join(Judgment, Judgment.comparison_id == Comparison.id)
+        .where(Judgment.project_id == project_id)
+    )
     responses = session.execute(
-        select(Response.id, Response.content).where(Response.project_id == project_id)
+        select(Response.id, Response.content).where(Response.prompt_id.in_(of_judged))
     )
     content: dict[str, str] = {row[0]: row[1] for row in responses}
     current = latest(project_id).subquery()
