@@ -20,10 +20,11 @@ export default tseslint.config(
     rules: {
       ...hooks.configs.recommended.rules,
       "max-lines": ["error", 400],
-      complexity: ["error", 12],
+      complexity: ["error", 15],
       "no-console": "error",
-      eqeqeq: "error",
+      eqeqeq: ["error", "always", { null: "ignore" }],
       "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/no-unused-vars": ["error", { varsIgnorePattern: "^_" }],
       "no-restricted-syntax": [
         "error",
         {

@@ -3,6 +3,8 @@ import "@fontsource-variable/jetbrains-mono/index.css";
 import "@/styles/tokens.css";
 import "@/styles/base.css";
 import "@/styles/parts.css";
+import "@/styles/layout.css";
+import "@/styles/forms.css";
 
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

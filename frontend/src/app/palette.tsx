@@ -54,33 +54,27 @@ function useEntries(): Entry[] {
   });
   return [
     ...here,
-    ...(runs.data?.items ?? []).map(
-      (run): Entry => ({
-        id: run.id,
-        icon: "runs",
-        text: run.name,
-        kind: `run, ${run.state}`,
-        run: go(`${base}/runs/${run.id}`),
-      }),
-    ),
-    ...(models.data?.items ?? []).map(
-      (model): Entry => ({
-        id: model.id,
-        icon: "models",
-        text: model.name,
-        kind: "model",
-        run: go(`${base}/models/${model.id}`),
-      }),
-    ),
-    ...(projects.data?.items ?? []).map(
-      (project): Entry => ({
-        id: project.id,
-        icon: "data",
-        text: project.name,
-        kind: "project",
-        run: go(`/projects/${project.id}/now`),
-      }),
-    ),
+    ...(runs.data?.items ?? []).map((run): Entry => ({
+      id: run.id,
+      icon: "runs",
+      text: run.name,
+      kind: `run, ${run.state}`,
+      run: go(`${base}/runs/${run.id}`),
+    })),
+    ...(models.data?.items ?? []).map((model): Entry => ({
+      id: model.id,
+      icon: "models",
+      text: model.name,
+      kind: "model",
+      run: go(`${base}/models/${model.id}`),
+    })),
+    ...(projects.data?.items ?? []).map((project): Entry => ({
+      id: project.id,
+      icon: "data",
+      text: project.name,
+      kind: "project",
+      run: go(`/projects/${project.id}/now`),
+    })),
     theme("Light theme", "sun", "light"),
     theme("Dark theme", "moon", "dark"),
     theme("Theme as the system", "system", "system"),

@@ -16,14 +16,21 @@ const PARTS: Components = {
       <span>{children}</span>
     ),
   img: ({ alt, src }) => (
-    <span className="faint">[image{alt ? `: ${alt}` : ""}{typeof src === "string" ? `, ${src}` : ""}]</span>
+    <span className="faint">
+      [image{alt ? `: ${alt}` : ""}
+      {typeof src === "string" ? `, ${src}` : ""}]
+    </span>
   ),
 };
 
 export function Markdown({ text }: { text: string }) {
   return (
     <div className="prose">
-      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeSanitize]} components={PARTS}>
+      <ReactMarkdown
+        remarkPlugins={[remarkGfm]}
+        rehypePlugins={[rehypeSanitize]}
+        components={PARTS}
+      >
         {text}
       </ReactMarkdown>
     </div>

@@ -15,7 +15,12 @@ export function Skeleton({ lines = 4, label = "Loading" }: { lines?: number; lab
   );
 }
 
-export function Empty(props: { icon: IconName; title: string; children?: ReactNode; actions?: ReactNode }) {
+export function Empty(props: {
+  icon: IconName;
+  title: string;
+  children?: ReactNode;
+  actions?: ReactNode;
+}) {
   return (
     <div className="empty">
       <Icon name={props.icon} />

@@ -41,7 +41,10 @@ function subscribe(listener: () => void): () => void {
 
 /** The theme on screen. */
 export function useTheme(): string {
-  return useSyncExternalStore(subscribe, () => document.documentElement.dataset["theme"] ?? "light");
+  return useSyncExternalStore(
+    subscribe,
+    () => document.documentElement.dataset["theme"] ?? "light",
+  );
 }
 
 export function useThemeChoice(): Choice {

@@ -1,6 +1,10 @@
 /** Browser storage that never throws: it may be full, closed to us, or hold another version's text. */
 
-export function read<T>(area: Storage, key: string, check: (value: unknown) => value is T): T | null {
+export function read<T>(
+  area: Storage,
+  key: string,
+  check: (value: unknown) => value is T,
+): T | null {
   try {
     const text = area.getItem(key);
     if (text === null) return null;

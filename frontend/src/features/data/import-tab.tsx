@@ -20,13 +20,22 @@ const KINDS: readonly (readonly [ImportKind, string])[] = [
 const EXAMPLES: Readonly<Record<ImportKind, string>> = {
   prompts: '{"prompt": "My laptop gets hot. What should I check first?", "tags": ["hardware"]}',
   demonstrations: '{"prompt": "Who wrote Faust?", "response": "Goethe wrote Faust."}',
-  comparisons: '{"prompt": "Who wrote Faust?", "responses": ["Goethe.", "Schiller.", "I do not know."]}',
+  comparisons:
+    '{"prompt": "Who wrote Faust?", "responses": ["Goethe.", "Schiller.", "I do not know."]}',
   preferences: '{"prompt": "Who wrote Faust?", "chosen": "Goethe.", "rejected": "Schiller."}',
 };
 
 const FORMATS = ["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"];
 
-function Result({ result, projectId, kind }: { result: ImportResult; projectId: string; kind: ImportKind }) {
+function Result({
+  result,
+  projectId,
+  kind,
+}: {
+  result: ImportResult;
+  projectId: string;
+  kind: ImportKind;
+}) {
   const { accepted, duplicates, rejected, rejected_total: refused } = result;
   const tab = kind === "preferences" ? "judgments" : kind;
   return (
@@ -36,7 +45,8 @@ function Result({ result, projectId, kind }: { result: ImportResult; projectId: 
         <span className="grow">
           <b>{plural(accepted, "record")} taken.</b>
           {duplicates > 0 && ` ${plural(duplicates, "record")} were here already.`}
-          {refused > 0 && ` ${plural(refused, "line")} refused; correct them and send the file again.`}
+          {refused > 0 &&
+            ` ${plural(refused, "line")} refused; correct them and send the file again.`}
         </span>
         <Link className="btn" to={`/projects/${projectId}/data/${tab}`}>
           Look at them

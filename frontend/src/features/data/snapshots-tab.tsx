@@ -161,9 +161,7 @@ function Row({ snapshot, isMeant }: { snapshot: Snapshot; isMeant: boolean }) {
       </td>
       <td className="small">
         {countsText(train) || "nothing"}
-        {countsText(heldout) !== "" && (
-          <div className="faint">held out: {countsText(heldout)}</div>
-        )}
+        {countsText(heldout) !== "" && <div className="faint">held out: {countsText(heldout)}</div>}
       </td>
       <td className="small muted">
         <Ago at={snapshot.created_at} />

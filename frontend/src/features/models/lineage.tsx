@@ -23,7 +23,15 @@ function path(from: Placed, to: Placed): string {
   return `M${x1} ${y1}C${x1 + bend} ${y1 + dip} ${x2 - bend} ${y2 + dip} ${x2} ${y2}`;
 }
 
-function Box({ placed, projectId, isSelf }: { placed: Placed; projectId: string; isSelf: boolean }) {
+function Box({
+  placed,
+  projectId,
+  isSelf,
+}: {
+  placed: Placed;
+  projectId: string;
+  isSelf: boolean;
+}) {
   const { node } = placed;
   const base = `/projects/${projectId}`;
   return (
@@ -31,7 +39,9 @@ function Box({ placed, projectId, isSelf }: { placed: Placed; projectId: string;
       className={isSelf ? "box self" : "box"}
       style={{ left: left(placed), top: top(placed), width: BOX.width, height: BOX.height }}
     >
-      <span className="small faint">{node.method === null ? "base model" : words(node.method)}</span>
+      <span className="small faint">
+        {node.method === null ? "base model" : words(node.method)}
+      </span>
       <Link className="clip" to={`${base}/models/${node.model_id}`} title={node.name}>
         <b>{node.name}</b>
       </Link>
@@ -51,7 +61,11 @@ function Box({ placed, projectId, isSelf }: { placed: Placed; projectId: string;
   );
 }
 
-export function Lineage(props: { nodes: readonly LineageNode[]; selfId: string; projectId: string }) {
+export function Lineage(props: {
+  nodes: readonly LineageNode[];
+  selfId: string;
+  projectId: string;
+}) {
   const placed = layout(props.nodes);
   const byId = new Map(placed.map((one) => [one.node.model_id, one]));
   const width = Math.max(...placed.map((one) => left(one) + BOX.width));
@@ -61,7 +75,15 @@ export function Lineage(props: { nodes: readonly LineageNode[]; selfId: string; 
       <div className="plane" style={{ width, height }}>
         <svg width={width} height={height} aria-hidden="true">
           <defs>
-            <marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+            <marker
+              id="tip"
+              viewBox="0 0 8 8"
+              refX="6"
+              refY="4"
+              markerWidth="7"
+              markerHeight="7"
+              orient="auto"
+            >
               <path d="M0 0 8 4 0 8z" className="tip" />
             </marker>
           </defs>

@@ -22,7 +22,10 @@ function Facts({ model }: { model: ModelDetail }) {
     ["Architecture", facts.architecture ?? "–"],
     ["Parameters", parameters(facts.parameters)],
     ["Vocabulary", number(facts.vocab_size)],
-    ["Context length", facts.context_length == null ? "–" : `${number(facts.context_length)} tokens`],
+    [
+      "Context length",
+      facts.context_length == null ? "–" : `${number(facts.context_length)} tokens`,
+    ],
     ["Stored as", facts.dtype ?? "–"],
     ["Size", facts.size_bytes == null ? "–" : bytes(facts.size_bytes)],
     ["Source", Object.values(model.source).map(String).join(" ") || "a run"],

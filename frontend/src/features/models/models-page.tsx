@@ -126,7 +126,7 @@ function Row({ model, projectId }: { model: Model; projectId: string }) {
   return (
     <tr>
       <td>
-        <Link className="run-name" to={`/projects/${projectId}/models/${model.id}`}>
+        <Link className="item-name" to={`/projects/${projectId}/models/${model.id}`}>
           <b>{model.name}</b>
         </Link>
       </td>

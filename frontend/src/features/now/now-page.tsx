@@ -194,12 +194,37 @@ interface Step {
 }
 
 const LOOP: readonly Step[] = [
-  { icon: "data", title: "Import prompts", text: "Questions your model should answer well.", to: "data/import" },
-  { icon: "models", title: "Register a model", text: "A folder on this machine or a hub id.", to: "models" },
-  { icon: "play", title: "Sample responses", text: "A generate run answers every prompt several times.", to: "runs/new?method=generate" },
+  {
+    icon: "data",
+    title: "Import prompts",
+    text: "Questions your model should answer well.",
+    to: "data/import",
+  },
+  {
+    icon: "models",
+    title: "Register a model",
+    text: "A folder on this machine or a hub id.",
+    to: "models",
+  },
+  {
+    icon: "play",
+    title: "Sample responses",
+    text: "A generate run answers every prompt several times.",
+    to: "runs/new?method=generate",
+  },
   { icon: "rank", title: "Rank them", text: "From best to worst, five keys each.", to: "rank" },
-  { icon: "lock", title: "Freeze a snapshot", text: "Hashed data that runs refer to.", to: "data/snapshots" },
-  { icon: "runs", title: "Train", text: "A reward model first, then the policy.", to: "runs/new?method=reward_model" },
+  {
+    icon: "lock",
+    title: "Freeze a snapshot",
+    text: "Hashed data that runs refer to.",
+    to: "data/snapshots",
+  },
+  {
+    icon: "runs",
+    title: "Train",
+    text: "A reward model first, then the policy.",
+    to: "runs/new?method=reward_model",
+  },
 ];
 
 function FirstSteps({ projectId }: { projectId: string }) {
@@ -244,9 +269,7 @@ export function NowPage() {
                 </p>
               </div>
             </div>
-            <Loaded query={runs}>
-              {({ items }) => <Board project={found} runs={items} />}
-            </Loaded>
+            <Loaded query={runs}>{({ items }) => <Board project={found} runs={items} />}</Loaded>
           </>
         )}
       </Loaded>

@@ -29,7 +29,11 @@ function Body({ content, isRaw }: { content: string; isRaw: boolean }) {
           <p className="plain">{thinking}</p>
         </details>
       )}
-      {answer.trim() === "" ? <p className="faint">(empty response)</p> : <Markdown text={answer} />}
+      {answer.trim() === "" ? (
+        <p className="faint">(empty response)</p>
+      ) : (
+        <Markdown text={answer} />
+      )}
     </>
   );
 }

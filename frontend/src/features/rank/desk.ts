@@ -4,7 +4,7 @@
  * Leases are remembered for this tab, so a reload shows the same comparison again; the server gives
  * lost ones back first. Drafts are kept per assignment, so no placed card is lost.
  */
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 
 import { takeAssignment } from "@/api/assignments";
 import type { Assignment } from "@/api/types";
@@ -57,7 +57,8 @@ export interface Desk {
 
 export function useDesk(projectId: string): Desk {
   const [held, setHeld] = useState(() => remembered(projectId));
-  const [state, setState] = useState<"idle" | "loading" | "done">("idle");
+  const [isDone, setDone] = useState(false);
+  const isAsking = useRef(false);
   const [error, setError] = useState<unknown>(null);
 
   useEffect(() => {
@@ -65,36 +66,35 @@ export function useDesk(projectId: string): Desk {
   }, [projectId, held]);
 
   useEffect(() => {
-    if (held.length >= AT_HAND || state !== "idle" || error !== null) return;
-    setState("loading");
+    if (held.length >= AT_HAND || isDone || error !== null || isAsking.current) return;
+    isAsking.current = true;
     const unsent = outbox.all.map((item) => item.assignmentId);
     takeAssignment(projectId, [...held.map((one) => one.id), ...unsent])
       .then((next) => {
-        setState(next === null ? "done" : "idle");
-        if (next === null) return;
-        setHeld((now) => (now.some((one) => one.id === next.id) ? now : [...now, next]));
+        isAsking.current = false;
+        if (next === null) setDone(true);
+        else setHeld((now) => (now.some((one) => one.id === next.id) ? now : [...now, next]));
       })
       .catch((problem: unknown) => {
-        setState("idle");
+        isAsking.current = false;
         setError(problem);
       });
-  }, [projectId, held, state, error]);
+  }, [projectId, held, isDone, error]);
 
   const advance = useCallback(() => {
     setHeld((now) => now.slice(1));
-    setState((now) => (now === "done" ? "done" : "idle"));
   }, []);
   const putBack = useCallback((assignment: Assignment) => {
     setHeld((now) => [assignment, ...now.filter((one) => one.id !== assignment.id)]);
   }, []);
   const retry = useCallback(() => {
     setError(null);
-    setState("idle");
+    setDone(false);
   }, []);
   return {
     current: held[0],
-    isLoading: held.length === 0 && error === null && state !== "done",
-    isDone: held.length === 0 && state === "done",
+    isLoading: held.length === 0 && error === null && !isDone,
+    isDone: held.length === 0 && isDone,
     error: held.length === 0 ? error : null,
     advance,
     putBack,

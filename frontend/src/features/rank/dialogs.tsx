@@ -65,7 +65,9 @@ export function NoteDialog(props: {
           value={props.text}
           onChange={(event) => props.onChange(event.target.value)}
         />
-        <span className="hint">It is sent with the ranking and kept with this page until then.</span>
+        <span className="hint">
+          It is sent with the ranking and kept with this page until then.
+        </span>
       </div>
     </Dialog>
   );

@@ -19,7 +19,10 @@ export function diff(a: string, b: string): [Piece[], Piece[]] {
     if (i < left.length && j < right.length && left[i] === right[j]) {
       add(result[0], left[i++], false);
       add(result[1], right[j++], false);
-    } else if (j >= right.length || (i < left.length && at(common, i + 1, j) >= at(common, i, j + 1)))
+    } else if (
+      j >= right.length ||
+      (i < left.length && at(common, i + 1, j) >= at(common, i, j + 1))
+    )
       add(result[0], left[i++], true);
     else add(result[1], right[j++], true);
   }

@@ -23,7 +23,13 @@ const answer = (key: string) => ({
   projectId: "prj_1",
   userId: "usr_1",
   key,
-  body: { tiers: [["a"], ["b"]], unranked: [], verdict: "ranked" as const },
+  body: {
+    tiers: [["a"], ["b"]],
+    unranked: [],
+    verdict: "ranked" as const,
+    comment: "",
+    revise: false,
+  },
 });
 
 describe("the outbox", () => {
@@ -38,11 +44,7 @@ describe("the outbox", () => {
     return Promise.resolve();
   };
   const make = () =>
-    new Outbox(
-      storage,
-      send,
-      (run) => later.push(run) as unknown as ReturnType<typeof setTimeout>,
-    );
+    new Outbox(storage, send, (run) => later.push(run) as unknown as ReturnType<typeof setTimeout>);
   beforeEach(() => {
     storage = new Memory();
     sent = [];

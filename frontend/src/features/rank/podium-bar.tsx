@@ -47,12 +47,7 @@ function Steps({ ranking, dragging, drag }: Pick<PodiumBarProps, "ranking" | "dr
             {tier.map((card, index) => (
               <Fragment key={card}>
                 {index > 0 && <span className="faint">=</span>}
-                <Chip
-                  card={card}
-                  isFirst={place === 0}
-                  isLast={card === last}
-                  drag={drag(card)}
-                />
+                <Chip card={card} isFirst={place === 0} isLast={card === last} drag={drag(card)} />
               </Fragment>
             ))}
             {ranking.isTying && last !== undefined && tier.includes(last) && (

@@ -85,7 +85,9 @@ function Desk({ projectId, userId }: { projectId: string; userId: string }) {
       {failure !== null && <Failure error={failure} onRetry={() => setFailure(null)} />}
       {desk.error !== null && <Failure error={desk.error} onRetry={desk.retry} />}
       {desk.isLoading && <Skeleton lines={8} label="Fetching a comparison" />}
-      {desk.isDone && <Done projectId={projectId} onRetry={desk.retry} onReopen={answered && reopen} />}
+      {desk.isDone && (
+        <Done projectId={projectId} onRetry={desk.retry} onReopen={answered && reopen} />
+      )}
       {desk.current !== undefined && (
         <Comparison
           key={desk.current.id}

@@ -204,7 +204,9 @@ function toggled<T>(list: readonly T[], item: T): T[] {
 /** What a screen reader hears after a move. */
 export function describe(before: Ranking, after: Ranking): string {
   if (after.verdict !== before.verdict && after.verdict !== "ranked")
-    return after.verdict === "all_bad" ? "All bad. Enter submits." : "Cannot judge. Choose a reason.";
+    return after.verdict === "all_bad"
+      ? "All bad. Enter submits."
+      : "Cannot judge. Choose a reason.";
   if (after.isTying && !before.isTying) return "Tie: the next letter shares this rank.";
   const gone = before.tiers.flat().find((card) => tierOf(after, card) < 0);
   if (gone !== undefined) return `${letterOf(gone)} is unranked.`;

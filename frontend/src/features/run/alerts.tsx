@@ -23,7 +23,15 @@ export function openAlerts(events: readonly RunEvent[]): RunEvent[] {
   return [...byRule.values()].sort((a, b) => b.seq - a.seq);
 }
 
-export function Alerts({ runId, fresh, to }: { runId: string; fresh: readonly RunEvent[]; to: string }) {
+export function Alerts({
+  runId,
+  fresh,
+  to,
+}: {
+  runId: string;
+  fresh: readonly RunEvent[];
+  to: string;
+}) {
   const kept = useQuery(eventsQuery(runId));
   const alerts = openAlerts([...(kept.data ?? []), ...fresh]);
   return (

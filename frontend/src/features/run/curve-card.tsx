@@ -31,10 +31,9 @@ function useIsSeen() {
   useEffect(() => {
     const element = ref.current;
     if (element === null) return;
-    const watcher = new IntersectionObserver(
-      ([entry]) => setSeen(entry?.isIntersecting ?? false),
-      { rootMargin: AHEAD },
-    );
+    const watcher = new IntersectionObserver(([entry]) => setSeen(entry?.isIntersecting ?? false), {
+      rootMargin: AHEAD,
+    });
     watcher.observe(element);
     return () => watcher.disconnect();
   }, []);

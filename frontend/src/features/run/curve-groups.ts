@@ -10,7 +10,15 @@ const GROUPS: readonly (readonly [string, RegExp])[] = [
   ["Speed and memory", /^(time|memory)\/|tokens_per_s/],
 ];
 
-const FIRST = ["reward/mean", "kl/response", "length/mean", "accuracy", "loss", "margin", "entropy"];
+const FIRST = [
+  "reward/mean",
+  "kl/response",
+  "length/mean",
+  "accuracy",
+  "loss",
+  "margin",
+  "entropy",
+];
 
 export interface CurveGroup {
   readonly title: string;

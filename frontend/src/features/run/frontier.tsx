@@ -51,7 +51,11 @@ function useWidth() {
   return [ref, width] as const;
 }
 
-export function Frontier(props: { points: readonly FrontierPoint[]; isRoot: boolean; height: number }) {
+export function Frontier(props: {
+  points: readonly FrontierPoint[];
+  isRoot: boolean;
+  height: number;
+}) {
   const { points, isRoot, height } = props;
   const [ref, width] = useWidth();
   const [near, setNear] = useState<FrontierPoint | null>(null);
@@ -60,8 +64,7 @@ export function Frontier(props: { points: readonly FrontierPoint[]; isRoot: bool
   const rewards = points.map((p) => p.reward);
   const span = Math.max(...rewards) - Math.min(...rewards) || 1;
   const [low, high] = [Math.min(...rewards) - 0.06 * span, Math.max(...rewards) + 0.06 * span];
-  const X = (p: FrontierPoint) =>
-    PAD.left + ((width - PAD.left - PAD.right) * far(p.kl)) / right;
+  const X = (p: FrontierPoint) => PAD.left + ((width - PAD.left - PAD.right) * far(p.kl)) / right;
   const toY = (reward: number) =>
     height - PAD.bottom - ((height - PAD.top - PAD.bottom) * (reward - low)) / (high - low);
   const path = points.map((p, i) => `${i === 0 ? "M" : "L"}${X(p)} ${toY(p.reward)}`).join("");
@@ -71,10 +74,12 @@ export function Frontier(props: { points: readonly FrontierPoint[]; isRoot: bool
     const box = event.currentTarget.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const away = (p: FrontierPoint) => Math.hypot(X(p) - x, toY(p.reward) - y);
-    setNear(points.reduce<FrontierPoint | null>(
-      (best, p) => (best === null || away(p) < away(best) ? p : best),
-      null,
-    ));
+    setNear(
+      points.reduce<FrontierPoint | null>(
+        (best, p) => (best === null || away(p) < away(best) ? p : best),
+        null,
+      ),
+    );
   };
   return (
     <div ref={ref} className="frontier">
@@ -88,7 +93,13 @@ export function Frontier(props: { points: readonly FrontierPoint[]; isRoot: bool
       >
         {niceTicks(low, high).map((tick) => (
           <g key={tick}>
-            <line className="grid" x1={PAD.left} x2={width - PAD.right} y1={toY(tick)} y2={toY(tick)} />
+            <line
+              className="grid"
+              x1={PAD.left}
+              x2={width - PAD.right}
+              y1={toY(tick)}
+              y2={toY(tick)}
+            />
             <text x={PAD.left - 8} y={toY(tick) + 4} textAnchor="end">
               {number(Number(tick.toPrecision(6)))}
             </text>

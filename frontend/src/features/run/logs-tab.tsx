@@ -10,7 +10,6 @@ const MOST_SHOWN = 5000;
 
 /** Colours of a terminal say nothing here; the escape sequences go. */
 function plain(text: string): string {
-  // eslint-disable-next-line no-control-regex
   return text.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "").replace(/\r$/, "");
 }
 

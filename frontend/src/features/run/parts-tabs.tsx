@@ -163,7 +163,10 @@ function said(event: RunEvent): string {
   const { run: _run, seq: _seq, at: _at, type: _type, ...data } = event.data;
   return Object.entries(data)
     .filter(([, value]) => value !== null && value !== undefined)
-    .map(([key, value]) => `${key} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`)
+    .map(
+      ([key, value]) =>
+        `${key} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`,
+    )
     .join(", ");
 }
 

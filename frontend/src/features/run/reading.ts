@@ -61,7 +61,10 @@ function verdict(isClimbing: boolean, isFar: boolean, hasCollapsed: boolean) {
         : "Answers are getting much shorter while the reward climbs: read the samples.",
     };
   if (!isClimbing) return { level: "warn" as const, title: "The reward has not risen so far." };
-  return { level: "good" as const, title: "The reward rises and the policy stays near its reference." };
+  return {
+    level: "good" as const,
+    title: "The reward rises and the policy stays near its reference.",
+  };
 }
 
 function change(name: string, { first, last }: Course, unit = ""): string {

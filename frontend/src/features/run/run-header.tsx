@@ -137,8 +137,16 @@ function ProgressLine({ run }: { run: Run }) {
 
 function Took({ run }: { run: Run }) {
   const now = useNow();
-  if (run.started_at === null) return <span>created <Ago at={run.created_at} /></span>;
-  const end = run.finished_at === null ? Math.max(now, Date.parse(run.started_at)) : Date.parse(run.finished_at);
+  if (run.started_at === null)
+    return (
+      <span>
+        created <Ago at={run.created_at} />
+      </span>
+    );
+  const end =
+    run.finished_at === null
+      ? Math.max(now, Date.parse(run.started_at))
+      : Date.parse(run.finished_at);
   const took = duration((end - Date.parse(run.started_at)) / 1000);
   return (
     <span title={`Started ${new Date(run.started_at).toLocaleString()}`}>
@@ -160,7 +168,9 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
             <span className="small muted">
               {plural(run.attempt, "attempt")}, <Took run={run} />
             </span>
-            {!["succeeded", "cancelled", "failed"].includes(run.state) && <LiveMark status={status} />}
+            {!["succeeded", "cancelled", "failed"].includes(run.state) && (
+              <LiveMark status={status} />
+            )}
           </div>
         </div>
         <Actions run={run} />

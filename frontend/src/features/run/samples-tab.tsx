@@ -94,8 +94,8 @@ export function SamplesTab({ runId }: { runId: string }) {
         data.steps.length === 0 ? (
           <section className="card">
             <Empty icon="note" title="No samples yet">
-              policy_gradient and generate runs log a few responses with their scores at every
-              step; how many is set under log in the config.
+              policy_gradient and generate runs log a few responses with their scores at every step;
+              how many is set under log in the config.
             </Empty>
           </section>
         ) : (

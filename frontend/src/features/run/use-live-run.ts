@@ -1,6 +1,6 @@
 /** A run while it happens: its stream, its curves, its lines; redrawn at most ten times a second. */
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
 
 import { metricsQuery, runQuery, type Axis } from "@/api/runs";
 import { RunStream, type LiveEvent, type StreamStatus } from "@/api/stream";
@@ -46,19 +46,13 @@ function pointOf({ data }: LiveEvent): Point {
 
 export function useLiveRun(runId: string, axis: Axis): LiveRun {
   const client = useQueryClient();
-  const box = useRef(boxOf(axis));
   const [tick, setTick] = useState(0);
-  const [shown, setShown] = useState<Omit<LiveRun, "tick" | "status" | "error">>(() => ({
-    live: box.current.live,
-    lines: [],
-    alerts: [],
-  }));
+  const [shown, setShown] = useState<Box>(() => boxOf(axis));
   const [status, setStatus] = useState<StreamStatus>("connecting");
   const [error, setError] = useState<unknown>(null);
 
   useEffect(() => {
     const mine = boxOf(axis);
-    box.current = mine;
     let isGone = false;
     let drawing: ReturnType<typeof setTimeout> | undefined;
     let refreshing: ReturnType<typeof setTimeout> | undefined;
@@ -66,7 +60,7 @@ export function useLiveRun(runId: string, axis: Axis): LiveRun {
     const draw = () => {
       drawing ??= setTimeout(() => {
         drawing = undefined;
-        setShown({ live: mine.live, lines: mine.lines, alerts: mine.alerts });
+        setShown({ ...mine });
         setTick((now) => now + 1);
       }, REDRAW_MS);
     };
@@ -148,7 +142,8 @@ export function useLiveRun(runId: string, axis: Axis): LiveRun {
     };
   }, [client, runId, axis]);
 
-  return { ...shown, tick, status, error };
+  const { live, lines, alerts } = shown;
+  return { live, lines, alerts, tick, status, error };
 }
 
 function progressOf(data: LiveEvent["data"]): Partial<Run["progress"]> {

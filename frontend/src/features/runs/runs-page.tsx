@@ -67,7 +67,7 @@ function Row({ run }: { run: Run }) {
   return (
     <tr>
       <td>
-        <Link className="run-name" to={`/projects/${run.project_id}/runs/${run.id}`}>
+        <Link className="item-name" to={`/projects/${run.project_id}/runs/${run.id}`}>
           {run.name}
         </Link>
         {run.tags.map((tag) => (
