@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 from tests.tiny_model import make_tiny_model
+from worker.trainer.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = "Be brief."
@@ -51,6 +53,19 @@ class Workshop:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def run_here(self, run_dir: Path) -> dict[str, Any]:
+        """Run to the end inside this process, which saves its start; returns exit.json."""
+        before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+        deterministic = torch.are_deterministic_algorithms_enabled()
+        try:
+            main([str(run_dir / "config.json"), "--run-dir", str(run_dir)])
+        finally:
+            torch.use_deterministic_algorithms(deterministic)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        report: dict[str, Any] = json.loads((run_dir / "exit.json").read_text())
+        return report
 
     def run(self, run_dir: Path, **options: Any) -> dict[str, Any]:
         """Run to the end; returns exit.json."""

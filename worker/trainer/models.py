@@ -5,7 +5,7 @@ safetensors and GGUF are read, and no code of a model is ever run.
 """
 
 import json
-import os
+import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -16,7 +16,6 @@ from peft.tuners.lora import LoraLayer
 from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import (
-    AutoConfig,
     AutoModelForCausalLM,
     AutoTokenizer,
     PreTrainedModel,
@@ -131,17 +130,11 @@ def is_reward_model(reference: Reference) -> bool:
     return reference.path is not None and (Path(reference.path) / "reward_model.json").is_file()
 
 
-def vocabulary_size(reference: Reference) -> int:
-    """Number of token ids a model knows, from its config alone."""
-    name, options = locate(reference)
-    options.pop("use_safetensors", None)
-    config = AutoConfig.from_pretrained(name, trust_remote_code=False, **options)
-    return int(config.get_text_config().vocab_size)
-
-
 def add_lora(model: PreTrainedModel, lora: Lora, *, seed: int) -> PeftModel:
     """Put fp32 adapters on a model; only they are trainable. They change nothing at first."""
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        # peft asks for an attribute that transformers has renamed.
+        warnings.filterwarnings("ignore", message=".*is_gradient_checkpointing.*")
         torch.manual_seed(seed)
         adapted = get_peft_model(
             model,
@@ -232,19 +225,6 @@ def end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[
     more = declared if isinstance(declared, list) else [declared]
     own = int(tokenizer.eos_token_id)  # load_tokenizer has made sure that there is one
     return [own, *(int(i) for i in more if i is not None and i != own)]
-
-
-def convert_gguf(path: Path, folder: Path) -> None:
-    """Turn a GGUF file into a folder with safetensors, once, so that later loads are fast."""
-    reference = Reference(path=str(path))
-    model = load_causal_lm(reference, dtype=torch.float32, device=torch.device("cpu"))
-    save_model(model, load_tokenizer(reference), folder)
-
-
-def stay_offline() -> None:
-    """Never ask a hub for what is already here, and never for telemetry."""
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 def read_json(path: Path) -> dict[str, object]:

@@ -1,0 +1,206 @@
+"""Stopping and going on gives what not stopping gives, to the bit; and how runs end."""
+
+import hashlib
+import json
+import math
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from tests.tiny_model import make_tiny_model
+from tests.trainer.conftest import (
+    ROOT,
+    Workshop,
+    command,
+    lines,
+    policy_gradient_config,
+    reward_model_config,
+    series,
+    sft_config,
+)
+
+METHODS: list[Callable[..., dict[str, Any]]] = [
+    sft_config,
+    reward_model_config,
+    policy_gradient_config,
+]
+
+
+def weights(run_dir: Path) -> dict[str, str]:
+    """Hash of every tensor of the output."""
+    return {
+        f"{path.name}:{name}": hashlib.sha256(tensor.numpy().tobytes()).hexdigest()
+        for path in sorted((run_dir / "output").glob("*.safetensors"))
+        for name, tensor in load_file(path).items()
+    }
+
+
+def sampled(run_dir: Path) -> dict[tuple[int, str, int], str]:
+    """Every logged response by step, prompt and number."""
+    return {
+        (line["step"], line["prompt_id"], line["index"]): line["response"]
+        for line in lines(run_dir, "sample")
+    }
+
+
+def wait_for_step(process: subprocess.Popen[str], run_dir: Path, step: int) -> None:
+    """Block until the metrics of a step are in the events file."""
+    events = run_dir / "events.jsonl"
+    while process.poll() is None:
+        if events.exists() and f'"type":"metric","step":{step},' in events.read_text():
+            return
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.02)
+    raise AssertionError(f"the trainer ended before step {step}: {process.communicate()[1]}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make_config", METHODS)
+def test_stop_and_resume_gives_the_weights_of_an_uninterrupted_run(
+    workshop: Workshop, tiny_model: Path, make_config: Callable[..., dict[str, Any]]
+) -> None:
+    config = make_config(tiny_model)
+    config["log"] = {"samples_per_step": 100}
+    whole, halted = workshop.lay_out("whole", config), workshop.lay_out("halted", config)
+
+    assert workshop.run(whole)["code"] == 0
+    process = workshop.start(halted)
+    wait_for_step(process, halted, 3)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    stopped = json.loads((halted / "exit.json").read_text())
+    assert stopped["code"] == process.returncode == 5
+    assert not (halted / "output").exists()
+    (halted / "attempts" / "2").mkdir(parents=True)
+    resumed = workshop.run(halted)
+
+    assert (resumed["code"], resumed["attempt"]) == (0, 2)
+    start = lines(halted, "start")[-1]
+    assert start["attempt"] == 2
+    assert start["step"] >= 3
+    assert weights(halted) == weights(whole)
+    assert series(halted, "loss") == series(whole, "loss")
+    assert sampled(halted) == sampled(whole)
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_from_its_last_complete_checkpoint(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    config = sft_config(tiny_model, checkpoint_every=2, lora=None)
+    whole, killed = workshop.lay_out("whole", config), workshop.lay_out("killed", config)
+    assert workshop.run(whole)["code"] == 0
+
+    process = workshop.start(killed)
+    wait_for_step(process, killed, 5)
+    process.kill()
+    process.communicate()
+    newest = sorted((killed / "checkpoints").iterdir())[-1]
+    (newest / "weights.safetensors").write_bytes(b"torn")
+    with (killed / "events.jsonl").open("a") as file:
+        file.write('{"type":"metric","st')
+    report = workshop.run(killed)
+
+    assert report["code"] == 0
+    assert {line["rule"] for line in lines(killed, "alert")} >= {"checkpoint_skipped"}
+    assert weights(killed) == weights(whole)
+
+
+def test_only_the_newest_checkpoints_are_kept(workshop: Workshop, tiny_model: Path) -> None:
+    run_dir = workshop.lay_out("run", sft_config(tiny_model, checkpoint_every=1))
+    assert workshop.run_here(run_dir)["code"] == 0
+    assert sorted(path.name for path in (run_dir / "checkpoints").iterdir()) == ["step-5", "step-6"]
+    assert [line["step"] for line in lines(run_dir, "checkpoint")] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        ({"nonsense": 1}, 2, ["nonsense"]),
+        ({"model": {"path": "/does/not/exist"}}, 2, ["/does/not/exist", "does not exist"]),
+        ({"model": {"id": "model_abc"}}, 2, ["model_abc"]),
+        ({"demonstrations": {"path": "inputs/absent.jsonl"}}, 2, ["absent.jsonl"]),
+        ({"demonstrations": {"path": "inputs/prompts.jsonl"}}, 2, ["line 1"]),
+        ({"max_tokens": 8}, 2, ["demonstration d", "max_tokens"]),
+        ({"resources": {"gpus": 1}}, 2, ["no usable GPU"]),
+    ],
+)
+def test_what_cannot_be_run_ends_with_cause_and_advice(
+    workshop: Workshop, tiny_model: Path, change: dict[str, Any], code: int, words: list[str]
+) -> None:
+    run_dir = workshop.lay_out("run", sft_config(tiny_model) | change)
+
+    report = workshop.run_here(run_dir)
+
+    assert report["code"] == code, report
+    assert report["cause"]
+    assert report["advice"]
+    for word in words:
+        assert word in report["message"]
+    assert not (run_dir / "output").exists()
+
+
+def test_a_loss_that_is_not_finite_ends_with_code_four(workshop: Workshop, tmp_path: Path) -> None:
+    model = make_tiny_model(tmp_path / "broken")
+    tensors = load_file(model / "model.safetensors")
+    tensors["model.norm.weight"][0] = math.nan
+    save_file(tensors, model / "model.safetensors", metadata={"format": "pt"})
+
+    report = workshop.run_here(workshop.lay_out("run", sft_config(model)))
+
+    assert (report["code"], report["cause"]) == (4, "non_finite_loss")
+    assert "at step 1" in report["message"]
+    assert report["advice"]
+
+
+def test_preferences_without_a_pair_are_refused(workshop: Workshop, tiny_model: Path) -> None:
+    run_dir = workshop.lay_out("run", reward_model_config(tiny_model))
+    path = run_dir / "inputs" / "preferences.jsonl"
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    empty = [record | {"verdict": "all_bad", "tiers": []} for record in records]
+    path.write_text("".join(json.dumps(record) + "\n" for record in empty))
+
+    report = workshop.run_here(run_dir)
+
+    assert (report["code"], report["cause"]) == (2, "data")
+    assert "gives a pair" in report["message"]
+    assert report["advice"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+def test_a_full_disk_is_reported_and_what_was_there_stays(
+    workshop: Workshop, tiny_model: Path, tmp_path: Path
+) -> None:
+    """A disk of 400 kB: the run begins, its first checkpoint does not fit."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], check=True)
+    try:
+        small = Workshop(disk)
+        run_dir = small.lay_out("run", sft_config(tiny_model, checkpoint_every=1, lora=None))
+        report = small.run_here(run_dir)
+        left = list((run_dir / "checkpoints").iterdir())
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+    assert (report["code"], report["cause"]) == (6, "disk")
+    assert "No space left" in report["message"]
+    assert "free space" in report["advice"]
+    assert left == []
+
+
+@pytest.mark.slow
+def test_a_run_directory_that_cannot_be_made_ends_with_code_six(
+    tiny_model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    run_dir = tmp_path / "file" / "run"
+    done = subprocess.run(command(run_dir), cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 6
+    assert "could not write" in done.stderr
