@@ -7,7 +7,7 @@ in the transaction of the work itself. No rules and no SQL here.
 import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import anyio
@@ -28,6 +28,7 @@ from backend.store.idempotency import KeptAnswer
 from backend.store.paging import Page
 
 SESSIONS_AT_ONCE = 16
+ANSWERS_KEPT = timedelta(days=7)
 
 
 class Turns:

@@ -5,7 +5,6 @@ Run by uvicorn (`uvicorn --factory backend.main:create_app`) under `podium up`; 
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
@@ -33,8 +32,9 @@ from backend.api import (
 )
 from backend.api.edge import Edge
 from backend.auth import PasswordTries, ensure_admin
-from backend.deps import Turns
+from backend.deps import ANSWERS_KEPT, Turns, now
 from backend.settings import Settings
+from backend.store import idempotency
 from backend.store.db import Database
 from backend.store.revision import require_current
 from backend.stream import Streams
@@ -94,7 +94,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     require_current(database)
     with database.write() as session:
-        ensure_admin(session, settings.data_dir, at=datetime.now(UTC))
+        ensure_admin(session, settings.data_dir, at=now())
+        idempotency.forget(session, before=now() - ANSWERS_KEPT)
     try:
         yield
     finally:

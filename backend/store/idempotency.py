@@ -7,7 +7,7 @@ import hashlib
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from backend.errors import Conflict
@@ -42,6 +42,11 @@ def find(
             advice="Use a fresh key for every new request.",
         )
     return KeptAnswer(row.status, row.answer)
+
+
+def forget(session: Session, *, before: datetime) -> None:
+    """Forget the answers given before a time, and with them their keys."""
+    session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at < before))
 
 
 def keep(

@@ -7,8 +7,8 @@ order is the `number` column.
 import secrets
 
 _ALPHABET = b"abcdefghijkmnpqrstuvwxyz23456789"
-# 256 is a multiple of 32, so every letter is as likely; one call for all of them keeps large imports
-# from spending half their time here.
+# 256 is a multiple of 32, so every letter is as likely; one call for all of them, because large
+# imports spent half their time here.
 _LETTERS = _ALPHABET * 8
 
 
