@@ -103,7 +103,7 @@ def call(client: TestClient, rule: str) -> int:
     method, path = rule.split()
     for name in ("user", "key", "assignment", "snapshot", "model", "run", "experiment", "project"):
         path = path.replace(f"{{{name}_id}}", f"{name}_nothing")
-    body = {} if method == "POST" else None
+    body: dict[str, Any] | None = {} if method == "POST" else None
     return client.request(method, path, json=body).status_code
 
 

@@ -80,6 +80,8 @@ def test_a_response_to_a_foreign_prompt_is_refused(
     place: tuple[Database, str, dict[str, str]],
 ) -> None:
     database, _, _ = place
-    with pytest.raises(InvalidInput, match="not of this project"), database.write() as session:
+    foreign = [record("prompt_other", 0, "a")]
+    with database.write() as session:
         run = session.scalars(select(Run)).one()
-        responses.insert_generated(session, run, [record("prompt_other", 0, "a")], at=NOW)
+        with pytest.raises(InvalidInput, match="not of this project"):
+            responses.insert_generated(session, run, foreign, at=NOW)

@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 from backend import auth
 from backend.errors import NotSignedIn
 from backend.schemas.people import SignIn
+from backend.store import users
 from backend.store.db import Database
 from tests.backend.conftest import Service
 
@@ -124,13 +125,12 @@ def test_ten_wrong_passwords_lock_an_address_for_a_while(light_service: Service)
 
 
 def test_an_expired_key_is_refused(database: Database, tmp_path: Path) -> None:
-    credentials = {"method": "GET", "cookie": None, "origin": None, "host": "x"}
     with database.write() as session:
         auth.ensure_admin(session, tmp_path, at=NOW)
-        user_id = auth.users.find_admin(session)
+        user_id = users.find_admin(session)
         assert user_id is not None
         key = auth.add_key(session, user_id=user_id, name="k", expires_in_s=60, at=NOW).key
-        sent = auth.Credentials(authorization=f"Bearer {key}", **credentials)
+        sent = auth.Credentials("GET", f"Bearer {key}", None, None, "x")
         caller = auth.authenticate(session, sent, at=NOW, public_url=None)
         assert caller.id == user_id
         with pytest.raises(NotSignedIn):

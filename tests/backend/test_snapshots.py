@@ -207,7 +207,7 @@ def test_lines_are_shown_page_by_page_and_archived_snapshots_leave_the_list(
     seen: list[int] = []
     cursor: str | None = None
     while True:
-        params = {"limit": 7, **({"cursor": cursor} if cursor else {})}
+        params: dict[str, Any] = {"limit": 7, **({"cursor": cursor} if cursor else {})}
         page = api.get(f"/snapshots/{snapshot['id']}/lines", params=params).json()
         seen += [one["position"] for one in page["items"]]
         cursor = page["next_cursor"]

@@ -1,0 +1,58 @@
+"""No request, however wrong, meets a bug: every route with ids, queries and bodies of nonsense."""
+
+import random
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.backend.conftest import Service
+from tests.backend.test_access import RULES
+
+NONSENSE: list[Any] = [
+    None, True, -1, 0, 1.5, 2**63, 1e308, "", "x", "\U0001f600 é", "'; DROP TABLE users; --",
+    "../../etc/passwd", "<script>", "a" * 5000, [], [[]], {}, {"id": "run_x"}, ["x", "x"],
+]  # fmt: skip
+IDS = ["x", "..", "project_nothing", "%F0%9F%98%80", "'%20OR%201=1", "%2e%2e%2f", "a" * 2000, "%ff"]
+
+
+def fields(openapi: dict[str, Any], operation: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Names of the query parameters and of the body's properties."""
+    query = [one["name"] for one in operation.get("parameters", []) if one["in"] == "query"]
+    content = operation.get("requestBody", {}).get("content", {})
+    schema = content.get("application/json", {}).get("schema", {})
+    while "$ref" in schema or "anyOf" in schema:
+        schema = schema["anyOf"][0] if "anyOf" in schema else schema
+        name = schema.get("$ref", "/").rsplit("/", 1)[-1]
+        schema = openapi["components"]["schemas"].get(name, {})
+    return query, list(schema.get("properties", {}))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nonsense_is_the_senders_error_on_every_route(service: Service, seed: int) -> None:
+    client = service.client()
+    calm = TestClient(
+        service.app, base_url=client.base_url, headers=client.headers, raise_server_exceptions=False
+    )
+    calm.portal = service.portal
+    openapi = client.get("/openapi.json").json()
+    draw = random.Random(seed)
+    project = client.post("/projects", json={"name": "P"}).json()["id"]
+
+    wrong = []
+    for rule in RULES:
+        method, path = rule.split()
+        operation = openapi["paths"][f"/api/v1{path}"][method.lower()]
+        query, properties = fields(openapi, operation)
+        for _ in range(4):
+            place = path.replace("{project_id}", draw.choice([project, *IDS]))
+            while "{" in place:
+                start, end = place.index("{"), place.index("}")
+                place = place[:start] + draw.choice(IDS) + place[end + 1 :]
+            params = {name: str(draw.choice(NONSENSE)) for name in query if draw.random() < 0.5}
+            body = {name: draw.choice(NONSENSE) for name in properties if draw.random() < 0.7}
+            json = body if method == "POST" else None
+            answer = calm.request(method, place, params=params, json=json)
+            if answer.status_code >= 500:
+                wrong.append((rule, place, params, body, answer.text))
+    assert wrong == []
