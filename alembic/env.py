@@ -1,6 +1,6 @@
 """Runs migrations on the database of the settings, or on the URL the caller passed.
 
-Started by `podium migrate` and by `alembic check`; reads `backend.store.tables`.
+Started by `podium migrate` and by `alembic check`; reads the tables of `backend.store`.
 """
 
 from typing import Any
@@ -9,8 +9,9 @@ from alembic import context
 from sqlalchemy import JSON
 
 from backend.settings import Settings
+from backend.store import access_tables, tables  # noqa: F401  (they fill the metadata)
+from backend.store.columns import Base, UtcDateTime
 from backend.store.db import Database
-from backend.store.tables import Base, UtcDateTime
 
 
 def render_item(kind: str, item: Any, _: Any) -> str | bool:

@@ -11,7 +11,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from backend.errors import Conflict
-from backend.store.tables import IdempotencyKey
+from backend.store.access_tables import IdempotencyKey
 
 
 class KeptAnswer(NamedTuple):

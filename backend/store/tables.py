@@ -1,84 +1,26 @@
-"""Every table of the store: columns, keys and constraints, nothing else.
+"""The tables of the store: columns, keys and constraints, nothing else.
 
-Store modules query these; nobody else imports this file except the migrations. `number` is the order
-of creation (no order depends on clocks), `id` the public name that foreign keys point to. Times are
-aware UTC and always passed as parameters. Relationships are not declared: queries say what they join.
+Store modules query these; nobody else imports this file except the migrations. `number` is the
+order of creation (no order depends on clocks), `id` the public name that foreign keys point to.
+Times are aware UTC and always passed as parameters. Relationships are not declared: queries say
+what they join.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
-    JSON,
     BigInteger,
     CheckConstraint,
-    Dialect,
-    Float,
     ForeignKey,
     Index,
-    Integer,
-    MetaData,
     String,
     Text,
-    TypeDecorator,
     UniqueConstraint,
 )
-from sqlalchemy import DateTime as SqlDateTime
-from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column
 
-NAMING = {
-    "ix": "ix_%(column_0_label)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
-    "pk": "pk_%(table_name)s",
-}
-
-
-class UtcDateTime(TypeDecorator[datetime]):
-    """An aware UTC datetime; SQLite forgets the zone, so it is put back on reading."""
-
-    impl = SqlDateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            raise ValueError(f"found a naive datetime {value!r}; pass an aware UTC one")
-        return value.astimezone(UTC)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-Json = JSON().with_variant(JSONB(), "postgresql")
-# SQLite numbers rows by itself only for a column of type INTEGER.
-Number = BigInteger().with_variant(Integer(), "sqlite")
-
-
-class Base(DeclarativeBase):
-    """Root of all tables."""
-
-    metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {  # noqa: RUF012  (SQLAlchemy reads a plain class attribute)
-        dict[str, Any]: Json,
-        list[Any]: Json,
-        list[str]: Json,
-        datetime: UtcDateTime,
-        float: Float,
-    }
-
-
-class Numbered:
-    """What every listed row has: order of creation, public id, time of creation."""
-
-    number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
-    id: Mapped[str] = mapped_column(String(64), unique=True)
-    created_at: Mapped[datetime]
+from backend.store.columns import Base, Number, Numbered
 
 
 class User(Numbered, Base):
@@ -98,50 +40,6 @@ class Membership(Base):
     __tablename__ = "memberships"
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), primary_key=True)
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), primary_key=True)
-
-
-class ApiKey(Numbered, Base):
-    """A bearer key; only its sha256 is kept."""
-
-    __tablename__ = "api_keys"
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
-    name: Mapped[str] = mapped_column(String(200))
-    prefix: Mapped[str] = mapped_column(String(16))
-    key_sha256: Mapped[str] = mapped_column(String(64), unique=True)
-    expires_at: Mapped[datetime | None]
-    revoked_at: Mapped[datetime | None]
-
-
-class SignInToken(Base):
-    """A one-time link into the browser; only its sha256 is kept."""
-
-    __tablename__ = "sign_in_tokens"
-    token_sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
-    expires_at: Mapped[datetime]
-
-
-class BrowserSession(Base):
-    """A signed-in browser; only the cookie's sha256 is kept."""
-
-    __tablename__ = "browser_sessions"
-    cookie_sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
-    created_at: Mapped[datetime]
-    expires_at: Mapped[datetime]
-
-
-class IdempotencyKey(Base):
-    """The answer once given to a POST, to be given again for the same key and body."""
-
-    __tablename__ = "idempotency_keys"
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), primary_key=True)
-    key: Mapped[str] = mapped_column(String(200), primary_key=True)
-    route: Mapped[str] = mapped_column(String(300))
-    body_sha256: Mapped[str] = mapped_column(String(64))
-    status: Mapped[int]
-    answer: Mapped[dict[str, Any]]
-    created_at: Mapped[datetime]
 
 
 class Project(Numbered, Base):

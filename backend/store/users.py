@@ -14,16 +14,10 @@ from backend.errors import Conflict, NotFound
 from backend.schemas.paging import Listing
 from backend.schemas.people import KeyAnswer, UserAnswer
 from backend.schemas.vocabulary import Role
+from backend.store.access_tables import ApiKey, BrowserSession, SignInToken
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
-from backend.store.tables import (
-    ApiKey,
-    BrowserSession,
-    Membership,
-    Project,
-    SignInToken,
-    User,
-)
+from backend.store.tables import Membership, Project, User
 
 
 def create(
