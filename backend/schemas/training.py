@@ -25,7 +25,10 @@ class Lora(_Section):
     r: int = Field(16, ge=1, le=1024, description="Rank of the adapter matrices.")
     alpha: float = Field(32.0, gt=0, le=4096, description="Scale; the adapter acts with alpha / r.")
     dropout: float = Field(
-        0.0, ge=0, lt=1, description="Dropout on the adapter's input; 0 for policy_gradient and dpo."
+        0.0,
+        ge=0,
+        lt=1,
+        description="Dropout on the adapter's input; 0 for policy_gradient and dpo.",
     )
     targets: Literal["attention", "linear"] = Field(
         "linear", description="attention = q, k, v, o; linear = every linear layer but the head."
@@ -154,7 +157,9 @@ class Rollout(_Section):
         256, ge=1, le=1_048_576, description="Longest prompt with its template; longer is refused."
     )
     max_new_tokens: int = Field(128, ge=1, le=1_048_576, description="Longest response in tokens.")
-    temperature: float = Field(1.0, gt=0, le=10, description="Temperature of sampling and log-probs.")
+    temperature: float = Field(
+        1.0, gt=0, le=10, description="Temperature of sampling and log-probs."
+    )
     top_p: float = Field(
         1.0, gt=0, le=1, description="Nucleus; below 1 the ratio no longer fits what was sampled."
     )
@@ -172,7 +177,10 @@ class Kl(_Section):
         None, gt=0, le=1e4, description="Adaptive coefficient: nats per response to hold."
     )
     max: float | None = Field(
-        None, gt=0, le=1e4, description="Stop at the last evaluation below this many nats a response."
+        None,
+        gt=0,
+        le=1e4,
+        description="Stop at the last evaluation below this many nats a response.",
     )
 
 
@@ -301,7 +309,7 @@ def parse_run_config(value: Any) -> RunConfig:
 
 
 def references(config: RunConfig) -> dict[str, Reference]:
-    """Every reference of a config by dotted path, e.g. `model`, `prompts`, `reward.terms.0.model`."""
+    """Every reference of a config by dotted path, as in `model` or `reward.terms.0.model`."""
     found: dict[str, Reference] = {}
     _collect(config, "", found)
     return found

@@ -1,6 +1,7 @@
 """The closed sets of words that columns, JSON fields and Python share.
 
-Every other module imports these; this module imports nothing of ours. Members are stored as strings.
+Every other module imports these; this module imports nothing of ours. Members are stored as
+strings.
 """
 
 from enum import StrEnum
