@@ -1,30 +1,36 @@
-/** What every field of the form needs besides its own value. */
+/** What every field of the form needs: the config, a way to change it, and what is wrong with it. */
 import { createContext, useContext } from "react";
 
-import type { ConfigProblem, Json, Method, Model, Snapshot } from "@/api/types";
+import type { ConfigProblem, Json, JsonObject } from "@/api/types";
 
-import type { Defs, Path } from "./schema";
+import type { Shelf } from "./beginning";
 
-export interface FormContext {
+export interface Form {
   readonly projectId: string;
-  readonly defs: Defs;
-  readonly references: Method["references"];
-  readonly models: readonly Model[];
-  readonly snapshots: readonly Snapshot[];
+  readonly config: JsonObject;
+  readonly shelf: Shelf;
   readonly problems: readonly ConfigProblem[];
-  readonly set: (path: Path, value: Json | undefined) => void;
+  /** After the first try to start, what is missing is a mistake and no longer a thing to do. */
+  readonly isAttempted: boolean;
+  /** Undefined takes the value out: the default holds again. */
+  readonly change: (path: string, value: Json | undefined) => void;
 }
 
-export const Form = createContext<FormContext | null>(null);
+const Context = createContext<Form | null>(null);
 
-export function useForm(): FormContext {
-  const form = useContext(Form);
+export const FormProvider = Context.Provider;
+
+export function useForm(): Form {
+  const form = useContext(Context);
   if (form === null) throw new Error("a field stands outside the form");
   return form;
 }
 
-/** What the API says about exactly this place. */
-export function problemsAt(problems: readonly ConfigProblem[], path: Path): ConfigProblem[] {
-  const dotted = path.join(".");
-  return problems.filter((problem) => problem.path === dotted);
+export const isMissing = (problem: ConfigProblem) => problem.message.endsWith("is missing");
+
+export function adviceOf(problem: ConfigProblem): string {
+  return problem.advice ? `. ${problem.advice}` : "";
 }
+
+/** The element a problem leads to. */
+export const fieldId = (path: string) => `field-${path}`;

@@ -1,53 +1,123 @@
 import { describe, expect, it } from "vitest";
 
-import { pathOf, rangeText, shapeOf, valueAt, wantedAt, withValue, type Defs } from "./schema";
+import type { JsonObject, Method } from "@/api/types";
 
-const defs: Defs = {
-  Reference: { type: "object", properties: { id: { type: "string" } } },
-  Lora: { type: "object", properties: { r: { type: "integer", default: 16 } } },
-  Estimator: { type: "string", enum: ["reinforce_pp", "rloo"] },
+import { fieldsOf, grouped, numberRange } from "./schema";
+
+const common: JsonObject = {
+  seed: { type: "integer", minimum: 0, maximum: 2 ** 63, default: 0, description: "Seed." },
+  lora: { anyOf: [{ $ref: "#/$defs/Lora" }, { type: "null" }], default: null },
 };
 
-describe("which control a property wants", () => {
-  it.each([
-    [{ $ref: "#/$defs/Reference" }, "reference"],
-    [{ $ref: "#/$defs/Estimator", default: "reinforce_pp" }, "choice"],
-    [{ anyOf: [{ $ref: "#/$defs/Lora" }, { type: "null" }] }, "group"],
-    [{ type: "boolean" }, "flag"],
-    [{ type: "integer" }, "number"],
-    [{ const: "sft", type: "string" }, "hidden"],
-    [{ type: "array", items: { oneOf: [] } }, "terms"],
-    [{ type: "string" }, "text"],
-  ] as const)("%j is a %s", (schema, kind) => {
-    expect(shapeOf(schema, defs).kind).toBe(kind);
+function method(name: Method["method"], own: JsonObject, required: string[]): Method {
+  return {
+    method: name,
+    title: name,
+    description: "",
+    is_available: true,
+    presets: [],
+    references: { model: "causal_lm", "reward.terms.*.model": "reward_model" },
+    json_schema: {
+      properties: { ...common, method: { const: name, default: name, type: "string" }, ...own },
+      required,
+      $defs: {
+        Lora: {
+          description: "Adapters.",
+          properties: { r: { type: "integer", minimum: 1, maximum: 1024, default: 16 } },
+        },
+        Reference: { description: "Exactly one of id, hub_id.", properties: { id: {} } },
+        Reward: {
+          required: ["terms"],
+          properties: {
+            terms: {
+              type: "array",
+              minItems: 1,
+              maxItems: 16,
+              items: { oneOf: [{ $ref: "#/$defs/ModelReward" }, { $ref: "#/$defs/Finished" }] },
+            },
+          },
+        },
+        ModelReward: {
+          required: ["model"],
+          properties: { kind: { const: "model" }, model: { $ref: "#/$defs/Reference" } },
+        },
+        Finished: { properties: { kind: { const: "finished" }, weight: { type: "number" } } },
+      },
+    },
+  };
+}
+
+const reference: JsonObject = { $ref: "#/$defs/Reference" };
+const policy = method(
+  "policy_gradient",
+  { model: reference, reward: { $ref: "#/$defs/Reward" }, steps: { type: "integer", default: 9 } },
+  ["model", "reward"],
+);
+const sft = method("sft", { model: reference }, ["model"]);
+
+describe("the fields of a method", () => {
+  const byName = new Map(fieldsOf(policy).map((field) => [field.name, field]));
+
+  it("leave out what has one answer", () => {
+    expect(byName.has("method")).toBe(false);
   });
-  it("sees that null makes a value optional", () => {
-    const schema = { anyOf: [{ type: "integer", minimum: 1 }, { type: "null" }], default: null };
-    expect(shapeOf(schema, defs).isOptional).toBe(true);
-    expect(rangeText(shapeOf(schema, defs))).toBe("at least 1, may be left empty");
+  it("follow $ref into nested sections and say which of them may be off", () => {
+    expect(byName.get("lora")).toMatchObject({
+      type: "section",
+      isNullable: true,
+      fallback: null,
+      description: "Adapters.",
+      fields: [{ name: "r", type: "number", isInteger: true, range: "1 to 1,024", fallback: 16 }],
+    });
   });
-  it("tells range and default in words", () => {
-    const lr = { type: "number", exclusiveMinimum: 0, maximum: 1, default: 0.0001 };
-    expect(rangeText(shapeOf(lr, defs))).toBe("above 0, at most 1, default 0.0001");
+  it("know what each reference wants, inside the items of a list too", () => {
+    expect(byName.get("model")).toMatchObject({
+      type: "reference",
+      wants: "causal_lm",
+      isRequired: true,
+      description: "A language model of the registry, or of a hub.",
+    });
+    expect(byName.get("reward")).toMatchObject({
+      fields: [
+        {
+          type: "list",
+          least: 1,
+          most: 16,
+          variants: [
+            { kind: "model", fields: [{ name: "model", wants: "reward_model" }] },
+            { kind: "finished", fields: [{ name: "weight", type: "number" }] },
+          ],
+        },
+      ],
+    });
   });
 });
 
-describe("changing one place of a config", () => {
-  it("makes the objects and lists on the way and leaves the old one alone", () => {
-    const before = { a: 1 };
-    const after = withValue(before, pathOf("reward.terms.0.model.id"), "model_1");
-    expect(after).toEqual({ a: 1, reward: { terms: [{ model: { id: "model_1" } }] } });
-    expect(before).toEqual({ a: 1 });
-    expect(valueAt(after, pathOf("reward.terms.0.model.id"))).toBe("model_1");
+describe("the groups of a form", () => {
+  it("put references first, then what is the method's own, then what all methods share", () => {
+    const groups = grouped(policy, [policy, sft]);
+    expect(groups.map(({ fields }) => fields.map(({ name }) => name))).toEqual([
+      ["model"],
+      ["reward", "steps"],
+      ["seed", "lora"],
+    ]);
   });
-  it("takes a key or an item away with undefined", () => {
-    expect(withValue({ a: 1, b: 2 }, ["a"], undefined)).toEqual({ b: 2 });
-    expect(withValue({ a: [1, 2, 3] }, ["a", 1], undefined)).toEqual({ a: [1, 3] });
+  it("have no group without fields", () => {
+    expect(grouped(sft, [policy, sft]).map(({ title }) => title)).toEqual([
+      "Model and data",
+      "Training and resources",
+    ]);
   });
 });
 
-it("knows what a reference inside a list must point to", () => {
-  const wanted = { "reward.terms.*.model": "reward_model", model: "causal_lm" };
-  expect(wantedAt(wanted, pathOf("reward.terms.3.model"))).toBe("reward_model");
-  expect(wantedAt(wanted, ["model"])).toBe("causal_lm");
+describe("a range", () => {
+  it("names open and closed bounds apart", () => {
+    expect(numberRange({ minimum: 0, maximum: 1 })).toBe("0 to 1");
+    expect(numberRange({ exclusiveMinimum: 0, maximum: 1 })).toBe("above 0, at most 1");
+    expect(numberRange({ minimum: 0, exclusiveMaximum: 0.5 })).toBe("at least 0, below 0.5");
+    expect(numberRange({})).toBe("");
+  });
+  it("leaves out a bound beyond what JavaScript counts exactly", () => {
+    expect(numberRange({ minimum: 0, maximum: 2 ** 63 })).toBe("at least 0");
+  });
 });

@@ -1,151 +1,199 @@
-/** The part of JSON Schema that run configs use, read for a form; pure. */
-import type { Json, JsonObject } from "@/api/types";
+/**
+ * A method's JSON Schema as the fields of a form. Pure: no React and no network.
+ *
+ * The schema is the only place that knows sections, ranges and defaults; a new key of a run config
+ * is on the form without a line here.
+ */
+import type { Json, JsonObject, Method } from "@/api/types";
 
-export interface Schema {
-  readonly $ref?: string;
-  readonly $defs?: Readonly<Record<string, Schema>>;
-  readonly type?: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly default?: Json;
-  readonly const?: Json;
-  readonly enum?: readonly string[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly exclusiveMaximum?: number;
-  readonly maxLength?: number;
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-}
-
-export type Defs = Readonly<Record<string, Schema>>;
-
-export type FieldKind =
-  "reference" | "choice" | "flag" | "number" | "text" | "group" | "terms" | "hidden";
-
-export interface FieldShape {
-  readonly kind: FieldKind;
-  readonly schema: Schema;
-  readonly isOptional: boolean;
-  readonly default: Json | undefined;
+interface Common {
+  readonly name: string;
   readonly description: string;
+  readonly isRequired: boolean;
+  readonly isNullable: boolean;
+  /** What the service takes where nothing is said; undefined where something must be said. */
+  readonly fallback: Json | undefined;
 }
 
-const nameOf = (ref: string): string => ref.split("/").at(-1) ?? "";
-
-function resolved(schema: Schema, defs: Defs): Schema {
-  if (schema.$ref === undefined) return schema;
-  const { $ref, ...own } = schema;
-  return { ...defs[nameOf($ref)], ...own };
+export interface Variant {
+  readonly kind: string;
+  readonly description: string;
+  readonly fields: readonly Field[];
 }
 
-/** What kind of control a property wants; null beside a type makes it optional. */
-export function shapeOf(property: Schema, defs: Defs): FieldShape {
-  const variants = property.anyOf ?? [];
-  const isOptional = variants.some((one) => one.type === "null");
-  const inner = variants.find((one) => one.type !== "null") ?? property;
-  const schema = resolved(inner, defs);
+type Shape =
+  | { readonly type: "number"; readonly isInteger: boolean; readonly range: string }
+  | { readonly type: "text"; readonly isLong: boolean; readonly range: string }
+  | { readonly type: "switch" }
+  | { readonly type: "choice"; readonly options: readonly string[] }
+  /** `wants` is the kind of model or snapshot that fits. */
+  | { readonly type: "reference"; readonly wants: string }
+  | { readonly type: "section"; readonly fields: readonly Field[] }
+  | {
+      readonly type: "list";
+      readonly variants: readonly Variant[];
+      readonly least: number;
+      readonly most: number;
+    };
+
+export type Field = Common & Shape;
+export type FieldOf<Type extends Field["type"]> = Extract<Field, { type: Type }>;
+
+export const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
+const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
+const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
+const numberOf = (value: Json | undefined): number | undefined =>
+  typeof value === "number" ? value : undefined;
+
+interface Reading {
+  readonly defs: JsonObject;
+  readonly references: Readonly<Record<string, string>>;
+}
+
+/** Every field of a method's config but `method` itself, in the order of the schema. */
+export function fieldsOf(method: Method): Field[] {
+  const schema = method.json_schema as JsonObject;
+  return sectionFields(schema, "", {
+    defs: objectOf(schema["$defs"]),
+    references: method.references,
+  });
+}
+
+function sectionFields(schema: JsonObject, prefix: string, reading: Reading): Field[] {
+  const required = listOf(schema["required"]);
+  return Object.entries(objectOf(schema["properties"])).flatMap(([name, property]) => {
+    const field = fieldOf(name, objectOf(property), `${prefix}${name}`, reading);
+    return field === null ? [] : [{ ...field, isRequired: required.includes(name) }];
+  });
+}
+
+/** Null for a constant: the form does not ask what has one answer. */
+function fieldOf(name: string, property: JsonObject, path: string, reading: Reading): Field | null {
+  const options = listOf(property["anyOf"]).map(objectOf);
+  const isNullable = options.some((option) => option["type"] === "null");
+  const chosen = options.find((option) => option["type"] !== "null") ?? {};
+  const schema = { ...followed({ ...chosen, ...property }, reading.defs) };
+  if ("const" in schema) return null;
+  const wants = reading.references[path];
+  const said = wants === undefined ? schema["description"] : property["description"];
+  const common: Common = {
+    name,
+    description: textOf(said) || sentenceFor(wants),
+    isRequired: false,
+    isNullable,
+    fallback: schema["default"],
+  };
+  if (wants !== undefined) return { ...common, type: "reference", wants };
+  return { ...common, ...shapeOf(schema, path, reading) };
+}
+
+/** For references, which have one description for all of them. */
+function sentenceFor(wants: string | undefined): string {
+  if (wants === undefined) return "";
+  if (wants === "causal_lm") return "A language model of the registry, or of a hub.";
+  return wants === "reward_model" ? "A reward model." : `A frozen snapshot of ${wants}.`;
+}
+
+function shapeOf(schema: JsonObject, path: string, reading: Reading): Shape {
+  if (isObject(schema["properties"]))
+    return { type: "section", fields: sectionFields(schema, `${path}.`, reading) };
+  if (Array.isArray(schema["enum"])) return { type: "choice", options: schema["enum"].map(String) };
+  switch (schema["type"]) {
+    case "array":
+      return listShape(schema, path, reading);
+    case "boolean":
+      return { type: "switch" };
+    case "integer":
+    case "number":
+      return {
+        type: "number",
+        isInteger: schema["type"] === "integer",
+        range: numberRange(schema),
+      };
+    default:
+      return textShape(schema);
+  }
+}
+
+function textShape(schema: JsonObject): Shape {
+  const most = numberOf(schema["maxLength"]);
+  const range = most === undefined ? "" : `at most ${shown(most)} characters`;
+  return { type: "text", isLong: (most ?? 0) >= 1000, range };
+}
+
+function listShape(schema: JsonObject, path: string, reading: Reading): Shape {
+  const items = objectOf(schema["items"]);
+  const variants = listOf(items["oneOf"]).map((one): Variant => {
+    const variant = followed(objectOf(one), reading.defs);
+    const kind = objectOf(objectOf(variant["properties"])["kind"]);
+    return {
+      kind: textOf(kind["const"]),
+      description: textOf(variant["description"]),
+      fields: sectionFields(variant, `${path}.*.`, reading),
+    };
+  });
   return {
-    kind: kindOf(inner, schema),
-    schema,
-    isOptional,
-    default: property.default,
-    description: property.description ?? schema.description ?? "",
+    type: "list",
+    variants,
+    least: numberOf(schema["minItems"]) ?? 0,
+    most: numberOf(schema["maxItems"]) ?? Number.POSITIVE_INFINITY,
   };
 }
 
-function kindOf(given: Schema, schema: Schema): FieldKind {
-  if (given.$ref !== undefined && nameOf(given.$ref) === "Reference") return "reference";
-  if (schema.const !== undefined) return "hidden";
-  if (schema.enum !== undefined) return "choice";
-  switch (schema.type) {
-    case "boolean":
-      return "flag";
-    case "integer":
-    case "number":
-      return "number";
-    case "array":
-      return "terms";
-    case "object":
-      return "group";
-    default:
-      return "text";
-  }
+/** A schema with what it points to; its own words win. */
+function followed(schema: JsonObject, defs: JsonObject): JsonObject {
+  const name = textOf(schema["$ref"]).split("/").at(-1) ?? "";
+  return { ...objectOf(defs[name]), ...schema };
 }
 
-/** The variants of a list whose items say their `kind`. */
-export function variantsOf(list: Schema, defs: Defs): Schema[] {
-  return (list.items?.oneOf ?? []).map((variant) => resolved(variant, defs));
+const shown = (value: number) => value.toLocaleString("en-US", { maximumFractionDigits: 10 });
+
+/** "0 to 1", "above 0, at most 1", "at least 0": bounds that nobody can type are left out. */
+export function numberRange(schema: JsonObject): string {
+  const least = numberOf(schema["minimum"]);
+  const above = numberOf(schema["exclusiveMinimum"]);
+  const below = numberOf(schema["exclusiveMaximum"]);
+  const maximum = numberOf(schema["maximum"]);
+  const most = maximum !== undefined && Math.abs(maximum) < 2 ** 53 ? maximum : undefined;
+  if (least !== undefined && most !== undefined) return `${shown(least)} to ${shown(most)}`;
+  return [
+    least === undefined ? "" : `at least ${shown(least)}`,
+    above === undefined ? "" : `above ${shown(above)}`,
+    most === undefined ? "" : `at most ${shown(most)}`,
+    below === undefined ? "" : `below ${shown(below)}`,
+  ]
+    .filter((part) => part !== "")
+    .join(", ");
 }
 
-export function kindName(variant: Schema): string {
-  const kind = variant.properties?.["kind"];
-  return String(kind?.const ?? kind?.default ?? "");
+export interface Group {
+  readonly title: string;
+  readonly fields: readonly Field[];
 }
 
-/** "> 0, at most 1, default 0.0001", or "" where there is nothing to say. */
-export function rangeText({ schema, isOptional, default: fallback }: FieldShape): string {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
-  const shown = (n: number) =>
-    Math.abs(n) >= 1e6 ? n.toExponential(0).replace("e+", "e") : String(n);
-  const parts = [
-    minimum !== undefined ? `at least ${shown(minimum)}` : null,
-    exclusiveMinimum !== undefined ? `above ${shown(exclusiveMinimum)}` : null,
-    maximum !== undefined ? `at most ${shown(maximum)}` : null,
-    exclusiveMaximum !== undefined ? `below ${shown(exclusiveMaximum)}` : null,
-    fallback !== undefined && fallback !== null && fallback !== ""
-      ? `default ${String(fallback)}`
-      : null,
-    isOptional && (fallback === null || fallback === undefined) ? "may be left empty" : null,
-  ];
-  return parts.filter((part) => part !== null).join(", ");
+/** Model and data first, then what is particular to the method, then what all methods have. */
+export function grouped(method: Method, methods: readonly Method[]): Group[] {
+  const everywhere = (name: string) =>
+    methods.every((one) => name in objectOf((one.json_schema as JsonObject)["properties"]));
+  const fields = fieldsOf(method);
+  const references = fields.filter((field) => field.type === "reference");
+  const values = fields.filter((field) => field.type !== "reference");
+  return [
+    { title: "Model and data", fields: inOrder(references) },
+    { title: method.title, fields: inOrder(values.filter((field) => !everywhere(field.name))) },
+    {
+      title: "Training and resources",
+      fields: inOrder(values.filter((field) => everywhere(field.name))),
+    },
+  ].filter((group) => group.fields.length > 0);
 }
 
-export type Path = readonly (string | number)[];
-
-export function valueAt(value: Json | undefined, path: Path): Json | undefined {
-  return path.reduce<Json | undefined>((at, key) => {
-    if (Array.isArray(at)) return at[Number(key)];
-    if (at !== null && typeof at === "object") return at[String(key)];
-    return undefined;
-  }, value);
-}
-
-/** A copy with one place changed; undefined takes the key away. Numbers in the path make lists. */
-export function withValue(value: Json | undefined, path: Path, next: Json | undefined): Json {
-  const [key, ...rest] = path;
-  if (key === undefined) return next ?? null;
-  if (typeof key === "number") {
-    const list = Array.isArray(value) ? [...value] : [];
-    if (rest.length === 0 && next === undefined) return list.filter((_, place) => place !== key);
-    list[key] = withValue(list[key], rest, next);
-    return list;
-  }
-  const object: JsonObject =
-    value !== null && typeof value === "object" && !Array.isArray(value) ? { ...value } : {};
-  if (rest.length === 0 && next === undefined) {
-    const { [key]: _gone, ...kept } = object;
-    return kept;
-  }
-  object[key] = withValue(object[key], rest, next);
-  return object;
-}
-
-/** "reward.terms.0.model" -> ["reward", "terms", 0, "model"]. */
-export function pathOf(dotted: string): Path {
-  return dotted.split(".").map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-}
-
-/** What a reference at this path must point to; numbers in the path match "*". */
-export function wantedAt(references: Readonly<Record<string, string>>, path: Path): string {
-  return references[path.map((key) => (typeof key === "number" ? "*" : key)).join(".")] ?? "";
-}
-
-/** learning_rate -> "learning rate"; the names of the config stay recognisable. */
-export function labelOf(key: string): string {
-  return key.replaceAll("_", " ");
+/** What must be said first, then single values, then sections. */
+function inOrder(fields: readonly Field[]): Field[] {
+  const rank = (field: Field) =>
+    (field.isRequired ? 0 : 2) + (field.type === "section" || field.type === "list" ? 1 : 0);
+  return [...fields].sort((a, b) => rank(a) - rank(b));
 }

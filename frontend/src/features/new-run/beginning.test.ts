@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+
+import type { JsonObject, Method, Model } from "@/api/types";
+
+import { begun, differences, sparse, suggestedName } from "./beginning";
+import { fieldsOf } from "./schema";
+
+const method: Method = {
+  method: "sft",
+  title: "SFT",
+  description: "",
+  is_available: true,
+  presets: [],
+  references: { model: "causal_lm", "terms.*.model": "reward_model" },
+  json_schema: {
+    required: ["model", "terms"],
+    properties: {
+      model: { $ref: "#/$defs/Reference" },
+      seed: { type: "integer", default: 0 },
+      lora: { anyOf: [{ $ref: "#/$defs/Lora" }, { type: "null" }], default: null },
+      optim: { $ref: "#/$defs/Optim" },
+      terms: { type: "array", minItems: 1, items: { oneOf: [{ $ref: "#/$defs/Term" }] } },
+    },
+    $defs: {
+      Reference: { properties: { id: {} } },
+      Lora: { properties: { r: { type: "integer", default: 16 } } },
+      Optim: { properties: { lr: { type: "number", default: 0.1 } } },
+      Term: {
+        required: ["model"],
+        properties: {
+          kind: { const: "model" },
+          weight: { type: "number", default: 1 },
+          model: { $ref: "#/$defs/Reference" },
+        },
+      },
+    },
+  },
+};
+
+const model = (id: string, kind: Model["kind"]): Model => ({
+  id,
+  kind,
+  name: id,
+  project_id: null,
+  source: {},
+  facts: {},
+  sha256: null,
+  run_id: null,
+  parent_id: null,
+  step: null,
+  created_at: "2026-01-01T00:00:00Z",
+  archived_at: null,
+});
+
+const shelf = (...models: Model[]) => ({ models, snapshots: [] });
+const fields = fieldsOf(method);
+
+describe("the beginning of a config", () => {
+  it("takes a reference by itself only where one thing fits", () => {
+    const one = shelf(model("m1", "causal_lm"), model("r1", "reward_model"));
+    expect(begun(method, {}, {}, one)).toEqual({
+      method: "sft",
+      model: { id: "m1" },
+      terms: [{ kind: "model", model: { id: "r1" } }],
+    });
+    const two = shelf(model("m1", "causal_lm"), model("m2", "causal_lm"));
+    expect(begun(method, {}, {}, two)).toEqual({ method: "sft", terms: [{ kind: "model" }] });
+  });
+  it("keeps what was chosen before, if the method can take it", () => {
+    const two = shelf(model("m1", "causal_lm"), model("m2", "causal_lm"));
+    const kept = begun(method, {}, { model: { id: "m2" }, prompts: { id: "s1" } }, two);
+    expect(kept).toEqual({ method: "sft", model: { id: "m2" }, terms: [{ kind: "model" }] });
+    expect(begun(method, {}, { model: { id: "gone" } }, two)["model"]).toBeUndefined();
+  });
+  it("takes every value of a preset or past run that is not the default anyway", () => {
+    const values: JsonObject = {
+      model: { id: "m1", sha256: "ab" },
+      seed: 0,
+      optim: { lr: 0.2 },
+      lora: { r: 16 },
+      terms: [{ kind: "model", model: { id: "r1" }, weight: 1 }],
+    };
+    expect(begun(method, values, {}, shelf())).toEqual({
+      method: "sft",
+      model: { id: "m1", sha256: "ab" },
+      optim: { lr: 0.2 },
+      lora: {},
+      terms: [{ kind: "model", model: { id: "r1" } }],
+    });
+  });
+});
+
+describe("a sparse config", () => {
+  it("drops sections in which all is default and keeps keys nobody knows", () => {
+    expect(sparse(fields, { optim: { lr: 0.1 }, lora: null, learning_rate: 3 })).toEqual({
+      learning_rate: 3,
+    });
+  });
+  it("is the same when made sparse again", () => {
+    const once = sparse(fields, { optim: { lr: 0.3 }, lora: { r: 8 }, seed: 4 });
+    expect(sparse(fields, once)).toEqual(once);
+  });
+});
+
+describe("differences", () => {
+  it("name each value by its path, a reference as one", () => {
+    const before = { optim: { lr: 1 }, model: { id: "a", sha256: "x" }, seed: 3 };
+    const after = { optim: { lr: 2 }, model: { id: "b" }, lora: { r: 4 } };
+    expect(differences(before, after)).toEqual([
+      { path: "optim.lr", before: 1, after: 2 },
+      { path: "model", before: { id: "a", sha256: "x" }, after: { id: "b" } },
+      { path: "seed", before: 3, after: undefined },
+      { path: "lora.r", before: undefined, after: 4 },
+    ]);
+  });
+  it("are none between a config and itself", () => {
+    const config = { terms: [{ kind: "model" }], optim: {} };
+    expect(differences(config, config)).toEqual([]);
+  });
+});
+
+describe("a suggested name", () => {
+  it("says what tells runs apart", () => {
+    const config = { method: "policy_gradient", kl: { coef: 0.15 }, lora: { r: 16 }, seed: 3 };
+    expect(suggestedName(config, new Set())).toBe("reinforce-pp-b0.15-lora16-s3");
+  });
+  it("is not one that another run has", () => {
+    const taken = new Set(["sft", "sft-2"]);
+    expect(suggestedName({ method: "sft" }, taken)).toBe("sft-3");
+  });
+});

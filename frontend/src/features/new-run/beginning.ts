@@ -1,0 +1,147 @@
+/** Where a new run begins: a preset, a past run or nothing; and what has changed since. Pure. */
+import type { Json, JsonObject, Method, Model, Snapshot } from "@/api/types";
+
+import { isSame } from "./paths";
+import { fieldsOf, isObject, type Field } from "./schema";
+
+/** What references can point to. */
+export interface Shelf {
+  readonly models: readonly Model[];
+  readonly snapshots: readonly Snapshot[];
+}
+
+/** The models or snapshots that a reference which wants this kind may point to, newest first. */
+export const fitting = (shelf: Shelf, wants: string): readonly (Model | Snapshot)[] =>
+  [...shelf.models, ...shelf.snapshots].filter((one) => one.kind === wants);
+
+/**
+ * A config to begin with. References that were chosen before are kept where the method has them;
+ * where only one model or snapshot fits, it is taken.
+ */
+export function begun(
+  method: Method,
+  values: JsonObject,
+  chosen: JsonObject,
+  shelf: Shelf,
+): JsonObject {
+  const fields = fieldsOf(method);
+  const config: JsonObject = { method: method.method };
+  for (const field of fields) {
+    const value = values[field.name] ?? firstValue(field, chosen[field.name], shelf);
+    if (value !== undefined) config[field.name] = value;
+  }
+  return sparse(fields, config);
+}
+
+function firstValue(field: Field, chosen: Json | undefined, shelf: Shelf): Json | undefined {
+  if (!field.isRequired) return undefined;
+  if (field.type === "reference") return reference(field.wants, chosen, shelf);
+  if (field.type === "list" && field.least > 0) return [firstItem(field, shelf)];
+  if (field.type !== "section") return undefined;
+  const inside = field.fields
+    .map((one): [string, Json | undefined] => [one.name, firstValue(one, undefined, shelf)])
+    .filter((pair): pair is [string, Json] => pair[1] !== undefined);
+  return Object.fromEntries(inside);
+}
+
+function firstItem(field: Extract<Field, { type: "list" }>, shelf: Shelf): JsonObject {
+  const variant = field.variants[0];
+  return variant === undefined ? {} : newItem(variant.kind, variant.fields, shelf);
+}
+
+/** A new item of a list, with its references filled in where only one thing fits. */
+export function newItem(kind: string, fields: readonly Field[], shelf: Shelf): JsonObject {
+  const item: JsonObject = { kind };
+  for (const field of fields) {
+    const value = firstValue(field, undefined, shelf);
+    if (value !== undefined) item[field.name] = value;
+  }
+  return item;
+}
+
+function reference(wants: string, chosen: Json | undefined, shelf: Shelf): Json | undefined {
+  const candidates = fitting(shelf, wants);
+  const only = candidates.length === 1 ? candidates[0] : undefined;
+  if (isObject(chosen)) {
+    const isHub = typeof chosen["hub_id"] === "string";
+    if (isHub || candidates.some((one) => one.id === chosen["id"])) return chosen;
+  }
+  return only === undefined ? undefined : { id: only.id };
+}
+
+/** The config without what is the default anyway; unknown keys are kept, the service names them. */
+export function sparse(fields: readonly Field[], config: JsonObject): JsonObject {
+  const byName = new Map(fields.map((field) => [field.name, field]));
+  const kept: JsonObject = {};
+  for (const [name, value] of Object.entries(config)) {
+    const field = byName.get(name);
+    const thin = field === undefined ? value : sparseValue(field, value);
+    if (thin !== undefined) kept[name] = thin;
+  }
+  return kept;
+}
+
+function sparseValue(field: Field, value: Json): Json | undefined {
+  if (field.type === "section" && isObject(value)) {
+    const inside = sparse(field.fields, value);
+    return Object.keys(inside).length > 0 || field.isNullable ? inside : undefined;
+  }
+  if (field.type === "list" && Array.isArray(value) && value.length > 0)
+    return value.map((item) => {
+      if (!isObject(item)) return item;
+      const variant = field.variants.find(({ kind }) => kind === item["kind"]);
+      return variant === undefined ? item : sparse(variant.fields, item);
+    });
+  return isSame(value, field.fallback) ? undefined : value;
+}
+
+export interface Difference {
+  readonly path: string;
+  /** Undefined stands for the default. */
+  readonly before: Json | undefined;
+  readonly after: Json | undefined;
+}
+
+export function differences(before: JsonObject, after: JsonObject): Difference[] {
+  const [old, now] = [leaves(before), leaves(after)];
+  const paths = new Set([...old.keys(), ...now.keys()]);
+  return [...paths]
+    .map((path) => ({ path, before: old.get(path), after: now.get(path) }))
+    .filter((one) => !isSame(one.before, one.after));
+}
+
+const isReference = (value: JsonObject) => "id" in value || "hub_id" in value;
+
+function leaves(value: Json, path = "", found = new Map<string, Json>()): Map<string, Json> {
+  const isInner = Array.isArray(value) || (isObject(value) && !isReference(value));
+  const entries = isInner ? Object.entries(value) : [];
+  if (path !== "" && entries.length === 0) found.set(path, value);
+  for (const [key, inside] of entries) leaves(inside, path === "" ? key : `${path}.${key}`, found);
+  return found;
+}
+
+/** A name that tells runs apart at a glance and that no other run of the project has. */
+export function suggestedName(config: JsonObject, taken: ReadonlySet<string>): string {
+  const part = (section: string, key: string, prefix: string): string => {
+    const inside = config[section];
+    const value = isObject(inside) ? inside[key] : undefined;
+    return typeof value === "number" ? `${prefix}${value}` : "";
+  };
+  const text = (value: Json | undefined) => (typeof value === "string" ? value : "");
+  const isPolicy = config["method"] === "policy_gradient";
+  const estimator = isPolicy ? text(config["estimator"]) || "reinforce_pp" : "";
+  const seed = config["seed"];
+  const base = [
+    (estimator || text(config["method"]) || "run").replaceAll("_", "-"),
+    part("kl", "coef", "b"),
+    part("lora", "r", "lora"),
+    part("optim", "lr", "lr"),
+    typeof seed === "number" && seed !== 0 ? `s${seed}` : "",
+  ]
+    .filter((word) => word !== "")
+    .join("-");
+  if (!taken.has(base)) return base;
+  let copy = 2;
+  while (taken.has(`${base}-${copy}`)) copy += 1;
+  return `${base}-${copy}`;
+}

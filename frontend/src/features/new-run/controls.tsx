@@ -1,0 +1,119 @@
+/** The controls of single values: number, text, choice, switch. */
+import { useState } from "react";
+
+import type { Json } from "@/api/types";
+
+import { numberOf, shownValue } from "./typing";
+import type { Field, FieldOf } from "./schema";
+
+interface ControlProps<Kind extends Field = Field> {
+  readonly field: Kind;
+  readonly id: string;
+  readonly describedBy: string;
+  readonly isWrong: boolean;
+  /** The value that holds, be it said or the default. */
+  readonly value: Json | undefined;
+  readonly onChange: (value: Json | undefined) => void;
+}
+
+export function Control(props: ControlProps) {
+  const { field } = props;
+  switch (field.type) {
+    case "number":
+      return <NumberControl {...props} field={field} />;
+    case "text":
+      return <TextControl {...props} field={field} />;
+    case "choice":
+      return <ChoiceControl {...props} field={field} />;
+    case "switch":
+      return <SwitchControl {...props} />;
+    default:
+      return null;
+  }
+}
+
+const attributes = (props: ControlProps) => ({
+  id: props.id,
+  "aria-describedby": props.describedBy,
+  "aria-invalid": props.isWrong || undefined,
+});
+
+/** A text field: it keeps "5e-" while somebody types 5e-7, and a wheel does not change it. */
+function NumberControl(props: ControlProps<FieldOf<"number">>) {
+  const [draft, setDraft] = useState<string | null>(null);
+  const { field, value } = props;
+  return (
+    <span className="number-control">
+      <input
+        {...attributes(props)}
+        className="input mono"
+        inputMode={field.isInteger ? "numeric" : "decimal"}
+        autoComplete="off"
+        spellCheck={false}
+        placeholder={field.isNullable ? "none" : ""}
+        value={draft ?? shownValue(value)}
+        onChange={(event) => {
+          setDraft(event.target.value);
+          props.onChange(numberOf(event.target.value));
+        }}
+        onBlur={() => setDraft(null)}
+      />
+      {field.isNullable && field.fallback !== null && (
+        <label className="check small">
+          <input
+            type="checkbox"
+            checked={value === null}
+            onChange={(event) => props.onChange(event.target.checked ? null : undefined)}
+          />
+          none
+        </label>
+      )}
+    </span>
+  );
+}
+
+function TextControl(props: ControlProps<FieldOf<"text">>) {
+  const common = {
+    ...attributes(props),
+    className: "input mono",
+    spellCheck: false,
+    value: typeof props.value === "string" ? props.value : "",
+    onChange: (event: { target: { value: string } }) =>
+      props.onChange(event.target.value === "" ? undefined : event.target.value),
+  };
+  return props.field.isLong ? <textarea {...common} rows={2} /> : <input {...common} />;
+}
+
+function ChoiceControl(props: ControlProps<FieldOf<"choice">>) {
+  const value = typeof props.value === "string" ? props.value : "";
+  const isKnown = props.field.options.includes(value);
+  return (
+    <select
+      {...attributes(props)}
+      className="input mono"
+      value={value}
+      onChange={(event) => props.onChange(event.target.value)}
+    >
+      {!isKnown && <option value={value}>{value || "choose"}</option>}
+      {props.field.options.map((option) => (
+        <option key={option} value={option}>
+          {option}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function SwitchControl(props: ControlProps) {
+  return (
+    <label className="check">
+      <input
+        {...attributes(props)}
+        type="checkbox"
+        checked={props.value === true}
+        onChange={(event) => props.onChange(event.target.checked)}
+      />
+      {props.value === true ? "yes" : "no"}
+    </label>
+  );
+}

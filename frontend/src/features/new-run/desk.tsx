@@ -1,0 +1,247 @@
+/** The form at work: start, fields or text, summary, and what happens on Start. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMemo, useRef, useState } from "react";
+import { useNavigate, useSearchParams } from "react-router";
+
+import { runsQuery } from "@/api/runs";
+import type { ConfigProblem, JsonObject, Method, Run } from "@/api/types";
+import { Icon } from "@/components/icons";
+import { Segmented } from "@/components/segmented";
+import { Empty, Failure } from "@/components/states";
+import { randomId } from "@/lib/random-id";
+
+import { differences, suggestedName, type Shelf } from "./beginning";
+import { Fields } from "./field-row";
+import { fieldId, FormProvider, isMissing } from "./form-context";
+import { JsonTab } from "./json-tab";
+import { launched } from "./launch";
+import { grouped } from "./schema";
+import { StartChoice, usual } from "./start-choice";
+import { Summary } from "./summary";
+import { useDraft, useValidation, type Draft, type Given, type Start } from "./use-draft";
+
+export interface Materials extends Shelf {
+  readonly methods: readonly Method[];
+  readonly runs: readonly Run[];
+  /** The run that `?from=` names. */
+  readonly parent: Run | null;
+}
+
+/** What the address says besides references. */
+const OWN_WORDS = new Set(["method", "preset", "from", "view"]);
+
+/** Where the address says to begin; null where no method can be run at all. */
+function firstStart(materials: Materials, search: URLSearchParams): Start | null {
+  const { methods, parent } = materials;
+  const able = methods.filter((method) => method.is_available);
+  const wanted = parent?.method ?? search.get("method");
+  const method = able.find((one) => one.method === wanted) ?? able[0];
+  if (method === undefined) return null;
+  if (parent !== null && parent.method === method.method) return { method, preset: null, parent };
+  const preset = search.get("preset");
+  const isKnown = preset === "" || method.presets.some(({ name }) => name === preset);
+  return { method, preset: isKnown ? preset || null : usual(method), parent: null };
+}
+
+export function Desk({ projectId, materials }: { projectId: string; materials: Materials }) {
+  const [search] = useSearchParams();
+  const [start] = useState(() => firstStart(materials, search));
+  if (start === null)
+    return (
+      <Empty icon="runs" title="No method can be run">
+        This installation says that none of its methods is available.
+      </Empty>
+    );
+  const given = [...search].filter(([path]) => !OWN_WORDS.has(path));
+  return <Form projectId={projectId} materials={materials} first={start} given={given} />;
+}
+
+function Form(props: { projectId: string; materials: Materials; first: Start; given: Given }) {
+  const { projectId, materials } = props;
+  const [search, setSearch] = useSearchParams();
+  const draft = useDraft(props.first, props.given, materials);
+  const validation = useValidation(projectId, draft.config);
+  const [isAttempted, setAttempted] = useState(false);
+  const problems = validation.data?.problems ?? [];
+  const isText = search.get("view") === "json";
+  const inAddress = (values: Record<string, string>) => setSearch(values, { replace: true });
+
+  const begin = (start: Start) => {
+    draft.begin(start);
+    const where = start.parent ? { from: start.parent.id } : { preset: start.preset ?? "" };
+    inAddress({ method: start.method.method, ...where, ...(isText ? { view: "json" } : {}) });
+  };
+  const show = (view: string) => {
+    const next = Object.fromEntries(search);
+    inAddress(view === "json" ? { ...next, view } : { ...next, view: "form" });
+  };
+  const go = (path: string) => {
+    if (isText) show("form");
+    // The form may first have to appear.
+    requestAnimationFrame(() => focusField(path));
+  };
+  return (
+    <div className="desk">
+      <div className="sheet">
+        <StartChoice
+          start={draft.start}
+          method={String(draft.config["method"])}
+          methods={materials.methods}
+          runs={materials.runs}
+          onBegin={begin}
+        />
+        {draft.undo !== null && <Replaced onUndo={draft.undo} />}
+        <Segmented
+          label="How to write it"
+          value={isText ? "json" : "form"}
+          options={[
+            ["form", "Form"],
+            ["json", "JSON"],
+          ]}
+          onChange={show}
+        />
+        {isText ? (
+          <JsonTab
+            key={JSON.stringify(draft.origin)}
+            config={draft.config}
+            onChange={draft.replace}
+          />
+        ) : (
+          <FormProvider
+            value={{
+              projectId,
+              config: draft.config,
+              shelf: materials,
+              problems,
+              isAttempted,
+              change: draft.change,
+            }}
+          >
+            <Groups methods={materials.methods} draft={draft} />
+          </FormProvider>
+        )}
+      </div>
+      <Launcher
+        projectId={projectId}
+        materials={materials}
+        draft={draft}
+        problems={problems}
+        validation={validation}
+        isAttempted={isAttempted}
+        onAttempt={() => setAttempted(true)}
+        onGo={go}
+      />
+    </div>
+  );
+}
+
+function focusField(path: string) {
+  const parts = path.split(".");
+  for (let length = parts.length; length > 0; length -= 1) {
+    const element = document.getElementById(fieldId(parts.slice(0, length).join(".")));
+    if (element === null) continue;
+    element.scrollIntoView({ block: "center" });
+    element.focus();
+    return;
+  }
+}
+
+function Replaced({ onUndo }: { onUndo: () => void }) {
+  return (
+    <div className="note" role="status">
+      <span className="grow">Your changes were replaced by the new start.</span>
+      <button type="button" className="btn" onClick={onUndo}>
+        Bring them back
+      </button>
+    </div>
+  );
+}
+
+function Groups({ methods, draft }: { methods: readonly Method[]; draft: Draft }) {
+  const name = draft.config["method"];
+  const method = methods.find((one) => one.method === name);
+  const groups = useMemo(
+    () => (method === undefined ? [] : grouped(method, methods)),
+    [method, methods],
+  );
+  if (method === undefined)
+    return (
+      <Empty icon="alert" title={`There is no method ${JSON.stringify(name) ?? "in this config"}`}>
+        Choose one above, or correct the key method in the JSON.
+      </Empty>
+    );
+  return groups.map((group) => (
+    <section key={`${method.method} ${group.title}`} className="card group">
+      <h2>{group.title}</h2>
+      <Fields fields={group.fields} prefix="" />
+    </section>
+  ));
+}
+
+function Launcher(props: {
+  projectId: string;
+  materials: Materials;
+  draft: Draft;
+  problems: readonly ConfigProblem[];
+  validation: ReturnType<typeof useValidation>;
+  isAttempted: boolean;
+  onAttempt: () => void;
+  onGo: (path: string) => void;
+}) {
+  const { projectId, draft, validation, problems } = props;
+  const [typedName, setTypedName] = useState<string | null>(null);
+  const taken = useMemo(
+    () => new Set(props.materials.runs.map((run) => run.name)),
+    [props.materials.runs],
+  );
+  const name = typedName ?? suggestedName(draft.config, taken);
+  const sent = useRef<{ text: string; key: string } | null>(null);
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const launch = useMutation({
+    mutationFn: () => {
+      const completed = validation.isCurrent ? (validation.data?.config ?? null) : null;
+      const { config, start } = draft;
+      const what = { projectId, name: name.trim(), config, parent: start.parent };
+      const text = JSON.stringify(what);
+      // The same run sent twice, after a lost answer or a second click, stays one run.
+      if (sent.current?.text !== text) sent.current = { text, key: randomId() };
+      return launched({ ...what, completed: completed as JsonObject | null }, sent.current.key);
+    },
+    onSuccess: async (run) => {
+      await client.invalidateQueries({ queryKey: runsQuery({}).queryKey.slice(0, 1) });
+      await navigate(`/projects/${projectId}/runs/${run.id}`);
+    },
+    onError: () => void validation.refetch(),
+  });
+  const attempt = () => {
+    props.onAttempt();
+    const error = problems.find(({ level }) => level === "error");
+    if (validation.isCurrent && error !== undefined) props.onGo(error.path);
+    else launch.mutate();
+  };
+  const isReady = validation.isCurrent && !problems.some(({ level }) => level === "error");
+  return (
+    <Summary
+      name={name}
+      onName={setTypedName}
+      problems={problems}
+      isAttempted={props.isAttempted}
+      isChecking={!validation.isCurrent}
+      checkError={validation.error}
+      onGo={props.onGo}
+      differences={differences(draft.origin, draft.config).filter((one) => one.path !== "method")}
+      startName={draft.start.parent?.name ?? draft.start.preset ?? "the defaults"}
+    >
+      {launch.error !== null && problems.every(isMissing) && <Failure error={launch.error} />}
+      <button
+        type="button"
+        className={isReady ? "btn primary start" : "btn start"}
+        disabled={launch.isPending || name.trim() === ""}
+        onClick={attempt}
+      >
+        <Icon name="play" /> {launch.isPending ? "Starting…" : "Start the run"}
+      </button>
+    </Summary>
+  );
+}

@@ -1,0 +1,40 @@
+/** The same config as text; what is written here is on the form at once. */
+import { useId, useState } from "react";
+
+import type { JsonObject } from "@/api/types";
+
+import { parsedConfig } from "./json-text";
+import { isSame } from "./paths";
+
+export function JsonTab(props: { config: JsonObject; onChange: (config: JsonObject) => void }) {
+  const [text, setText] = useState(() => JSON.stringify(props.config, null, 2));
+  const id = useId();
+  const parsed = parsedConfig(text);
+  const isBehind = parsed.config !== null && !isSame(parsed.config, props.config);
+  // The config changed elsewhere, by another preset or an undo: the text follows.
+  const shown = isBehind ? JSON.stringify(props.config, null, 2) : text;
+  return (
+    <section className="card padded json-tab">
+      <label htmlFor={id} className="hint">
+        What is not said here is the default. Paste a config of another run, or of a paper.
+      </label>
+      <textarea
+        id={id}
+        className="input mono"
+        rows={Math.max(16, shown.split("\n").length + 1)}
+        spellCheck={false}
+        aria-invalid={parsed.mistake !== null || undefined}
+        aria-describedby={`${id}-mistake`}
+        value={shown}
+        onChange={(event) => {
+          setText(event.target.value);
+          const { config } = parsedConfig(event.target.value);
+          if (config !== null) props.onChange(config);
+        }}
+      />
+      <p id={`${id}-mistake`} className="wrong small" aria-live="polite">
+        {parsed.mistake !== null && `${parsed.mistake} The form keeps what was last right.`}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,164 @@
+/** A picker over the models or snapshots that fit; a model may also come from a hub. */
+import { useState } from "react";
+import { Link } from "react-router";
+
+import type { Json, JsonObject, Model, Snapshot } from "@/api/types";
+import { Copyable } from "@/components/copyable";
+import { Icon } from "@/components/icons";
+import { ago, plural, shortHash, shortId, words } from "@/lib/format";
+
+import { fitting } from "./beginning";
+import { useForm } from "./form-context";
+import { isObject, type FieldOf } from "./schema";
+
+const HUB = "hub:";
+const MODEL_KINDS = new Set(["causal_lm", "reward_model"]);
+
+export function ReferenceControl(props: {
+  field: FieldOf<"reference">;
+  id: string;
+  describedBy: string;
+  isWrong: boolean;
+  value: Json | undefined;
+  onChange: (value: JsonObject | undefined) => void;
+}) {
+  const { shelf } = useForm();
+  const { wants } = props.field;
+  const candidates = fitting(shelf, wants);
+  const hubId = textIn(props.value, "hub_id");
+  const id = textIn(props.value, "id") ?? "";
+  const chosen = candidates.find((one) => one.id === id);
+  const takesHub = MODEL_KINDS.has(wants);
+  if (candidates.length === 0 && hubId === null && id === "")
+    return <NothingFits {...props} takesHub={takesHub} />;
+  return (
+    <>
+      <select
+        id={props.id}
+        className="input"
+        aria-describedby={props.describedBy}
+        aria-invalid={props.isWrong || undefined}
+        value={hubId === null ? id : HUB}
+        onChange={(event) => props.onChange(referenceTo(event.target.value))}
+      >
+        <option value="">{props.field.isRequired ? "Choose…" : "none"}</option>
+        <Candidates candidates={candidates} id={id} />
+        {takesHub && <option value={HUB}>from a hub, by name…</option>}
+      </select>
+      {hubId !== null && <HubName name={hubId} field={props.field} onChange={props.onChange} />}
+      {chosen !== undefined && <Chosen one={chosen} />}
+    </>
+  );
+}
+
+function Candidates(props: { candidates: readonly (Model | Snapshot)[]; id: string }) {
+  const { candidates, id } = props;
+  const [opened] = useState(() => Date.now());
+  const isListed = id === "" || candidates.some((one) => one.id === id);
+  return (
+    <>
+      {!isListed && <option value={id}>{shortId(id)}, not listed</option>}
+      {candidates.map((one) => (
+        <option key={one.id} value={one.id}>
+          {one.name}
+          {origin(one)} · {ago(one.created_at, opened)}
+        </option>
+      ))}
+    </>
+  );
+}
+
+function textIn(reference: Json | undefined, key: string): string | null {
+  const text = isObject(reference) ? reference[key] : undefined;
+  return typeof text === "string" ? text : null;
+}
+
+function referenceTo(value: string): JsonObject | undefined {
+  if (value === "") return undefined;
+  return value === HUB ? { hub_id: "" } : { id: value };
+}
+
+function HubName(props: {
+  name: string;
+  field: FieldOf<"reference">;
+  onChange: (value: JsonObject) => void;
+}) {
+  return (
+    <input
+      className="input mono"
+      aria-label={`Name of ${props.field.name} on the hub`}
+      placeholder="owner/name"
+      spellCheck={false}
+      autoFocus
+      value={props.name}
+      onChange={(event) => props.onChange({ hub_id: event.target.value })}
+    />
+  );
+}
+
+const isSnapshot = (one: Model | Snapshot): one is Snapshot => "counts" in one;
+
+const origin = (one: Model | Snapshot) =>
+  isSnapshot(one) ? "" : one.run_id === null ? " · base model" : " · made by a run";
+
+function contents(snapshot: Snapshot): string {
+  const noun = snapshot.kind === "preferences" ? "pairs" : "records";
+  const count = (split: string) => snapshot.counts[split]?.[noun] ?? 0;
+  const heldOut = count("heldout");
+  const trained = plural(count("train"), noun.slice(0, -1));
+  return `${trained} to train on${heldOut > 0 ? `, ${heldOut} held out` : ""}`;
+}
+
+function Chosen({ one }: { one: Model | Snapshot }) {
+  const { projectId } = useForm();
+  const to = isSnapshot(one)
+    ? `/projects/${projectId}/data/snapshots?snapshot=${one.id}`
+    : `/projects/${projectId}/models/${one.id}`;
+  return (
+    <span className="row small">
+      <Link to={to}>{isSnapshot(one) ? "See the snapshot" : "See the model"}</Link>
+      {one.sha256 !== null && (
+        <Copyable text={one.sha256} shown={shortHash(one.sha256)} label="sha256" />
+      )}
+      {isSnapshot(one) && <span className="faint">{contents(one)}</span>}
+    </span>
+  );
+}
+
+function NothingFits(props: {
+  id: string;
+  field: FieldOf<"reference">;
+  takesHub: boolean;
+  onChange: (value: JsonObject) => void;
+}) {
+  const { projectId } = useForm();
+  const base = `/projects/${projectId}`;
+  const { wants } = props.field;
+  return (
+    <div className="note" id={props.id} tabIndex={-1}>
+      <Icon name={props.takesHub ? "models" : "data"} />
+      <div className="grow">
+        {props.takesHub ? (
+          <>
+            No {wants === "reward_model" ? "reward model" : "language model"} yet.{" "}
+            {wants === "reward_model" ? (
+              <Link to={`${base}/runs/new?method=reward_model`}>Train one</Link>
+            ) : (
+              <Link to={`${base}/models`}>Register one in Models</Link>
+            )}{" "}
+            or{" "}
+            <button type="button" className="link" onClick={() => props.onChange({ hub_id: "" })}>
+              name one of a hub
+            </button>
+            .
+          </>
+        ) : (
+          <>
+            No snapshot of {words(wants)} yet.{" "}
+            <Link to={`${base}/data/snapshots?freeze=${wants}`}>Freeze one in Data</Link>.
+          </>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+/** A nested part of a config: open where something is said in it, folded where all is default. */
+import { useId, useState, type ReactNode } from "react";
+
+import { plural } from "@/lib/format";
+
+import { fieldId, useForm } from "./form-context";
+import { valueAt } from "./paths";
+import { isObject, type FieldOf } from "./schema";
+
+export function Section(props: { field: FieldOf<"section">; path: string; children: ReactNode }) {
+  const { field, path } = props;
+  const form = useForm();
+  const said = valueAt(form.config, path);
+  const saidKeys = isObject(said) ? Object.keys(said).length : 0;
+  const isOff = field.isNullable && !isObject(said);
+  const hasProblem = form.problems.some((problem) => problem.path.startsWith(`${path}.`));
+  const [isOpen, setOpen] = useState<boolean | null>(null);
+  const id = useId();
+  const isShown = !isOff && (isOpen ?? (saidKeys > 0 || field.isRequired || hasProblem));
+  return (
+    <section className="part" aria-labelledby={id}>
+      <header>
+        <div className="grow">
+          <h3 id={id} className="mono">
+            {field.name}
+          </h3>
+          <p className="hint">{field.description}</p>
+        </div>
+        {field.isNullable && (
+          <label className="check">
+            <input
+              id={fieldId(path)}
+              type="checkbox"
+              checked={!isOff}
+              onChange={(event) => form.change(path, event.target.checked ? {} : undefined)}
+            />
+            use {field.name}
+          </label>
+        )}
+        {!isOff && (
+          <button
+            type="button"
+            className="btn ghost"
+            aria-expanded={isShown}
+            onClick={() => setOpen(!isShown)}
+          >
+            {isShown ? "Fold" : saidKeys > 0 ? plural(saidKeys, "value") : "All as default"}
+          </button>
+        )}
+      </header>
+      {isShown && props.children}
+    </section>
+  );
+}

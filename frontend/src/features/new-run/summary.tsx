@@ -1,0 +1,134 @@
+/** Beside the form: the name, what is still wrong, what differs from the start, and Start. */
+import { useId, type ReactNode } from "react";
+
+import type { ConfigProblem, Json } from "@/api/types";
+import { Icon } from "@/components/icons";
+import { Failure } from "@/components/states";
+import { plural } from "@/lib/format";
+
+import type { Difference } from "./beginning";
+import { adviceOf, isMissing } from "./form-context";
+import { isObject } from "./schema";
+import { shownValue } from "./typing";
+
+export function Summary(props: {
+  name: string;
+  onName: (name: string) => void;
+  problems: readonly ConfigProblem[];
+  isAttempted: boolean;
+  isChecking: boolean;
+  checkError: Error | null;
+  onGo: (path: string) => void;
+  differences: readonly Difference[];
+  startName: string;
+  children: ReactNode;
+}) {
+  const id = useId();
+  return (
+    <aside className="card summary" aria-label="Summary">
+      <div className="field">
+        <label htmlFor={id}>Name</label>
+        <input
+          id={id}
+          className="input mono"
+          maxLength={200}
+          value={props.name}
+          aria-invalid={props.name.trim() === "" || undefined}
+          onChange={(event) => props.onName(event.target.value)}
+        />
+      </div>
+      <Verdict {...props} />
+      {props.children}
+      <Differences list={props.differences} startName={props.startName} />
+    </aside>
+  );
+}
+
+function Verdict(props: {
+  problems: readonly ConfigProblem[];
+  isAttempted: boolean;
+  isChecking: boolean;
+  checkError: Error | null;
+  onGo: (path: string) => void;
+}) {
+  if (props.checkError !== null) return <Failure error={props.checkError} />;
+  const errors = props.problems.filter(({ level }) => level === "error").length;
+  const isSoft = (problem: ConfigProblem) => isMissing(problem) && !props.isAttempted;
+  const isOnlySoft = props.problems.every(isSoft);
+  return (
+    <div className="verdict">
+      <p className="small" role="status">
+        {props.problems.length === 0 ? (
+          <span className={props.isChecking ? "faint" : "fine"}>
+            {props.isChecking ? "Checking…" : "Ready to start."}
+          </span>
+        ) : (
+          <b>{isOnlySoft ? "Still to choose" : headline(errors, props.problems.length - errors)}</b>
+        )}
+      </p>
+      {props.problems.length > 0 && (
+        <ul>
+          {props.problems.map((problem) => (
+            <li
+              key={`${problem.path} ${problem.message}`}
+              className={tone(problem, isSoft(problem))}
+            >
+              <button type="button" className="link mono" onClick={() => props.onGo(problem.path)}>
+                {problem.path || "config"}
+              </button>
+              {!isSoft(problem) && (
+                <span>
+                  {" "}
+                  {problem.message}
+                  {adviceOf(problem)}
+                </span>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+const tone = (problem: ConfigProblem, isSoft: boolean) =>
+  isSoft ? "small" : problem.level === "warning" ? "small warned" : "small wrong";
+
+function headline(errors: number, warnings: number): string {
+  const parts = [
+    errors > 0 ? plural(errors, "problem") : "",
+    warnings > 0 ? plural(warnings, "warning") : "",
+  ];
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+function Differences({ list, startName }: { list: readonly Difference[]; startName: string }) {
+  if (list.length === 0) return null;
+  return (
+    <div className="differences">
+      <h3>
+        {plural(list.length, "change")} to {startName}
+      </h3>
+      <dl>
+        {list.map(({ path, before, after }) => (
+          <div key={path}>
+            <dt className="mono">{path}</dt>
+            <dd className="mono">
+              <span className="faint">{brief(before)}</span>
+              <Icon name="right" />
+              <span className="sr-only">to </span>
+              {brief(after)}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+function brief(value: Json | undefined): string {
+  if (value === undefined) return "default";
+  if (value === null) return "none";
+  if (isObject(value)) return shownValue(value["hub_id"] ?? value["id"]) || "default";
+  return shownValue(value) || "empty";
+}

@@ -1,0 +1,91 @@
+/** The run that is being written: its config, where it began, and one step back. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+
+import { validateRun } from "@/api/runs";
+import type { Json, JsonObject, Method, Run } from "@/api/types";
+
+import { begun, type Shelf } from "./beginning";
+import { changed } from "./paths";
+
+/** `preset` is a name; both are null for an empty start. */
+export interface Start {
+  readonly method: Method;
+  readonly preset: string | null;
+  readonly parent: Run | null;
+}
+
+interface State {
+  readonly start: Start;
+  readonly origin: JsonObject;
+  readonly config: JsonObject;
+}
+
+/** References that an address names by their path: `?model=ID&reward.terms.0.model=ID`. */
+export type Given = readonly (readonly [string, string])[];
+
+function stateOf(start: Start, chosen: JsonObject, shelf: Shelf, given: Given = []): State {
+  const preset = start.method.presets.find(({ name }) => name === start.preset);
+  const values = (start.parent?.config ?? preset?.config ?? {}) as JsonObject;
+  const begin = begun(start.method, values, chosen, shelf);
+  const origin = given.reduce((config, [path, id]) => changed(config, path, { id }), begin);
+  return { start, origin, config: origin };
+}
+
+export function useDraft(first: Start, given: Given, shelf: Shelf) {
+  const [state, setState] = useState(() => stateOf(first, {}, shelf, given));
+  const [before, setBefore] = useState<State | null>(null);
+  return {
+    ...state,
+    begin: (start: Start) => {
+      setBefore(state.config === state.origin ? null : state);
+      setState(stateOf(start, state.config, shelf));
+    },
+    /** Null where nothing was lost by beginning anew. */
+    undo:
+      before === null
+        ? null
+        : () => {
+            setState(before);
+            setBefore(null);
+          },
+    change: (path: string, value: Json | undefined) =>
+      setState({ ...state, config: changed(state.config, path, value) }),
+    replace: (config: JsonObject) => setState({ ...state, config }),
+  };
+}
+
+export type Draft = ReturnType<typeof useDraft>;
+
+const PAUSE_MS = 350;
+
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
+/** What the service says of the config, a moment after the last change. */
+export function useValidation(projectId: string, config: JsonObject) {
+  const text = JSON.stringify(config);
+  const settled = useSettled(text);
+  const query = useQuery({
+    queryKey: ["validation", projectId, settled],
+    queryFn: ({ signal }) =>
+      validateRun(
+        {
+          project_id: projectId,
+          name: "unnamed",
+          config: JSON.parse(settled) as JsonObject,
+          priority: 0,
+        },
+        signal,
+      ),
+    placeholderData: keepPreviousData,
+  });
+  const isCurrent = settled === text && !query.isPlaceholderData && query.data !== undefined;
+  return { ...query, isCurrent };
+}
