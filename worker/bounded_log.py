@@ -4,6 +4,8 @@ Written by the guard for the trainer's stdout and stderr. Standard library only.
 the file never changes once written, so a reader may follow it by offset up to there.
 """
 
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
 LIMIT_BYTES = 64 * 2**20
@@ -13,7 +15,9 @@ class BoundedLog:
     """Appends to a file; keeps the first half and the newest part of what came after it."""
 
     def __init__(self, path: Path, limit_bytes: int = LIMIT_BYTES) -> None:
-        self._file = path.open("w+b", buffering=0)
+        self._file: FileIO | None = None
+        with suppress(OSError):
+            self._file = path.open("w+b", buffering=0)
         self._limit = limit_bytes
         self._head = limit_bytes // 2
         # What is kept of the second half when it is full, so that dropping is rare.
@@ -23,9 +27,11 @@ class BoundedLog:
 
     def write(self, data: bytes) -> None:
         """Append; a disk that is full drops the data, for output must never stop a training."""
+        if self._file is None:
+            return
         try:
             if self._size + len(data) > self._limit:
-                self._drop_middle()
+                self._drop_middle(self._file)
             self._file.seek(self._size)
             self._size += self._file.write(data[-self._tail :]) or 0
         except OSError:
@@ -33,14 +39,15 @@ class BoundedLog:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
-    def _drop_middle(self) -> None:
+    def _drop_middle(self, file: FileIO) -> None:
         start = max(self._head, self._size - self._tail)
-        self._file.seek(start)
-        newest = self._file.read(self._size - start) or b""
+        file.seek(start)
+        newest = file.read(self._size - start) or b""
         self._dropped += start - self._head
-        self._file.seek(self._head)
-        self._file.truncate()
+        file.seek(self._head)
+        file.truncate()
         notice = f"\n... {self._dropped} bytes were dropped here ...\n".encode()
-        self._size = self._head + (self._file.write(notice + newest) or 0)
+        self._size = self._head + (file.write(notice + newest) or 0)

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -20,7 +21,7 @@ from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError
 from backend.model_files import confined, content_sha256, weight_files
 from backend.schemas.references import Reference
-from backend.schemas.training import parse_run_config, references
+from backend.schemas.training import RunConfig, parse_run_config, references
 from backend.schemas.vocabulary import SnapshotKind
 from backend.settings import Settings
 from backend.store import snapshots
@@ -50,7 +51,7 @@ class Export:
         with _disk_errors():
             self._directory.inputs.mkdir(parents=True, exist_ok=True)
             config = json.loads(json.dumps(run.config))
-            for path, reference in references(parse_run_config(run.config)).items():
+            for path, reference in references(_parsed(run)).items():
                 _put(config, path, self._resolve(session, path, reference))
             text = json.dumps(config, indent=2, sort_keys=True) + "\n"
             write_whole(self._directory.config, [text.encode()])
@@ -153,6 +154,16 @@ def disk_failure(error: OSError) -> Failure:
         f"The run directory cannot be written: {error.strerror} ({error.filename or 'no name'}).",
         "Free space in the data directory (`podium prune` helps) or make it writable, then retry.",
     )
+
+
+def _parsed(run: Run) -> RunConfig:
+    try:
+        return parse_run_config(run.config)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        advice = "It was made by another version: clone the run and correct what is named."
+        raise RunFailed(Failure("config", f"{where}: {first['msg']}", advice)) from error
 
 
 def _changed(what: str) -> RunFailed:

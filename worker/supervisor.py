@@ -154,14 +154,17 @@ class Supervisor:
     def _train(self, lock_fd: int) -> Ended:
         command = [*self._station.trainer_command, str(self._directory.config)]
         self._leave_if_lost()
-        self._process = TrainerProcess(
-            [*command, "--run-dir", str(self._directory.path)],
-            folder=self._directory.path,
-            logs=self._logs,
-            lock_fd=lock_fd,
-            environment=environment(self._lease.visible_devices, self._claim.attempt),
-            pause_after_s=self._station.pause_after_s,
-        )
+        try:
+            self._process = TrainerProcess(
+                [*command, "--run-dir", str(self._directory.path)],
+                folder=self._directory.path,
+                logs=self._logs,
+                lock_fd=lock_fd,
+                environment=environment(self._lease.visible_devices, self._claim.attempt),
+                pause_after_s=self._station.pause_after_s,
+            )
+        except OSError as error:
+            raise RunFailed(disk_failure(error)) from error
         try:
             ended = self._watch(self._process)
         finally:

@@ -12,15 +12,16 @@ from collections.abc import Callable, Hashable, Iterable
 from datetime import UTC, datetime
 from functools import partial
 
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from backend.errors import ServiceError
 from backend.queue import clean_processed
 from backend.schemas.vocabulary import RunState
 from backend.store import supervision, workers
 from backend.store.supervision import Crashed, Live
 from worker import processes
 from worker.exit_reading import LOST, TIMEOUT
-from worker.outage import OUTAGES
 from worker.station import Station
 
 log = logging.getLogger("podium.worker")
@@ -65,6 +66,7 @@ class Sweeper(threading.Thread):
         self._settings = station.settings
         self._live = Sightings(clock, 2 * station.settings.sweep_s)
         self._crashed = Sightings(clock, 2 * station.settings.sweep_s)
+        self._workers = Sightings(clock, 2 * station.settings.sweep_s)
         self._end = threading.Event()
 
     def run(self) -> None:
@@ -72,10 +74,10 @@ class Sweeper(threading.Thread):
         while True:
             try:
                 self.sweep()
-            except OUTAGES as error:
-                self._live.forget()
-                self._crashed.forget()
-                log.warning("sweep.store_away", extra={"error": str(error)[:300]})
+            except (SQLAlchemyError, ServiceError, OSError) as error:
+                for sightings in (self._live, self._crashed, self._workers):
+                    sightings.forget()
+                log.warning("sweep.failed", extra={"error": str(error)[:300]})
             if self._end.wait(self._settings.sweep_s):
                 return
 
@@ -90,6 +92,7 @@ class Sweeper(threading.Thread):
         self._write(lambda session: workers.beat(session, self._station.id, at=_now()))
         self._give_back_runs_of_dead_neighbours()
         self._take_back_stale_runs()
+        self._forget_silent_workers()
         self._queue_crashed_runs()
         self._ring_for_waiting_runs()
         clean_processed(self._settings)
@@ -127,6 +130,15 @@ class Sweeper(threading.Thread):
                         supervision.queue_again(session, crashed, at=_now())
 
         self._write(write)
+
+    def _forget_silent_workers(self) -> None:
+        """Workers that show no life are gone; one that was only cut off comes back by its beat."""
+        with self._station.database.read() as session:
+            present = workers.present(session)
+        self._workers.look(present)
+        for seen in present:
+            if self._workers.age_s(seen) >= self._settings.stale_s:
+                self._write(partial(workers.stop, worker_id=seen.worker_id, at=_now()))
 
     def _queue_crashed_runs(self) -> None:
         with self._station.database.read() as session:

@@ -4,13 +4,20 @@ Called by the worker when it starts, beats and ends, and by the sweeper that loo
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from backend.store.ids import new_id
 from backend.store.tables import Worker
+
+
+class Present(NamedTuple):
+    """A worker and its beat, as they were seen."""
+
+    worker_id: str
+    beat: int
 
 
 def register(
@@ -40,8 +47,8 @@ def register(
 
 
 def beat(session: Session, worker_id: str, *, at: datetime) -> None:
-    """Show life."""
-    values = {"beat": Worker.beat + 1, "beat_at": at}
+    """Show life; a worker that was taken for dead is back."""
+    values = {"beat": Worker.beat + 1, "beat_at": at, "stopped_at": None}
     session.execute(
         update(Worker)
         .where(Worker.id == worker_id)
@@ -58,6 +65,12 @@ def stop(session: Session, worker_id: str, *, at: datetime) -> None:
         .values(stopped_at=at)
         .execution_options(synchronize_session=False)
     )
+
+
+def present(session: Session) -> list[Present]:
+    """Every worker that has not said, or been found, to be gone."""
+    statement = select(Worker.id, Worker.beat).where(Worker.stopped_at.is_(None))
+    return [Present(*row) for row in session.execute(statement.order_by(Worker.number))]
 
 
 def present_on(session: Session, host: str) -> list[Worker]:

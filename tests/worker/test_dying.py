@@ -3,11 +3,14 @@
 import os
 import signal
 
+import pytest
 from sqlalchemy import select, update
 
 from backend.store.tables import MetricPoint, Run
 from tests import processes
 from tests.worker.floor import Floor
+
+pytestmark = pytest.mark.slow
 
 
 def test_killing_the_worker_ends_its_trainer_and_the_run_goes_on_under_another(

@@ -104,6 +104,7 @@ def test_a_report_counts_for_its_own_attempt_only(tmp_path: Path) -> None:
         assert read_report(path, 1) is None
 
 
+@pytest.mark.slow
 def test_every_exit_code_of_a_real_process_ends_in_its_state(sqlite_floor: Floor) -> None:
     floor = sqlite_floor
     by_code = {code: floor.new_run() for code in (*FAILURES, 5, 9)}
@@ -129,6 +130,7 @@ def test_every_exit_code_of_a_real_process_ends_in_its_state(sqlite_floor: Floor
     assert "TypeError" in json.dumps(error), "the end of the log is kept with the error"
 
 
+@pytest.mark.slow
 def test_a_trainer_that_cannot_be_started_fails_with_advice(sqlite_floor: Floor) -> None:
     run_id = sqlite_floor.new_run()
 

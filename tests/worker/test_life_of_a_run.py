@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 
+import pytest
 from sqlalchemy import select
 
 from backend.store.tables import (
@@ -15,7 +17,11 @@ from backend.store.tables import (
     Sample,
     Snapshot,
 )
+from tests import processes
 from tests.worker.floor import PROMPTS, Floor
+from worker.run_directory import RunDirectory
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_run_goes_from_queued_to_succeeded_and_everything_it_told_is_stored(
@@ -122,3 +128,31 @@ def test_a_run_nobody_rang_for_is_found_by_the_sweeper(redis_floor: Floor) -> No
 
     with redis_floor.worker():
         redis_floor.wait_for(run_id, "succeeded")
+
+
+def test_two_workers_share_the_queue_and_no_run_is_started_twice(redis_floor: Floor) -> None:
+    run_ids = [redis_floor.new_run() for _ in range(8)]
+
+    with redis_floor.worker(slots=2), redis_floor.worker(slots=2):
+        for run_id in run_ids:
+            redis_floor.ring(run_id)
+            redis_floor.ring(run_id)
+        for run_id in run_ids:
+            redis_floor.wait_for(run_id, "succeeded")
+
+    assert {redis_floor.run(run_id).attempt for run_id in run_ids} == {1}
+
+
+def test_no_second_trainer_starts_while_the_run_directory_is_held(sqlite_floor: Floor) -> None:
+    run_id = sqlite_floor.new_run()
+    held = RunDirectory(sqlite_floor.settings.runs_dir, run_id).try_lock()
+    assert held is not None
+
+    with sqlite_floor.worker(PODIUM_STOP_GRACE_S="0.3"):
+        processes.wait_until(lambda: sqlite_floor.run(run_id).attempt >= 2, "it was tried twice")
+        assert not (sqlite_floor.settings.runs_dir / run_id / "events.jsonl").exists()
+        os.close(held)
+        run = sqlite_floor.wait_for(run_id, "succeeded")
+
+    assert run.crashes == 0
+    assert len(sqlite_floor.events(run_id, "start")) == 1

@@ -1,8 +1,12 @@
 """Cancel, pause, drain and timeouts: what a run becomes, and that nothing of it stays alive."""
 
+import pytest
+
 from backend.store import runs
 from tests import processes
 from tests.worker.floor import Floor
+
+pytestmark = pytest.mark.slow
 
 HANGING = ("--steps", "3", "--hang")
 

@@ -1,11 +1,14 @@
 """A store that is away only delays: the trainer goes on, and nothing is lost or doubled."""
 
+import pytest
 from redis import Redis
 from sqlalchemy import create_engine, make_url, select, text
 
 from backend.store.tables import LogLine, MetricPoint
 from tests import processes
 from tests.worker.floor import Floor
+
+pytestmark = pytest.mark.slow
 
 
 def administrate(url: str, *statements: str) -> None:

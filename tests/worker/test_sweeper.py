@@ -5,9 +5,10 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 
+import pytest
 from sqlalchemy import select, update
 
-from backend.store import supervision
+from backend.store import supervision, workers
 from backend.store.tables import Run, Worker
 from tests import processes
 from tests.worker.floor import Floor
@@ -116,6 +117,7 @@ def test_the_runs_of_a_dead_worker_of_this_machine_are_queued_at_once(floor: Flo
     child = subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE)
     station = Station(floor.settings)
     station.register()
+    station.database.close()
     process = identity(child.pid)
     with floor.database.write() as session:
         # As if this child were the worker that has registered.
@@ -139,6 +141,24 @@ def test_the_runs_of_a_dead_worker_of_this_machine_are_queued_at_once(floor: Flo
     assert row.stopped_at is not None
 
 
+def test_a_silent_worker_of_another_machine_leaves_the_list_and_a_beat_brings_it_back(
+    floor: Floor,
+) -> None:
+    far = Station(floor.settings)
+    far.host = "far"
+    far.register()
+    far.database.close()
+
+    swept(floor, Clock(), 30)
+    assert floor.rows(select(Worker.stopped_at).where(Worker.id == far.id)) == [None]
+    swept(floor, Clock(), 60)
+    assert floor.rows(select(Worker.stopped_at).where(Worker.id == far.id)) != [None]
+    with floor.database.write() as session:
+        workers.beat(session, far.id, at=datetime.now(UTC))
+
+    assert floor.rows(select(Worker.stopped_at).where(Worker.id == far.id)) == [None]
+
+
 def test_nobody_judges_a_process_of_another_boot_or_container() -> None:
     mine = identity(os.getpid())
     assert mine is not None
@@ -151,6 +171,7 @@ def test_nobody_judges_a_process_of_another_boot_or_container() -> None:
     assert not is_dead(2**22 + 1, f"{boot}/1/{started}")
 
 
+@pytest.mark.slow
 def test_a_supervisor_that_beats_in_time_keeps_its_run(floor: Floor) -> None:
     run_id = floor.new_run()
 

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select
 
 from backend.settings import Settings
 from backend.store import runs
 from backend.store.tables import Checkpoint, MetricPoint
 from tests.worker.floor import Floor
+
+pytestmark = pytest.mark.slow
 
 
 def elsewhere(floor: Floor, data_dir: Path) -> None:
