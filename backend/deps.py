@@ -14,12 +14,12 @@ import anyio
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from fastapi.routing import APIRoute
-from sqlalchemy.exc import DataError, OperationalError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
 from backend.auth import COOKIE, SAFE_METHODS, Credentials, authenticate
 from backend.domain.access import Caller
-from backend.errors import InvalidInput, Unavailable
+from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.schemas.vocabulary import Role
 from backend.settings import Settings
 from backend.store import idempotency, projects
@@ -87,6 +87,11 @@ async def _session(request: Request, database: DatabaseDep) -> AsyncIterator[Ses
     except OperationalError as error:
         raise Unavailable(
             "the database did not answer", advice="Try again in a moment; see the service's log."
+        ) from error
+    except IntegrityError as error:
+        raise Conflict(
+            "another request changed the same thing at the same moment",
+            advice="Send the request again.",
         ) from error
     except DataError as error:
         raise InvalidInput(

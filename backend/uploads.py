@@ -19,6 +19,7 @@ MIB = 1 << 20
 LARGEST_FILE = 128 * MIB
 LARGEST_LINE = 2 * MIB
 LARGEST_JSON = 64 * MIB
+LARGEST_UNPACKED = 1024 * MIB
 IN_MEMORY = 1 * MIB
 MOST_ROWS = 1_000_000
 
@@ -144,6 +145,13 @@ def _parquet(file: IO[bytes]) -> Iterator[DecodedRow]:
     number = 0
     try:
         table = parquet.ParquetFile(file)
+        groups = [table.metadata.row_group(n) for n in range(table.num_row_groups)]
+        unpacked = sum(group.total_byte_size for group in groups)
+        if unpacked > LARGEST_UNPACKED:
+            raise TooLarge(
+                f"the file holds {unpacked // MIB} MiB, at most {LARGEST_UNPACKED // MIB} are read",
+                advice="Split it.",
+            )
         for batch in table.iter_batches(batch_size=500):
             for row in batch.to_pylist():
                 number += 1

@@ -52,7 +52,10 @@ def problem(
         "request_id": request.scope.get("podium.request_id"),
         **extra,
     }
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    # The answer to a bug leaves outside of the layer that gives all others their request id.
+    headers = {"X-Request-Id": str(body["request_id"])}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
     # ASCII: text of the request may stand in it, lone surrogates too.
     content = json.dumps(body, default=str).encode("ascii")
     return Response(content, status, headers, media_type="application/problem+json")

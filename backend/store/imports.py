@@ -23,7 +23,7 @@ from backend.domain.imported import (
 from backend.errors import InvalidInput
 from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind, Rejection
 from backend.schemas.vocabulary import Role
-from backend.store import comparisons, prompts
+from backend.store import comparisons, projects, prompts
 from backend.store.assignments import SUBMITTED
 from backend.store.ids import new_id
 from backend.store.tables import Assignment, Import, Judgment, Membership, User
@@ -67,6 +67,7 @@ def take(
 
     Raises InvalidInput, and so keeps nothing, if `strict` and any line is bad.
     """
+    projects.lock(session, project_id)
     tally = _Tally()
     keep = _KEEPERS[kind]
     every = iter(lines)

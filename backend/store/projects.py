@@ -38,6 +38,11 @@ def must_exist(session: Session, project_id: str) -> None:
         raise NotFound(f"there is no project {project_id}")
 
 
+def lock(session: Session, project_id: str) -> None:
+    """Let one import at a time into a project, so that two of the same file do not collide."""
+    session.execute(select(Project.number).where(Project.id == project_id).with_for_update())
+
+
 def get(session: Session, project_id: str) -> ProjectAnswer:
     """One project with its counts. Raises NotFound."""
     answer = ProjectAnswer.model_validate(_row(session, project_id))

@@ -260,6 +260,17 @@ def test_a_skipped_comparison_goes_to_others_and_not_back(
     assert take(api, project)["comparison"]["id"] == skipped["comparison"]["id"]
 
 
+def test_a_skipped_comparison_can_still_be_judged_while_there_is_room(
+    api: TestClient, project: str
+) -> None:
+    skipped = take(api, project)
+    address = f"/assignments/{skipped['id']}"
+    api.post(f"{address}/skip", json={"reason": "unsure"})
+    assert api.post(f"{address}/renew").status_code == 409
+    assert api.post(f"{address}/judgment", json=ranked(skipped)).status_code == 201
+    assert api.post(f"{address}/skip", json={"reason": "late"}).status_code == 409
+
+
 def test_each_call_leases_another_comparison_and_held_brings_lost_ones_back(
     api: TestClient, project: str
 ) -> None:

@@ -1,5 +1,6 @@
 """What every answer carries, what no request may bring, and how the service starts."""
 
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,29 @@ def test_static_files_end_at_their_folder(light_service: Service, path: str) -> 
     answer = light_service.anonymous().get(path)
     assert "root:" not in answer.text
     assert answer.status_code in (200, 404)
+
+
+def test_a_bug_says_its_request_id_and_nothing_else(light_service: Service) -> None:
+    @light_service.app.post("/bug")
+    def bug() -> None:
+        raise RuntimeError("secret of the inside")
+
+    client = light_service.anonymous()
+    calm = TestClient(light_service.app, raise_server_exceptions=False)
+    calm.portal = client.portal
+    answer = calm.post("/bug")
+    assert answer.status_code == 500
+    assert answer.json()["request_id"] == answer.headers["X-Request-Id"]
+    assert "secret" not in answer.text
+
+
+def test_a_database_that_fails_is_unavailable_and_not_a_bug(light_service: Service) -> None:
+    url = light_service.app.state.settings.sqlalchemy_url
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
+        connection.execute("ALTER TABLE projects RENAME TO elsewhere")
+    answer = light_service.client().get("/projects")
+    assert answer.status_code == 503
+    assert answer.headers["content-type"] == "application/problem+json"
 
 
 def test_lists_are_paged_in_order_of_creation(api: TestClient) -> None:

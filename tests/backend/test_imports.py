@@ -2,6 +2,7 @@
 
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow
@@ -82,6 +83,21 @@ def test_the_same_file_again_adds_nothing(api: TestClient, project: str) -> None
     assert (first["accepted"], first["duplicates"]) == (1200, 0)
     assert (again["accepted"], again["duplicates"]) == (0, 1200)
     assert api.get(f"/projects/{project}").json()["counts"]["responses"] == 4800
+
+
+def test_two_imports_of_one_file_at_once_keep_everything_once(
+    service: Service, project: str
+) -> None:
+    rows = ndjson(*(comparison(i) for i in range(300)))
+    client = service.client()
+
+    def send_it(_: int) -> tuple[int, int]:
+        report = send(client, project, "comparisons", rows).json()
+        return report["accepted"], report["duplicates"]
+
+    with ThreadPoolExecutor(4) as pool:
+        reports = sorted(pool.map(send_it, range(4)))
+    assert reports == [(0, 300), (0, 300), (0, 300), (300, 0)]
 
 
 def test_strict_takes_all_or_nothing(api: TestClient, project: str) -> None:
