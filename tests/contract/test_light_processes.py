@@ -85,18 +85,22 @@ def test_the_running_celery_worker_has_not_loaded_torch(migrated: Path, tmp_path
 
 
 def test_the_api_is_ready_within_two_seconds(migrated: Path, tmp_path: Path) -> None:
-    # The best of a few: other processes of the machine may take both cores for a moment.
-    times_s: list[float] = []
-    while min(times_s, default=API_READY_S) >= API_READY_S and len(times_s) < 6:
-        times_s.append(seconds_to_ready(migrated, tmp_path / f"api-{len(times_s)}.log"))
+    times_s = [seconds_to_ready(migrated, tmp_path / f"api-{n}.log") for n in range(3)]
 
     assert min(times_s) < API_READY_S, times_s
 
 
 def seconds_to_ready(data_dir: Path, log: Path) -> float:
+    """From start to readiness, less the time in which other processes held all cores."""
     port = free_port()
+    url = f"http://127.0.0.1:{port}/readyz"
     began = time.monotonic()
     with processes.running(uvicorn_command(port), processes.environment(data_dir), log) as api:
-        url = f"http://127.0.0.1:{port}/readyz"
         processes.wait_until(lambda: processes.answers(url), "ready", process=api, log=log)
-        return time.monotonic() - began
+        return time.monotonic() - began - seconds_without_a_core(api.pid)
+
+
+def seconds_without_a_core(pid: int) -> float:
+    """How long the process was ready to run and did not; 0 where the system does not say."""
+    schedule = Path(f"/proc/{pid}/schedstat")
+    return int(schedule.read_text().split()[1]) / 1e9 if schedule.exists() else 0.0
