@@ -151,9 +151,7 @@ def listing(
     is_open: bool | None = None,
 ) -> Listing[ComparisonAnswer]:
     """A project's comparisons; `is_open` = those that want a judgment, or those that do not."""
-    statement: Select[Comparison] = select(Comparison).where(
-        Comparison.project_id == project_id
-    )
+    statement: Select[Comparison] = select(Comparison).where(Comparison.project_id == project_id)
     if run_id:
         statement = statement.where(Comparison.run_id == run_id)
     if prompt_id:

@@ -74,9 +74,7 @@ def _prompt_rows(session: Session, project_id: str, wanted: SnapshotFilter) -> S
     return [row for row in rows if is_wanted(row.Prompt)]
 
 
-def _demonstration_rows(
-    session: Session, project_id: str, wanted: SnapshotFilter
-) -> Sequence[Any]:
+def _demonstration_rows(session: Session, project_id: str, wanted: SnapshotFilter) -> Sequence[Any]:
     rows = session.execute(
         select(Demonstration, Prompt)
         .join(Prompt, Prompt.id == Demonstration.prompt_id)
@@ -87,9 +85,7 @@ def _demonstration_rows(
     return [row for row in rows if is_wanted(row.Prompt)]
 
 
-def _preference_rows(
-    session: Session, project_id: str, wanted: SnapshotFilter
-) -> Sequence[Any]:
+def _preference_rows(session: Session, project_id: str, wanted: SnapshotFilter) -> Sequence[Any]:
     current = judgments.latest(project_id).subquery()
     judgment = aliased(Judgment, current, name="Judgment")
     rows = session.execute(
