@@ -17,7 +17,7 @@ export function Copyable({ text, shown, label }: { text: string; shown: string; 
       type="button"
       className="tag copyable"
       title={`${label}: ${text}`}
-      aria-label={`Copy ${label}`}
+      aria-label={`${shown}, copy ${label}`}
       onClick={() => void copy()}
     >
       {isCopied ? "copied" : shown}

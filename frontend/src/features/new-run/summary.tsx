@@ -4,7 +4,7 @@ import { useId, type ReactNode } from "react";
 import type { ConfigProblem, Json } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Failure } from "@/components/states";
-import { plural } from "@/lib/format";
+import { plural, shortId } from "@/lib/format";
 
 import type { Difference } from "./beginning";
 import { adviceOf, isMissing } from "./form-context";
@@ -114,10 +114,10 @@ function Differences({ list, startName }: { list: readonly Difference[]; startNa
           <div key={path}>
             <dt className="mono">{path}</dt>
             <dd className="mono">
-              <span className="faint">{brief(before)}</span>
+              <span className="faint">{brief(path, before)}</span>
               <Icon name="right" />
               <span className="sr-only">to </span>
-              {brief(after)}
+              {brief(path, after)}
             </dd>
           </div>
         ))}
@@ -126,9 +126,12 @@ function Differences({ list, startName }: { list: readonly Difference[]; startNa
   );
 }
 
-function brief(value: Json | undefined): string {
-  if (value === undefined) return "default";
+/** Inside a list there are no defaults to go back to: the item, or a key of it, is not there. */
+function brief(path: string, value: Json | undefined): string {
+  if (value === undefined) return /\.\d+\./.test(path) ? "not there" : "default";
   if (value === null) return "none";
-  if (isObject(value)) return shownValue(value["hub_id"] ?? value["id"]) || "default";
-  return shownValue(value) || "empty";
+  if (!isObject(value)) return shownValue(value) || "empty";
+  return typeof value["id"] === "string"
+    ? shortId(value["id"])
+    : shownValue(value["hub_id"]) || "on";
 }
