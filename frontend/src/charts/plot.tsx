@@ -51,18 +51,29 @@ function axis(isY: boolean, isTime: boolean): uPlot.Axis {
     font: MONO,
     gap: 6,
   };
-  if (isY)
-    return { ...shared, size: 52, values: (_, ticks) => ticks.map((tick) => shortened(tick)) };
+  if (isY) return { ...shared, size: 52, values: tickTexts };
   if (isTime) return { ...shared, size: 26 };
-  return { ...shared, size: 26, values: (_, ticks) => ticks.map((tick) => shortened(tick)) };
+  return { ...shared, size: 26, values: tickTexts };
 }
 
-function shortened(tick: number | null): string {
-  if (tick === null) return "";
+/** All ticks of an axis with the same number of decimals. A log scale hides some (null). */
+function tickTexts(
+  _: uPlot,
+  ticks: readonly (number | null)[],
+  _axis: number,
+  _space: number,
+  step: number,
+): string[] {
+  const decimals = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)) : 0;
+  return ticks.map((tick) => (tick === null ? "" : shortened(tick, decimals)));
+}
+
+function shortened(tick: number, decimals: number): string {
   const size = Math.abs(tick);
   if (size >= 1e6) return `${number(tick / 1e6)}M`;
   if (size >= 1e4) return `${number(tick / 1e3)}k`;
-  return number(Number(tick.toPrecision(6)));
+  const text = decimals > 5 ? number(tick) : tick.toFixed(decimals);
+  return text.replace("-", "−");
 }
 
 function series(line: Line): uPlot.Series {
@@ -86,7 +97,7 @@ function options(props: PlotProps, width: number): uPlot.Options {
   return {
     width,
     height: props.height,
-    padding: [10, 8, 0, 0],
+    padding: [10, 14, 0, 0],
     legend: { show: false },
     cursor: {
       sync: { key: props.syncKey, setSeries: false },

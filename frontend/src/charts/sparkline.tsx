@@ -1,4 +1,6 @@
 /** A curve as small as a word. */
+import "./sparkline.css";
+
 import type { Column } from "./smoothing";
 
 export function Sparkline(props: { values: Column; colour?: string; label: string }) {

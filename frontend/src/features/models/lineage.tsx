@@ -13,14 +13,22 @@ const left = ({ column }: Placed) => column * (BOX.width + BOX.gapX);
 const top = ({ row }: Placed) => row * (BOX.height + BOX.gapY);
 
 function path(from: Placed, to: Placed): string {
+  if (to.column - from.column > 1 && from.row === to.row) return pathBelow(from, to);
   const x1 = left(from) + BOX.width;
   const y1 = top(from) + BOX.height / 2;
   const x2 = left(to) - 4;
   const y2 = top(to) + BOX.height / 2;
   const bend = Math.max(36, (x2 - x1) / 2);
-  // An edge that skips a column bows below the boxes in between.
-  const dip = to.column - from.column > 1 && from.row === to.row ? BOX.height * 0.95 : 0;
-  return `M${x1} ${y1}C${x1 + bend} ${y1 + dip} ${x2 - bend} ${y2 + dip} ${x2} ${y2}`;
+  return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
+}
+
+/** An edge that skips a column leaves and arrives below the boxes in between. */
+function pathBelow(from: Placed, to: Placed): string {
+  const x1 = left(from) + BOX.width * 0.75;
+  const x2 = left(to) + BOX.width * 0.25;
+  const y = top(from) + BOX.height;
+  const deep = y + BOX.height * 0.55;
+  return `M${x1} ${y}C${x1 + 40} ${deep} ${x2 - 40} ${deep} ${x2} ${y + 5}`;
 }
 
 function Box({

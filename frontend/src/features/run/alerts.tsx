@@ -8,9 +8,9 @@ import { Icon } from "@/components/icons";
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Rule names are identifiers: kl_blowup reads as "kl blowup". */
+/** Rule names are identifiers: kl_blowup reads as "KL blowup". */
 function titleOf(rule: string): string {
-  const spaced = rule.replaceAll("_", " ");
+  const spaced = rule.replaceAll("_", " ").replace(/\bkl\b/g, "KL");
   return spaced.charAt(0).toUpperCase() + spaced.slice(1);
 }
 
