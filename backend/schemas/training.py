@@ -113,8 +113,8 @@ class SftConfig(_Common):
     """Supervised fine-tuning on demonstrations; the loss is over response tokens only."""
 
     method: Literal["sft"] = "sft"
-    model: Reference
-    demonstrations: Reference
+    model: Reference = Field(description="The language model to train.")
+    demonstrations: Reference = Field(description="A snapshot of responses that people wrote.")
     system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
     max_tokens: int = Field(
         512, ge=8, le=1_048_576, description="Longest prompt and response; longer ones are refused."
@@ -126,8 +126,8 @@ class RewardModelConfig(_Common):
     """A scalar head trained on rankings, all responses of a ranking together."""
 
     method: Literal["reward_model"] = "reward_model"
-    model: Reference
-    preferences: Reference
+    model: Reference = Field(description="The language model to start from.")
+    preferences: Reference = Field(description="A snapshot of rankings.")
     system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
     max_tokens: int = Field(512, ge=8, le=1_048_576, description="Longest prompt and response.")
     loss: Literal["pairwise", "listwise"] = Field(
@@ -139,8 +139,8 @@ class DpoConfig(_Common):
     """Direct preference optimization on the pairs of rankings."""
 
     method: Literal["dpo"] = "dpo"
-    model: Reference
-    preferences: Reference
+    model: Reference = Field(description="The language model to start from.")
+    preferences: Reference = Field(description="A snapshot of rankings.")
     system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
     max_tokens: int = Field(512, ge=8, le=1_048_576, description="Longest prompt and response.")
     beta: float = Field(0.1, gt=0, le=100, description="Strength of the pull to the reference.")
@@ -206,11 +206,11 @@ class PolicyGradientConfig(_Common):
 
     method: Literal["policy_gradient"] = "policy_gradient"
     estimator: Estimator = Field(Estimator.REINFORCE_PP, description="How advantages are made.")
-    model: Reference
+    model: Reference = Field(description="The policy to start from.")
     reference: Reference | None = Field(
         None, description="What the KL is measured against; default: the starting model."
     )
-    prompts: Reference
+    prompts: Reference = Field(description="A snapshot of prompts to answer.")
     reward: Reward
     rollout: Rollout = Field(default_factory=Rollout)
     kl: Kl = Field(default_factory=Kl)
@@ -248,11 +248,11 @@ class GenerateConfig(_Common):
     """Sample responses to prompts; they come home as responses and comparisons to rank."""
 
     method: Literal["generate"] = "generate"
-    model: Reference
+    model: Reference = Field(description="The model that answers.")
     reference: Reference | None = Field(
         None, description="If given, kl/exact and log-probs against this model are measured."
     )
-    prompts: Reference
+    prompts: Reference = Field(description="A snapshot of prompts to answer.")
     split: Literal["train", "heldout", "all"] = Field(
         "all", description="Which side of the snapshot is sampled."
     )
@@ -270,9 +270,9 @@ class EvaluateConfig(_Common):
     """Score a model's responses, alone or against a baseline."""
 
     method: Literal["evaluate"] = "evaluate"
-    model: Reference
-    baseline_model: Reference | None = None
-    prompts: Reference
+    model: Reference = Field(description="The model to score.")
+    baseline_model: Reference | None = Field(None, description="A model to compare with.")
+    prompts: Reference = Field(description="A snapshot of prompts to answer.")
     reward: Reward
     samples_per_prompt: int = Field(1, ge=1, le=1024, description="Responses per prompt.")
     rollout: Rollout = Field(default_factory=Rollout)
