@@ -7,7 +7,7 @@ import hashlib
 from collections import defaultdict
 from datetime import datetime
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.agreement import Judged, agreement, annotator_facts
@@ -175,13 +175,3 @@ def _answer(judgment: Judgment) -> JudgmentAnswer:
 def _body_hash(body: JudgmentBody) -> str:
     text = body.model_dump_json(exclude={"revise"})
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def count(session: Session, project_id: str) -> int:
-    """How many assignments of a project are judged."""
-    return (
-        session.scalar(
-            select(func.count()).where(Judgment.project_id == project_id, Judgment.revision == 1)
-        )
-        or 0
-    )
