@@ -173,10 +173,10 @@ export function ComparisonList({ projectId }: { projectId: string }) {
   );
 }
 
-/** B > A = D > C, with the letters of the order in which the judgment names them. */
+/** "n5vt > xv7q = e2tc": the ends of the response ids, best first. */
 function order(judgment: Judgment): string {
   if (judgment.verdict !== "ranked") return words(judgment.verdict);
-  const places = judgment.tiers.map((tier) => tier.map(shortId).join(" = "));
+  const places = judgment.tiers.map((tier) => tier.map((id) => id.slice(-4)).join(" = "));
   return places.join(" > ");
 }
 

@@ -159,7 +159,7 @@ function Row({ snapshot, isMeant }: { snapshot: Snapshot; isMeant: boolean }) {
       <td>
         <Copyable text={snapshot.sha256} shown={shortHash(snapshot.sha256)} label="sha256" />
       </td>
-      <td className="small">
+      <td className="small nowrap">
         {countsText(train) || "nothing"}
         {countsText(heldout) !== "" && <div className="faint">held out: {countsText(heldout)}</div>}
       </td>
