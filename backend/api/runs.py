@@ -178,26 +178,28 @@ def restore_run(run_id: SteeredRun, session: SessionDep) -> RunAnswer:
 @router.get("/runs/{run_id}/events")
 def list_events(
     run_id: SeenRun, session: SessionDep, after: AfterQuery = 0, limit: LimitQuery = 500
-) -> list[EventAnswer]:
-    """The run's history in order, as the stream sends it."""
-    return run_views.events(session, run_id, after=after, limit=limit)
+) -> Listing[EventAnswer]:
+    """The run's history in order, as the stream sends it; `after` takes the cursor."""
+    found = run_views.events(session, run_id, after=after, limit=limit)
+    return Listing(items=found, next_cursor=str(found[-1].seq) if len(found) == limit else None)
 
 
 @router.get("/runs/{run_id}/logs")
 def list_log_lines(
     run_id: SeenRun, session: SessionDep, after: AfterQuery = 0, limit: LimitQuery = 1000
-) -> list[LogLineAnswer]:
-    """What the trainer printed, in order."""
-    return run_views.log_lines(session, run_id, after=after, limit=limit)
+) -> Listing[LogLineAnswer]:
+    """What the trainer printed, in order; `after` takes the cursor."""
+    found = run_views.log_lines(session, run_id, after=after, limit=limit)
+    return Listing(items=found, next_cursor=str(found[-1].number) if len(found) == limit else None)
 
 
 @router.get("/runs/{run_id}/checkpoints")
-def list_checkpoints(run_id: SeenRun, session: SessionDep) -> list[CheckpointAnswer]:
+def list_checkpoints(run_id: SeenRun, session: SessionDep) -> Listing[CheckpointAnswer]:
     """The run's checkpoints, oldest step first."""
-    return run_views.checkpoints(session, run_id)
+    return Listing(items=run_views.checkpoints(session, run_id))
 
 
 @router.get("/runs/{run_id}/artifacts")
-def list_artifacts(run_id: SeenRun, session: SessionDep) -> list[ArtifactAnswer]:
+def list_artifacts(run_id: SeenRun, session: SessionDep) -> Listing[ArtifactAnswer]:
     """The files the run has left in the artifact store."""
-    return run_views.artifacts(session, run_id)
+    return Listing(items=run_views.artifacts(session, run_id))

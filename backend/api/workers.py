@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from backend.deps import Now, SessionDep, SettingsDep, Viewer, api_router
+from backend.schemas.paging import Listing
 from backend.schemas.runs import VersionAnswer, WorkerAnswer
 from backend.schemas.training import SCHEMA_VERSION
 from backend.store import worker_views
@@ -13,9 +14,9 @@ router = api_router("workers")
 @router.get("/workers")
 def list_workers(
     session: SessionDep, caller: Viewer, settings: SettingsDep, at: Now
-) -> list[WorkerAnswer]:
+) -> Listing[WorkerAnswer]:
     """Workers that have not stopped, newest first, and what they run."""
-    return worker_views.listing(session, at=at, stale_s=settings.stale_s)
+    return Listing(items=worker_views.listing(session, at=at, stale_s=settings.stale_s))
 
 
 @router.get("/version")

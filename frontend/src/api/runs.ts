@@ -46,23 +46,24 @@ export const samplesQuery = (runId: string, step: number | null, sort: string) =
       request<Samples>(`/runs/${runId}/samples`, { signal, query: { step, sort } }),
   });
 
-export const logLines = (runId: string, after: number, signal: AbortSignal) =>
-  request<LogLine[]>(`/runs/${runId}/logs`, { signal, query: { after, limit: 5000 } });
+const itemsOf = async <Item>(
+  path: string,
+  signal: AbortSignal,
+  query: Record<string, QueryValue> = {},
+) => (await request<Listing<Item>>(path, { signal, query })).items;
 
-const part = <Answer>(runId: string, name: string) =>
+export const logLines = (runId: string, after: number, signal: AbortSignal) =>
+  itemsOf<LogLine>(`/runs/${runId}/logs`, signal, { after, limit: 5000 });
+
+const part = <Item>(runId: string, name: string, query: Record<string, QueryValue> = {}) =>
   queryOptions({
     queryKey: ["run", runId, name],
-    queryFn: ({ signal }) => request<Answer>(`/runs/${runId}/${name}`, { signal }),
+    queryFn: ({ signal }) => itemsOf<Item>(`/runs/${runId}/${name}`, signal, query),
   });
 
-export const eventsQuery = (runId: string) =>
-  queryOptions({
-    queryKey: ["run", runId, "events"],
-    queryFn: ({ signal }) =>
-      request<RunEvent[]>(`/runs/${runId}/events`, { signal, query: { limit: 5000 } }),
-  });
-export const checkpointsQuery = (runId: string) => part<Checkpoint[]>(runId, "checkpoints");
-export const artifactsQuery = (runId: string) => part<Artifact[]>(runId, "artifacts");
+export const eventsQuery = (runId: string) => part<RunEvent>(runId, "events", { limit: 5000 });
+export const checkpointsQuery = (runId: string) => part<Checkpoint>(runId, "checkpoints");
+export const artifactsQuery = (runId: string) => part<Artifact>(runId, "artifacts");
 
 export const methodsQuery = queryOptions({
   queryKey: ["methods"],
@@ -72,10 +73,7 @@ export const methodsQuery = queryOptions({
 
 export const workersQuery = queryOptions({
   queryKey: ["workers"],
-  queryFn: async ({ signal }) => {
-    const answer = await request<Listing<Worker> | Worker[]>("/workers", { signal });
-    return Array.isArray(answer) ? answer : answer.items;
-  },
+  queryFn: ({ signal }) => itemsOf<Worker>("/workers", signal),
 });
 
 export const createRun = (body: RunBody, idempotencyKey: string) =>

@@ -863,7 +863,7 @@ export interface paths {
         };
         /**
          * List Events
-         * @description The run's history in order, as the stream sends it.
+         * @description The run's history in order, as the stream sends it; `after` takes the cursor.
          */
         get: operations["list_events_api_v1_runs__run_id__events_get"];
         put?: never;
@@ -883,7 +883,7 @@ export interface paths {
         };
         /**
          * List Log Lines
-         * @description What the trainer printed, in order.
+         * @description What the trainer printed, in order; `after` takes the cursor.
          */
         get: operations["list_log_lines_api_v1_runs__run_id__logs_get"];
         put?: never;
@@ -1626,6 +1626,20 @@ export interface components {
              */
             relation: string;
         };
+        /** Listing[ArtifactAnswer] */
+        Listing_ArtifactAnswer_: {
+            /** Items */
+            items: components["schemas"]["ArtifactAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Listing[CheckpointAnswer] */
+        Listing_CheckpointAnswer_: {
+            /** Items */
+            items: components["schemas"]["CheckpointAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
         /** Listing[ComparisonAnswer] */
         Listing_ComparisonAnswer_: {
             /** Items */
@@ -1637,6 +1651,13 @@ export interface components {
         Listing_DemonstrationAnswer_: {
             /** Items */
             items: components["schemas"]["DemonstrationAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Listing[EventAnswer] */
+        Listing_EventAnswer_: {
+            /** Items */
+            items: components["schemas"]["EventAnswer"][];
             /** Next Cursor */
             next_cursor?: string | null;
         };
@@ -1658,6 +1679,13 @@ export interface components {
         Listing_KeyAnswer_: {
             /** Items */
             items: components["schemas"]["KeyAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Listing[LogLineAnswer] */
+        Listing_LogLineAnswer_: {
+            /** Items */
+            items: components["schemas"]["LogLineAnswer"][];
             /** Next Cursor */
             next_cursor?: string | null;
         };
@@ -1714,6 +1742,13 @@ export interface components {
         Listing_UserAnswer_: {
             /** Items */
             items: components["schemas"]["UserAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Listing[WorkerAnswer] */
+        Listing_WorkerAnswer_: {
+            /** Items */
+            items: components["schemas"]["WorkerAnswer"][];
             /** Next Cursor */
             next_cursor?: string | null;
         };
@@ -4247,7 +4282,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EventAnswer"][];
+                    "application/json": components["schemas"]["Listing_EventAnswer_"];
                 };
             };
             /** @description Validation Error */
@@ -4283,7 +4318,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LogLineAnswer"][];
+                    "application/json": components["schemas"]["Listing_LogLineAnswer_"];
                 };
             };
             /** @description Validation Error */
@@ -4314,7 +4349,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CheckpointAnswer"][];
+                    "application/json": components["schemas"]["Listing_CheckpointAnswer_"];
                 };
             };
             /** @description Validation Error */
@@ -4345,7 +4380,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ArtifactAnswer"][];
+                    "application/json": components["schemas"]["Listing_ArtifactAnswer_"];
                 };
             };
             /** @description Validation Error */
@@ -4694,7 +4729,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WorkerAnswer"][];
+                    "application/json": components["schemas"]["Listing_WorkerAnswer_"];
                 };
             };
         };

@@ -53,7 +53,8 @@ def test_every_number_posted_comes_back(api: TestClient, database: Database, run
     )
     assert series["n"] == 199
     assert api.get(f"/runs/{run_id}").json()["summary"] == {"loss": values[199]}
-    told = [event["data"] for event in api.get(f"/runs/{run_id}/events?limit=5000").json()]
+    history = api.get(f"/runs/{run_id}/events?limit=5000").json()["items"]
+    told = [event["data"] for event in history]
     assert [data["values"]["loss"] for data in told if "values" in data] == list(values.values())
 
 
@@ -116,7 +117,7 @@ def test_names_of_a_strange_form_are_left_out_with_an_alert(
 
     assert stored == 1
     assert api.get("/metrics", params={"runs": run_id}).json()["names"] == ["loss"]
-    alert = api.get(f"/runs/{run_id}/events").json()[-1]
+    alert = api.get(f"/runs/{run_id}/events").json()["items"][-1]
     assert (alert["type"], alert["data"]["rule"]) == ("alert", "metric_name")
 
 

@@ -325,4 +325,4 @@ def test_every_preset_makes_a_valid_run(api: TestClient, seed: Seed) -> None:
 
 def test_version_and_workers_are_told(api: TestClient) -> None:
     assert api.get("/version").json()["broker"] == "filesystem"
-    assert api.get("/workers").json() == []
+    assert api.get("/workers").json() == {"items": [], "next_cursor": None}
