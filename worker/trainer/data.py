@@ -48,11 +48,13 @@ class Batch:
     """Sequences padded on the right; `action_B_T` marks the response tokens.
 
     Padding on the right needs no attention mask: a causal model never looks at what comes later.
+    The first `n_shared` tokens are the same in all rows and lie before the last prompt token.
     """
 
     ids_B_T: Tensor
     action_B_T: Tensor
     last_B: Tensor
+    n_shared: int
 
 
 def read_records(
@@ -152,7 +154,18 @@ def collate(sequences: Sequence[Tokens], *, pad_id: int, device: torch.device) -
         ids_B_T[row, : len(tokens)] = torch.tensor(tokens.prompt + tokens.response)
         action_B_T[row, len(tokens.prompt) : len(tokens)] = True
     last_B = torch.tensor([len(tokens) - 1 for tokens in sequences])
-    return Batch(ids_B_T.to(device), action_B_T.to(device), last_B.to(device))
+    n_shared = common_prefix([tokens.prompt for tokens in sequences])
+    return Batch(ids_B_T.to(device), action_B_T.to(device), last_B.to(device), n_shared)
+
+
+def common_prefix(prompts: Sequence[list[int]]) -> int:
+    """Number of tokens at the start of all prompts; each keeps at least one of its own."""
+    first, last = min(prompts), max(prompts)
+    shared = min(len(prompt) for prompt in prompts) - 1
+    for place in range(shared):
+        if first[place] != last[place]:
+            return place
+    return max(shared, 0)
 
 
 def _render(tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]]) -> list[int]:

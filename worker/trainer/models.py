@@ -57,8 +57,17 @@ def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager
     return torch.autocast(device.type, dtype=dtype)
 
 
+def attention_for(device: torch.device, longest: int) -> str:
+    """The attention to train with: `eager` for rows of at most 512 tokens on a CPU, else `sdpa`.
+
+    Measured on SmolLM2-135M, 60 tokens a row, forward and backward: a quarter faster than sdpa,
+    whose backward pass on CPUs is slow. Memory grows with the square of the length.
+    """
+    return "eager" if device.type == "cpu" and longest <= 512 else "sdpa"
+
+
 def load_causal_lm(
-    reference: Reference, *, dtype: torch.dtype, device: torch.device
+    reference: Reference, *, dtype: torch.dtype, device: torch.device, attention: str = "sdpa"
 ) -> PreTrainedModel:
     """A causal language model in eval mode.
 
@@ -67,7 +76,7 @@ def load_causal_lm(
     name, options = locate(reference)
     try:
         model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
-            name, dtype=dtype, trust_remote_code=False, attn_implementation="sdpa", **options
+            name, dtype=dtype, trust_remote_code=False, attn_implementation=attention, **options
         )
     except _LOAD_ERRORS as error:
         raise _unloadable(reference, error) from error

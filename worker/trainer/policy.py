@@ -23,9 +23,11 @@ class Policy:
     def __init__(self, run: Run, config: PolicyGradientConfig) -> None:
         """Load everything; at first policy, reference and sampler are one and the same function."""
         stored = run.dtype if config.lora is not None else torch.float32
+        longest = config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
+        attention = models.attention_for(run.device, longest)
         self.tokenizer: PreTrainedTokenizerBase = models.load_tokenizer(config.model)
         self.causal: PreTrainedModel = models.load_causal_lm(
-            config.model, dtype=stored, device=run.device
+            config.model, dtype=stored, device=run.device, attention=attention
         )
         self.trained: nn.Module = self.causal
         if config.lora is not None:
@@ -35,7 +37,7 @@ class Policy:
         other = config.reference if config.reference not in (None, config.model) else None
         if other is not None or config.lora is None:
             self._reference = models.load_causal_lm(
-                other or config.model, dtype=stored, device=run.device
+                other or config.model, dtype=stored, device=run.device, attention=attention
             ).requires_grad_(False)
         self.sampler = models.load_causal_lm(
             config.model, dtype=run.dtype, device=run.device

@@ -16,6 +16,7 @@ from transformers import AutoModel, PreTrainedTokenizerBase
 from backend.schemas.references import Reference
 from backend.schemas.training import Lora
 from worker.trainer import models, random_streams
+from worker.trainer.body import hidden_states
 from worker.trainer.checkpoint import save_tensors
 from worker.trainer.data import Batch, Tokens, collate, micro_batches, template_hash
 from worker.trainer.errors import ConfigError
@@ -34,20 +35,27 @@ class RewardModel(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Scores of the rows, B, read at each row's last token."""
-        hidden_B_T_H = self.body(input_ids=batch.ids_B_T, use_cache=False).last_hidden_state
+        hidden_B_T_H, skipped = hidden_states(self.body, batch)
         rows = torch.arange(len(batch.last_B), device=batch.last_B.device)
-        last_B_H = hidden_B_T_H[rows, batch.last_B]
+        last_B_H = hidden_B_T_H[rows, batch.last_B - skipped]
         with torch.autocast(last_B_H.device.type, enabled=False):
             score: Tensor = self.head(last_B_H.float()).squeeze(-1)
         return score
 
 
 def new_reward_model(
-    reference: Reference, lora: Lora | None, *, seed: int, dtype: torch.dtype, device: torch.device
+    reference: Reference,
+    lora: Lora | None,
+    *,
+    seed: int,
+    longest: int,
+    dtype: torch.dtype,
+    device: torch.device,
 ) -> RewardModel:
     """A reward model on the body of a language model, its head drawn from N(0, 1 / (H + 1)^2)."""
     stored = dtype if lora is not None else torch.float32
-    causal = models.load_causal_lm(reference, dtype=stored, device=device)
+    attention = models.attention_for(device, longest)
+    causal = models.load_causal_lm(reference, dtype=stored, device=device, attention=attention)
     body = causal.get_decoder()
     if lora is not None:
         body = models.add_lora(body, lora, seed=random_streams.derive(seed, "adapters"))

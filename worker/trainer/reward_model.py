@@ -58,7 +58,12 @@ def train(run: Run, config: RewardModelConfig) -> None:
     tokenizer = models.load_tokenizer(config.model)
     train_set, heldout = _read(run, config, tokenizer)
     model = new_reward_model(
-        config.model, config.lora, seed=config.seed, dtype=run.dtype, device=run.device
+        config.model,
+        config.lora,
+        seed=config.seed,
+        longest=config.max_tokens,
+        dtype=run.dtype,
+        device=run.device,
     )
     batch_size = min(config.optim.batch_size or BATCH_SIZE, len(train_set))
     steps = steps_of_epochs(len(train_set), batch_size, config.optim.epochs or 1.0)

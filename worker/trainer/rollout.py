@@ -16,6 +16,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import random_streams
+from worker.trainer.data import common_prefix
 
 # Rows decoded together; beyond this the cores are full and only the cache grows.
 MAX_ROWS = 128
@@ -196,16 +197,6 @@ class _Decoding:
 
     def _response(self, row: _Row) -> Response:
         return Response(row.ids, row.logp, FinishReason.STOP if row.ended else FinishReason.LENGTH)
-
-
-def common_prefix(prompts: Sequence[list[int]]) -> int:
-    """Number of tokens at the start of all prompts; each keeps at least one of its own."""
-    first, last = min(prompts), max(prompts)
-    shared = min(len(prompt) for prompt in prompts) - 1
-    for place in range(shared):
-        if first[place] != last[place]:
-            return place
-    return shared
 
 
 def draw(

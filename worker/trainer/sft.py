@@ -37,8 +37,13 @@ def train(run: Run, config: SftConfig) -> None:
     tokenizer = models.load_tokenizer(config.model)
     train_set, heldout = _read(run, config, tokenizer)
     stored = run.dtype if config.lora is not None else torch.float32
-    model: nn.Module = models.load_causal_lm(config.model, dtype=stored, device=run.device)
-    causal = model
+    causal = models.load_causal_lm(
+        config.model,
+        dtype=stored,
+        device=run.device,
+        attention=models.attention_for(run.device, config.max_tokens),
+    )
+    model: nn.Module = causal
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
         model = models.add_lora(causal, config.lora, seed=adapter_seed)
