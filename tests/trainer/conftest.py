@@ -179,12 +179,12 @@ def reward_model_config(model: Path, **more: Any) -> dict[str, Any]:
 
 
 def policy_gradient_config(model: Path, **more: Any) -> dict[str, Any]:
-    """A small policy_gradient run with adapters; short responses are the reward."""
+    """A small policy_gradient run with adapters; a letter of a-m is the reward."""
     return {
         "method": "policy_gradient",
         "model": {"path": str(model)},
         "prompts": {"path": "inputs/prompts.jsonl"},
-        "reward": {"terms": [{"kind": "regex", "pattern": "e"}], "normalize": "running"},
+        "reward": {"terms": [{"kind": "regex", "pattern": "[a-m]"}], "normalize": "running"},
         "rollout": {
             "prompts_per_step": 8,
             "samples_per_prompt": 4,

@@ -79,11 +79,13 @@ class PolicyGradient:
         self.optimizer = Optimizer(
             models.trainable(self.policy.trained), config.optim, config.steps * updates
         )
+        self.n_steps_before = 0
         self.kl_control = KlControl(config.kl)
         self._warn(tokenizer.decode(self.train_prompts[0].ids))
 
     def take_step(self, step: int) -> dict[str, float]:
         """One rollout and its updates."""
+        self.n_steps_before = self.optimizer.n_steps
         rollout = self._roll_out(step)
         minibatches = self._partition(rollout, step)
         started_at = time.monotonic()
@@ -104,7 +106,12 @@ class PolicyGradient:
         values |= rollout_report.mean_of(updates)
         values |= rollout_report.metrics(rollout, advantages)
         values["optimizer_steps"] = float(self.optimizer.n_steps)
-        self.kl_control.update(values["kl/response"])
+        if "kl/response" in values:
+            self.kl_control.update(values["kl/response"])
+        else:
+            self.run.events.alert(
+                "nothing_to_train", "no response of this step counts: all were left out", step=step
+            )
         if (step - 1) % self.config.log.samples_every == 0:
             for line in rollout_report.samples(
                 rollout, advantages, step, self.config.log, self.policy.tokenizer
@@ -247,8 +254,8 @@ class PolicyGradient:
             return {}
         parts = []
         for place, group in enumerate(groups):
-            if self.optimizer.n_steps == (step - 1) * self._updates_per_step:
-                self.run.stop.check()
+            if self.optimizer.n_steps == self.n_steps_before:
+                self.run.stop.check()  # not between updates: a step is done whole or not at all
             found = kept[place] if kept else self._forward(self.policy.causal, rollout, group)
             loss, report = self._loss(rollout, advantages, group, found, rows)
             check_finite(loss, step)
@@ -296,10 +303,6 @@ class PolicyGradient:
             bonus = losses.aggregate(entropy_B_T, mask_B_T, average="token", denominator=n_actions)
             loss = loss - config.entropy_coef * bonus
         return loss, rollout_report.UpdateReport.of(policy, loss)
-
-    @property
-    def _updates_per_step(self) -> int:
-        return -(-self.n_responses // self.minibatch_size) * self.config.epochs_per_rollout
 
     def _forward(
         self,

@@ -72,9 +72,14 @@ def mean_of(updates: Sequence[dict[str, float]]) -> dict[str, float]:
 
 @torch.no_grad()
 def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
-    """Reward, KL, entropy, advantage, length, groups, drift and seconds of a rollout."""
+    """Reward, KL, entropy, advantage, length, groups, drift and seconds of a rollout.
+
+    Over the responses that count; where none does, the seconds alone.
+    """
     mask_B_T = rollout.mask_B_T
     usable_B = mask_B_T.any(dim=1)
+    if not usable_B.any():
+        return {f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()}
     reward_B = torch.tensor(rollout.scores.reward)[usable_B]
     raw_B = torch.tensor(rollout.scores.raw)[usable_B]
     k1_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, "k1")

@@ -1,0 +1,117 @@
+"""Tokens, templates and batches."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.records import Message
+from backend.schemas.references import Reference
+from worker.trainer import models
+from worker.trainer.bootstrap import interval95
+from worker.trainer.data import common_prefix, encode_response, micro_batches, render_prompt
+from worker.trainer.loop import records_of_step
+
+USER = [Message(role="user", content="hi")]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
+    return models.load_tokenizer(Reference(path=str(tiny_model)))
+
+
+def test_the_template_never_slips_in_a_system_prompt_of_its_own(
+    tokenizer: PreTrainedTokenizerBase,
+) -> None:
+    silent = tokenizer.apply_chat_template(
+        [{"role": "user", "content": "hi"}], tokenize=False, add_generation_prompt=True
+    )
+    assert "You are tiny" in silent
+
+    bare = tokenizer.decode(render_prompt(tokenizer, USER, system=""))
+    own = tokenizer.decode(render_prompt(tokenizer, USER, system="Be brief."))
+
+    assert "You are tiny" not in bare + own
+    assert own.startswith("<|im_start|>system\nBe brief.<|im_end|>\n")
+    assert own.endswith("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n")
+
+
+def test_a_conversation_with_its_own_system_prompt_keeps_it(
+    tokenizer: PreTrainedTokenizerBase,
+) -> None:
+    turns = [Message(role="system", content="Mine."), *USER]
+    text = tokenizer.decode(render_prompt(tokenizer, turns, system="Yours."))
+    assert "Mine." in text
+    assert "Yours." not in text
+
+
+def test_only_a_finished_response_gets_an_end_token(tokenizer: PreTrainedTokenizerBase) -> None:
+    finished = encode_response(tokenizer, "ok", end_id=2)
+    cut = encode_response(tokenizer, "ok", end_id=None)
+    assert finished == [*cut, 2]
+    assert 2 not in cut
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(1, 200))
+def test_micro_batches_hold_every_row_once_and_fit_the_budget(
+    lengths: list[int], budget: int
+) -> None:
+    groups = micro_batches(lengths, budget=budget)
+    assert sorted(index for group in groups for index in group) == list(range(len(lengths)))
+    for group in groups:
+        assert len(group) == 1 or len(group) * max(lengths[i] for i in group) <= budget
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=6), min_size=1, max_size=5))
+def test_the_common_prefix_is_shared_by_all_and_leaves_each_a_token(
+    prompts: list[list[int]],
+) -> None:
+    n = common_prefix(prompts)
+    assert all(prompt[:n] == prompts[0][:n] for prompt in prompts)
+    assert n < min(len(prompt) for prompt in prompts)
+    longest = min(len(prompt) for prompt in prompts) - 1
+    assert n == longest or len({prompt[n] for prompt in prompts}) > 1
+
+
+@given(st.integers(1, 20), st.integers(1, 20), st.integers(0, 5))
+def test_every_epoch_sees_every_record_once(n_records: int, batch_size: int, seed: int) -> None:
+    seen: list[int] = []
+    step = 0
+    while len(seen) < 2 * n_records:
+        step += 1
+        seen += records_of_step(n_records, batch_size, step, seed=seed)
+    assert sorted(seen[:n_records]) == sorted(seen[n_records : 2 * n_records])
+    assert sorted(seen[:n_records]) == list(range(n_records))
+
+
+def test_the_interval_is_by_prompt_and_not_by_row() -> None:
+    """A hundred copies of each row narrow nothing; two prompts at 0 and 1 span 0 to 1."""
+    assert interval95([0.0, 1.0] * 100, [1.0] * 200, ["a", "b"] * 100, seed=0) == (0.0, 1.0)
+    assert interval95([3.0, 3.0], [1.0, 1.0], ["a", "b"], seed=0) == (3.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        (Reference(path="/nowhere"), "does not exist"),
+        (Reference(id="model_1"), "cannot look up"),
+    ],
+)
+def test_models_that_cannot_be_found_are_named(reference: Reference, words: str) -> None:
+    with pytest.raises(models.ConfigError, match=words):
+        models.locate(reference)
+
+
+def test_a_folder_with_pickled_weights_alone_is_refused(tiny_model: Path, tmp_path: Path) -> None:
+    for path in tiny_model.iterdir():
+        if path.suffix != ".safetensors":
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
+    import torch
+
+    with pytest.raises(models.ConfigError, match="could not be loaded"):
+        models.load_causal_lm(
+            Reference(path=str(tmp_path)), dtype=torch.float32, device=torch.device("cpu")
+        )

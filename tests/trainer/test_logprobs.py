@@ -1,0 +1,161 @@
+"""Log-probabilities, KL and scores of real (tiny) models: nothing may shift by one."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from backend.schemas.references import Reference
+from backend.schemas.training import Lora
+from worker.trainer import logprobs, models
+from worker.trainer.data import Tokens, collate
+from worker.trainer.logprobs import action_hidden, action_logp, exact_kl
+from worker.trainer.reward_head import RewardModel
+
+CPU = torch.device("cpu")
+SHARED = list(range(50, 62))
+ROWS = [
+    Tokens([*SHARED, 9, 10], [11, 12, 2]),
+    Tokens([*SHARED, 30, 31, 32, 33], [34, 2]),
+    Tokens([*SHARED, 7], [8, 9, 10, 11, 12]),
+]
+
+
+@pytest.fixture
+def model(tiny_model: Path) -> PreTrainedModel:
+    return models.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU)
+
+
+def alone(model: PreTrainedModel, tokens: Tokens, temperature: float = 1.0) -> Tensor:
+    """Log-probabilities of a row's response from the model's own logits, without a batch."""
+    ids = torch.tensor([tokens.prompt + tokens.response])
+    with torch.no_grad():
+        logp = (model(ids).logits[0] / temperature).log_softmax(-1)
+    first = len(tokens.prompt)
+    return logp[range(first - 1, len(tokens) - 1), tokens.response]
+
+
+def test_a_batch_gives_the_log_probabilities_of_each_row_alone(model: PreTrainedModel) -> None:
+    batch = collate(ROWS, pad_id=2, device=CPU)
+    assert batch.n_shared == len(SHARED)
+
+    with torch.no_grad():
+        found = action_logp(model, batch, temperature=0.7)
+
+    expected = torch.cat([alone(model, row, 0.7) for row in ROWS])
+    assert torch.allclose(found.logp_N, expected, atol=1e-5)
+
+
+def test_the_sum_is_the_negative_loss_of_the_library(model: PreTrainedModel) -> None:
+    batch = collate(ROWS, pad_id=2, device=CPU)
+    labels = batch.ids_B_T.masked_fill(~batch.action_B_T, -100)
+    with torch.no_grad():
+        loss = model(batch.ids_B_T, labels=labels).loss
+        found = action_logp(model, batch, temperature=1.0)
+    assert float(-found.logp_N.sum()) == pytest.approx(float(loss) * 10, rel=1e-5)
+
+
+def test_the_gradient_through_a_shared_prefix_is_the_ordinary_one(
+    model: PreTrainedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = collate(ROWS, pad_id=2, device=CPU)
+    gradients = []
+    for fewest in (8, 10_000):
+        monkeypatch.setattr("worker.trainer.body.FEWEST_SHARED_TOKENS", fewest)
+        model.zero_grad()
+        action_logp(model, batch, temperature=1.0).logp_N.sum().backward()
+        gradients.append({name: p.grad.clone() for name, p in model.named_parameters()})
+    for name, gradient in gradients[0].items():
+        assert torch.allclose(gradient, gradients[1][name], atol=1e-3, rtol=1e-4), name
+
+
+def test_small_chunks_of_the_head_change_nothing(
+    model: PreTrainedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = collate(ROWS, pad_id=2, device=CPU)
+    whole = action_logp(model, batch, temperature=1.0)
+    monkeypatch.setattr(logprobs, "CHUNK", 3)
+    parts = action_logp(model, batch, temperature=1.0)
+    assert torch.allclose(whole.logp_N, parts.logp_N, atol=1e-6)
+    assert torch.allclose(whole.entropy_N, parts.entropy_N, atol=1e-6)
+
+
+def test_entropy_is_that_of_the_tempered_distribution(model: PreTrainedModel) -> None:
+    batch = collate(ROWS[:1], pad_id=2, device=CPU)
+    with torch.no_grad():
+        logp = (model(batch.ids_B_T).logits[0, 13:16] / 0.7).log_softmax(-1)
+        found = action_logp(model, batch, temperature=0.7)
+    assert torch.allclose(found.entropy_N, -(logp.exp() * logp).sum(-1), atol=1e-5)
+
+
+def test_the_exact_kl_is_the_sum_over_the_vocabulary(
+    model: PreTrainedModel, tmp_path: Path
+) -> None:
+    from tests.tiny_model import make_tiny_model
+
+    other = models.load_causal_lm(
+        Reference(path=str(make_tiny_model(tmp_path / "other", seed=1))),
+        dtype=torch.float32,
+        device=CPU,
+    )
+    batch = collate(ROWS[:1], pad_id=2, device=CPU)
+    with torch.no_grad():
+        p, q = ((m(batch.ids_B_T).logits[0, 13:16] / 0.7).log_softmax(-1) for m in (model, other))
+        hidden = action_hidden(other, batch)
+
+    kl, logp, ref_logp = exact_kl(
+        model, hidden, other.get_output_embeddings(), batch, temperature=0.7
+    )
+
+    assert torch.allclose(kl, (p.exp() * (p - q)).sum(-1), atol=1e-4)
+    assert torch.allclose(logp, alone(model, ROWS[0], 0.7), atol=1e-5)
+    assert torch.allclose(ref_logp, alone(other, ROWS[0], 0.7), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_with_fresh_adapters_policy_and_reference_agree_to_the_bit(
+    tiny_model: Path, dtype: torch.dtype
+) -> None:
+    model = models.load_causal_lm(Reference(path=str(tiny_model)), dtype=dtype, device=CPU)
+    adapted = models.add_lora(model, Lora(r=4), seed=0)
+    batch = collate(ROWS, pad_id=2, device=CPU)
+    with torch.no_grad(), models.autocast(CPU, dtype):
+        policy = action_logp(model, batch, temperature=0.7)
+        with adapted.disable_adapter():
+            reference = action_logp(model, batch, temperature=0.7)
+    assert torch.equal(policy.logp_N, reference.logp_N)
+
+
+def test_merged_weights_compute_what_the_adapters_computed(tiny_model: Path) -> None:
+    reference = Reference(path=str(tiny_model))
+    model, fresh = (
+        models.load_causal_lm(reference, dtype=torch.float32, device=CPU) for _ in range(2)
+    )
+    adapted = models.add_lora(model, Lora(r=4), seed=0)
+    with torch.no_grad():
+        for name, parameter in adapted.named_parameters():
+            if "lora_B" in name:
+                parameter.normal_(generator=torch.Generator().manual_seed(len(name)))
+        batch = collate(ROWS, pad_id=2, device=CPU)
+        before = action_logp(model, batch, temperature=1.0).logp_N
+        models.full_weights(adapted, fresh)
+        after = action_logp(fresh, batch, temperature=1.0).logp_N
+    assert not torch.allclose(before, torch.cat([alone(fresh, row) for row in ROWS]) + 1)
+    assert torch.allclose(before, after, atol=1e-3)
+
+
+def test_a_score_is_read_at_the_last_token_whatever_the_padding(model: PreTrainedModel) -> None:
+    head = torch.nn.Linear(model.config.hidden_size, 1, bias=False)
+    rewards = RewardModel(model.get_decoder(), head)
+    with torch.no_grad():
+        together = rewards(collate(ROWS, pad_id=2, device=CPU))
+        one_by_one = torch.cat([rewards(collate([row], pad_id=2, device=CPU)) for row in ROWS])
+        open_end = rewards(
+            collate([Tokens(ROWS[0].prompt, ROWS[0].response[:-1])], pad_id=2, device=CPU)
+        )
+        last = model.get_decoder()(torch.tensor([ROWS[0].prompt + ROWS[0].response]))
+    assert torch.allclose(together, one_by_one, atol=1e-4)
+    assert together[0].item() == pytest.approx(head(last.last_hidden_state[0, -1]).item(), abs=1e-4)
+    assert together[0].item() != pytest.approx(open_end.item(), abs=1e-4)

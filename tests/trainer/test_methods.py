@@ -1,0 +1,221 @@
+"""Every method from config to output on a tiny model: it learns, and says what it did."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from backend.schemas.events import TRAINER_LINE
+from backend.schemas.records import GeneratedRecord
+from backend.schemas.references import Reference
+from tests.trainer.conftest import (
+    SYSTEM,
+    Workshop,
+    lines,
+    policy_gradient_config,
+    reward_model_config,
+    series,
+    sft_config,
+)
+from worker.trainer import models
+from worker.trainer.reward_head import load_reward_model
+
+
+def run(workshop: Workshop, name: str, config: dict[str, Any]) -> Path:
+    """Run a config to its end, which must be good."""
+    run_dir = workshop.lay_out(name, config)
+    report = workshop.run_here(run_dir)
+    assert report["code"] == 0, report
+    for line in (run_dir / "events.jsonl").read_text().splitlines():
+        TRAINER_LINE.validate_json(line)
+    return run_dir
+
+
+@pytest.mark.parametrize("lora", [{"r": 4, "alpha": 8}, None])
+def test_sft_makes_heldout_demonstrations_likelier(
+    workshop: Workshop, tiny_model: Path, lora: dict[str, int] | None
+) -> None:
+    run_dir = run(workshop, "sft", sft_config(tiny_model, lora=lora))
+
+    heldout = series(run_dir, "eval/loss")
+    assert sorted(heldout) == [0, 6]
+    assert heldout[6] < 0.8 * heldout[0]
+    output = Reference(path=str(run_dir / "output"))
+    saved = models.load_causal_lm(output, dtype=torch.float32, device=torch.device("cpu"))
+    assert models.load_tokenizer(output).eos_token_id == 2
+    assert all(parameter.dtype == torch.float32 for parameter in saved.parameters())
+    again = run(workshop, "again", sft_config(run_dir / "output", lora=lora))
+    assert series(again, "eval/loss")[0] == pytest.approx(heldout[6], rel=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["pairwise", "listwise"])
+def test_a_reward_model_learns_to_rank_prompts_it_has_not_seen(
+    workshop: Workshop, tiny_model: Path, loss: str
+) -> None:
+    config = reward_model_config(tiny_model, loss=loss)
+    config["optim"]["epochs"] = 8
+    run_dir = run(workshop, "rm", config)
+
+    last = {name: series(run_dir, name)[16] for name in ("eval/accuracy", "eval/accuracy_low")}
+    assert last["eval/accuracy"] >= 0.9
+    assert last["eval/accuracy_low"] > 0.5
+    assert series(run_dir, "eval/prompts")[16] == 4
+    assert series(run_dir, "eval/pairs")[16] == 12
+    _, _, card = load_reward_model(
+        Reference(path=str(run_dir / "output")), dtype=torch.float32, device=torch.device("cpu")
+    )
+    assert card["system"] == SYSTEM
+    statistics = card["heldout_score"]
+    assert isinstance(statistics, dict)
+    assert statistics["mean"] == pytest.approx(series(run_dir, "eval/score_mean")[16], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"lora": None},
+        {"estimator": "rloo"},
+        {"epochs_per_rollout": 2, "minibatch_size": 10},
+        {"optim": {"lr": 1e-2, "micro_batch_tokens": 256}},
+        {"kl": {"coef": 0.01, "place": "loss", "estimator": "k2"}, "entropy_coef": 1e-3},
+        {"loss_average": "constant", "estimator": "dr_grpo"},
+        {"precision": "bf16", "loss_average": "sequence"},
+    ],
+)
+def test_policy_gradient_raises_the_reward(
+    workshop: Workshop, tiny_model: Path, change: dict[str, Any]
+) -> None:
+    run_dir = run(workshop, "policy", policy_gradient_config(tiny_model) | change)
+
+    evaluated = series(run_dir, "eval/reward")
+    best = series(run_dir, "eval/best_step")[6]
+    assert sorted(evaluated) == [0, 2, 4, 6]
+    assert evaluated[int(best)] == max(evaluated.values())
+    trained = series(run_dir, "reward/raw_mean")
+    assert max(trained[4], trained[5], trained[6]) > trained[1]
+    assert series(run_dir, "kl/exact")[0] == 0
+    assert series(run_dir, "kl/exact")[6] > 0
+    assert series(run_dir, "kl/response")[1] == 0
+    first = next(line["values"] for line in lines(run_dir, "metric") if line["step"] == 1)
+    assert first["logp_drift"] < (0.2 if change.get("precision") == "bf16" else 1e-4)
+    if "epochs_per_rollout" not in change:
+        assert first["ratio/max"] == first["ratio/mean"] == 1.0
+        assert first["clip_fraction/low"] == first["approx_kl"] == 0.0
+
+
+def test_micro_batches_change_nothing_but_rounding(workshop: Workshop, tiny_model: Path) -> None:
+    config = policy_gradient_config(tiny_model, steps=2)
+    whole = run(workshop, "whole", config)
+    parts = run(workshop, "parts", config | {"optim": {"lr": 1e-2, "micro_batch_tokens": 128}})
+    for name in ("loss", "grad_norm", "kl/exact", "reward/mean"):
+        assert series(parts, name)[2] == pytest.approx(series(whole, name)[2], abs=1e-3), name
+
+
+def test_a_step_without_a_response_that_counts_trains_nothing_and_says_so(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """One token is never enough to end, so every response is cut and left out."""
+    config = policy_gradient_config(tiny_model, overlong="mask", steps=2)
+    config["rollout"] = config["rollout"] | {"max_new_tokens": 1}
+    run_dir = run(workshop, "policy", config)
+    assert {line["rule"] for line in lines(run_dir, "alert")} >= {"nothing_to_train"}
+    assert series(run_dir, "kl/exact")[2] == 0
+
+
+def test_a_run_ends_at_kl_max_with_the_best_evaluation_below_it(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    config = policy_gradient_config(tiny_model, steps=40, kl={"coef": 0.0, "max": 1e-3})
+    run_dir = run(workshop, "policy", config)
+    assert max(series(run_dir, "loss")) == 2
+    assert {line["rule"] for line in lines(run_dir, "alert")} >= {"kl_max", "best_checkpoint"}
+    assert series(run_dir, "eval/best_step")[2] == 0
+
+
+def test_generate_writes_every_response_with_scores_and_distance(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    sft = run(workshop, "sft", sft_config(tiny_model))
+    rewards = run(workshop, "rm", reward_model_config(tiny_model))
+    config = {
+        "method": "generate",
+        "model": {"path": str(sft / "output")},
+        "reference": {"path": str(tiny_model)},
+        "prompts": {"path": "inputs/prompts.jsonl"},
+        "split": "heldout",
+        "samples_per_prompt": 3,
+        "rollout": {"max_new_tokens": 8, "system": SYSTEM},
+        "reward": [
+            {"kind": "model", "model": {"path": str(rewards / "output")}},
+            {"kind": "length", "low": 1, "high": 3},
+            {"kind": "finished"},
+        ],
+    }
+    run_dir = run(workshop, "generate", config)
+
+    text = (run_dir / "output" / "responses.jsonl").read_text()
+    records = [GeneratedRecord.model_validate_json(line) for line in text.splitlines()]
+    assert [(r.prompt_id, r.index) for r in records] == [
+        (f"p{i}", k) for i in (0, 4, 8, 12) for k in range(3)
+    ]
+    for record in records:
+        assert set(record.scores) == {"model", "length", "finished"}
+        assert record.scores["finished"] == float(record.finish_reason == "stop")
+        assert record.logp_sum is not None
+        assert record.ref_logp_sum is not None
+        assert record.logp_sum < 0
+        assert record.ref_logp_sum < 0
+    assert series(run_dir, "kl/exact")[1] > 0
+    assert series(run_dir, "kl/exact_low")[1] <= series(run_dir, "kl/exact")[1]
+
+
+def test_the_reward_model_scores_the_very_tokens_it_was_trained_on(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """A policy with another template is refused instead of scored wrongly."""
+    rewards = run(workshop, "rm", reward_model_config(tiny_model))
+    template = rewards / "output" / "chat_template.jinja"
+    template.write_text(template.read_text().replace("<|im_start|>", "<|endoftext|>"))
+    terms = [{"kind": "model", "model": {"path": str(rewards / "output")}}]
+    run_dir = workshop.lay_out("pg", policy_gradient_config(tiny_model, reward={"terms": terms}))
+
+    report = workshop.run_here(run_dir)
+
+    assert (report["code"], report["cause"]) == (2, "config")
+    assert "different tokens" in report["message"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"estimator": "ppo"}, "ppo is not available"),
+        ({"estimator": "grpo", "rollout": {"samples_per_prompt": 1}}, "compares responses"),
+        ({"reward": {"terms": [{"kind": "regex", "pattern": "("}]}}, "no regular expression"),
+        ({"rollout": {"max_prompt_tokens": 4}}, "max_prompt_tokens is 4"),
+    ],
+)
+def test_policy_gradient_refuses_what_it_cannot_do(
+    workshop: Workshop, tiny_model: Path, change: dict[str, Any], words: str
+) -> None:
+    run_dir = workshop.lay_out("pg", policy_gradient_config(tiny_model) | change)
+    report = workshop.run_here(run_dir)
+    assert report["code"] == 2
+    assert words in report["message"]
+    assert report["advice"]
+
+
+def test_samples_carry_arrays_for_the_best_and_the_worst(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    run_dir = run(workshop, "policy", policy_gradient_config(tiny_model, steps=1))
+    samples = lines(run_dir, "sample")
+    assert len(samples) == 8
+    assert [sample["tokens"] is not None for sample in samples] == [True, True] + [False] * 6
+    best = samples[0]
+    sizes = {len(best[name]) for name in ("tokens", "logp", "kl", "advantage")}
+    assert len(sizes) == 1
+    assert best["scores"]["reward"] >= samples[1]["scores"]["reward"]
+    assert json.dumps(best, allow_nan=False)
