@@ -6,15 +6,16 @@ import { Empty, Failure } from "@/components/states";
 export function Crash() {
   const error = useRouteError();
   return (
-    <main className="page">
+    <div className="page">
       <Failure error={error} onRetry={() => window.location.reload()} />
-    </main>
+    </div>
   );
 }
 
 export function NotFound() {
   return (
-    <main className="page">
+    <div className="page">
+      <h1 className="sr-only">Not found</h1>
       <Empty
         icon="search"
         title="There is no such page"
@@ -26,6 +27,6 @@ export function NotFound() {
       >
         The address may be old, or the thing it names may have been archived.
       </Empty>
-    </main>
+    </div>
   );
 }

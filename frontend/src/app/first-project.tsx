@@ -62,7 +62,7 @@ export function ProjectForm() {
 
 export function FirstProject() {
   return (
-    <main className="page narrow">
+    <div className="page narrow">
       <div className="page-head">
         <div>
           <h1>Start with a project</h1>
@@ -75,6 +75,6 @@ export function FirstProject() {
       <section className="card padded">
         <ProjectForm />
       </section>
-    </main>
+    </div>
   );
 }

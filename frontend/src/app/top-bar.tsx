@@ -105,7 +105,13 @@ export function TopBar(props: { user: User; onSearch: () => void }) {
     <header className="top">
       <ProjectSwitcher />
       <span className="grow" />
-      <button type="button" className="btn ghost search" onClick={props.onSearch}>
+      <button
+        type="button"
+        className="btn ghost search"
+        aria-label="Search Ctrl K"
+        aria-keyshortcuts="Control+K Meta+K"
+        onClick={props.onSearch}
+      >
         <Icon name="search" />
         <span className="wide">Search</span> <kbd className="wide">Ctrl K</kbd>
       </button>

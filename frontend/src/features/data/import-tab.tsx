@@ -53,7 +53,7 @@ function Result({
         </Link>
       </div>
       {rejected.length > 0 && (
-        <div className="table-wrap">
+        <div className="table-wrap" tabIndex={0}>
           <table className="table">
             <thead>
               <tr>

@@ -39,7 +39,7 @@ function Table<Item extends { id: string }>(props: {
           const items = pages.flatMap((page) => page.items);
           if (items.length === 0) return props.empty;
           return (
-            <div className="table-wrap">
+            <div className="table-wrap" tabIndex={0}>
               <table className="table">
                 <thead>
                   <tr>
@@ -196,7 +196,7 @@ function Annotators({ projectId }: { projectId: string }) {
             : `; Krippendorff's α ${alpha.toFixed(2)} over ${number(query.data?.comparisons)} comparisons`}
         </span>
       </h2>
-      <div className="table-wrap">
+      <div className="table-wrap" tabIndex={0}>
         <table className="table">
           <thead>
             <tr>

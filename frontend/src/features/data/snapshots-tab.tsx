@@ -194,7 +194,7 @@ export function SnapshotsTab({ projectId }: { projectId: string }) {
               be repeated.
             </Empty>
           ) : (
-            <div className="table-wrap">
+            <div className="table-wrap" tabIndex={0}>
               <table className="table">
                 <thead>
                   <tr>

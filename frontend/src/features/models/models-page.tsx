@@ -183,7 +183,7 @@ export function ModelsPage() {
                 </Empty>
               );
             return (
-              <div className="table-wrap">
+              <div className="table-wrap" tabIndex={0}>
                 <table className="table">
                   <thead>
                     <tr>

@@ -42,6 +42,7 @@ export function FrontierTab({ live, tick }: { live: LiveSeries; tick: number }) 
           </span>
         </div>
       )}
+      <h2 className="sr-only">Reward vs KL</h2>
       <div className="frontier-grid">
         <section className="card chart">
           <h3>

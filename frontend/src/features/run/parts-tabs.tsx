@@ -88,7 +88,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
                 They are written every checkpoint_every steps, and when a run is asked to stop.
               </Empty>
             ) : (
-              <div className="table-wrap">
+              <div className="table-wrap" tabIndex={0}>
                 <table className="table">
                   <thead>
                     <tr>
@@ -130,7 +130,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
                 The final model and other results come home when the run succeeds.
               </Empty>
             ) : (
-              <div className="table-wrap">
+              <div className="table-wrap" tabIndex={0}>
                 <table className="table">
                   <tbody>
                     {items.map((file) => (

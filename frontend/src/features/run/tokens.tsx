@@ -11,7 +11,7 @@ export const SHADES: readonly (readonly [Shade, string])[] = [
   ["none", "Plain"],
 ];
 
-const STRONGEST = 62;
+const STRONGEST = 44;
 
 function background(value: number | null, largest: number): string | undefined {
   if (value === null || largest === 0) return undefined;

@@ -151,7 +151,7 @@ export function RunsPage() {
                   : "Sample responses to rank, fine-tune on demonstrations, train a reward model, then the policy."}
               </Empty>
             ) : (
-              <div className="table-wrap">
+              <div className="table-wrap" tabIndex={0}>
                 <table className="table">
                   <thead>
                     <tr>

@@ -65,7 +65,7 @@ export function WorkersPage() {
                 starts them elsewhere.
               </Empty>
             ) : (
-              <div className="table-wrap">
+              <div className="table-wrap" tabIndex={0}>
                 <table className="table">
                   <thead>
                     <tr>

@@ -1,0 +1,109 @@
+"""A running Podium, a real Chromium and a signed-in page for the browser tests.
+
+One server for the whole run, started as its users start it; each test makes a project of its own.
+The trainer is `worker.fake_trainer`, everything else is real. A page that logs an error to the
+console fails the test that opened it.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, StorageState, sync_playwright
+
+from tests import processes
+from tests.e2e.workshop import Workshop
+from tests.worker.floor import write_model
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--disable-component-update",
+    "--disable-background-networking",
+    "--no-first-run",
+]
+TRAINER = "python -m worker.fake_trainer --steps 60 --step-s 0.1 --checkpoint-every 20"
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+    """A server with one worker on an empty data directory."""
+    folder = tmp_path_factory.mktemp("e2e")
+    data_dir, log = folder / "data", folder / "up.log"
+    write_model(data_dir / "models" / "base")
+    env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_TRAINER_COMMAND=TRAINER)
+    with processes.running(["podium", "up"], env, log) as process:
+        processes.wait_until(
+            (data_dir / "server.json").exists, "the server is ready", process=process, log=log
+        )
+        shop = Workshop(data_dir, env)
+        yield shop
+        shop.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    assert found is not None, "no Chromium is installed; `make test` installs one"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def signed_in(browser: Browser, workshop: Workshop) -> StorageState:
+    """The cookies of an administrator who came by the sign-in link."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(workshop.sign_in_link())
+    page.get_by_role("heading", name="Start with a project").wait_for()
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture
+def open_page(browser: Browser, workshop: Workshop, signed_in: StorageState) -> Iterator[OpenPage]:
+    """Opens an address in a fresh signed-in window; `theme` and `width` may be given."""
+    contexts = []
+    complaints: list[str] = []
+
+    def complain(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            complaints.append(message.text)
+
+    def open_one(path: str, *, theme: str = "light", width: int = 1440) -> Page:
+        context = browser.new_context(
+            storage_state=signed_in,
+            viewport={"width": width, "height": 900},
+            color_scheme="dark" if theme == "dark" else "light",
+            base_url=workshop.url,
+        )
+        contexts.append(context)
+        context.set_default_timeout(20_000)
+        page = context.new_page()
+        page.on("console", complain)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(path)
+        return page
+
+    open_one.complaints = complaints  # type: ignore[attr-defined]
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core, an accessibility checker."""
+    source = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+    return source.read_text(encoding="utf-8")

@@ -1,0 +1,84 @@
+"""A run from the form to the curve that grows by itself."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import OpenPage
+from tests.e2e.workshop import Workshop
+from tests.processes import wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+_POINTS = """(name) => {
+  const text = document.querySelector(`section[aria-label="${name}"] .plot`)?.ariaLabel ?? "";
+  return Number(/(\\d+) points/.exec(text)?.[1] ?? 0);
+}"""
+
+
+def points(page: Page) -> int:
+    """How many points the curve of the loss has on screen."""
+    return int(page.evaluate(_POINTS, "loss"))
+
+
+def wait_for_points(page: Page, least: int) -> None:
+    wait_until(lambda: points(page) >= least, f"the curve has {least} points")
+
+
+def test_a_run_started_from_the_form_draws_its_curve_without_a_reload(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("From the form")
+    workshop.base_model(project)
+    workshop.demonstrations(project)
+    page = open_page(f"/projects/{project}/runs/new?method=sft")
+    page.get_by_label("Name", exact=True).fill("by hand")
+    page.get_by_label("model (model)").select_option(index=1)
+    page.get_by_label("demonstrations (demonstrations)").select_option(index=1)
+    page.get_by_role("button", name="Start the run").click()
+    expect(page.get_by_role("heading", name="by hand")).to_be_visible()
+    loads: list[str] = []
+    page.on("load", lambda _: loads.append(page.url))
+
+    wait_for_points(page, 3)
+    seen = points(page)
+    wait_for_points(page, seen + 5)
+    expect(page.locator("section[aria-label='loss'] canvas")).to_be_visible()
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=60_000)
+
+    assert loads == []
+    run = workshop.get("/runs", project_id=project)["items"][0]
+    assert points(page) == run["progress"]["step"] == 60
+
+
+def test_new_points_do_not_move_the_zoom(workshop: Workshop, open_page: OpenPage) -> None:
+    project = workshop.new_project("Zoom")
+    run = workshop.start_sft(project)
+    page = open_page(f"/projects/{project}/runs/{run}")
+    wait_for_points(page, 8)
+    box = page.locator("section[aria-label='loss'] .u-over").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30, steps=4)
+    page.mouse.up()
+    page.wait_for_url("**zoom=**")
+    zoomed = page.url
+    seen = points(page)
+    wait_for_points(page, seen + 5)
+    assert page.url == zoomed
+    workshop.wait_for_run(run, "succeeded")
+
+
+def test_a_run_is_stopped_from_its_page_and_retried(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Stop")
+    run = workshop.start_sft(project)
+    page = open_page(f"/projects/{project}/runs/{run}")
+    wait_for_points(page, 2)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("button", name="Stop the run").click()
+    expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Retry").click()
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=60_000)
+    assert workshop.get(f"/runs/{run}")["attempt"] == 2

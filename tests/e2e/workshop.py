@@ -1,0 +1,103 @@
+"""The running server as the browser tests see it: its API as a client, and what they put in."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests import processes
+
+PROMPT = "How do I get a coffee stain out of wool?"
+RESPONSES = ("Cold water first.", "Bleach it.", "Soap and **patience**.", "Buy a new one.")
+
+
+class Workshop:
+    """A server, its data directory and an administrator's key."""
+
+    def __init__(self, data_dir: Path, env: dict[str, str]) -> None:
+        self.data_dir = data_dir
+        self._env = env
+        self.url = str(json.loads((data_dir / "server.json").read_text())["url"])
+        key = (data_dir / "admin.key").read_text().strip()
+        self.client = httpx.Client(
+            base_url=f"{self.url}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30
+        )
+
+    def close(self) -> None:
+        """Close the client."""
+        self.client.close()
+
+    def sign_in_link(self) -> str:
+        """A fresh one-time link, made as an operator makes one."""
+        done = processes.run(["podium", "sign-in"], self._env)
+        assert done.returncode == 0, done.stderr
+        return next(word for word in done.stdout.split() if "#token=" in word)
+
+    def get(self, path: str, **query: Any) -> Any:
+        """The answer to a GET."""
+        answer = self.client.get(path, params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def post(self, path: str, body: object) -> Any:
+        """The answer to a POST that must succeed."""
+        answer = self.client.post(path, json=body)
+        assert answer.status_code < 300, answer.text
+        return answer.json() if answer.content else None
+
+    def new_project(self, name: str) -> str:
+        """The id of a new project."""
+        body = {"name": name, "guidelines": "Prefer what **helps**."}
+        return str(self.post("/projects", body)["id"])
+
+    def take_in(self, project_id: str, kind: str, records: Sequence[dict[str, Any]]) -> None:
+        """Import records; every one must be taken."""
+        answer = self.client.post(
+            f"/projects/{project_id}/imports",
+            params={"kind": kind},
+            content="\n".join(json.dumps(record) for record in records),
+            headers={"Content-Type": "application/x-ndjson"},
+        )
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["accepted"] == len(records), answer.text
+
+    def comparisons(
+        self, project_id: str, count: int, responses: Sequence[str] = RESPONSES
+    ) -> None:
+        """Import comparisons with prompts of their own."""
+        records = [
+            {"prompt": f"{PROMPT} ({number})", "responses": list(responses)}
+            for number in range(count)
+        ]
+        self.take_in(project_id, "comparisons", records)
+
+    def base_model(self, project_id: str) -> str:
+        """The id of a registered model."""
+        source = {"path": str(self.data_dir / "models" / "base")}
+        body = {"name": "base", "kind": "causal_lm", "source": source, "project_id": project_id}
+        return str(self.post("/models", body)["id"])
+
+    def demonstrations(self, project_id: str) -> str:
+        """The id of a snapshot of demonstrations."""
+        records = [{"prompt": f"{PROMPT} {n}", "response": RESPONSES[0]} for n in range(8)]
+        self.take_in(project_id, "demonstrations", records)
+        body = {"name": "answers", "kind": "demonstrations", "heldout_fraction": 0.25, "seed": 1}
+        return str(self.post(f"/projects/{project_id}/snapshots", body)["id"])
+
+    def start_sft(self, project_id: str) -> str:
+        """The id of a queued fine-tuning run."""
+        config = {
+            "method": "sft",
+            "model": {"id": self.base_model(project_id)},
+            "demonstrations": {"id": self.demonstrations(project_id)},
+        }
+        body = {"project_id": project_id, "name": "sft-1", "config": config}
+        return str(self.post("/runs", body)["id"])
+
+    def wait_for_run(self, run_id: str, *states: str) -> None:
+        """Wait until a run is in one of these states."""
+        processes.wait_until(
+            lambda: self.get(f"/runs/{run_id}")["state"] in states, f"{run_id} is {states}"
+        )
