@@ -41,7 +41,7 @@ def sft(model: str, demonstrations: str, *, seed: int) -> Config:
         "system": SYSTEM,
         "max_tokens": MAX_TOKENS,
         "lora": {"r": 16, "alpha": 32},
-        "optim": {"lr": 2e-4, "batch_size": 16, "epochs": 1, "micro_batch_tokens": 1024},
+        "optim": {"lr": 1e-4, "batch_size": 16, "epochs": 1, "micro_batch_tokens": 1024},
     }
 
 
@@ -82,12 +82,12 @@ def reward_model(model: str, preferences: str, *, seed: int) -> Config:
         "system": SYSTEM,
         "max_tokens": MAX_TOKENS,
         "lora": {"r": 8, "alpha": 16},
-        "optim": {"lr": 3e-4, "batch_size": 4, "epochs": 1, "micro_batch_tokens": 1024},
+        "optim": {"lr": 1e-3, "batch_size": 4, "epochs": 1, "micro_batch_tokens": 1024},
     }
 
 
 def policy(model: str, reward: str, prompts: str, *, seed: int) -> Config:
-    """REINFORCE++: 64 responses and one update a step, the best evaluation kept."""
+    """REINFORCE++: 48 responses and one update a step, the best evaluation kept."""
     return {
         "method": "policy_gradient",
         "estimator": "reinforce_pp",
@@ -96,10 +96,10 @@ def policy(model: str, reward: str, prompts: str, *, seed: int) -> Config:
         "seed": seed,
         "lora": {"r": 16, "alpha": 32},
         "reward": {"terms": [{"kind": "model", "model": {"id": reward}}], "normalize": "model"},
-        "rollout": {**SAMPLING, "prompts_per_step": 64, "samples_per_prompt": 1},
-        "kl": {"coef": 0.15, "max": 3.0},
-        "optim": {"lr": 2e-4, "micro_batch_tokens": 1024},
-        "steps": 20,
-        "eval_every": 5,
-        "checkpoint_every": 5,
+        "rollout": {**SAMPLING, "prompts_per_step": 48, "samples_per_prompt": 1},
+        "kl": {"coef": 0.1, "max": 3.0},
+        "optim": {"lr": 4e-4, "schedule": "linear", "micro_batch_tokens": 1024},
+        "steps": 16,
+        "eval_every": 4,
+        "checkpoint_every": 8,
     }
