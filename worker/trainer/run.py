@@ -3,6 +3,7 @@
 Made once by `__main__`, handed to the method's loop. It trains nothing.
 """
 
+import ctypes
 import os
 import platform
 import resource
@@ -21,6 +22,8 @@ from worker.trainer.errors import ConfigError, StopRequested
 from worker.trainer.events import Events
 from worker.trainer.models import compute_dtype
 
+# From glibc's malloc.h.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 LIBRARIES = ("torch", "transformers", "tokenizers", "peft", "safetensors", "numpy")
 
 
@@ -87,6 +90,7 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
     environment = dict(resumed.state["environment"]) if resumed is not None else {}
     threads = config.resources.threads or int(environment.get("threads") or os.cpu_count() or 1)
     torch.set_num_threads(threads)
+    keep_freed_memory()
     torch.use_deterministic_algorithms(True, warn_only=True)
     if config.resources.gpus > 0 and not torch.cuda.is_available():
         raise ConfigError(
@@ -107,6 +111,18 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
     if resumed is not None:
         events.tokens = int(resumed.state["tokens"])
     return run
+
+
+def keep_freed_memory() -> None:
+    """Let glibc reuse large freed blocks instead of giving each back to the kernel.
+
+    Every layer allocates tensors of megabytes; faulting their pages in anew took a tenth of the
+    time (measured: sampling and training SmolLM2-135M on a CPU). Does nothing on other C libraries.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, 1 << 30)
+        mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
 def attempt_number(directory: Path) -> int:
