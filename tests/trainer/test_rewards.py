@@ -1,0 +1,101 @@
+"""Reward terms, and the pipeline from score to reward."""
+
+import time
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worker.trainer.rewards
+from backend.schemas.rewards import AnyRewardTerm, Reward
+from backend.schemas.vocabulary import FinishReason
+from worker.trainer.data import Tokens
+from worker.trainer.errors import ConfigError
+from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.finished import finished_reward
+from worker.trainer.rewards.length import length_reward
+from worker.trainer.rewards.regex import compile_pattern, regex_reward
+from worker.trainer.rewards.scorer import Running, Scorer, Term
+
+VALUES = {"good": 50.0, "fair": 1.0, "bad": -2.0}
+ANSWERS = [Answer(Tokens([1], [2]), text, FinishReason.STOP) for text in VALUES]
+
+
+def scorer(**more: object) -> Scorer:
+    """Twice the value of the text, plus 1."""
+    reward = Reward.model_validate({"terms": [{"kind": "finished"}] * 2, **more})
+    terms = [
+        Term("value", 2.0, lambda answers: [VALUES[answer.text] for answer in answers]),
+        Term("one", 1.0, lambda answers: [1.0] * len(answers)),
+    ]
+    return Scorer(reward, terms)
+
+
+def test_every_kind_of_the_schema_has_its_file_and_every_file_its_kind() -> None:
+    union, _ = get_args(AnyRewardTerm)
+    kinds = {variant.model_fields["kind"].default for variant in get_args(union)}
+    folder = Path(next(iter(worker.trainer.rewards.__path__)))
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "answer", "scorer"}
+    assert files == kinds
+
+
+@pytest.mark.parametrize(
+    ("n_words", "expected"), [(0, 0.0), (1, 0.5), (2, 1.0), (4, 1.0), (6, 0.5), (8, 0.0), (99, 0.0)]
+)
+def test_length_is_one_in_the_band_and_falls_linearly(n_words: int, expected: float) -> None:
+    assert length_reward("word " * n_words, low=2, high=4) == pytest.approx(expected)
+
+
+def test_finished_tells_an_end_from_a_cut() -> None:
+    cut = Answer(Tokens([1], [2]), "", FinishReason.LENGTH)
+    assert (finished_reward(ANSWERS[0]), finished_reward(cut)) == (1.0, 0.0)
+
+
+def test_regex_finds_its_pattern_anywhere() -> None:
+    pattern = compile_pattern(r"\bParis\b")
+    assert regex_reward("It is Paris.", pattern) == 1.0
+    assert regex_reward("Parisian", pattern) == 0.0
+
+
+def test_a_pattern_that_backtracks_for_ever_is_refused_in_half_a_second() -> None:
+    started_at = time.monotonic()
+    with pytest.raises(ConfigError, match="takes longer"):
+        regex_reward("a" * 40, compile_pattern(r"(a+)+$b"))
+    assert time.monotonic() - started_at < 5
+
+
+def test_terms_are_weighted_and_summed_then_clipped() -> None:
+    """50, 1, -2 become 101, 3, -3; the clip at 10 is the last step."""
+    scores = scorer(normalize="none")(ANSWERS, learn=True)
+    assert scores.terms["value"] == [50.0, 1.0, -2.0]
+    assert scores.raw == [101.0, 3.0, -3.0]
+    assert scores.reward == [10.0, 3.0, -3.0]
+    assert scorer(normalize="none", clip=None)(ANSWERS, learn=True).reward == scores.raw
+
+
+def test_the_running_normalizer_sees_training_alone_and_survives_a_checkpoint() -> None:
+    first = scorer(normalize="running")
+    first(ANSWERS[1:], learn=True)
+    evaluated = first(ANSWERS, learn=False)
+    assert evaluated.reward == [10.0, 1.0, -1.0]
+
+    second = scorer(normalize="running")
+    second.restore(first.state())
+
+    assert second(ANSWERS, learn=False).reward == evaluated.reward
+
+
+def test_normalizing_by_a_reward_model_needs_one() -> None:
+    with pytest.raises(ConfigError, match="statistics"):
+        scorer(normalize="model")
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=50))
+def test_the_running_statistics_are_those_of_all_values(values: list[float]) -> None:
+    running = Running()
+    running.add(values)
+    mean = sum(values) / len(values)
+    deviation = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
+    assert running.statistics() == pytest.approx((mean, max(deviation, 1e-4)), abs=1e-6)

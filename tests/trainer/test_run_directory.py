@@ -1,0 +1,151 @@
+"""What the trainer leaves in the run directory, also on bad days; and the optimizer's state."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from backend.schemas.events import ExitReport
+from backend.schemas.training import Kl, Optim
+from worker.trainer import checkpoint, exit_report
+from worker.trainer.__main__ import as_trainer_error
+from worker.trainer.errors import ConfigError, NonFiniteLoss, OutOfMemory
+from worker.trainer.events import Events
+from worker.trainer.kl_control import KlControl
+from worker.trainer.optim import Optimizer, learning_rate
+
+
+def written(path: Path) -> list[dict[str, object]]:
+    """The lines of an event file."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("", ""), ('{"a":1}\n', '{"a":1}\n'), ('{"a":1}\n{"b', '{"a":1}\n'), ('{"a"', "")],
+)
+def test_a_torn_last_line_is_cut_off_at_the_start(tmp_path: Path, before: str, after: str) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text(before)
+    Events(path).close()
+    assert path.read_text() == after
+
+
+def test_a_long_torn_line_is_cut_back_to_the_newline_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text("{}\n" + "x" * 200_000)
+    Events(path).close()
+    assert path.read_text() == "{}\n"
+
+
+def test_a_number_that_is_not_finite_becomes_null_and_an_alert(tmp_path: Path) -> None:
+    events = Events(tmp_path / "events.jsonl")
+    events.metric(3, {"loss": math.nan, "lr": 0.1})
+    metric, alert = written(tmp_path / "events.jsonl")
+    events.close()
+    assert metric["values"] == {"loss": None, "lr": 0.1}
+    assert (alert["rule"], alert["step"]) == ("non_finite_metric", 3)
+    assert "loss" in str(alert["message"])
+
+
+def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
+    tensors = {"weights": {"a": torch.randn(3), "b": torch.arange(4)}}
+    checkpoint.save(tmp_path, checkpoint.Checkpoint(7, {"x": [1, 2.5]}, tensors), keep=2)
+
+    found, problems = checkpoint.load_newest(tmp_path)
+
+    assert found is not None
+    assert (found.step, found.state, problems) == (7, {"x": [1, 2.5]}, [])
+    for name, value in tensors["weights"].items():
+        assert torch.equal(found.tensors["weights"][name], value)
+
+
+@pytest.mark.parametrize("damage", ["weights.safetensors", "manifest.json", "state.json"])
+def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path, damage: str) -> None:
+    for step in (1, 2):
+        state = checkpoint.Checkpoint(step, {}, {"weights": {"a": torch.ones(2)}})
+        checkpoint.save(tmp_path, state, keep=2)
+    (tmp_path / "step-2" / damage).write_bytes(b"{")
+    (tmp_path / ".step-3.partial").mkdir()
+
+    found, problems = checkpoint.load_newest(tmp_path)
+
+    assert found is not None
+    assert found.step == 1
+    assert len(problems) == 1
+    assert problems[0].startswith("step-2")
+
+
+def test_the_report_takes_the_place_of_its_reserve(tmp_path: Path) -> None:
+    (tmp_path / "exit.json").write_text("old")
+    exit_report.reserve(tmp_path)
+    assert not (tmp_path / "exit.json").exists()
+    assert (tmp_path / ".exit.json.reserve").stat().st_size == 65536
+
+    report = ExitReport(attempt=1, code=1, cause="bug", message="x" * 100_000)
+    exit_report.write(tmp_path, report)
+
+    content = (tmp_path / "exit.json").read_text()
+    assert len(content) < 65536
+    assert ExitReport.model_validate_json(content).message == "x" * 16_000
+    assert [path.name for path in tmp_path.iterdir()] == ["exit.json"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (MemoryError(), 3),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9"), 3),
+        (torch.OutOfMemoryError("CUDA out of memory"), 3),
+        (OSError(28, "No space left on device"), 6),
+        (ConfigError("no"), 2),
+        (KeyError("a bug"), 1),
+    ],
+)
+def test_every_exception_has_its_exit_code(error: Exception, code: int) -> None:
+    found = as_trainer_error(error)
+    assert found.code == code
+    assert found.advice or code in (1, 2)
+    assert isinstance(found, OutOfMemory) == (code == 3)
+
+
+def test_learning_rates_warm_up_and_follow_their_schedule() -> None:
+    """10 steps, 2 of warm-up, peak 1: .5 1, then 8 steps down."""
+
+    def rates(schedule: str) -> list[float]:
+        config = Optim.model_validate({"lr": 1.0, "schedule": schedule, "warmup_ratio": 0.2})
+        return [learning_rate(config, step, 10) for step in range(10)]
+
+    assert rates("constant") == [0.5] + [1.0] * 9
+    assert rates("linear") == pytest.approx(
+        [0.5, 1, 1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125]
+    )
+    assert rates("cosine")[6] == pytest.approx(0.5)
+
+
+def test_the_gradient_norm_is_told_before_clipping_and_a_broken_one_changes_nothing() -> None:
+    parameter = torch.nn.Parameter(torch.zeros(2))
+    optimizer = Optimizer({"p": parameter}, Optim(lr=0.1, grad_clip=1.0), 10)
+    parameter.grad = torch.tensor([3.0, 4.0])
+    assert optimizer.step() == pytest.approx(5.0)
+
+    before = parameter.detach().clone()
+    parameter.grad = torch.tensor([math.nan, 1.0])
+    with pytest.raises(NonFiniteLoss, match="optimizer step 2"):
+        optimizer.step()
+
+    assert torch.equal(parameter, before)
+    assert optimizer.n_steps == 1
+
+
+def test_the_kl_controller_moves_towards_its_target_by_at_most_one_percent() -> None:
+    control = KlControl(Kl(coef=0.1, target=2.0))
+    control.update(100.0)
+    assert control.coef == pytest.approx(0.101)
+    control.update(0.0)
+    assert control.coef == pytest.approx(0.101 * 0.99)
+    fixed = KlControl(Kl(coef=0.1))
+    fixed.update(100.0)
+    assert fixed.coef == 0.1
