@@ -177,10 +177,14 @@ def restore_run(run_id: SteeredRun, session: SessionDep) -> RunAnswer:
 
 @router.get("/runs/{run_id}/events")
 def list_events(
-    run_id: SeenRun, session: SessionDep, after: AfterQuery = 0, limit: LimitQuery = 500
+    run_id: SeenRun,
+    session: SessionDep,
+    after: AfterQuery = 0,
+    limit: LimitQuery = 500,
+    type: Annotated[list[str] | None, Query(description="Types to send; default all.")] = None,
 ) -> Listing[EventAnswer]:
     """The run's history in order, as the stream sends it; `after` takes the cursor."""
-    found = run_views.events(session, run_id, after=after, limit=limit)
+    found = run_views.events(session, run_id, after=after, limit=limit, types=type or ())
     return Listing(items=found, next_cursor=str(found[-1].seq) if len(found) == limit else None)
 
 

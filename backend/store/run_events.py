@@ -58,9 +58,13 @@ def heads(session: Session, run_ids: Collection[str]) -> dict[str, int]:
     return dict(rows.all())
 
 
-def after(session: Session, run_id: str, seq: int, *, limit: int) -> list[KeptEvent]:
-    """The run's events beyond number `seq`, in order, at most `limit`."""
+def after(
+    session: Session, run_id: str, seq: int, *, limit: int, types: Sequence[str] = ()
+) -> list[KeptEvent]:
+    """The run's events beyond number `seq`, in order, at most `limit`; no types = all types."""
     columns = (RunEvent.run_id, RunEvent.seq, RunEvent.type, RunEvent.data, RunEvent.created_at)
     statement = select(*columns).where(RunEvent.run_id == run_id, RunEvent.seq > seq)
+    if types:
+        statement = statement.where(RunEvent.type.in_(types))
     rows = session.execute(statement.order_by(RunEvent.seq).limit(limit))
     return [KeptEvent(*row) for row in rows]

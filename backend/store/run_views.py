@@ -71,9 +71,11 @@ def _output_model_ids(session: Session, run_ids: Sequence[str]) -> dict[str, lis
     return found
 
 
-def events(session: Session, run_id: str, *, after: int, limit: int) -> list[EventAnswer]:
-    """The run's history beyond event number `after`, in order."""
-    rows = run_events.after(session, run_id, after, limit=limit)
+def events(
+    session: Session, run_id: str, *, after: int, limit: int, types: Sequence[str]
+) -> list[EventAnswer]:
+    """The run's history beyond event number `after`, in order; no types = all types."""
+    rows = run_events.after(session, run_id, after, limit=limit, types=types)
     return [EventAnswer.model_validate(row) for row in rows]
 
 

@@ -61,7 +61,11 @@ const part = <Item>(runId: string, name: string, query: Record<string, QueryValu
     queryFn: ({ signal }) => itemsOf<Item>(`/runs/${runId}/${name}`, signal, query),
   });
 
-export const eventsQuery = (runId: string) => part<RunEvent>(runId, "events", { limit: 5000 });
+/** What happened, without the numbers and lines that have pages of their own. */
+const TOLD = ["start", "state", "checkpoint", "alert", "rewind"];
+
+export const eventsQuery = (runId: string) =>
+  part<RunEvent>(runId, "events", { limit: 5000, type: TOLD });
 export const checkpointsQuery = (runId: string) => part<Checkpoint>(runId, "checkpoints");
 export const artifactsQuery = (runId: string) => part<Artifact>(runId, "artifacts");
 

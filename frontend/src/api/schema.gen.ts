@@ -4267,6 +4267,8 @@ export interface operations {
                 after?: number;
                 /** @description Items at most. */
                 limit?: number;
+                /** @description Types to send; default all. */
+                type?: string[] | null;
             };
             header?: never;
             path: {

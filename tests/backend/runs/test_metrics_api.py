@@ -117,7 +117,7 @@ def test_names_of_a_strange_form_are_left_out_with_an_alert(
 
     assert stored == 1
     assert api.get("/metrics", params={"runs": run_id}).json()["names"] == ["loss"]
-    alert = api.get(f"/runs/{run_id}/events").json()["items"][-1]
+    (alert,) = api.get(f"/runs/{run_id}/events", params={"type": "alert"}).json()["items"]
     assert (alert["type"], alert["data"]["rule"]) == ("alert", "metric_name")
 
 

@@ -95,7 +95,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
                       <th className="num">Step</th>
                       <th className="num">Attempt</th>
                       <th>Written</th>
-                      <th></th>
+                      <th>Note</th>
                     </tr>
                   </thead>
                   <tbody>
@@ -157,8 +157,6 @@ export function CheckpointsTab({ run }: { run: Run }) {
   );
 }
 
-const QUIET = new Set(["metric", "progress", "log", "sample"]);
-
 function said(event: RunEvent): string {
   const { run: _run, seq: _seq, at: _at, type: _type, ...data } = event.data;
   return Object.entries(data)
@@ -175,7 +173,7 @@ export function EventsTab({ runId }: { runId: string }) {
   return (
     <Loaded query={query}>
       {(events) => {
-        const shown = events.filter((event) => !QUIET.has(event.type)).reverse();
+        const shown = events.toReversed();
         return (
           <section className="card">
             <h2 className="card-title">{plural(shown.length, "event")}</h2>
