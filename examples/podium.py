@@ -69,7 +69,7 @@ class Podium:
             if not response.is_success:
                 response.read()
                 raise Refused(_problem(response))
-            yield from (json.loads(line) for line in response.iter_lines() if line)
+            yield from (json.loads(line) for line in _lines(response) if line)
 
     def wait(self, run_id: str, on_progress: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """Follow a run to its end and return it; `on_progress` sees it at every look.
@@ -90,6 +90,15 @@ class Podium:
         if response.is_success:
             return response.json() if response.content else None
         raise Refused(_problem(response))
+
+
+def _lines(response: httpx.Response) -> Iterator[bytes]:
+    # httpx's own iter_lines also breaks at characters that may stand inside JSON, such as U+2028.
+    rest = b""
+    for chunk in response.iter_bytes():
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from whole
+    yield rest
 
 
 def _problem(response: httpx.Response) -> str:

@@ -120,7 +120,7 @@ class FakeTrainer:
     def _responses(self) -> bytes:
         prompts = self._dir / self._config["prompts"]["path"]
         lines = []
-        for prompt in map(json.loads, prompts.read_text().splitlines()):
+        for prompt in map(json.loads, prompts.read_bytes().splitlines()):
             for index in range(self._config["samples_per_prompt"]):
                 record = {
                     "prompt_id": prompt["prompt_id"],

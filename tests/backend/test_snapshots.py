@@ -71,7 +71,7 @@ def test_a_prompt_is_held_out_of_every_kind_or_of_none(api: TestClient, project:
     sides: dict[str, set[str]] = {}
     for kind in ("prompts", "demonstrations", "preferences"):
         snapshot = freeze(api, project, kind, heldout_fraction=0.4, seed=5).json()
-        for line in api.get(f"/snapshots/{snapshot['id']}/export").text.splitlines():
+        for line in api.get(f"/snapshots/{snapshot['id']}/export").content.splitlines():
             record = json.loads(line)
             sides.setdefault(record["prompt_id"], set()).add(record["split"])
     assert len(sides) == 30
@@ -124,13 +124,13 @@ def test_an_export_says_how_many_ties_it_could_not_hold(
 
     exported = api.get(f"/snapshots/{snapshot}/export", params={"format": name})
     assert exported.headers["X-Podium-Dropped-Ties"] == str(ties)
-    lines = [json.loads(line) for line in exported.text.splitlines()]
+    lines = [json.loads(line) for line in exported.content.splitlines()]
     assert len(lines) == n_rows
     halves = [
         api.get(f"/snapshots/{snapshot}/export", params={"format": name, "split": split})
         for split in Split
     ]
-    assert sum(len(half.text.splitlines()) for half in halves) == n_rows
+    assert sum(len(half.content.splitlines()) for half in halves) == n_rows
     assert sum(int(half.headers["X-Podium-Dropped-Ties"]) for half in halves) == ties
 
 
@@ -151,7 +151,7 @@ def test_what_is_exported_comes_back_in_as_the_same_pairs(
     assert report.status_code == 201, report.text
     again = freeze(api, made[1], "preferences").json()["id"]
     trl = [
-        api.get(f"/snapshots/{one}/export?format=trl").text.splitlines()
+        api.get(f"/snapshots/{one}/export?format=trl").content.splitlines()
         for one in (snapshot, again)
     ]
     assert sorted(trl[0]) == sorted(trl[1])

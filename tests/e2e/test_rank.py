@@ -49,7 +49,7 @@ def test_five_keys_rank_four_cards_and_the_export_holds_exactly_that_order_and_t
     page.get_by_role("button", name="Freeze", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Export").click()
-    lines = download.value.path().read_text(encoding="utf-8").splitlines()
+    lines = download.value.path().read_bytes().splitlines()
 
     record = json.loads(lines[0])
     content = {one["id"]: one["content"].replace("**", "") for one in record["responses"]}

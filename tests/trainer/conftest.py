@@ -91,7 +91,7 @@ def command(run_dir: Path) -> Sequence[str]:
 
 def lines(run_dir: Path, kind: str) -> list[dict[str, Any]]:
     """Event lines of one type."""
-    found = [json.loads(line) for line in (run_dir / "events.jsonl").read_text().splitlines()]
+    found = [json.loads(line) for line in (run_dir / "events.jsonl").read_bytes().splitlines()]
     return [line for line in found if line["type"] == kind]
 
 

@@ -28,7 +28,7 @@ def run(workshop: Workshop, name: str, config: dict[str, Any]) -> Path:
     run_dir = workshop.lay_out(name, config)
     report = workshop.run_here(run_dir)
     assert report["code"] == 0, report
-    for line in (run_dir / "events.jsonl").read_text().splitlines():
+    for line in (run_dir / "events.jsonl").read_bytes().splitlines():
         TRAINER_LINE.validate_json(line)
     return run_dir
 
@@ -156,8 +156,8 @@ def test_generate_writes_every_response_with_scores_and_distance(
     }
     run_dir = run(workshop, "generate", config)
 
-    text = (run_dir / "output" / "responses.jsonl").read_text()
-    records = [GeneratedRecord.model_validate_json(line) for line in text.splitlines()]
+    written = (run_dir / "output" / "responses.jsonl").read_bytes()
+    records = [GeneratedRecord.model_validate_json(line) for line in written.splitlines()]
     assert [(r.prompt_id, r.index) for r in records] == [
         (f"p{i}", k) for i in (0, 4, 8, 12) for k in range(3)
     ]

@@ -162,7 +162,7 @@ def test_a_loss_that_is_not_finite_ends_with_code_four(workshop: Workshop, tmp_p
 def test_preferences_without_a_pair_are_refused(workshop: Workshop, tiny_model: Path) -> None:
     run_dir = workshop.lay_out("run", reward_model_config(tiny_model))
     path = run_dir / "inputs" / "preferences.jsonl"
-    records = [json.loads(line) for line in path.read_text().splitlines()]
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
     empty = [record | {"verdict": "all_bad", "tiers": []} for record in records]
     path.write_text("".join(json.dumps(record) + "\n" for record in empty))
 

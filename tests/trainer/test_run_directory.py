@@ -19,7 +19,7 @@ from worker.trainer.optim import Optimizer, learning_rate
 
 def written(path: Path) -> list[dict[str, object]]:
     """The lines of an event file."""
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
 @pytest.mark.parametrize(
