@@ -55,8 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     stop.listen()
     transformers.utils.logging.disable_progress_bar()
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        exit_report.reserve(directory)
+        make_ready(directory)
         execute(directory, read_config(options.config), stop)
         error = None
     except Exception as raised:  # noqa: BLE001 - the last place where an error can be told
@@ -64,6 +63,18 @@ def main(arguments: list[str] | None = None) -> int:
             traceback.print_exc()
         error = as_trainer_error(raised)
     return report(directory, error)
+
+
+def make_ready(directory: Path) -> None:
+    """Make the run directory and the reserve in which even a full disk can be reported.
+
+    Raises DiskError, whatever stands in the way.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        exit_report.reserve(directory)
+    except OSError as error:
+        raise disk_error(error, str(directory)) from error
 
 
 def read_config(path: Path) -> RunConfig:
