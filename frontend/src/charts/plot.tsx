@@ -64,8 +64,19 @@ function tickTexts(
   _space: number,
   step: number,
 ): string[] {
-  const decimals = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)) : 0;
+  const decimals = decimalsOf(step);
   return ticks.map((tick) => (tick === null ? "" : shortened(tick, decimals)));
+}
+
+const MOST_DECIMALS = 6;
+
+/** The fewest decimals that tell one tick from the next: 1 for 0.5, 2 for 0.25. */
+function decimalsOf(step: number): number {
+  for (let decimals = 0; decimals < MOST_DECIMALS; decimals += 1) {
+    const scaled = step * 10 ** decimals;
+    if (Math.abs(scaled - Math.round(scaled)) < 1e-6 && scaled >= 1 - 1e-6) return decimals;
+  }
+  return MOST_DECIMALS;
 }
 
 function shortened(tick: number, decimals: number): string {

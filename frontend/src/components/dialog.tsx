@@ -3,6 +3,9 @@ import { useEffect, useId, useRef, type ReactNode } from "react";
 
 import { Icon } from "./icons";
 
+const FIELDS = ".inside :is(input:not([type='checkbox']), textarea)";
+const BUTTONS = ":is(.inside, footer) button";
+
 export function Dialog(props: {
   title: string;
   onClose: () => void;
@@ -16,6 +19,10 @@ export function Dialog(props: {
     const element = ref.current;
     const before = document.activeElement;
     element?.showModal();
+    // The browser would choose the close button, which comes first and matters least.
+    (
+      element?.querySelector<HTMLElement>(FIELDS) ?? element?.querySelector<HTMLElement>(BUTTONS)
+    )?.focus();
     return () => {
       element?.close();
       if (before instanceof HTMLElement) before.focus();

@@ -5,6 +5,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useId, useState } from "react";
 import { useLocation, useNavigate, useSearchParams } from "react-router";
 
+import { Problem } from "@/api/client";
 import { signInWithPassword, signInWithToken } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
@@ -64,6 +65,8 @@ function TokenExchange({ token }: { token: string }) {
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [token]);
   if (error === null) return <Skeleton lines={2} label="Signing in" />;
+  const isUsedUp = error instanceof Problem && error.status === 401;
+  if (!isUsedUp) return <Failure error={error} onRetry={() => window.location.reload()} />;
   return (
     <>
       <div className="note warn" role="alert">
@@ -74,7 +77,6 @@ function TokenExchange({ token }: { token: string }) {
           <code className="mono">podium sign-in</code>
         </div>
       </div>
-      <Failure error={error} />
       <PasswordForm />
     </>
   );
@@ -126,7 +128,7 @@ function PasswordForm() {
         />
       </div>
       {signIn.error !== null && <Failure error={signIn.error} />}
-      <button type="submit" className="btn primary" disabled={signIn.isPending}>
+      <button type="submit" className="btn primary centred" disabled={signIn.isPending}>
         Sign in
       </button>
     </form>

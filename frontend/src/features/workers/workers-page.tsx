@@ -27,7 +27,7 @@ function Row({ worker }: { worker: Worker }) {
           {worker.is_alive ? "alive" : "silent"}
         </span>
       </td>
-      <td>
+      <td className="nowrap">
         {worker.run_ids.length} of {plural(worker.slots, "slot")}
       </td>
       <td>{worker.devices.length === 0 ? "CPU" : worker.devices.map(deviceText).join("; ")}</td>
