@@ -78,7 +78,6 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
           <input
             id={ids[0]}
             className="input"
-            autoFocus
             required
             maxLength={200}
             value={name}

@@ -24,13 +24,7 @@ export function SkipDialog(props: { onSkip: (reason: string) => void; onClose: (
         }}
       >
         {SKIP_REASONS.map((reason, place) => (
-          <button
-            type="button"
-            key={reason}
-            className="btn"
-            autoFocus={place === 0}
-            onClick={() => props.onSkip(reason)}
-          >
+          <button type="button" key={reason} className="btn" onClick={() => props.onSkip(reason)}>
             <kbd>{place + 1}</kbd> {reason}
           </button>
         ))}
@@ -60,7 +54,6 @@ export function NoteDialog(props: {
         <textarea
           id={id}
           className="input"
-          autoFocus
           maxLength={10_000}
           value={props.text}
           onChange={(event) => props.onChange(event.target.value)}

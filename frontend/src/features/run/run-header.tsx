@@ -32,7 +32,7 @@ function StopDialog(props: { run: Run; onStop: () => void; onClose: () => void }
           <button type="button" className="btn" onClick={props.onClose}>
             Keep it running
           </button>
-          <button type="button" className="btn danger" autoFocus onClick={props.onStop}>
+          <button type="button" className="btn danger" onClick={props.onStop}>
             <Icon name="stop" /> Stop the run
           </button>
         </>
