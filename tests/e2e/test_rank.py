@@ -123,6 +123,33 @@ def test_answers_given_offline_are_kept_and_sent_later(
     complaints.clear()
 
 
+def test_answers_given_while_signed_out_are_sent_after_signing_in_again(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Signed out")
+    workshop.comparisons(project, 3)
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    page.wait_for_load_state("networkidle")
+    page.context.clear_cookies()
+    page.keyboard.type("dcba")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 answer unsent")).to_be_visible()
+    expect(page.get_by_text("You are signed out. They are kept")).to_be_visible()
+
+    other = page.context.new_page()
+    other.goto(workshop.sign_in_link())
+    expect(other.get_by_role("button", name="Sign out")).to_be_visible()
+    other.close()
+
+    (judgment,) = wait_for_judgments(workshop, project, 1)
+    assert [len(tier) for tier in judgment["tiers"]] == [1, 1, 1, 1]
+    expect(page.get_by_text("unsent")).to_have_count(0)
+    complaints = open_page.complaints  # type: ignore[attr-defined]
+    assert all("401" in text for text in complaints)
+    complaints.clear()
+
+
 def test_undo_reopens_the_last_answer_and_revises_it(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
