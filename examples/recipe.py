@@ -21,7 +21,7 @@ HELDOUT = {
     "demonstrations": 0.2,
     "ranking": 0.0,
     "preferences": 0.3,
-    "policy": 0.15,
+    "policy": 0.2,
     "reported": 0.0,
 }
 SPLIT_SEED = 0
