@@ -43,7 +43,10 @@ export interface PlotProps {
 
 const MONO = '11px "JetBrains Mono Variable", ui-monospace, monospace';
 
-function axis(isY: boolean, isTime: boolean): uPlot.Axis {
+/** Two lines of text: the time, and below it the day. */
+const TIME_AXIS_PX = 42;
+
+function axis(isY: boolean, isTime: boolean, isLog: boolean): uPlot.Axis {
   const shared: uPlot.Axis = {
     stroke: () => resolved("--ink-3"),
     grid: { stroke: () => resolved("--line"), width: 1, show: isY },
@@ -51,12 +54,17 @@ function axis(isY: boolean, isTime: boolean): uPlot.Axis {
     font: MONO,
     gap: 6,
   };
-  if (isY) return { ...shared, size: 52, values: tickTexts };
-  if (isTime) return { ...shared, size: 26 };
+  if (isY) return { ...shared, size: 52, values: isLog ? logTexts : tickTexts };
+  if (isTime) return { ...shared, size: TIME_AXIS_PX };
   return { ...shared, size: 26, values: tickTexts };
 }
 
-/** All ticks of an axis with the same number of decimals. A log scale hides some (null). */
+/** On a log scale every tick has its own size; some are hidden (null) to make room. */
+function logTexts(_: uPlot, ticks: readonly (number | null)[]): string[] {
+  return ticks.map((tick) => (tick === null ? "" : number(Number(tick.toPrecision(3)))));
+}
+
+/** All ticks of an axis with the same number of decimals. */
 function tickTexts(
   _: uPlot,
   ticks: readonly (number | null)[],
@@ -119,7 +127,7 @@ function options(props: PlotProps, width: number): uPlot.Options {
       x: { time: props.isTime },
       y: { distr: props.isLog ? 3 : 1 },
     },
-    axes: [axis(false, props.isTime), axis(true, false)],
+    axes: [axis(false, props.isTime, false), axis(true, false, props.isLog)],
     series: [{}, ...props.lines.map(series)],
     bands: (props.bands ?? []).map(([upper, lower]) => ({
       series: [upper, lower],
