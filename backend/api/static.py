@@ -24,6 +24,10 @@ def mount(app: FastAPI, folder: Path) -> None:
         found, stat = files.lookup_path(files.get_path(request.scope))
         if stat is not None and Path(found).is_file():
             return FileResponse(found, headers={"Cache-Control": _cache(path)})
+        if path.startswith("assets/"):
+            # A page that was open before an update asks for a file that is gone: say so, since
+            # index.html in its place would be taken for a broken script.
+            raise HTTPException(404, "this file belongs to another build; load the page again")
         return FileResponse(index, headers={"Cache-Control": "no-cache"})
 
 

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from backend.api import edge
+from backend.api import edge, static
 from backend.errors import Unavailable
 from backend.main import create_app
 from backend.settings import Settings
@@ -95,6 +96,16 @@ def test_static_files_end_at_their_folder(light_service: Service, path: str) -> 
     answer = light_service.anonymous().get(path)
     assert "root:" not in answer.text
     assert answer.status_code in (200, 404)
+
+
+def test_a_script_of_another_build_is_not_found_rather_than_a_page(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<title>Podium</title>")
+    app = FastAPI()
+    static.mount(app, tmp_path)
+    client = TestClient(app)
+
+    assert client.get("/runs/run_1").text == "<title>Podium</title>"
+    assert client.get("/assets/run-page-old.js").status_code == 404
 
 
 def test_a_bug_says_its_request_id_and_nothing_else(light_service: Service) -> None:
