@@ -18,13 +18,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 EXPECTED_S = {
     "fetch": 30,
     "import": 3,
-    "sft": 45,
-    "generate": 60,
-    "judge": 8,
-    "reward_model": 80,
-    "policy": 220,
-    "evaluate": 100,
-    "report": 4,
+    "sft": 30,
+    "generate": 45,
+    "judge": 5,
+    "reward_model": 100,
+    "policy": 250,
+    "evaluate": 120,
+    "report": 2,
 }
 LINE_EVERY_S = 10.0
 
