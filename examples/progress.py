@@ -22,7 +22,7 @@ EXPECTED_S = {
     "generate": 45,
     "judge": 5,
     "reward_model": 100,
-    "policy": 250,
+    "policy": 450,
     "evaluate": 120,
     "report": 2,
 }

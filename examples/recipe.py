@@ -21,7 +21,7 @@ HELDOUT = {
     "demonstrations": 0.2,
     "ranking": 0.0,
     "preferences": 0.3,
-    "policy": 0.12,
+    "policy": 0.2,
     "reported": 0.0,
 }
 SPLIT_SEED = 0
@@ -99,7 +99,7 @@ def policy(model: str, reward: str, prompts: str, *, seed: int) -> Config:
         "rollout": {**SAMPLING, "prompts_per_step": 48, "samples_per_prompt": 1},
         "kl": {"coef": 0.1, "max": 3.0},
         "optim": {"lr": 4e-4, "schedule": "linear", "micro_batch_tokens": 1024},
-        "steps": 8,
+        "steps": 16,
         "eval_every": 4,
-        "checkpoint_every": 4,
+        "checkpoint_every": 8,
     }
