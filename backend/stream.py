@@ -10,7 +10,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -89,22 +89,25 @@ class Streams:
 
     async def follow(
         self, run_ids: Collection[str], *, last_id: str | None = None, from_now: bool = False
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """Server-sent events of these runs beyond `last_id`; without one all, or only new ones.
 
         Each run's events come in order, none missing, none twice. An id that does not fit these
-        runs or this store gives one `reset` event and then only new events.
+        runs or this store gives one `reset` event and then only new events. Where the stream begins
+        is settled when this returns: "now" is before the caller's answer has begun.
         """
         order = sorted(set(run_ids))
         heads = await self._in_thread(partial(self._heads, order))
         at = dict(heads) if from_now else dict.fromkeys(order, 0)
         resumed = None if last_id is None else positions_of(last_id, heads)
         is_unknown = last_id is not None and resumed is None
-        at = dict(heads) if is_unknown else resumed or at
+        return self._events(dict(heads) if is_unknown else resumed or at, is_unknown)
+
+    async def _events(self, at: dict[str, int], is_unknown: bool) -> AsyncGenerator[bytes, None]:
         yield f"retry: {RETRY_MS}\nid: {id_of(at)}\n\n".encode()
         if is_unknown:
             yield f"event: reset\nid: {id_of(at)}\ndata: {{}}\n\n".encode()
-        subscription = _Subscription(frozenset(order))
+        subscription = _Subscription(frozenset(at))
         self._subscriptions.add(subscription)
         self._ensure_poller()
         ends_at = time.monotonic() + LIFETIME_S
@@ -114,8 +117,8 @@ class Streams:
                 async for chunk in self._catch_up(at):
                     yield chunk
                 # No await between the last read and this line: what is newer comes from the poller.
-                for run_id in order:
-                    self._fanned.setdefault(run_id, at[run_id])
+                for run_id, seq in at.items():
+                    self._fanned.setdefault(run_id, seq)
                 async for chunk in self._live(subscription, at, ends_at):
                     yield chunk
         finally:

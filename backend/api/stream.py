@@ -58,16 +58,16 @@ async def stream_runs(
     Types: state, start, metric, progress, sample, checkpoint, alert, log, rewind. `data` is
     `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything anew.
     """
-    return _streaming(request, run_ids, begin)
+    return await _streaming(request, run_ids, begin)
 
 
 @router.get("/runs/{run_id}/stream", response_class=StreamingResponse, responses=_ANSWERS)
 async def stream_run(request: Request, run_id: SeenRun, begin: BeginDep) -> StreamingResponse:
     """Events of one run, as GET /stream sends them."""
-    return _streaming(request, [run_id], begin)
+    return await _streaming(request, [run_id], begin)
 
 
-def _streaming(request: Request, run_ids: Sequence[str], begin: _Begin) -> StreamingResponse:
+async def _streaming(request: Request, run_ids: Sequence[str], begin: _Begin) -> StreamingResponse:
     streams: Streams = request.app.state.streams
-    events = streams.follow(run_ids, last_id=begin.last_id, from_now=begin.from_now)
+    events = await streams.follow(run_ids, last_id=begin.last_id, from_now=begin.from_now)
     return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)

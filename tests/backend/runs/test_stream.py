@@ -169,6 +169,22 @@ def test_since_now_sends_only_what_comes_next(
         assert next(events_of(response)).data["step"] == 50
 
 
+def test_now_is_before_the_answer_begins(database: Database, seed: Seed) -> None:
+    run_id = a_run(database, seed)
+    write(database, run_id, range(50))
+
+    async def read() -> bytes:
+        streams = Streams(database)
+        chunks = await streams.follow([run_id], from_now=True)
+        await asyncio.to_thread(write, database, run_id, range(50, 51))
+        text = await anext(chunks) + await anext(chunks)
+        await chunks.aclose()
+        streams.close()
+        return text
+
+    assert b'"step": 50' in asyncio.run(read())
+
+
 def test_an_unknown_id_resets_and_goes_on_from_now(
     server: Server, database: Database, seed: Seed
 ) -> None:
@@ -237,7 +253,7 @@ def test_a_reader_that_falls_behind_catches_up_from_the_store(
 
     async def read_slowly() -> list[int]:
         streams = Streams(database)
-        chunks = streams.follow([run_id])
+        chunks = await streams.follow([run_id])
         text = b""
         while text.count(b"event: metric") < 120:
             text += await anext(chunks)
