@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
+from transformers import GraniteConfig, GraniteForCausalLM, PreTrainedModel
 
 from backend.schemas.references import Reference
 from backend.schemas.training import Lora
 from worker.trainer import logprobs, models
 from worker.trainer.data import Tokens, collate
+from worker.trainer.errors import ConfigError
 from worker.trainer.logprobs import action_hidden, action_logp, exact_kl
 from worker.trainer.reward_head import RewardModel
 
@@ -159,3 +160,23 @@ def test_a_score_is_read_at_the_last_token_whatever_the_padding(model: PreTraine
     assert torch.allclose(together, one_by_one, atol=1e-4)
     assert together[0].item() == pytest.approx(head(last.last_hidden_state[0, -1]).item(), abs=1e-4)
     assert together[0].item() != pytest.approx(open_end.item(), abs=1e-4)
+
+
+def test_a_model_that_changes_its_logits_afterwards_is_refused(
+    tiny_model: Path, tmp_path: Path
+) -> None:
+    config = GraniteConfig(
+        vocab_size=300,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        logits_scaling=8.0,
+        initializer_range=0.5,
+    )
+    GraniteForCausalLM(config).save_pretrained(tmp_path)
+    with pytest.raises(ConfigError, match="changes its logits"):
+        models.load_causal_lm(
+            Reference(path=str(tmp_path)), dtype=torch.float32, device=torch.device("cpu")
+        )

@@ -71,7 +71,8 @@ def load_causal_lm(
 ) -> PreTrainedModel:
     """A causal language model in eval mode.
 
-    Raises ConfigError naming the model and what to do if it cannot be loaded.
+    Raises ConfigError naming the model and what to do if it cannot be loaded, or if its logits are
+    more than its output embeddings of its last hidden states.
     """
     name, options = locate(reference)
     try:
@@ -81,6 +82,7 @@ def load_causal_lm(
     except _LOAD_ERRORS as error:
         raise _unloadable(reference, error) from error
     _forget_quantization(model)
+    _check_logits(model, name)
     return model.to(device).eval()
 
 
@@ -256,6 +258,21 @@ def _forget_quantization(model: PreTrainedModel) -> None:
     ):
         if name in vars(holder):
             delattr(holder, name)
+
+
+@torch.no_grad()
+def _check_logits(model: PreTrainedModel, name: str) -> None:
+    # The trainer applies the head itself, to few of the places: a model that caps or scales its
+    # logits afterwards would be trained on numbers that it never gives.
+    ids_B_T = torch.tensor([[0, 1]])
+    hidden_B_T_H = model.get_decoder()(input_ids=ids_B_T, use_cache=False).last_hidden_state
+    expected = model(input_ids=ids_B_T, use_cache=False).logits
+    if not torch.allclose(model.get_output_embeddings()(hidden_B_T_H), expected, rtol=1e-3):
+        raise ConfigError(
+            f"model: {name} changes its logits after the output embeddings (soft-capping or a "
+            "scale), which Podium does not follow",
+            "take a model without it",
+        )
 
 
 def _unloadable(reference: Reference, error: Exception) -> ConfigError:

@@ -102,15 +102,21 @@ def train(run: Run, config: RewardModelConfig) -> None:
         )
         return list(torch.tensor(scores).split([len(r.responses) for r in rankings]))
 
-    def evaluate(_step: int) -> Evaluation:
+    evaluated: dict[int, list[Tensor]] = {}
+
+    def evaluate(step: int) -> Evaluation:
         if not heldout:
             return Evaluation({})
-        return Evaluation(_heldout_metrics(scores_of(heldout), heldout, config.seed))
+        evaluated.clear()
+        evaluated[step] = scores_of(heldout)
+        return Evaluation(_heldout_metrics(evaluated[step], heldout, config.seed))
 
     Loop(run, model, optimizer, steps).go(take_step, evaluate)
     card: dict[str, object] = {"system": config.system, "max_tokens": config.max_tokens}
     if heldout:
-        scores = [float(score) for part in scores_of(heldout) for score in part]
+        # A run resumed after its last evaluation has not seen the scores.
+        found = evaluated.get(steps) or scores_of(heldout)
+        scores = [float(score) for part in found for score in part]
         card["heldout_score"] = {"mean": fmean(scores), "std": pstdev(scores), "n": len(scores)}
     write_output(
         run, lambda folder: save_reward_model(model, config.model, tokenizer, folder, card=card)

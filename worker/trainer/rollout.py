@@ -119,6 +119,7 @@ class _Decoding:
         stream: Sequence[str | int],
     ) -> None:
         self.model, self.requests, self.sampling = model, requests, sampling
+        self.body, self.head = model.get_decoder(), model.get_output_embeddings()
         self.device = model.device
         self.rows = [
             _Row(random_streams.uniforms(sampling.max_new_tokens, seed, *stream, request.key, i))
@@ -178,15 +179,15 @@ class _Decoding:
         return logits_P_V[source_B], cache, mask_P_T[source_B], next_B[source_B]
 
     def _forward(self, ids: Tensor, cache: DynamicCache, mask: Tensor, position: Tensor) -> Tensor:
-        output = self.model(
+        hidden_B_T_H = self.body(
             input_ids=ids,
             attention_mask=mask,
             position_ids=position,
             past_key_values=cache,
             use_cache=True,
-            logits_to_keep=1,
-        )
-        logits: Tensor = output.logits[:, -1].float()
+        ).last_hidden_state
+        # Of a view on three axes the product would copy the head's weights for each row.
+        logits: Tensor = self.head(hidden_B_T_H[:, -1].contiguous()).float()
         return logits
 
     def _record(self, active: list[int], tokens: list[int], logps: list[float]) -> None:
