@@ -100,6 +100,6 @@ def policy(model: str, reward: str, prompts: str, *, seed: int) -> Config:
         "kl": {"coef": 0.1, "max": 3.0},
         "optim": {"lr": 4e-4, "schedule": "linear", "micro_batch_tokens": 4096},
         "steps": 16,
-        "eval_every": 4,
+        "eval_every": 8,
         "checkpoint_every": 8,
     }
