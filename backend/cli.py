@@ -10,19 +10,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
 from pydantic import ValidationError
 
 from backend import backup, doctor, prune
-from backend.auth import ensure_admin
 from backend.errors import ServiceError
-from backend.launcher import Launcher, read_server
+from backend.launcher import Launcher, read_server, sign_in_link
 from backend.migration import migrate
 from backend.settings import Settings
-from backend.store.db import Database
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "closed_loop.py"
 
@@ -81,14 +78,8 @@ def run_migrate(settings: Settings, _: argparse.Namespace) -> None:
 
 def sign_in(settings: Settings, _: argparse.Namespace) -> None:
     """Print a fresh one-time link into the browser."""
-    address = settings.public_url or read_server(settings.data_dir).get("url")
-    database = Database(settings.sqlalchemy_url)
-    with database.write() as session:
-        ensure_admin(session, settings.data_dir, at=datetime.now(UTC))
-    database.close()
-    launcher = Launcher(settings, say=_say)
-    launcher.url = address or f"http://{settings.host}:{settings.port}"
-    _say(launcher.sign_in_link())
+    url = read_server(settings.data_dir).get("url")
+    _say(sign_in_link(settings, url or f"http://{settings.host}:{settings.port}"))
 
 
 def run_backup(settings: Settings, options: argparse.Namespace) -> None:

@@ -9,10 +9,8 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
-from kombu import Connection
-from kombu.exceptions import OperationalError as BrokerError
-
-from backend.errors import ServiceError
+from backend import queue
+from backend.errors import ServiceError, Unavailable
 from backend.launcher import read_server
 from backend.settings import Settings
 from backend.store.db import Database
@@ -76,14 +74,12 @@ def _database(settings: Settings) -> Finding:
 
 
 def _broker(settings: Settings) -> Finding:
-    if settings.broker_url is None:
-        return Finding("broker", True, "files in the data directory")
     try:
-        with Connection(settings.broker_url, connect_timeout=2) as connection:
-            connection.ensure_connection(max_retries=1, timeout=2)
-    except (BrokerError, OSError) as error:
-        return Finding("broker", False, f"does not answer ({error}); check PODIUM_BROKER_URL")
-    return Finding("broker", True, "answers")
+        queue.require_broker(settings)
+    except Unavailable as error:
+        return Finding("broker", False, f"{error.detail}. {error.advice}")
+    kind = "files in the data directory" if settings.broker_url is None else "answers"
+    return Finding("broker", True, kind)
 
 
 def _trainer() -> Finding:

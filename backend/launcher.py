@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import psutil
 
-from backend.auth import new_sign_in_link
+from backend.auth import ensure_admin, new_sign_in_link
 from backend.child import Child
 from backend.errors import Conflict, Unavailable
 from backend.migration import migrate
@@ -91,12 +91,7 @@ class Launcher:
 
     def sign_in_link(self) -> str:
         """A fresh one-time link into the browser."""
-        database = Database(self.settings.sqlalchemy_url)
-        with database.write() as session:
-            address = self.settings.public_url or self.url
-            link = new_sign_in_link(session, address, at=datetime.now(UTC))
-        database.close()
-        return link
+        return sign_in_link(self.settings, self.url)
 
     def _make_children(self, listener: socket.socket) -> list[Child]:
         logs = self.settings.data_dir / "logs"
@@ -121,6 +116,17 @@ class Launcher:
                 tail = api.log.read_text(errors="replace")[-2000:]
                 raise Unavailable(f"the API did not become ready; the end of its log:\n{tail}")
             time.sleep(WATCH_INTERVAL_S / 4)
+
+
+def sign_in_link(settings: Settings, url: str) -> str:
+    """A fresh one-time link into the browser, at the public address or else at `url`."""
+    database = Database(settings.sqlalchemy_url)
+    at = datetime.now(UTC)
+    with database.write() as session:
+        ensure_admin(session, settings.data_dir, at=at)
+        link = new_sign_in_link(session, settings.public_url or url, at=at)
+    database.close()
+    return link
 
 
 def hold_data_dir(data_dir: Path) -> IO[str]:

@@ -18,11 +18,13 @@ from typing import Any
 
 from celery import Celery
 from celery.exceptions import CeleryError
+from kombu import Connection
 from kombu.exceptions import KombuError
 from kombu.transport import filesystem, virtual
 from kombu.utils.json import dumps, loads
 from redis.exceptions import RedisError
 
+from backend.errors import Unavailable
 from backend.settings import Settings
 
 log = logging.getLogger("podium.queue")
@@ -86,6 +88,23 @@ def ring(settings: Settings, run_id: str) -> bool:
         log.warning("queue.ring_failed", extra={"run_id": run_id, "error": reason})
         return False
     return True
+
+
+def require_broker(settings: Settings) -> None:
+    """Ask the broker for a connection, for a second at most; files need none.
+
+    Raises Unavailable if it does not answer.
+    """
+    if settings.broker_url is None:
+        return
+    options = {"socket_connect_timeout": CONNECT_TIMEOUT_S, "socket_timeout": CONNECT_TIMEOUT_S}
+    try:
+        with Connection(settings.broker_url, transport_options=options) as connection:
+            connection.ensure_connection(max_retries=1, timeout=CONNECT_TIMEOUT_S)
+    except _BROKER_ERRORS as error:
+        raise Unavailable(
+            f"the broker does not answer ({error})", advice="Check PODIUM_BROKER_URL."
+        ) from error
 
 
 @lru_cache(maxsize=8)

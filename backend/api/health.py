@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from backend import queue
 from backend.deps import DatabaseDep, SettingsDep
 from backend.errors import Unavailable
 from backend.store import revision
@@ -22,12 +23,16 @@ def is_alive() -> dict[str, str]:
 
 @router.get("/readyz")
 def is_ready(response: Response, database: DatabaseDep, settings: SettingsDep) -> dict[str, Any]:
-    """Every dependency and its state; 503 if one is away."""
-    checks = {
+    """Every dependency and its state; 503 if one is away that requests need.
+
+    Without the broker all requests work, and queued runs start a little later.
+    """
+    needed = {
         "database": _state(lambda: revision.require_current(database)),
         "data_dir": _state(lambda: _check_folder(settings.data_dir)),
     }
-    ready = all(state == "ok" for state in checks.values())
+    checks = {**needed, "broker": _state(lambda: queue.require_broker(settings))}
+    ready = all(state == "ok" for state in needed.values())
     response.status_code = 200 if ready else 503
     return {"status": "ok" if ready else "unavailable", "checks": checks}
 

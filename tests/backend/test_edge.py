@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from backend.api import edge, static
 from backend.errors import Unavailable
 from backend.main import create_app
+from backend.migration import migrate
 from backend.settings import Settings
 from backend.store.revision import head_revision
 from tests.backend.conftest import Service
@@ -162,7 +163,16 @@ def test_an_archived_project_leaves_the_list_and_comes_back(api: TestClient) -> 
 def test_ready_names_each_dependency(light_service: Service) -> None:
     ready = light_service.anonymous().get("/readyz")
     assert ready.status_code == 200
-    assert set(ready.json()["checks"].values()) == {"ok"}
+    assert ready.json()["checks"] == {"database": "ok", "data_dir": "ok", "broker": "ok"}
+
+
+def test_ready_names_a_broker_that_is_away_and_requests_go_on(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, broker_url="redis://127.0.0.1:1/0")
+    migrate(settings)
+    with TestClient(create_app(settings)) as api:
+        ready = api.get("/readyz")
+    assert ready.status_code == 200
+    assert "broker does not answer" in ready.json()["checks"]["broker"]
 
 
 def test_the_service_refuses_another_schema_and_names_the_command(tmp_path: Path) -> None:
