@@ -1,4 +1,4 @@
-"""The losses: worked numbers, slow plain-loop references, laws."""
+"""The losses: agreement with slow plain loops, laws, refusals."""
 
 import math
 
@@ -61,40 +61,9 @@ def slow_policy_loss(batch: dict[str, torch.Tensor], average: str, dual: float |
     return total / (100 if average == "constant" else sum(len(terms) for terms in rows))
 
 
-def test_the_three_kl_estimators_give_the_worked_numbers() -> None:
-    """d = 0.2: .2, .02, .018731; d = -1: -1, .5, .718282."""
-    logp, ref = torch.tensor([-1.0, -2.0]), torch.tensor([-1.2, -1.0])
-
-    assert kl(logp, ref, "k1").tolist() == pytest.approx([0.2, -1.0])
-    assert kl(logp, ref, "k2").tolist() == pytest.approx([0.02, 0.5])
-    assert kl(logp, ref, "k3").tolist() == pytest.approx([0.018731, 0.718282], abs=1e-6)
-
-
 def test_k3_stays_finite_however_far_the_reference_is() -> None:
     assert torch.isfinite(kl(torch.tensor([-500.0]), torch.tensor([0.0]), "k3")).all()
     assert kl(torch.tensor([0.0]), torch.tensor([-500.0]), "k1").item() == 500
-
-
-@pytest.mark.parametrize(
-    ("estimator", "expected"),
-    [
-        ("k1", [0.0, 0.0, 0.0]),
-        ("k2", [0.34624, -0.22039, -0.12585]),
-        ("k3", [0.3, -0.2, -0.1]),
-    ],
-)
-def test_expected_gradients_of_the_estimators_as_losses(
-    estimator: str, expected: list[float]
-) -> None:
-    """Policy (.5, .3, .2), reference (.2, .5, .3): k1 nothing, k2 reverse KL, k3 forward KL."""
-    logits = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64).log().requires_grad_()
-    ref = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64).log()
-    logp = logits.log_softmax(-1)
-
-    (logp.detach().exp() * kl(logp, ref, estimator)).sum().backward()
-
-    assert logits.grad is not None
-    assert logits.grad.tolist() == pytest.approx(expected, abs=1e-5)
 
 
 @settings(max_examples=60, deadline=None)
@@ -185,11 +154,6 @@ def test_an_average_without_a_denominator_is_refused() -> None:
         aggregate(ones, ones.bool(), average="constant")
     with pytest.raises(ValueError, match="positive"):
         aggregate(ones, ones.bool(), average="token", denominator=0)
-
-
-def test_three_ranked_scores_give_the_mean_of_three_pair_losses() -> None:
-    scores = torch.tensor([1.2, 0.3, -0.4])
-    assert ranking_loss(scores, [[0], [1], [2]]).item() == pytest.approx(0.309414, abs=1e-6)
 
 
 def test_a_tie_is_half_a_win_each_way() -> None:
