@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.runs import ConfigProblem
 from backend.schemas.training import (
     METHOD_CONFIGS,
     GenerateConfig,
-    PolicyGradientConfig,
     RunConfig,
     SftConfig,
 )

@@ -4,112 +4,19 @@ Imports no torch. Every number carries its unit, range and default here and nowh
 keys are refused. `parse_run_config` is the one way in.
 """
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, Field, TypeAdapter
 
+from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference
 from backend.schemas.rewards import AnyRewardTerm, Reward
-from backend.schemas.vocabulary import Estimator
+from backend.schemas.sections import Common, Rollout
 
 SCHEMA_VERSION = 1
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Lora(_Section):
-    """Low-rank adapters; null in the config means full fine-tuning."""
-
-    r: int = Field(16, ge=1, le=1024, description="Rank of the adapter matrices.")
-    alpha: float = Field(32.0, gt=0, le=4096, description="Scale; the adapter acts with alpha / r.")
-    dropout: float = Field(
-        0.0,
-        ge=0,
-        lt=1,
-        description="Dropout on the adapter's input; 0 for policy_gradient and dpo.",
-    )
-    targets: Literal["attention", "linear"] = Field(
-        "linear", description="attention = q, k, v, o; linear = every linear layer but the head."
-    )
-
-
-class Optim(_Section):
-    """AdamW and its schedule; schedules count optimizer steps."""
-
-    lr: float = Field(1e-4, gt=0, le=1, description="Peak learning rate.")
-    schedule: Literal["constant", "linear", "cosine"] = Field(
-        "constant", description="Course of the learning rate after warm-up."
-    )
-    warmup_ratio: float = Field(
-        0.0, ge=0, le=1, description="Share of the optimizer steps spent warming up."
-    )
-    weight_decay: float = Field(0.0, ge=0, le=10, description="Decoupled weight decay.")
-    grad_clip: float = Field(
-        1.0, gt=0, le=1e6, description="Largest norm of the gradient before it is scaled down."
-    )
-    batch_size: int | None = Field(
-        None,
-        ge=1,
-        le=65536,
-        description="Records per optimizer step (rankings for reward_model); default 16. "
-        "Refused in policy_gradient, where rollout and minibatch_size say it.",
-    )
-    micro_batch_tokens: int = Field(
-        4096, ge=64, le=1_048_576, description="Padded tokens per forward and backward pass."
-    )
-    epochs: float | None = Field(
-        None,
-        gt=0,
-        le=1000,
-        description="Passes over the training records; default 1. Refused in policy_gradient.",
-    )
-
-
-class Log(_Section):
-    """What is written besides metrics."""
-
-    samples_every: int = Field(1, ge=1, le=100_000, description="Steps between logged samples.")
-    samples_per_step: int = Field(8, ge=0, le=1000, description="Samples logged at such a step.")
-    tokens: Literal["none", "best_worst", "all"] = Field(
-        "best_worst",
-        description="Which samples carry arrays per token (log-prob, KL, advantage).",
-    )
-
-
-class Resources(_Section):
-    """What the run asks of a worker."""
-
-    gpus: int = Field(0, ge=0, le=64, description="GPUs the run holds; 0 trains on the CPU.")
-    threads: int | None = Field(
-        None, ge=1, le=1024, description="CPU threads; default: the cores seen at first start."
-    )
-    timeout_s: float | None = Field(
-        None, gt=0, le=31_536_000, description="Longest wall-clock time of the run in seconds."
-    )
-
-
-class _Common(_Section):
-    seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of every named random stream.")
-    precision: Literal["auto", "fp32", "bf16"] = Field(
-        "auto",
-        description="Precision of the computation; masters and optimizer state are always fp32.",
-    )
-    lora: Lora | None = Field(None, description="Adapters; null trains every weight.")
-    optim: Optim = Field(default_factory=Optim)
-    eval_every: int = Field(
-        0, ge=0, le=1_000_000, description="Steps between evaluations; 0 = only first and last."
-    )
-    checkpoint_every: int = Field(
-        0, ge=0, le=1_000_000, description="Steps between checkpoints; 0 = only when asked to stop."
-    )
-    max_checkpoints: int = Field(2, ge=1, le=1000, description="Newest checkpoints that are kept.")
-    log: Log = Field(default_factory=Log)
-    resources: Resources = Field(default_factory=Resources)
-
-
-class SftConfig(_Common):
+class SftConfig(Common):
     """Supervised fine-tuning on demonstrations; the loss is over response tokens only."""
 
     method: Literal["sft"] = "sft"
@@ -122,7 +29,7 @@ class SftConfig(_Common):
     packing: bool = Field(False, description="Join short records into rows of max_tokens.")
 
 
-class RewardModelConfig(_Common):
+class RewardModelConfig(Common):
     """A scalar head trained on rankings, all responses of a ranking together."""
 
     method: Literal["reward_model"] = "reward_model"
@@ -135,7 +42,7 @@ class RewardModelConfig(_Common):
     )
 
 
-class DpoConfig(_Common):
+class DpoConfig(Common):
     """Direct preference optimization on the pairs of rankings."""
 
     method: Literal["dpo"] = "dpo"
@@ -148,103 +55,7 @@ class DpoConfig(_Common):
     loss: Literal["sigmoid", "ipo"] = Field("sigmoid", description="Form of the loss.")
 
 
-class Rollout(_Section):
-    """How responses are sampled."""
-
-    prompts_per_step: int = Field(64, ge=1, le=65536, description="Prompts sampled at each step.")
-    samples_per_prompt: int = Field(1, ge=1, le=1024, description="Responses per prompt.")
-    max_prompt_tokens: int = Field(
-        256, ge=1, le=1_048_576, description="Longest prompt with its template; longer is refused."
-    )
-    max_new_tokens: int = Field(128, ge=1, le=1_048_576, description="Longest response in tokens.")
-    temperature: float = Field(
-        1.0, gt=0, le=10, description="Temperature of sampling and log-probs."
-    )
-    top_p: float = Field(
-        1.0, gt=0, le=1, description="Nucleus; below 1 the ratio no longer fits what was sampled."
-    )
-    system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
-    engine: Literal["transformers", "vllm"] = Field("transformers", description="Who samples.")
-
-
-class Kl(_Section):
-    """The pull to the reference."""
-
-    coef: float = Field(0.01, ge=0, le=100, description="Weight beta of the KL, per nat.")
-    estimator: Literal["k1", "k2", "k3"] = Field("k1", description="Estimator per token.")
-    place: Literal["reward", "loss"] = Field("reward", description="Where the KL enters.")
-    target: float | None = Field(
-        None, gt=0, le=1e4, description="Adaptive coefficient: nats per response to hold."
-    )
-    max: float | None = Field(
-        None,
-        gt=0,
-        le=1e4,
-        description="Stop at the last evaluation below this many nats a response.",
-    )
-
-
-class Clip(_Section):
-    """Range of the probability ratio."""
-
-    low: float = Field(0.2, ge=0, lt=1, description="Ratio is clipped below 1 - low.")
-    high: float = Field(0.2, ge=0, le=10, description="Ratio is clipped above 1 + high.")
-    dual: float | None = Field(
-        None, gt=1, le=100, description="Bound of the loss for negative advantages."
-    )
-
-
-class Gae(_Section):
-    """Generalized advantage estimation (ppo), gamma also for reinforce_pp."""
-
-    gamma: float = Field(1.0, gt=0, le=1, description="Discount per token.")
-    lam: float = Field(0.95, ge=0, le=1, description="Mixing of n-step returns.")
-
-
-class PolicyGradientConfig(_Common):
-    """Sample, score, estimate advantages, update; one step = one rollout with all its updates."""
-
-    method: Literal["policy_gradient"] = "policy_gradient"
-    estimator: Estimator = Field(Estimator.REINFORCE_PP, description="How advantages are made.")
-    model: Reference = Field(description="The policy to start from.")
-    reference: Reference | None = Field(
-        None, description="What the KL is measured against; default: the starting model."
-    )
-    prompts: Reference = Field(description="A snapshot of prompts to answer.")
-    reward: Reward
-    rollout: Rollout = Field(default_factory=Rollout)
-    kl: Kl = Field(default_factory=Kl)
-    clip: Clip = Field(default_factory=Clip)
-    gae: Gae | None = None
-    entropy_coef: float = Field(0.0, ge=0, le=10, description="Weight of the entropy bonus.")
-    loss_average: Literal["token", "sequence", "constant"] = Field(
-        "token", description="What the policy loss is averaged over."
-    )
-    overlong: Literal["keep", "mask", "penalize"] = Field(
-        "keep", description="What happens to responses cut by the token limit."
-    )
-    steps: int = Field(100, ge=1, le=10_000_000, description="Rollouts.")
-    epochs_per_rollout: int = Field(1, ge=1, le=64, description="Passes over each rollout.")
-    minibatch_size: int | None = Field(
-        None, ge=1, le=65536, description="Responses per update; default: the whole rollout."
-    )
-
-    @model_validator(mode="after")
-    def _batch_is_said_by_rollout(self) -> Self:
-        for name in ("batch_size", "epochs"):
-            if getattr(self.optim, name) is not None:
-                raise ValueError(
-                    f"optim.{name} is not used by policy_gradient; "
-                    "say it with rollout.prompts_per_step, epochs_per_rollout and minibatch_size"
-                )
-        if self.lora is not None and self.lora.dropout > 0:
-            raise ValueError(
-                "lora.dropout must be 0 for policy_gradient: it would make the ratio differ from 1"
-            )
-        return self
-
-
-class GenerateConfig(_Common):
+class GenerateConfig(Common):
     """Sample responses to prompts; they come home as responses and comparisons to rank."""
 
     method: Literal["generate"] = "generate"
@@ -266,7 +77,7 @@ class GenerateConfig(_Common):
     )
 
 
-class EvaluateConfig(_Common):
+class EvaluateConfig(Common):
     """Score a model's responses, alone or against a baseline."""
 
     method: Literal["evaluate"] = "evaluate"
@@ -288,7 +99,7 @@ RunConfig = Annotated[
     Field(discriminator="method"),
 ]
 
-METHOD_CONFIGS: dict[str, type[_Common]] = {
+METHOD_CONFIGS: dict[str, type[Common]] = {
     "sft": SftConfig,
     "reward_model": RewardModelConfig,
     "dpo": DpoConfig,

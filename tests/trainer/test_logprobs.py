@@ -8,7 +8,7 @@ from torch import Tensor
 from transformers import GraniteConfig, GraniteForCausalLM, PreTrainedModel
 
 from backend.schemas.references import Reference
-from backend.schemas.training import Lora
+from backend.schemas.sections import Lora
 from worker.trainer import logprobs, models
 from worker.trainer.data import Tokens, collate
 from worker.trainer.errors import ConfigError

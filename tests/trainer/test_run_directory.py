@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from backend.schemas.events import ExitReport
-from backend.schemas.training import Kl, Optim
+from backend.schemas.policy_gradient import Kl
+from backend.schemas.sections import Optim
 from worker.trainer import checkpoint, exit_report
 from worker.trainer.__main__ import as_trainer_error
 from worker.trainer.errors import ConfigError, NonFiniteLoss, OutOfMemory

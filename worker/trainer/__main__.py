@@ -24,9 +24,9 @@ import transformers
 from pydantic import ValidationError
 
 from backend.schemas.events import ExitReport
+from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.training import (
     GenerateConfig,
-    PolicyGradientConfig,
     RewardModelConfig,
     RunConfig,
     SftConfig,

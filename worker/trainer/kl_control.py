@@ -6,7 +6,7 @@ Owned by policy_gradient, saved with its checkpoints.
 from collections.abc import Mapping
 from typing import Any
 
-from backend.schemas.training import Kl
+from backend.schemas.policy_gradient import Kl
 
 # The controller moves by at most CLIP / HORIZON_IN_STEPS a step: 1 %.
 CLIP = 0.2

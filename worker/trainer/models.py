@@ -23,7 +23,7 @@ from transformers import (
 )
 
 from backend.schemas.references import Reference
-from backend.schemas.training import Lora
+from backend.schemas.sections import Lora
 from worker.trainer.errors import ConfigError
 
 ATTENTION_TARGETS = ["k_proj", "o_proj", "q_proj", "v_proj"]

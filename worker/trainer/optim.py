@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from backend.schemas.training import Optim
+from backend.schemas.sections import Optim
 from worker.trainer.errors import NonFiniteLoss
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")

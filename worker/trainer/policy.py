@@ -12,7 +12,7 @@ from peft import PeftModel
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from backend.schemas.training import PolicyGradientConfig
+from backend.schemas.policy_gradient import PolicyGradientConfig
 from worker.trainer import models, random_streams
 from worker.trainer.run import Run
 

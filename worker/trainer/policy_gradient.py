@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from backend.schemas.training import PolicyGradientConfig
+from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.vocabulary import Estimator
 from worker.trainer import losses, models, random_streams, rollout_report
 from worker.trainer.advantages import GROUPED, WHITENED, Advantages, estimate

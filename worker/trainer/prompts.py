@@ -11,7 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from backend.schemas.records import PromptRecord
 from backend.schemas.references import Reference
-from backend.schemas.training import Rollout
+from backend.schemas.sections import Rollout
 from worker.trainer import models
 from worker.trainer.data import Tokens, read_records, render_prompt
 from worker.trainer.errors import ConfigError, DataError

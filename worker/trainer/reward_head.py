@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedTokenizerBase
 
 from backend.schemas.references import Reference
-from backend.schemas.training import Lora
+from backend.schemas.sections import Lora
 from worker.trainer import models, random_streams
 from worker.trainer.body import hidden_states
 from worker.trainer.checkpoint import save_tensors

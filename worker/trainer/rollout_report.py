@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.events import SampleLine
-from backend.schemas.training import Log
+from backend.schemas.sections import Log
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import losses
 from worker.trainer.advantages import Advantages, are_equal

@@ -1,0 +1,90 @@
+"""The config of `policy_gradient`, and the rules that hold between its sections.
+
+A variant of `backend.schemas.training.RunConfig`; imports no torch.
+"""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from backend.schemas.references import Reference
+from backend.schemas.rewards import Reward
+from backend.schemas.sections import Common, Rollout, Section
+from backend.schemas.vocabulary import Estimator
+
+
+class Kl(Section):
+    """The pull to the reference."""
+
+    coef: float = Field(0.01, ge=0, le=100, description="Weight beta of the KL, per nat.")
+    estimator: Literal["k1", "k2", "k3"] = Field("k1", description="Estimator per token.")
+    place: Literal["reward", "loss"] = Field("reward", description="Where the KL enters.")
+    target: float | None = Field(
+        None, gt=0, le=1e4, description="Adaptive coefficient: nats per response to hold."
+    )
+    max: float | None = Field(
+        None,
+        gt=0,
+        le=1e4,
+        description="Stop at the last evaluation below this many nats a response.",
+    )
+
+
+class Clip(Section):
+    """Range of the probability ratio."""
+
+    low: float = Field(0.2, ge=0, lt=1, description="Ratio is clipped below 1 - low.")
+    high: float = Field(0.2, ge=0, le=10, description="Ratio is clipped above 1 + high.")
+    dual: float | None = Field(
+        None, gt=1, le=100, description="Bound of the loss for negative advantages."
+    )
+
+
+class Gae(Section):
+    """Generalized advantage estimation (ppo), gamma also for reinforce_pp."""
+
+    gamma: float = Field(1.0, gt=0, le=1, description="Discount per token.")
+    lam: float = Field(0.95, ge=0, le=1, description="Mixing of n-step returns.")
+
+
+class PolicyGradientConfig(Common):
+    """Sample, score, estimate advantages, update; one step = one rollout with all its updates."""
+
+    method: Literal["policy_gradient"] = "policy_gradient"
+    estimator: Estimator = Field(Estimator.REINFORCE_PP, description="How advantages are made.")
+    model: Reference = Field(description="The policy to start from.")
+    reference: Reference | None = Field(
+        None, description="What the KL is measured against; default: the starting model."
+    )
+    prompts: Reference = Field(description="A snapshot of prompts to answer.")
+    reward: Reward
+    rollout: Rollout = Field(default_factory=Rollout)
+    kl: Kl = Field(default_factory=Kl)
+    clip: Clip = Field(default_factory=Clip)
+    gae: Gae | None = None
+    entropy_coef: float = Field(0.0, ge=0, le=10, description="Weight of the entropy bonus.")
+    loss_average: Literal["token", "sequence", "constant"] = Field(
+        "token", description="What the policy loss is averaged over."
+    )
+    overlong: Literal["keep", "mask", "penalize"] = Field(
+        "keep", description="What happens to responses cut by the token limit."
+    )
+    steps: int = Field(100, ge=1, le=10_000_000, description="Rollouts.")
+    epochs_per_rollout: int = Field(1, ge=1, le=64, description="Passes over each rollout.")
+    minibatch_size: int | None = Field(
+        None, ge=1, le=65536, description="Responses per update; default: the whole rollout."
+    )
+
+    @model_validator(mode="after")
+    def _batch_is_said_by_rollout(self) -> Self:
+        for name in ("batch_size", "epochs"):
+            if getattr(self.optim, name) is not None:
+                raise ValueError(
+                    f"optim.{name} is not used by policy_gradient; "
+                    "say it with rollout.prompts_per_step, epochs_per_rollout and minibatch_size"
+                )
+        if self.lora is not None and self.lora.dropout > 0:
+            raise ValueError(
+                "lora.dropout must be 0 for policy_gradient: it would make the ratio differ from 1"
+            )
+        return self
