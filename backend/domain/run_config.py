@@ -23,16 +23,7 @@ from backend.schemas.vocabulary import Estimator, Method
 AVAILABLE_METHODS = frozenset(
     {Method.SFT, Method.REWARD_MODEL, Method.POLICY_GRADIENT, Method.GENERATE}
 )
-# Their baseline is the other responses to the same prompt.
-GROUPED_ESTIMATORS = frozenset(
-    {
-        Estimator.REINFORCE_PP_BASELINE,
-        Estimator.RLOO,
-        Estimator.GRPO,
-        Estimator.DR_GRPO,
-    }
-)
-AVAILABLE_ESTIMATORS = GROUPED_ESTIMATORS | {Estimator.REINFORCE_PP}
+AVAILABLE_ESTIMATORS = frozenset(Estimator) - {Estimator.PPO}
 
 # What other libraries call our keys.
 _ALSO_CALLED = {
@@ -75,6 +66,9 @@ def _problem(found: Any, config: Mapping[str, Any], known: Sequence[str]) -> Con
         choices = found["ctx"].get("expected_tags") or ", ".join(repr(str(m)) for m in Method)
         return ConfigProblem(path=at, message=f"{at} must be one of {choices}")
     message = found["msg"].removeprefix("Value error, ")
+    if not path:
+        # A rule between sections: its message begins with the key that it is about.
+        path = next((key for key in known if key == message.split(" ")[0]), "")
     if found["type"] == "missing":
         message = f"{path} is missing"
     return ConfigProblem(path=path, message=message)
@@ -159,16 +153,6 @@ def _unavailable_gradient(config: PolicyGradientConfig) -> list[ConfigProblem]:
         found.append(_not_yet("estimator", config.estimator, AVAILABLE_ESTIMATORS))
     if config.overlong == "penalize":
         found.append(_not_yet("overlong", config.overlong, ["keep", "mask"]))
-    if config.estimator not in GROUPED_ESTIMATORS:
-        return found
-    if config.rollout.samples_per_prompt < 2:
-        path = "rollout.samples_per_prompt"
-        message = f"{config.estimator} compares responses to one prompt and {path} is 1"
-        advice = "Sample at least 2 per prompt, or use reinforce_pp."
-        found.append(ConfigProblem(path=path, message=message, advice=advice))
-    if config.gae is not None and config.gae.gamma != 1:
-        message = f"{config.estimator} does not discount"
-        found.append(ConfigProblem(path="gae.gamma", message=message, advice="Set it to 1."))
     return found
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from backend.schemas.references import Reference
 from backend.schemas.rewards import Reward
 from backend.schemas.sections import Common, Rollout, Section
-from backend.schemas.vocabulary import Estimator
+from backend.schemas.vocabulary import DISCOUNTED_ESTIMATORS, GROUPED_ESTIMATORS, Estimator
 
 
 class Kl(Section):
@@ -86,5 +86,20 @@ class PolicyGradientConfig(Common):
         if self.lora is not None and self.lora.dropout > 0:
             raise ValueError(
                 "lora.dropout must be 0 for policy_gradient: it would make the ratio differ from 1"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_the_estimator(self) -> Self:
+        n_samples = self.rollout.samples_per_prompt
+        if self.estimator in GROUPED_ESTIMATORS and n_samples < 2:
+            raise ValueError(
+                f"rollout.samples_per_prompt is {n_samples}, but {self.estimator} compares "
+                "responses of one prompt; sample at least 2 per prompt, or use reinforce_pp"
+            )
+        gamma = self.gae.gamma if self.gae is not None else 1.0
+        if gamma != 1 and self.estimator not in DISCOUNTED_ESTIMATORS:
+            raise ValueError(
+                f"gae.gamma is {gamma:g}, but {self.estimator} does not discount; set it to 1"
             )
         return self

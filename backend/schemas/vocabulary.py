@@ -61,6 +61,19 @@ class Estimator(StrEnum):
     PPO = "ppo"
 
 
+# Their baseline is the other responses to the same prompt.
+GROUPED_ESTIMATORS = frozenset(
+    {
+        Estimator.REINFORCE_PP_BASELINE,
+        Estimator.RLOO,
+        Estimator.GRPO,
+        Estimator.DR_GRPO,
+    }
+)
+# They may weigh a later reward less.
+DISCOUNTED_ESTIMATORS = frozenset({Estimator.REINFORCE_PP, Estimator.PPO})
+
+
 class Verdict(StrEnum):
     """What an annotator said of a comparison as a whole."""
 

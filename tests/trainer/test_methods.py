@@ -78,6 +78,7 @@ def test_a_reward_model_learns_to_rank_prompts_it_has_not_seen(
         {},
         {"lora": None},
         {"estimator": "rloo"},
+        {"estimator": "remax"},
         {"epochs_per_rollout": 2, "minibatch_size": 10},
         {"optim": {"lr": 1e-2, "micro_batch_tokens": 256}},
         {"kl": {"coef": 0.01, "place": "loss", "estimator": "k2"}, "entropy_coef": 1e-3},
@@ -104,6 +105,34 @@ def test_policy_gradient_raises_the_reward(
     if "epochs_per_rollout" not in change:
         assert first["ratio/max"] == first["ratio/mean"] == 1.0
         assert first["clip_fraction/low"] == first["approx_kl"] == 0.0
+
+
+def test_remax_subtracts_a_greedy_response_that_it_neither_trains_on_nor_normalizes_with(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """One greedy response a prompt: its tokens count as sampled, its reward not as seen."""
+    change = {"estimator": "remax", "steps": 2, "checkpoint_every": 1, "eval_every": 0}
+    change["log"] = {"samples_per_step": 100, "tokens": "all"}
+    run_dir = run(workshop, "policy", policy_gradient_config(tiny_model) | change)
+
+    assert set(series(run_dir, "reward/greedy")) == {1, 2}
+    samples = [sample for sample in lines(run_dir, "sample") if sample["step"] == 1]
+    assert len(samples) == 32
+    n_tokens = sum(len(sample["tokens"]) for sample in samples)
+    assert 8 <= series(run_dir, "tokens/sampled")[1] - n_tokens <= 8 * 8
+    state = json.loads((run_dir / "checkpoints" / "step-2" / "state.json").read_text())
+    assert state["parts"]["reward"]["n"] == 2 * 32
+    baselines: dict[str, float] = {}
+    for sample in samples:  # at first no KL: every token carries reward - greedy reward
+        baseline = sample["scores"]["reward"] - sample["advantage"][0]
+        assert sample["advantage"] == pytest.approx(
+            [sample["advantage"][0]] * len(sample["tokens"])
+        )
+        known = baselines.setdefault(sample["prompt_id"], baseline)
+        assert baseline == pytest.approx(known, abs=1e-5)
+    assert len(baselines) == 8
+    mean = sum(baselines.values()) / 8
+    assert mean == pytest.approx(series(run_dir, "reward/greedy")[1], abs=1e-5)
 
 
 def test_micro_batches_change_nothing_but_rounding(workshop: Workshop, tiny_model: Path) -> None:
@@ -191,7 +220,6 @@ def test_the_reward_model_scores_the_very_tokens_it_was_trained_on(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"estimator": "ppo"}, "ppo is not available"),
         ({"estimator": "grpo", "rollout": {"samples_per_prompt": 1}}, "compares responses"),
         ({"reward": {"terms": [{"kind": "regex", "pattern": "("}]}}, "no regular expression"),
         ({"rollout": {"max_prompt_tokens": 4}}, "max_prompt_tokens is 4"),

@@ -6,13 +6,17 @@ import math
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from safetensors.torch import load_file, save_file
+from torch import nn
 
+from backend.schemas.sections import Optim
+from backend.schemas.training import parse_run_config
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
     ROOT,
@@ -24,11 +28,22 @@ from tests.trainer.conftest import (
     series,
     sft_config,
 )
+from worker.trainer import models
+from worker.trainer.checkpoint import load_newest
+from worker.trainer.errors import StopRequested
+from worker.trainer.loop import Evaluation, Loop
+from worker.trainer.optim import Optimizer
+from worker.trainer.run import StopWish, open_run
 
 METHODS: list[Callable[..., dict[str, Any]]] = [
     sft_config,
     reward_model_config,
     policy_gradient_config,
+]
+
+POLICY_GRADIENTS: list[dict[str, Any]] = [
+    {"estimator": "reinforce_pp"},
+    {"estimator": "remax"},
 ]
 
 
@@ -47,6 +62,29 @@ def sampled(run_dir: Path) -> dict[tuple[int, str, int], str]:
         (line["step"], line["prompt_id"], line["index"]): line["response"]
         for line in lines(run_dir, "sample")
     }
+
+
+def exact_metrics(run_dir: Path) -> dict[tuple[int, str], float | None]:
+    """Every metric that must not change; what a later attempt says wins."""
+    return {
+        (line["step"], name): value
+        for line in lines(run_dir, "metric")
+        for name, value in line["values"].items()
+        if not name.startswith(("time/", "memory/", "tokens_per_s"))
+    }
+
+
+@dataclass
+class Counter:
+    """A part of a loop that counts."""
+
+    count: int = 0
+
+    def state(self) -> dict[str, Any]:
+        return {"count": self.count}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.count = int(state["count"])
 
 
 def wait_for_step(process: subprocess.Popen[str], run_dir: Path, step: int) -> None:
@@ -87,6 +125,57 @@ def test_stop_and_resume_gives_the_weights_of_an_uninterrupted_run(
     assert weights(halted) == weights(whole)
     assert series(halted, "loss") == series(whole, "loss")
     assert sampled(halted) == sampled(whole)
+
+
+@pytest.mark.parametrize("lora", [{"r": 4, "alpha": 8}, None])
+@pytest.mark.parametrize("change", POLICY_GRADIENTS)
+def test_four_steps_are_two_and_two(
+    workshop: Workshop, tiny_model: Path, change: dict[str, Any], lora: dict[str, int] | None
+) -> None:
+    """In every metric but those of time and memory, in every response, in every weight."""
+    config = policy_gradient_config(tiny_model, steps=4, eval_every=2, checkpoint_every=2)
+    config |= {"lora": lora, "log": {"samples_per_step": 100}} | change
+    whole = workshop.lay_out("whole", config)
+    halves = workshop.lay_out("halves", config | {"steps": 2})
+
+    assert workshop.run_here(whole)["code"] == workshop.run_here(halves)["code"] == 0
+    (halves / "attempts" / "2").mkdir(parents=True)
+    (halves / "config.json").write_bytes((whole / "config.json").read_bytes())
+    assert workshop.run_here(halves)["code"] == 0
+
+    assert lines(halves, "start")[-1]["step"] == 2
+    assert weights(halves) == weights(whole)
+    assert exact_metrics(halves) == exact_metrics(whole)
+    assert sampled(halves) == sampled(whole)
+
+
+def test_a_checkpoint_knows_nothing_of_a_step_that_was_given_up(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """The stop falls behind the reward, whose running statistics have seen the rollout already."""
+    config = policy_gradient_config(tiny_model, steps=2)
+    run_dir = workshop.lay_out("run", config)
+    complete = parse_run_config(json.loads((run_dir / "config.json").read_text()))
+    stop, counter, model = StopWish(), Counter(), nn.Linear(1, 1)
+    run = open_run(run_dir, complete, stop)
+    optimizer = Optimizer(models.trainable(model), Optim(), 3)
+    loop = Loop(run, model, optimizer, 3, parts={"counter": counter})
+
+    def take_step(step: int) -> dict[str, float]:
+        counter.count += 1
+        if step == 2:
+            stop.set()
+        stop.check()
+        return {}
+
+    with pytest.raises(StopRequested):
+        loop.go(take_step, lambda _step: Evaluation({}))
+    run.events.close()
+
+    saved, _ = load_newest(run.checkpoints)
+    assert saved is not None
+    assert saved.step == 1
+    assert saved.state["parts"] == {"counter": {"count": 1}}
 
 
 @pytest.mark.slow

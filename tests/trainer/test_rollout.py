@@ -185,3 +185,29 @@ def test_sampling_stops_between_two_tokens(
             between_tokens=stop_at_the_third,
         )
     assert len(calls) == 3
+
+
+def test_greedy_takes_the_likeliest_token_whatever_temperature_and_seed(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> None:
+    asked = requests(tokenizer, n_samples=1)
+    expected = []
+    for request in asked:
+        ids_T = list(request.prompt)
+        while len(ids_T) < len(request.prompt) + 12:
+            with torch.no_grad():
+                ids_T.append(int(model(torch.tensor([ids_T])).logits[0, -1].argmax()))
+            if ids_T[-1] in (2, 40):
+                break
+        expected.append([ids_T[len(request.prompt) :]])
+
+    for options in ({}, {"temperature": 3.0}, {"top_p": 0.5}):
+        how = sampling(greedy=True, **options)
+        for seed in (0, 1):
+            assert ids(sample(model, asked, how, seed=seed, stream=("greedy",))) == expected
+
+
+def test_equal_logits_are_drawn_greedily_by_the_lowest_id() -> None:
+    token_B, logp_B = draw(torch.zeros(2, 5), None, temperature=0.5, top_p=1.0)
+    assert token_B.tolist() == [0, 0]
+    assert logp_B.tolist() == pytest.approx([-math.log(5)] * 2)

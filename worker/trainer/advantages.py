@@ -9,13 +9,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from backend.schemas.vocabulary import Estimator
+from backend.schemas.vocabulary import DISCOUNTED_ESTIMATORS, GROUPED_ESTIMATORS, Estimator
 
-GROUPED = frozenset(
-    {Estimator.REINFORCE_PP_BASELINE, Estimator.RLOO, Estimator.GRPO, Estimator.DR_GRPO}
-)
 WHITENED = frozenset({Estimator.REINFORCE_PP, Estimator.REINFORCE_PP_BASELINE, Estimator.PPO})
-DISCOUNTED = frozenset({Estimator.REINFORCE_PP, Estimator.PPO})
 
 # Values that differ by less (relative to 1 or their mean) are equal up to rounding: dividing such
 # a difference by its own standard deviation would make signal out of nothing.
@@ -96,7 +92,7 @@ def shape_rewards(
     """
     if kind is Estimator.REMAX and greedy_reward_B is not None:
         return torch.where(usable_B, reward_B - greedy_reward_B.detach().double(), 0.0)
-    if kind not in GROUPED:
+    if kind not in GROUPED_ESTIMATORS:
         return torch.where(usable_B, reward_B, 0.0)
     _, group_B = torch.unique(group_B, return_inverse=True)
     if len(group_B) and int(torch.bincount(group_B).max()) < 2:
@@ -197,7 +193,7 @@ def _check(
     value_B_T: Tensor | None,
     greedy_reward_B: Tensor | None,
 ) -> None:
-    if gamma != 1.0 and kind not in DISCOUNTED:
+    if gamma != 1.0 and kind not in DISCOUNTED_ESTIMATORS:
         raise ValueError(f"{kind} does not discount; gamma must be 1, found {gamma}")
     if lam != 1.0 and kind is not Estimator.PPO:
         raise ValueError(f"{kind} has no lambda; lam must be 1, found {lam}")

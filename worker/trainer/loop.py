@@ -21,7 +21,11 @@ from worker.trainer.run import Run, peak_memory_gib
 
 
 class Stateful(Protocol):
-    """Something that changes from step to step and belongs into a checkpoint."""
+    """Something that changes from step to step and belongs into a checkpoint.
+
+    Its state is plain JSON and is read after each step: what an unfinished step did to it is not
+    kept.
+    """
 
     def state(self) -> dict[str, Any]: ...
 
@@ -62,6 +66,7 @@ class Loop:
     best: Best | None = None
     evaluated_step: int = -1
     done_step: int = 0
+    part_states: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def go(
         self,
@@ -73,6 +78,7 @@ class Loop:
         Raises StopRequested after writing a checkpoint of the last finished step.
         """
         self._resume()
+        self._settle()
         try:
             go_on = self._evaluate_if_due(evaluate)
             while go_on and self.done_step < self.steps:
@@ -99,7 +105,7 @@ class Loop:
             "evaluated_step": self.evaluated_step,
             "best": None if self.best is None else [self.best.step, self.best.score],
             "environment": run.environment,
-            "parts": {name: part.state() for name, part in self.parts.items()},
+            "parts": self.part_states,
         }
         path = checkpoint.save(
             run.checkpoints,
@@ -124,6 +130,9 @@ class Loop:
         for name, part in self.parts.items():
             part.restore(state["parts"][name])
 
+    def _settle(self) -> None:
+        self.part_states = {name: part.state() for name, part in self.parts.items()}
+
     def _step(self, take_step: Callable[[int], dict[str, float]]) -> None:
         run, step = self.run, self.done_step + 1
         started_at, tokens = time.monotonic(), run.events.tokens
@@ -132,6 +141,7 @@ class Loop:
         run.events.progress(self.done_step, self.steps, "update")
         values = take_step(step)
         self.done_step = step
+        self._settle()
         seconds = time.monotonic() - started_at
         values["tokens_per_s"] = (run.events.tokens - tokens) / seconds
         values["time/step_s"] = seconds
@@ -184,14 +194,18 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 def records_of_step(n_records: int, batch_size: int, step: int, *, seed: int) -> list[int]:
-    """Indices of the records of a step (from 1): every epoch is a permutation of its own.
+    """Indices of the records of a step (from 1) where every step takes as many."""
+    return records_after(n_records, (step - 1) * batch_size, batch_size, seed=seed)
 
-    A batch may span two epochs. A function of its arguments, so the cursor is the step itself.
+
+def records_after(n_records: int, n_taken: int, count: int, *, seed: int) -> list[int]:
+    """Indices of the next `count` records: every epoch is a permutation of its own.
+
+    A batch may span two epochs. A function of its arguments, so the cursor is `n_taken` itself.
     """
-    start = (step - 1) * batch_size
     orders: dict[int, list[int]] = {}
     indices = []
-    for place in range(start, start + batch_size):
+    for place in range(n_taken, n_taken + count):
         epoch, offset = divmod(place, n_records)
         if epoch not in orders:
             orders[epoch] = random_streams.permutation(n_records, seed, "order", epoch)

@@ -13,34 +13,28 @@ from torch import Tensor
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.vocabulary import Estimator
 from worker.trainer import losses, models, random_streams, rollout_report
-from worker.trainer.advantages import GROUPED, WHITENED, Advantages, estimate
+from worker.trainer.advantages import Advantages, estimate
+from worker.trainer.collector import Collector
 from worker.trainer.data import collate, micro_batches, padded_tokens
 from worker.trainer.errors import ConfigError, DataError
 from worker.trainer.kl_control import KlControl
 from worker.trainer.logprobs import TokenLogp, action_logp
-from worker.trainer.loop import Evaluation, Loop, check_finite, records_of_step
+from worker.trainer.loop import Evaluation, Loop, check_finite
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.policy import Policy
 from worker.trainer.policy_evaluation import evaluate_policy
-from worker.trainer.prompts import answer, read_prompts, sampling_of
+from worker.trainer.preflight import warn
+from worker.trainer.prompts import read_prompts, sampling_of
 from worker.trainer.rewards.scorer import Scorer, build_terms
-from worker.trainer.rollout import sample
-from worker.trainer.rollout_batch import (
-    Rollout,
-    action_mask,
-    pad_flat,
-    pad_rows,
-    requests_of,
-)
+from worker.trainer.rollout_batch import Rollout, pad_flat
 from worker.trainer.run import Run
-
-SMALLEST_BATCH_FOR_WHITENING = 32
 
 
 def train(run: Run, config: PolicyGradientConfig) -> None:
     """Run the whole method: data, models, steps, evaluations, output."""
-    _refuse_what_is_not_there(config)
+    if config.estimator is Estimator.PPO or config.overlong == "penalize":
+        raise ConfigError("estimator ppo and overlong penalize are not available", "use another")
     training = PolicyGradient(run, config)
     loop = Loop(
         run,
@@ -48,7 +42,11 @@ def train(run: Run, config: PolicyGradientConfig) -> None:
         training.optimizer,
         config.steps,
         keep_best=True,
-        parts={"kl": training.kl_control, "reward": training.scorer},
+        parts={
+            "kl": training.kl_control,
+            "reward": training.scorer,
+            "prompts": training.collector,
+        },
     )
     loop.go(training.take_step, training.evaluate)
     write_causal_lm(run, training.policy.trained, config.model, training.policy.tokenizer)
@@ -62,9 +60,9 @@ class PolicyGradient:
         self.policy = Policy(run, config)
         tokenizer, rollout = self.policy.tokenizer, config.rollout
         prompts = read_prompts(run.directory, config.prompts, tokenizer, rollout)
-        self.train_prompts = [prompt for prompt in prompts if not prompt.is_heldout]
+        train_prompts = [prompt for prompt in prompts if not prompt.is_heldout]
         self.heldout_prompts = [prompt for prompt in prompts if prompt.is_heldout]
-        if not self.train_prompts:
+        if not train_prompts:
             raise DataError(
                 "the snapshot has no prompts in its train split", "use a smaller held-out fraction"
             )
@@ -72,21 +70,29 @@ class PolicyGradient:
         self.scorer = Scorer(
             config.reward, build_terms(config.reward.terms, tokenizer, run, system=rollout.system)
         )
-        self.n_responses = rollout.prompts_per_step * rollout.samples_per_prompt
-        self.minibatch_size = min(config.minibatch_size or self.n_responses, self.n_responses)
-        updates = -(-self.n_responses // self.minibatch_size) * config.epochs_per_rollout
+        self.collector = Collector(
+            run, config, self.policy, train_prompts, self.sampling, self.scorer
+        )
+        n_responses = rollout.prompts_per_step * rollout.samples_per_prompt
+        self.minibatch_size = min(config.minibatch_size or n_responses, n_responses)
+        updates = -(-n_responses // self.minibatch_size) * config.epochs_per_rollout
         self.is_single_update = updates == 1
         self.optimizer = Optimizer(
             models.trainable(self.policy.trained), config.optim, config.steps * updates
         )
         self.n_steps_before = 0
         self.kl_control = KlControl(config.kl)
-        self._warn(tokenizer.decode(self.train_prompts[0].ids))
+        warn(
+            run.events,
+            config,
+            first_prompt=tokenizer.decode(train_prompts[0].ids),
+            n_heldout=len(self.heldout_prompts),
+        )
 
     def take_step(self, step: int) -> dict[str, float]:
         """One rollout and its updates."""
         self.n_steps_before = self.optimizer.n_steps
-        rollout = self._roll_out(step)
+        rollout = self.collector.collect(step)
         minibatches = self._partition(rollout, step)
         started_at = time.monotonic()
         kept = self._log_probabilities(rollout, minibatches)
@@ -102,7 +108,7 @@ class PolicyGradient:
             for groups in minibatches
         ]
         rollout.seconds["update"] = time.monotonic() - started_at
-        self.run.events.tokens += sum(len(answer.tokens) for answer in rollout.answers)
+        self.run.events.tokens += rollout.n_tokens
         values |= rollout_report.mean_of(updates)
         values |= rollout_report.metrics(rollout, advantages)
         values["optimizer_steps"] = float(self.optimizer.n_steps)
@@ -135,43 +141,6 @@ class PolicyGradient:
             )
             return Evaluation(values, go_on=False)
         return Evaluation(values, score=values["eval/reward"])
-
-    def _roll_out(self, step: int) -> Rollout:
-        config, run = self.config, self.run
-        run.events.progress(step - 1, config.steps, "rollout")
-        started_at = time.monotonic()
-        self.policy.refresh_sampler()
-        indices = records_of_step(
-            len(self.train_prompts), config.rollout.prompts_per_step, step, seed=config.seed
-        )
-        chosen = [self.train_prompts[i] for i in indices]
-        responses = sample(
-            self.policy.sampler,
-            requests_of(chosen, config.rollout.samples_per_prompt),
-            self.sampling,
-            seed=config.seed,
-            stream=("rollout", step),
-            between_tokens=run.stop.check,
-        )
-        flat = [response for several in responses for response in several]
-        prompts = [prompt for prompt in chosen for _ in range(config.rollout.samples_per_prompt)]
-        answers = [answer(p, r, self.policy.tokenizer) for p, r in zip(prompts, flat, strict=True)]
-        sampled_at = time.monotonic()
-        run.events.progress(step - 1, config.steps, "reward")
-        scores = self.scorer(answers, learn=True)
-        return Rollout(
-            prompts=prompts,
-            responses=flat,
-            answers=answers,
-            scores=scores,
-            group_B=torch.arange(len(chosen)).repeat_interleave(config.rollout.samples_per_prompt),
-            mask_B_T=action_mask(flat, scores.reward, masks_overlong=config.overlong == "mask"),
-            sampler_logp_B_T=pad_rows([response.logp for response in flat]),
-            seconds={
-                "rollout": sampled_at - started_at,
-                "reward": time.monotonic() - sampled_at,
-            },
-        )
 
     def _partition(self, rollout: Rollout, step: int) -> list[list[list[int]]]:
         """Minibatches of micro-batches of rows; the same for the old log-probs and all epochs."""
@@ -237,6 +206,7 @@ class PolicyGradient:
             group_B=rollout.group_B,
             kl_coef=self.kl_control.coef if in_reward else 0.0,
             gamma=config.gae.gamma if config.gae is not None else 1.0,
+            greedy_reward_B=rollout.greedy_reward_B,
         )
 
     def _update(
@@ -322,38 +292,6 @@ class PolicyGradient:
                 temperature=self.sampling.temperature,
                 entropy_gradient=self.config.entropy_coef > 0,
             )
-
-    def _warn(self, first_prompt: str) -> None:
-        events, config = self.run.events, self.config
-        events.alert("rendered_prompt", f"the model reads: {first_prompt}", level="info")
-        if config.rollout.top_p < 1:
-            events.alert("top_p", "top_p is below 1: what is sampled is not what is trained")
-        if config.estimator in WHITENED and self.n_responses < SMALLEST_BATCH_FOR_WHITENING:
-            events.alert(
-                "small_batch",
-                f"{self.n_responses} responses a step are few to whiten over; "
-                f"at least {SMALLEST_BATCH_FOR_WHITENING} are advised",
-            )
-        if not self.heldout_prompts:
-            events.alert("no_heldout", "no held-out prompts: the last weights are the output")
-
-
-def _refuse_what_is_not_there(config: PolicyGradientConfig) -> None:
-    if config.estimator in (Estimator.PPO, Estimator.REMAX):
-        raise ConfigError(
-            f"estimator {config.estimator} is not available",
-            "use reinforce_pp, reinforce_pp_baseline, rloo, grpo or dr_grpo",
-        )
-    if config.estimator in GROUPED and config.rollout.samples_per_prompt < 2:
-        raise ConfigError(
-            f"{config.estimator} compares responses of one prompt, "
-            f"rollout.samples_per_prompt is {config.rollout.samples_per_prompt}",
-            "sample at least 2 per prompt, or use reinforce_pp",
-        )
-    if config.overlong == "penalize":
-        raise ConfigError("overlong 'penalize' is not available", "use 'keep' or 'mask'")
-    if config.gae is not None and config.gae.gamma != 1 and config.estimator in GROUPED:
-        raise ConfigError(f"{config.estimator} does not discount", "set gae.gamma to 1")
 
 
 def _denominator(config: PolicyGradientConfig, mask_B_T: Tensor, max_new_tokens: int) -> float:

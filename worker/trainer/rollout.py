@@ -49,13 +49,17 @@ class Response:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How to sample; `end_ids` end a response and belong to it."""
+    """How to sample; `end_ids` end a response and belong to it.
+
+    `greedy` takes the likeliest token at every place, whatever `temperature` and `top_p` say.
+    """
 
     max_new_tokens: int
     temperature: float
     top_p: float
     end_ids: Sequence[int]
     pad_id: int
+    greedy: bool = False
 
 
 def sample(
@@ -135,7 +139,7 @@ class _Decoding:
             uniform_B = torch.stack([self.rows[row].uniform[place] for row in active])
             token_B, logp_B = draw(
                 logits_B_V,
-                uniform_B.to(self.device),
+                None if self.sampling.greedy else uniform_B.to(self.device),
                 temperature=self.sampling.temperature,
                 top_p=self.sampling.top_p,
             )
@@ -201,9 +205,11 @@ class _Decoding:
 
 
 def draw(
-    logits_B_V: Tensor, uniform_B: Tensor, *, temperature: float, top_p: float
+    logits_B_V: Tensor, uniform_B: Tensor | None, *, temperature: float, top_p: float
 ) -> tuple[Tensor, Tensor]:
     """Tokens at the given quantiles of softmax(logits / temperature), and their log-probabilities.
+
+    Without quantiles the likeliest token, the one with the lowest id among equals.
 
     With top_p < 1 the token comes from the smallest set of likeliest tokens that holds top_p of the
     mass; its log-probability is still that under the whole distribution.
@@ -212,9 +218,12 @@ def draw(
     scaled_B_V -= scaled_B_V.amax(-1, keepdim=True)
     mass_B_V = scaled_B_V.exp()
     whole_B = mass_B_V.sum(-1)
-    if top_p < 1:
-        mass_B_V = _nucleus(mass_B_V, whole_B, top_p)
-    token_B = _inverse_cumulative(mass_B_V, uniform_B)
+    if uniform_B is None:
+        token_B = scaled_B_V.argmax(-1)
+    else:
+        if top_p < 1:
+            mass_B_V = _nucleus(mass_B_V, whole_B, top_p)
+        token_B = _inverse_cumulative(mass_B_V, uniform_B)
     logp_B = scaled_B_V.gather(-1, token_B[:, None])[:, 0] - whole_B.log()
     return token_B, logp_B
 

@@ -21,8 +21,9 @@ from worker.trainer.rollout import Request, Response
 class Rollout:
     """Tensors are B x T over response tokens, fp32 on the CPU; `mask_B_T` marks those that count.
 
-    A response that is left out (cut and `overlong` is mask, or without a finite reward) has an
-    empty row in the mask.
+    A response that is left out (cut and `overlong` is mask, or without a finite reward, its own or
+    that of its baseline) has an empty row in the mask. `n_sampled` counts all tokens that were
+    sampled for this step, those of greedy responses too.
     """
 
     prompts: list[Prompt]
@@ -33,9 +34,16 @@ class Rollout:
     mask_B_T: Tensor
     sampler_logp_B_T: Tensor
     seconds: dict[str, float]
+    n_sampled: int
+    greedy_reward_B: Tensor | None = None
     logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
     ref_logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
     entropy_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens that the step has to do with: prompts of the rows, and all that were sampled."""
+        return sum(len(answer.tokens.prompt) for answer in self.answers) + self.n_sampled
 
 
 def requests_of(prompts: Sequence[Prompt], n_samples: int) -> list[Request]:

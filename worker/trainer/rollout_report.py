@@ -108,7 +108,8 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
         )
         / len(rollout.responses),
         "logp_drift": float(losses.masked_mean(drift_B_T, mask_B_T)),
-        "tokens/sampled": float(length_B.sum()),
+        "tokens/sampled": float(rollout.n_sampled),
+        **_greedy_metrics(rollout, usable_B),
         **_group_metrics(rollout, usable_B),
         **{f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()},
     }
@@ -163,6 +164,12 @@ def _sample(
             "advantage": advantages.advantage_B_T[row, :n_tokens].tolist(),
         }
     )
+
+
+def _greedy_metrics(rollout: Rollout, usable_B: Tensor) -> dict[str, float]:
+    if rollout.greedy_reward_B is None:
+        return {}
+    return {"reward/greedy": float(rollout.greedy_reward_B[usable_B].mean())}
 
 
 def _group_metrics(rollout: Rollout, usable_B: Tensor) -> dict[str, float]:
