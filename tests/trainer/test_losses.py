@@ -1,11 +1,9 @@
-"""The losses: agreement with slow plain loops, laws, refusals."""
+"""The losses: laws, numbers worked by hand, refusals."""
 
 import math
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from worker.trainer.losses import (
     aggregate,
@@ -36,52 +34,9 @@ def ragged(seed: int, lengths: list[int]) -> dict[str, torch.Tensor]:
     }
 
 
-def slow_policy_loss(batch: dict[str, torch.Tensor], average: str, dual: float | None) -> float:
-    """The definition, one token at a time."""
-    rows = []
-    for b in range(len(batch["mask_B_T"])):
-        terms = []
-        for t in range(batch["mask_B_T"].shape[1]):
-            if not batch["mask_B_T"][b, t]:
-                continue
-            log_ratio = float(batch["logp_B_T"][b, t] - batch["old_logp_B_T"][b, t])
-            ratio = math.exp(max(-20.0, min(20.0, log_ratio)))
-            advantage = float(batch["advantage_B_T"][b, t])
-            best = min(ratio * advantage, max(0.8, min(1.3, ratio)) * advantage)
-            if dual is not None and advantage < 0:
-                best = max(best, dual * advantage)
-            terms.append(-best)
-        if terms:
-            rows.append(terms)
-    if not rows:
-        return 0.0
-    if average == "sequence":
-        return sum(sum(terms) / len(terms) for terms in rows) / len(rows)
-    total = sum(sum(terms) for terms in rows)
-    return total / (100 if average == "constant" else sum(len(terms) for terms in rows))
-
-
 def test_k3_stays_finite_however_far_the_reference_is() -> None:
     assert torch.isfinite(kl(torch.tensor([-500.0]), torch.tensor([0.0]), "k3")).all()
     assert kl(torch.tensor([0.0]), torch.tensor([-500.0]), "k1").item() == 500
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.integers(0, 10**6),
-    st.lists(st.integers(0, 7), min_size=1, max_size=6),
-    st.sampled_from(["token", "sequence", "constant"]),
-    st.sampled_from([None, 1.5]),
-)
-def test_policy_loss_agrees_with_a_loop_over_tokens(
-    seed: int, lengths: list[int], average: str, dual: float | None
-) -> None:
-    batch = ragged(seed, lengths)
-    denominator = 100.0 if average == "constant" else None
-
-    result = policy_loss(**batch, **CLIP, dual_clip=dual, average=average, denominator=denominator)
-
-    assert float(result.loss) == pytest.approx(slow_policy_loss(batch, average, dual), abs=1e-12)
 
 
 @pytest.mark.parametrize("garbage", [math.nan, 1e9, -math.inf])
@@ -162,39 +117,6 @@ def test_a_tie_is_half_a_win_each_way() -> None:
     assert ranking_loss(scores, [[0, 1]]).item() == pytest.approx(both.item())
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10**6), st.lists(st.integers(0, 3), min_size=2, max_size=7))
-def test_ranking_loss_and_gradient_equal_those_of_all_pairs_exploded(
-    seed: int, places: list[int]
-) -> None:
-    """Place 3 stands for unranked; a loop over pairs with two copies of each response."""
-    scores = torch.randn(len(places), generator=torch.Generator().manual_seed(seed)).double()
-    tiers = [[i for i, place in enumerate(places) if place == tier] for tier in range(3)]
-    fast, slow = scores.clone().requires_grad_(), scores.clone().requires_grad_()
-    terms = []
-    for i in range(len(places)):
-        for j in range(i + 1, len(places)):
-            if 3 in (places[i], places[j]):
-                continue
-            win = 0.5 if places[i] == places[j] else float(places[i] < places[j])
-            sigmoid = torch.sigmoid(slow[i] - slow[j])
-            terms.append(-win * sigmoid.log() - (1 - win) * (1 - sigmoid).log())
-
-    loss = ranking_loss(fast, tiers)
-    loss.backward()
-
-    assert fast.grad is not None
-    if not terms:
-        assert loss.item() == 0
-        assert not fast.grad.any()
-        return
-    expected = torch.stack(terms).mean()
-    expected.backward()
-    assert loss.item() == pytest.approx(expected.item())
-    assert slow.grad is not None
-    assert torch.allclose(fast.grad, slow.grad)
-
-
 def test_permuting_the_responses_does_not_change_the_ranking_loss() -> None:
     scores = torch.tensor([0.3, -1.0, 2.0, 0.1], dtype=torch.float64)
     order = [2, 0, 3, 1]
@@ -248,3 +170,13 @@ def test_the_value_loss_takes_the_worse_of_free_and_clipped() -> None:
     result = value_loss(value, old, target, torch.tensor([[True, False]]), clip=0.2)
     assert result.loss.item() == pytest.approx(0.045)
     assert result.clip_fraction.item() == 1.0
+
+
+def test_values_within_the_clip_are_not_counted_as_clipped() -> None:
+    """In fp32 old + (value - old) is often not the value again."""
+    value, old, target = (
+        0.05 * torch.randn(1, 1000, generator=torch.Generator().manual_seed(seed))
+        for seed in range(3)
+    )
+    result = value_loss(value, old, target, torch.ones(1, 1000), clip=0.5)
+    assert result.clip_fraction.item() == 0.0

@@ -49,7 +49,7 @@ def estimate(
     `kl_B_T` is the KL placed in the reward (zeros if it is in the loss); `group_B` numbers the
     prompt of each sequence.
     Masking: masked places count nowhere, NaN included; a sequence without an action token or with a
-    non-finite reward is left out of all statistics and gets zeros.
+    non-finite reward (remax: or greedy reward) is left out of all statistics and gets zeros.
     Raises ValueError for gamma or lam that the estimator does not use, a missing value_B_T (ppo) or
     greedy_reward_B (remax), or a grouped estimator with one response per prompt.
     Source: REINFORCE++ (arXiv 2501.03262), eq. 3-10; the reward's order follows OpenRLHF, except
@@ -59,6 +59,8 @@ def estimate(
     _check(kind, gamma, lam, value_B_T, greedy_reward_B)
     reward_B, kl_B_T = reward_B.detach().double(), kl_B_T.detach().double()
     usable_B = mask_B_T.bool().any(dim=1) & torch.isfinite(reward_B)
+    if kind is Estimator.REMAX and greedy_reward_B is not None:
+        usable_B = usable_B & torch.isfinite(greedy_reward_B)
     mask_B_T = mask_B_T.bool() & usable_B[:, None]
     shaped_B = shape_rewards(
         kind, torch.where(usable_B, reward_B, 0.0), usable_B, group_B, greedy_reward_B

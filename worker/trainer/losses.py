@@ -163,7 +163,7 @@ def value_loss(
     mask_B_T = mask_B_T.bool()
     value_B_T, old_value_B_T = _keep(value_B_T, mask_B_T), _keep(old_value_B_T, mask_B_T)
     return_B_T = _keep(return_B_T, mask_B_T)
-    held_B_T = old_value_B_T + (value_B_T - old_value_B_T).clamp(-clip, clip)
+    held_B_T = value_B_T.clamp(old_value_B_T - clip, old_value_B_T + clip)
     free_error_B_T = (value_B_T - return_B_T).square()
     held_error_B_T = (held_B_T - return_B_T).square()
     error_B_T = 0.5 * torch.maximum(free_error_B_T, held_error_B_T)
