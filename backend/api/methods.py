@@ -30,7 +30,7 @@ _PREFERENCES = {"preferences": str(SnapshotKind.PREFERENCES)}
 _REFERENCES: dict[Method, dict[str, str]] = {
     Method.SFT: {"model": _MODEL, "demonstrations": str(SnapshotKind.DEMONSTRATIONS)},
     Method.REWARD_MODEL: {"model": _MODEL, **_PREFERENCES},
-    Method.DPO: {"model": _MODEL, **_PREFERENCES},
+    Method.DPO: {"model": _MODEL, "reference": _MODEL, **_PREFERENCES},
     Method.POLICY_GRADIENT: {
         "model": _MODEL,
         "reference": _MODEL,

@@ -21,7 +21,7 @@ from backend.schemas.training import (
 from backend.schemas.vocabulary import Estimator, Method
 
 AVAILABLE_METHODS = frozenset(
-    {Method.SFT, Method.REWARD_MODEL, Method.POLICY_GRADIENT, Method.GENERATE}
+    {Method.SFT, Method.REWARD_MODEL, Method.DPO, Method.POLICY_GRADIENT, Method.GENERATE}
 )
 AVAILABLE_ESTIMATORS = frozenset(Estimator) - {Estimator.PPO}
 

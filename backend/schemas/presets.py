@@ -51,6 +51,27 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
             },
         ),
     ),
+    Method.DPO: (
+        Preset(
+            name="Small CPU run",
+            description="One epoch of adapters on about a hundred ranked comparisons.",
+            config={
+                "lora": _SMALL_LORA,
+                "optim": {"lr": 5e-5, "batch_size": 8, "epochs": 1},
+                "max_tokens": 128,
+            },
+        ),
+        Preset(
+            name="DPO (paper)",
+            description="beta 0.1, batch 64, a warmed-up rate of 1e-6; AdamW where they take "
+            "RMSprop (Rafailov et al. 2023, appendix B).",
+            config={
+                "beta": 0.1,
+                "optim": {"lr": 1e-6, "warmup_ratio": 0.1, "batch_size": 64, "epochs": 1},
+                "max_tokens": 1024,
+            },
+        ),
+    ),
     Method.POLICY_GRADIENT: (
         Preset(
             name="Small CPU run",

@@ -4,9 +4,9 @@ Imports no torch. Every number carries its unit, range and default here and nowh
 keys are refused. `parse_run_config` is the one way in.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter, model_validator
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference
@@ -47,12 +47,29 @@ class DpoConfig(Common):
 
     method: Literal["dpo"] = "dpo"
     model: Reference = Field(description="The language model to start from.")
+    reference: Reference | None = Field(
+        None, description="What log-ratios are measured against; default: the starting model."
+    )
     preferences: Reference = Field(description="A snapshot of rankings.")
     system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
     max_tokens: int = Field(512, ge=8, le=1_048_576, description="Longest prompt and response.")
     beta: float = Field(0.1, gt=0, le=100, description="Strength of the pull to the reference.")
-    label_smoothing: float = Field(0.0, ge=0, lt=0.5, description="Share of flipped labels.")
-    loss: Literal["sigmoid", "ipo"] = Field("sigmoid", description="Form of the loss.")
+    label_smoothing: float = Field(
+        0.0, ge=0, lt=0.5, description="Share of labels taken to be wrong; 0 with ipo."
+    )
+    loss: Literal["sigmoid", "ipo"] = Field(
+        "sigmoid", description="sigmoid = DPO; ipo = squared distance of the margin to its target."
+    )
+
+    @model_validator(mode="after")
+    def _policy_and_reference_start_equal(self) -> Self:
+        if self.lora is not None and self.lora.dropout > 0:
+            raise ValueError(
+                "lora.dropout must be 0 for dpo: it would make the policy differ from its reference"
+            )
+        if self.loss == "ipo" and self.label_smoothing > 0:
+            raise ValueError("label_smoothing must be 0 with loss ipo, which does not use it")
+        return self
 
 
 class GenerateConfig(Common):

@@ -178,6 +178,18 @@ def reward_model_config(model: Path, **more: Any) -> dict[str, Any]:
     } | more
 
 
+def dpo_config(model: Path, **more: Any) -> dict[str, Any]:
+    """A small dpo run with adapters."""
+    return {
+        "method": "dpo",
+        "model": {"path": str(model)},
+        "preferences": {"path": "inputs/preferences.jsonl"},
+        "system": SYSTEM,
+        "lora": {"r": 4, "alpha": 8},
+        "optim": {"lr": 1e-2, "batch_size": 6, "epochs": 3},
+    } | more
+
+
 def policy_gradient_config(model: Path, **more: Any) -> dict[str, Any]:
     """A small policy_gradient run with adapters; a letter of a-m is the reward."""
     return {

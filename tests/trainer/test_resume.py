@@ -22,6 +22,7 @@ from tests.trainer.conftest import (
     ROOT,
     Workshop,
     command,
+    dpo_config,
     lines,
     policy_gradient_config,
     reward_model_config,
@@ -38,6 +39,7 @@ from worker.trainer.run import StopWish, open_run
 METHODS: list[Callable[..., dict[str, Any]]] = [
     sft_config,
     reward_model_config,
+    dpo_config,
     policy_gradient_config,
 ]
 
@@ -99,15 +101,18 @@ def wait_for_step(process: subprocess.Popen[str], run_dir: Path, step: int) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("full", [False, True], ids=["lora", "full"])
 @pytest.mark.parametrize("make_config", METHODS)
 def test_stop_and_resume_gives_the_weights_of_an_uninterrupted_run(
-    workshop: Workshop, tiny_model: Path, make_config: Callable[..., dict[str, Any]]
+    workshop: Workshop, tiny_model: Path, make_config: Callable[..., dict[str, Any]], full: bool
 ) -> None:
     config = make_config(tiny_model)
+    if full:
+        config["lora"] = None
     config["log"] = {"samples_per_step": 100}
     whole, halted = workshop.lay_out("whole", config), workshop.lay_out("halted", config)
 
-    assert workshop.run(whole)["code"] == 0
+    assert workshop.run_here(whole)["code"] == 0
     process = workshop.start(halted)
     wait_for_step(process, halted, 3)
     process.send_signal(signal.SIGTERM)

@@ -113,7 +113,7 @@ class Floor:
     def new_run(self, method: str = "sft", *, gpus: int = 0, **changes: Any) -> str:
         """A queued run, not rung for."""
         config: dict[str, Any] = {"method": method, "model": {"id": "model_base"}}
-        data = "demonstrations" if method == "sft" else "prompts"
+        data = {"sft": "demonstrations", "dpo": "preferences"}.get(method, "prompts")
         config |= {data: {"id": f"snapshot_{data}"}}
         if method == "evaluate":
             config |= {"reward": {"terms": [{"kind": "finished"}]}}

@@ -13,7 +13,7 @@ from tests.tiny_model import make_tiny_model
 from tests.worker.floor import PROMPTS, Floor
 
 TRAINER = f"{sys.executable} -P -m worker.trainer"
-SFT = {
+SMALL = {
     "optim": {"lr": 1e-3, "batch_size": 2, "epochs": 2},
     "precision": "fp32",
     "resources": {"threads": 1},
@@ -23,7 +23,7 @@ ROLLOUT = {"max_new_tokens": 4, "max_prompt_tokens": 128}
 
 @pytest.fixture
 def floor_with_model(sqlite_floor: Floor) -> Floor:
-    """A floor with a tiny real model and a few demonstrations."""
+    """A floor with a tiny real model, a few demonstrations and a few rankings."""
     floor = sqlite_floor
     folder = make_tiny_model(floor.data_dir / "models" / "tiny")
     weights = [folder / "model.safetensors"]
@@ -33,6 +33,8 @@ def floor_with_model(sqlite_floor: Floor) -> Floor:
         session.execute(update(Model).values(source=source, facts=facts, sha256=sha256))
         lines = [_demonstration(number) for number in range(PROMPTS)]
         floor.add_snapshot(session, "demonstrations", lines, name="more")
+        rankings = [_preference(number) for number in range(PROMPTS)]
+        floor.add_snapshot(session, "preferences", rankings)
     return floor
 
 
@@ -47,10 +49,27 @@ def _demonstration(number: int) -> str:
     return json.dumps(record)
 
 
+def _preference(number: int) -> str:
+    record = {
+        "judgment_id": f"judgment_{number}",
+        "comparison_id": f"comparison_{number}",
+        "prompt_id": f"prompt_{number}",
+        "messages": [{"role": "user", "content": f"Question {number}?"}],
+        "responses": [{"id": name, "content": name * 3} for name in ("good", "fair", "bad")],
+        "tiers": [["good"], ["fair"], ["bad"]],
+        "unranked": [],
+        "verdict": "ranked",
+        "annotator": "somebody",
+        "presented_order": ["good", "fair", "bad"],
+        "split": "train" if number else "heldout",
+    }
+    return json.dumps(record)
+
+
 @pytest.mark.slow
 def test_a_model_is_trained_comes_home_and_is_sampled_from(floor_with_model: Floor) -> None:
     floor = floor_with_model
-    trained = floor.new_run(demonstrations={"id": "snapshot_more"}, **SFT)
+    trained = floor.new_run(demonstrations={"id": "snapshot_more"}, **SMALL)
 
     with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="30"):
         run = floor.wait_for(trained, "succeeded", "failed", "crashed", timeout_s=120)
@@ -73,11 +92,25 @@ def test_a_model_is_trained_comes_home_and_is_sampled_from(floor_with_model: Flo
 
 
 @pytest.mark.slow
+def test_a_dpo_run_brings_its_policy_home(floor_with_model: Floor) -> None:
+    floor = floor_with_model
+    run_id = floor.new_run("dpo", reference={"id": "model_base"}, **SMALL)
+
+    with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="30"):
+        run = floor.wait_for(run_id, "succeeded", "failed", "crashed", timeout_s=120)
+        assert run.state == "succeeded", run.error
+
+    (model,) = floor.rows(select(Model).where(Model.run_id == run_id))
+    assert (model.kind, model.parent_id) == ("causal_lm", "model_base")
+    assert {"loss", "dpo/margin", "dpo/accuracy", "eval/accuracy"} <= set(floor.run(run_id).summary)
+
+
+@pytest.mark.slow
 def test_a_real_training_stops_when_asked_and_goes_on_from_its_checkpoint(
     floor_with_model: Floor,
 ) -> None:
     floor = floor_with_model
-    long = SFT | {"optim": {"lr": 1e-4, "batch_size": 2, "epochs": 400}}
+    long = SMALL | {"optim": {"lr": 1e-4, "batch_size": 2, "epochs": 400}}
     run_id = floor.new_run(demonstrations={"id": "snapshot_more"}, **long)
 
     with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="60"):

@@ -26,6 +26,7 @@ from pydantic import ValidationError
 from backend.schemas.events import ExitReport
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.training import (
+    DpoConfig,
     GenerateConfig,
     RewardModelConfig,
     RunConfig,
@@ -33,7 +34,7 @@ from backend.schemas.training import (
     parse_run_config,
 )
 from backend.schemas.vocabulary import ExitCode
-from worker.trainer import exit_report, generate, policy_gradient, reward_model, sft
+from worker.trainer import dpo, exit_report, generate, policy_gradient, reward_model, sft
 from worker.trainer.errors import (
     DISK_ERRNOS,
     ConfigError,
@@ -110,6 +111,8 @@ def _method(run: Run, config: RunConfig) -> None:
         sft.train(run, config)
     elif isinstance(config, RewardModelConfig):
         reward_model.train(run, config)
+    elif isinstance(config, DpoConfig):
+        dpo.train(run, config)
     elif isinstance(config, PolicyGradientConfig):
         policy_gradient.train(run, config)
     elif isinstance(config, GenerateConfig):
@@ -117,7 +120,7 @@ def _method(run: Run, config: RunConfig) -> None:
     else:
         raise ConfigError(
             f"the method {config.method} is not available",
-            "use sft, reward_model, policy_gradient or generate",
+            "use sft, reward_model, dpo, policy_gradient or generate",
         )
 
 

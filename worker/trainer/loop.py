@@ -1,4 +1,4 @@
-"""The outer loop of sft, reward_model and policy_gradient: steps, evaluations, checkpoints.
+"""The outer loop of all methods that train: steps, evaluations, checkpoints.
 
 A method brings `take_step` and `evaluate`; the loop resumes, stops at safe points and keeps the
 best weights. It knows nothing of losses.
@@ -6,18 +6,22 @@ best weights. It knows nothing of losses.
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from backend.schemas.sections import Optim
 from worker.trainer import checkpoint, random_streams
 from worker.trainer.errors import NonFiniteLoss, StopRequested
 from worker.trainer.models import trainable
 from worker.trainer.optim import Optimizer
 from worker.trainer.run import Run, peak_memory_gib
+
+# Records per optimizer step where the config does not say.
+BATCH_SIZE = 16
 
 
 class Stateful(Protocol):
@@ -213,9 +217,31 @@ def records_after(n_records: int, n_taken: int, count: int, *, seed: int) -> lis
     return indices
 
 
-def steps_of_epochs(n_records: int, batch_size: int, epochs: float) -> int:
-    """Optimizer steps that `epochs` passes take, at least 1."""
-    return max(1, math.ceil(n_records * epochs / batch_size))
+def batch_and_steps(optim: Optim, n_records: int) -> tuple[int, int]:
+    """Records per optimizer step, and the steps that `optim.epochs` passes take, at least 1."""
+    batch_size = min(optim.batch_size or BATCH_SIZE, n_records)
+    return batch_size, max(1, math.ceil(n_records * (optim.epochs or 1.0) / batch_size))
+
+
+def descend(
+    run: Run,
+    optimizer: Optimizer,
+    groups: Sequence[list[int]],
+    loss_of: Callable[[list[int]], Tensor],
+    step: int,
+) -> dict[str, float]:
+    """One optimizer step over micro-batches; their losses add up to the `loss` of the step.
+
+    Raises NonFiniteLoss, and StopRequested between two micro-batches.
+    """
+    total = 0.0
+    for group in groups:
+        run.stop.check()
+        loss = loss_of(group)
+        total += check_finite(loss, step)
+        loss.backward()
+    lr = optimizer.lr
+    return {"loss": total, "lr": lr, "grad_norm": optimizer.step()}
 
 
 def check_finite(loss: Tensor, step: int) -> float:

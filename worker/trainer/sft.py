@@ -22,12 +22,10 @@ from worker.trainer.data import (
 )
 from worker.trainer.errors import ConfigError, DataError
 from worker.trainer.logprobs import action_logp
-from worker.trainer.loop import Evaluation, Loop, check_finite, records_of_step, steps_of_epochs
+from worker.trainer.loop import Evaluation, Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.run import Run
-
-BATCH_SIZE = 16
 
 
 def train(run: Run, config: SftConfig) -> None:
@@ -47,8 +45,7 @@ def train(run: Run, config: SftConfig) -> None:
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
         model = models.add_lora(causal, config.lora, seed=adapter_seed)
-    batch_size = min(config.optim.batch_size or BATCH_SIZE, len(train_set))
-    steps = steps_of_epochs(len(train_set), batch_size, config.optim.epochs or 1.0)
+    batch_size, steps = batch_and_steps(config.optim, len(train_set))
     optimizer = Optimizer(models.trainable(model), config.optim, steps)
     pad_id, budget = int(tokenizer.pad_token_id), config.optim.micro_batch_tokens
 
@@ -62,16 +59,15 @@ def train(run: Run, config: SftConfig) -> None:
         indices = records_of_step(len(train_set), batch_size, step, seed=config.seed)
         rows = [train_set[i] for i in indices]
         n_tokens = sum(len(row.response) for row in rows)
-        total = 0.0
-        for group in micro_batches([len(row) for row in rows], budget=budget):
-            run.stop.check()
-            loss = summed_loss([rows[i] for i in group]) / n_tokens
-            total += check_finite(loss, step)
-            loss.backward()
-        lr = optimizer.lr
-        norm = optimizer.step()
+        values = descend(
+            run,
+            optimizer,
+            micro_batches([len(row) for row in rows], budget=budget),
+            lambda group: summed_loss([rows[i] for i in group]) / n_tokens,
+            step,
+        )
         run.events.tokens += sum(len(row) for row in rows)
-        return {"loss": total, "lr": lr, "grad_norm": norm}
+        return values
 
     def evaluate(_step: int) -> Evaluation:
         if not heldout:

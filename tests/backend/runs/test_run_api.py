@@ -125,17 +125,30 @@ def test_a_reference_that_does_not_fit_is_refused(
 
 
 def test_what_is_not_available_yet_is_said_plainly(api: TestClient, seed: Seed) -> None:
-    dpo = {"method": "dpo", "model": HUB, "preferences": {"id": seed.preferences}}
     ppo = seed.policy_gradient(estimator="ppo", rollout={"engine": "vllm"}, overlong="penalize")
     packed = seed.sft(packing=True)
 
-    assert "dpo is not available yet" in problems(api, seed, dpo)[0]["message"]
     assert {found["path"] for found in problems(api, seed, ppo)} == {
         "estimator",
         "rollout.engine",
         "overlong",
     }
     assert [found["path"] for found in problems(api, seed, packed)] == ["packing"]
+
+
+def test_dpo_can_be_run_and_wants_rankings(api: TestClient, seed: Seed) -> None:
+    dpo = {
+        "method": "dpo",
+        "model": {"id": seed.policy},
+        "reference": {"id": seed.policy},
+        "preferences": {"id": seed.preferences},
+    }
+
+    assert problems(api, seed, dpo) == []
+    (found,) = problems(api, seed, dpo | {"preferences": {"id": seed.prompts}})
+    assert found["path"] == "preferences"
+    (found,) = problems(api, seed, dpo | {"lora": {"dropout": 0.1}})
+    assert "lora.dropout must be 0 for dpo" in found["message"]
 
 
 def test_a_grouped_estimator_wants_groups(api: TestClient, seed: Seed) -> None:
@@ -297,6 +310,7 @@ def test_methods_say_everything_the_form_needs(api: TestClient) -> None:
     assert {name for name, method in methods.items() if method["is_available"]} == {
         "sft",
         "reward_model",
+        "dpo",
         "policy_gradient",
         "generate",
     }
