@@ -53,7 +53,11 @@ class Optim(Section):
         "Refused in policy_gradient, where rollout and minibatch_size say it.",
     )
     micro_batch_tokens: int = Field(
-        4096, ge=64, le=1_048_576, description="Padded tokens per forward and backward pass."
+        4096,
+        ge=64,
+        le=1_048_576,
+        description="Tokens computed in one forward and backward pass, a shared prompt once; a "
+        "step of more tokens takes several. More need more memory.",
     )
     epochs: float | None = Field(
         None,

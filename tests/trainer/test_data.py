@@ -11,7 +11,14 @@ from backend.schemas.records import Message
 from backend.schemas.references import Reference
 from worker.trainer import models
 from worker.trainer.bootstrap import interval95
-from worker.trainer.data import common_prefix, encode_response, micro_batches, render_prompt
+from worker.trainer.data import (
+    Tokens,
+    common_prefix,
+    encode_response,
+    micro_batches,
+    micro_batches_by_prompt,
+    render_prompt,
+)
 from worker.trainer.loop import records_of_step
 
 USER = [Message(role="user", content="hi")]
@@ -55,13 +62,43 @@ def test_only_a_finished_response_gets_an_end_token(tokenizer: PreTrainedTokeniz
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(1, 200))
-def test_micro_batches_hold_every_row_once_and_fit_the_budget(
-    lengths: list[int], budget: int
+def test_micro_batches_hold_every_index_once_and_fit_the_budget(
+    costs: list[int], budget: int
 ) -> None:
-    groups = micro_batches(lengths, budget=budget)
-    assert sorted(index for group in groups for index in group) == list(range(len(lengths)))
+    groups = micro_batches(costs, budget=budget)
+    assert sorted(index for group in groups for index in group) == list(range(len(costs)))
     for group in groups:
-        assert len(group) == 1 or len(group) * max(lengths[i] for i in group) <= budget
+        assert len(group) == 1 or sum(costs[i] for i in group) <= budget
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(st.integers(0, 1), min_size=1, max_size=4), st.integers(1, 9)),
+        min_size=1,
+        max_size=20,
+    ),
+    st.integers(4, 60),
+)
+def test_micro_batches_by_prompt_count_a_prompt_once_and_tear_it_only_if_they_must(
+    pairs: list[tuple[list[int], int]], budget: int
+) -> None:
+    sequences = [Tokens(prompt, [7] * size) for prompt, size in pairs]
+
+    groups = micro_batches_by_prompt(sequences, budget=budget)
+
+    assert sorted(index for group in groups for index in group) == list(range(len(pairs)))
+    for group in groups:
+        assert len(group) == 1 or computed(sequences, group) <= budget
+    for prompt in {tuple(prompt) for prompt, _ in pairs}:
+        family = [i for i, tokens in enumerate(sequences) if tuple(tokens.prompt) == prompt]
+        places = [place for place, group in enumerate(groups) if set(group) & set(family)]
+        assert len(places) == 1 or computed(sequences, family) > budget
+
+
+def computed(sequences: list[Tokens], group: list[int]) -> int:
+    """Tokens of a batch whose prompts are computed once each."""
+    prompts = {tuple(sequences[i].prompt) for i in group}
+    return sum(map(len, prompts)) + sum(len(sequences[i].response) for i in group)
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=6), min_size=1, max_size=5))

@@ -1,45 +1,83 @@
-"""Run a model's body over a batch, the tokens that all rows share only once.
+"""Run a model's body over a batch and hand out hidden states at places of its rows.
 
-Used by `logprobs` and `reward_head`. All rows usually begin with the same system prompt; computing
-it once, with its gradient, is exact and saves that share of the work.
+Used by `logprobs` and `reward_head`. What rows begin with alike - the system prompt, the prompt of
+several responses - is computed once, with its gradient, and padding not at all.
 """
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
+from worker.trainer import attention, prefix_tree
 from worker.trainer.data import Batch
+from worker.trainer.prefix_tree import PrefixTree
 
-# Below this the second pass over the layers costs more than it saves.
-FEWEST_SHARED_TOKENS = 8
+TREE_FUNCTIONS = {"eager": attention.tree_eager, "sdpa": attention.tree_sdpa}
 
 
-def hidden_states(body: nn.Module, batch: Batch) -> tuple[Tensor, int]:
-    """Last hidden states of the rows without their first k tokens, B x (T - k) x H, and k.
+def hidden_at(body: nn.Module, batch: Batch, place_B_T: Tensor) -> Tensor:
+    """Last hidden states at the marked places of the rows, M x H, in row order."""
+    if _takes_trees(_config(body)):
+        hidden_N_H = _tree_states(body, batch.tree)
+        return hidden_N_H[batch.tree.node_B_T[place_B_T]]
+    # Padding on the right needs no mask: a causal model never looks at what comes later.
+    hidden_B_T_H: Tensor = body(input_ids=batch.ids_B_T, use_cache=False).last_hidden_state
+    return hidden_B_T_H[place_B_T]
 
-    k is 0, or the number of tokens that all rows share.
+
+def install_trees(model: PreTrainedModel) -> None:
+    """Let a model compute prefix trees, with the attention that it was loaded with.
+
+    One that does not give a tree the states of its rows (its layers are not plain attention over
+    all that came before) stays as it is, and computes padded rows.
     """
-    n_rows, n_tokens = batch.ids_B_T.shape
-    cache = DynamicCache(config=_config(body))
-    is_plain = all(type(layer) is DynamicLayer for layer in cache.layers)
-    if n_rows == 1 or batch.n_shared < FEWEST_SHARED_TOKENS or not is_plain:
-        hidden: Tensor = body(input_ids=batch.ids_B_T, use_cache=False).last_hidden_state
-        return hidden, 0
-    body(input_ids=batch.ids_B_T[:1, : batch.n_shared], past_key_values=cache, use_cache=True)
-    for layer in cache.layers:
-        layer.keys = layer.keys.expand(n_rows, -1, -1, -1)
-        layer.values = layer.values.expand(n_rows, -1, -1, -1)
-    position_1_T = torch.arange(batch.n_shared, n_tokens, device=batch.ids_B_T.device)[None]
-    rest: Tensor = body(
-        input_ids=batch.ids_B_T[:, batch.n_shared :],
-        position_ids=position_1_T,
-        past_key_values=cache,
-        use_cache=True,
+    loaded_with = str(model.config._attn_implementation)
+    if not _is_plain(model) or loaded_with not in TREE_FUNCTIONS:
+        return
+    model.set_attn_implementation(TREE_FUNCTIONS[loaded_with].__name__)
+    if not _is_exact(model):
+        model.set_attn_implementation(loaded_with)
+
+
+def _is_plain(model: PreTrainedModel) -> bool:
+    layers = DynamicCache(config=_config(model)).layers
+    return bool(layers) and all(type(layer) is DynamicLayer for layer in layers)
+
+
+@torch.no_grad()
+def _is_exact(model: PreTrainedModel) -> bool:
+    body = model.get_decoder() if hasattr(model, "get_decoder") else model
+    stem = list(range(prefix_tree.FEWEST_SAVED_TOKENS))
+    rows_B_T = torch.tensor([[*stem, 0, 1], [*stem, 1, 2]], device=model.device)
+    tree = prefix_tree.build(rows_B_T.tolist(), model.device)
+    try:
+        found = _tree_states(body, tree)[tree.node_B_T[:, -2:]]
+    except (TypeError, ValueError, KeyError, RuntimeError):
+        return False
+    expected = body(input_ids=rows_B_T, use_cache=False).last_hidden_state[:, -2:]
+    distance = float((found - expected).float().norm() / expected.float().norm())
+    return distance < math.sqrt(torch.finfo(expected.dtype).eps)
+
+
+def _tree_states(body: nn.Module, tree: PrefixTree) -> Tensor:
+    states_1_N_H: Tensor = body(
+        input_ids=tree.ids_N[None],
+        position_ids=tree.position_N[None],
+        # Of four axes, it is passed on as it is: no mask of N x N is made.
+        attention_mask=torch.ones(1, 1, 1, 1, device=tree.ids_N.device),
+        use_cache=False,
+        tree=tree,
     ).last_hidden_state
-    return rest, batch.n_shared
+    return states_1_N_H[0]
 
 
-def _config(body: nn.Module) -> Any:
-    return body.config.get_text_config()  # type: ignore[operator, union-attr]
+def _takes_trees(config: Any) -> bool:
+    return config._attn_implementation in {name.__name__ for name in TREE_FUNCTIONS.values()}
+
+
+def _config(model: nn.Module) -> Any:
+    return model.config.get_text_config()  # type: ignore[operator, union-attr]

@@ -18,11 +18,9 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.records import Message
 from backend.schemas.references import Reference
+from worker.trainer import prefix_tree
 from worker.trainer.errors import ConfigError, DataError
-
-# From here on a larger batch gains nothing on a CPU (measured), less padding does.
-BUSY_TOKENS = 512
-FULLEST_PADDING = 0.75
+from worker.trainer.prefix_tree import PrefixTree
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 
@@ -38,23 +36,17 @@ class Tokens:
         return len(self.prompt) + len(self.response)
 
 
-def padded_tokens(lengths: Sequence[int], groups: Sequence[Sequence[int]]) -> int:
-    """Tokens that the groups of `micro_batches` compute, padding included."""
-    return sum(len(group) * max(lengths[i] for i in group) for group in groups)
-
-
 @dataclass(frozen=True)
 class Batch:
-    """Sequences padded on the right; `action_B_T` marks the response tokens.
+    """Sequences as rows, padded on the right; `action_B_T` marks the response tokens.
 
-    Padding on the right needs no attention mask: a causal model never looks at what comes later.
-    The first `n_shared` tokens are the same in all rows and lie before the last prompt token.
+    `tree` holds the same tokens, each beginning that rows have in common once.
     """
 
     ids_B_T: Tensor
     action_B_T: Tensor
     last_B: Tensor
-    n_shared: int
+    tree: PrefixTree
 
 
 def read_records(
@@ -123,26 +115,44 @@ def template_hash(tokenizer: PreTrainedTokenizerBase) -> str:
     return hashlib.sha256(repr(probe).encode()).hexdigest()
 
 
-def micro_batches(lengths: Sequence[int], *, budget: int) -> list[list[int]]:
-    """Indices grouped so that each group, padded to its longest, has at most `budget` tokens.
+def micro_batches(costs: Sequence[int], *, budget: int) -> list[list[int]]:
+    """Indices grouped so that the costs in each group, in tokens, sum to at most `budget`.
 
-    Sorted by length, longest first, ties by index, so that the grouping is a function of the
-    lengths alone. A group that is large enough to keep the processor busy also ends where the next
-    sequence would be padded by more than a quarter. A sequence longer than the budget is a group
-    of its own.
+    Sorted by cost, highest first, ties by index, so that the grouping is a function of the costs
+    alone. What costs more than the budget is a group of its own.
     """
     groups: list[list[int]] = []
-    widest = 0
-    for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        fits = bool(groups) and (len(groups[-1]) + 1) * widest <= budget
-        if fits and len(groups[-1]) * widest >= BUSY_TOKENS:
-            fits = lengths[index] >= FULLEST_PADDING * widest
-        if fits:
+    left = 0
+    for index in sorted(range(len(costs)), key=lambda i: (-costs[i], i)):
+        if groups and costs[index] <= left:
             groups[-1].append(index)
         else:
             groups.append([index])
-            widest = lengths[index]
+            left = budget
+        left -= costs[index]
     return groups
+
+
+def micro_batches_by_prompt(sequences: Sequence[Tokens], *, budget: int) -> list[list[int]]:
+    """Micro-batches in which the responses of a prompt stay together, to compute it once.
+
+    The budget is for tokens that are computed: a prompt counts once for all its responses in a
+    micro-batch, and what all prompts begin with once for all. A prompt is torn apart if its
+    responses do not fit into the budget together.
+    """
+    shared = common_prefix([tokens.prompt for tokens in sequences])
+    families: dict[tuple[int, ...], list[int]] = {}
+    for index, tokens in enumerate(sequences):
+        families.setdefault(tuple(tokens.prompt), []).append(index)
+    chunks, costs = [], []
+    for prompt, family in families.items():
+        own = len(prompt) - shared
+        lengths = [len(sequences[index].response) for index in family]
+        for chunk in micro_batches(lengths, budget=budget - shared - own):
+            chunks.append([family[i] for i in chunk])
+            costs.append(own + sum(lengths[i] for i in chunk))
+    groups = micro_batches(costs, budget=budget - shared)
+    return [[index for chunk in group for index in chunks[chunk]] for group in groups]
 
 
 def collate(sequences: Sequence[Tokens], *, pad_id: int, device: torch.device) -> Batch:
@@ -154,8 +164,8 @@ def collate(sequences: Sequence[Tokens], *, pad_id: int, device: torch.device) -
         ids_B_T[row, : len(tokens)] = torch.tensor(tokens.prompt + tokens.response)
         action_B_T[row, len(tokens.prompt) : len(tokens)] = True
     last_B = torch.tensor([len(tokens) - 1 for tokens in sequences])
-    n_shared = common_prefix([tokens.prompt for tokens in sequences])
-    return Batch(ids_B_T.to(device), action_B_T.to(device), last_B.to(device), n_shared)
+    tree = prefix_tree.build([tokens.prompt + tokens.response for tokens in sequences], device)
+    return Batch(ids_B_T.to(device), action_B_T.to(device), last_B.to(device), tree)
 
 
 def common_prefix(prompts: Sequence[list[int]]) -> int:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from worker.trainer.body import hidden_states
+from worker.trainer.body import hidden_at
 from worker.trainer.data import Batch
 
 # 512 rows of 49,152 fp32 logits are 100 MB.
@@ -28,9 +28,9 @@ class TokenLogp:
 
 def action_hidden(causal: nn.Module, batch: Batch) -> Tensor:
     """Hidden states that predict the action tokens, N x H: those one place before them."""
-    hidden_B_T_H, skipped = hidden_states(causal.get_decoder(), batch)  # type: ignore[operator]
-    hidden: Tensor = hidden_B_T_H[:, :-1][batch.action_B_T[:, skipped + 1 :]]
-    return hidden
+    before_B_T = torch.zeros_like(batch.action_B_T)
+    before_B_T[:, :-1] = batch.action_B_T[:, 1:]
+    return hidden_at(causal.get_decoder(), batch, before_B_T)  # type: ignore[operator]
 
 
 def action_logp(

@@ -24,6 +24,7 @@ from transformers import (
 
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora
+from worker.trainer.body import install_trees
 from worker.trainer.errors import ConfigError
 
 ATTENTION_TARGETS = ["k_proj", "o_proj", "q_proj", "v_proj"]
@@ -83,7 +84,9 @@ def load_causal_lm(
         raise _unloadable(reference, error) from error
     _forget_quantization(model)
     _check_logits(model, name)
-    return model.to(device).eval()
+    model.to(device).eval()
+    install_trees(model)
+    return model
 
 
 def load_tokenizer(reference: Reference) -> PreTrainedTokenizerBase:

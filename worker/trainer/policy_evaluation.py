@@ -15,7 +15,7 @@ from transformers import PreTrainedModel
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import models
 from worker.trainer.bootstrap import interval95
-from worker.trainer.data import Tokens, collate, micro_batches
+from worker.trainer.data import Tokens, collate, micro_batches_by_prompt
 from worker.trainer.logprobs import action_hidden, exact_kl
 from worker.trainer.policy import Policy
 from worker.trainer.prompts import Prompt, answer
@@ -91,8 +91,7 @@ def mean_with_interval(
 
 
 def _groups(run: Run, sequences: Sequence[Tokens]) -> list[list[int]]:
-    lengths = [len(tokens) for tokens in sequences]
-    return micro_batches(lengths, budget=run.config.optim.micro_batch_tokens)
+    return micro_batches_by_prompt(sequences, budget=run.config.optim.micro_batch_tokens)
 
 
 @torch.no_grad()

@@ -15,7 +15,7 @@ from backend.schemas.vocabulary import Estimator
 from worker.trainer import losses, models, random_streams, rollout_report
 from worker.trainer.advantages import Advantages, estimate
 from worker.trainer.collector import Collector
-from worker.trainer.data import collate, micro_batches, padded_tokens
+from worker.trainer.data import collate, micro_batches_by_prompt
 from worker.trainer.errors import ConfigError, DataError
 from worker.trainer.kl_control import KlControl
 from worker.trainer.logprobs import TokenLogp, action_logp
@@ -143,15 +143,22 @@ class PolicyGradient:
         return Evaluation(values, score=values["eval/reward"])
 
     def _partition(self, rollout: Rollout, step: int) -> list[list[list[int]]]:
-        """Minibatches of micro-batches of rows; the same for the old log-probs and all epochs."""
-        n_rows = len(rollout.responses)
-        order = random_streams.permutation(n_rows, self.config.seed, "minibatches", step)
-        size = self.minibatch_size
+        """Minibatches of micro-batches of rows; the same for the old log-probs and all epochs.
+
+        Prompts are shuffled, not responses: those of one prompt stay next to each other.
+        """
+        rows_of: dict[int, list[int]] = {}
+        for row, prompt in enumerate(rollout.group_B.tolist()):
+            rows_of.setdefault(prompt, []).append(row)
+        families = list(rows_of.values())
+        order = random_streams.permutation(len(families), self.config.seed, "minibatches", step)
+        shuffled = [row for place in order for row in families[place]]
         minibatches = []
-        for start in range(0, n_rows, size):
-            rows = sorted(order[start : start + size])
-            lengths = [len(rollout.answers[row].tokens) for row in rows]
-            groups = micro_batches(lengths, budget=self.config.optim.micro_batch_tokens)
+        for start in range(0, len(shuffled), self.minibatch_size):
+            rows = sorted(shuffled[start : start + self.minibatch_size])
+            sequences = [rollout.answers[row].tokens for row in rows]
+            budget = self.config.optim.micro_batch_tokens
+            groups = micro_batches_by_prompt(sequences, budget=budget)
             minibatches.append([[rows[i] for i in group] for group in groups])
         return minibatches
 
@@ -160,14 +167,12 @@ class PolicyGradient:
     ) -> list[TokenLogp]:
         """Fill in the log-probabilities under policy and reference.
 
-        Where one update is all there is and its micro-batches fit into `micro_batch_tokens`
-        together, the policy's forwards keep their gradients and are returned, one per micro-batch,
-        so that they need not run twice. Otherwise the list is empty.
+        Where one update is all there is and `micro_batch_tokens` holds the whole rollout, the
+        policy's forward keeps its gradient and is returned, so that it need not run twice.
+        Otherwise the list is empty.
         """
         groups = [group for minibatch in minibatches for group in minibatch]
-        lengths = [len(answer.tokens) for answer in rollout.answers]
-        fits = padded_tokens(lengths, groups) <= self.config.optim.micro_batch_tokens
-        keeps_gradient = self.is_single_update and fits
+        keeps_gradient = self.is_single_update and len(groups) == 1
         shape = rollout.mask_B_T.shape
         rollout.logp_B_T, rollout.ref_logp_B_T, rollout.entropy_B_T = (
             torch.zeros(shape) for _ in range(3)

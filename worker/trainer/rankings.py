@@ -12,6 +12,7 @@ from transformers import PreTrainedTokenizerBase
 from backend.schemas.records import PreferenceRecord
 from backend.schemas.references import Reference
 from backend.schemas.vocabulary import FinishReason, Split, Verdict
+from worker.trainer import prefix_tree
 from worker.trainer.data import (
     Tokens,
     encode_response,
@@ -67,10 +68,12 @@ def read_rankings(
 
 
 def group_rankings(rankings: Sequence[Ranking], *, budget: int) -> list[list[int]]:
-    """Indices grouped for forwards of at most `budget` padded tokens, no ranking torn apart."""
-    widths = [max(len(tokens) for tokens in ranking.responses) for ranking in rankings]
-    most = max(len(ranking.responses) for ranking in rankings)
-    return micro_batches(widths, budget=max(1, budget // most))
+    """Indices grouped for forwards of at most `budget` computed tokens, no ranking torn apart."""
+    costs = [
+        prefix_tree.n_tokens([tokens.prompt + tokens.response for tokens in ranking.responses])
+        for ranking in rankings
+    ]
+    return micro_batches(costs, budget=budget)
 
 
 def responses_of(rankings: Sequence[Ranking]) -> list[Tokens]:

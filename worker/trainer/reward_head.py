@@ -16,9 +16,15 @@ from transformers import AutoModel, PreTrainedTokenizerBase
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora
 from worker.trainer import models, random_streams
-from worker.trainer.body import hidden_states
+from worker.trainer.body import hidden_at, install_trees
 from worker.trainer.checkpoint import save_tensors
-from worker.trainer.data import Batch, Tokens, collate, micro_batches, template_hash
+from worker.trainer.data import (
+    Batch,
+    Tokens,
+    collate,
+    micro_batches_by_prompt,
+    template_hash,
+)
 from worker.trainer.errors import ConfigError
 
 HEAD_FILE = "reward_head.safetensors"
@@ -35,9 +41,8 @@ class RewardModel(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Scores of the rows, B, read at each row's last token."""
-        hidden_B_T_H, skipped = hidden_states(self.body, batch)
-        rows = torch.arange(len(batch.last_B), device=batch.last_B.device)
-        last_B_H = hidden_B_T_H[rows, batch.last_B - skipped]
+        is_last_B_T = torch.zeros_like(batch.action_B_T).scatter(1, batch.last_B[:, None], True)
+        last_B_H = hidden_at(self.body, batch, is_last_B_T)
         with torch.autocast(last_B_H.device.type, enabled=False):
             score: Tensor = self.head(last_B_H.float()).squeeze(-1)
         return score
@@ -85,7 +90,7 @@ def score_all(
     model.eval()
     scores = [0.0] * len(sequences)
     with torch.no_grad(), models.autocast(device, dtype):
-        for group in micro_batches([len(tokens) for tokens in sequences], budget=budget):
+        for group in micro_batches_by_prompt(sequences, budget=budget):
             check_stop()
             batch = collate([sequences[i] for i in group], pad_id=pad_id, device=device)
             for index, score in zip(group, model(batch).tolist(), strict=True):
@@ -128,6 +133,7 @@ def load_reward_model(
     body = AutoModel.from_pretrained(
         str(folder), dtype=dtype, trust_remote_code=False, use_safetensors=True
     )
+    install_trees(body)
     head = nn.Linear(body.config.hidden_size, 1, bias=False)
     head.load_state_dict(load_file(folder / HEAD_FILE))
     model = RewardModel(body, head).to(device).eval().requires_grad_(False)
