@@ -18,7 +18,6 @@ from worker.trainer.advantages import estimate, masked_whiten
 
 SEEDS = st.integers(0, 10**6)
 AVERAGES = st.sampled_from(["token", "sequence", "constant"])
-WHITENED = ["reinforce_pp", "reinforce_pp_baseline", "ppo"]
 STEP = 1e-6
 
 

@@ -49,15 +49,6 @@ def test_a_batch_gives_the_log_probabilities_of_each_row_alone(model: PreTrained
     assert torch.allclose(found.logp_N, expected, atol=1e-5)
 
 
-def test_the_sum_is_the_negative_loss_of_the_library(model: PreTrainedModel) -> None:
-    batch = collate(ROWS, pad_id=2, device=CPU)
-    labels = batch.ids_B_T.masked_fill(~batch.action_B_T, -100)
-    with torch.no_grad():
-        loss = model(batch.ids_B_T, labels=labels).loss
-        found = action_logp(model, batch, temperature=1.0)
-    assert float(-found.logp_N.sum()) == pytest.approx(float(loss) * 10, rel=1e-5)
-
-
 def test_small_chunks_of_the_head_change_nothing(
     model: PreTrainedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,14 +58,6 @@ def test_small_chunks_of_the_head_change_nothing(
     parts = action_logp(model, batch, temperature=1.0)
     assert torch.allclose(whole.logp_N, parts.logp_N, atol=1e-6)
     assert torch.allclose(whole.entropy_N, parts.entropy_N, atol=1e-6)
-
-
-def test_entropy_is_that_of_the_tempered_distribution(model: PreTrainedModel) -> None:
-    batch = collate(ROWS[:1], pad_id=2, device=CPU)
-    with torch.no_grad():
-        logp = (model(batch.ids_B_T).logits[0, 13:16] / 0.7).log_softmax(-1)
-        found = action_logp(model, batch, temperature=0.7)
-    assert torch.allclose(found.entropy_N, -(logp.exp() * logp).sum(-1), atol=1e-5)
 
 
 def test_the_exact_kl_is_the_sum_over_the_vocabulary(

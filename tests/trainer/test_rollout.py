@@ -11,9 +11,8 @@ from backend.schemas.records import Message
 from backend.schemas.references import Reference
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import models, rollout
-from worker.trainer.data import Tokens, collate, render_prompt
+from worker.trainer.data import render_prompt
 from worker.trainer.errors import StopRequested
-from worker.trainer.logprobs import action_logp
 from worker.trainer.rollout import Request, Response, Sampling, draw, sample
 
 CPU = torch.device("cpu")
@@ -143,26 +142,6 @@ def test_a_response_holds_its_end_token_and_nothing_after_it(
         assert response.finish_reason is (FinishReason.STOP if ended else FinishReason.LENGTH)
         assert ended or len(response.ids) == 12
         assert len(response.logp) == len(response.ids)
-
-
-def test_the_recorded_log_probabilities_are_those_the_trainer_computes(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
-) -> None:
-    """At temperature 0.7; the sampler pads on the left, the trainer on the right."""
-    asked = requests(tokenizer)
-    responses = sample(model, asked, sampling(), seed=5, stream=("x",))
-    rows = [
-        Tokens(r.prompt, s.ids)
-        for r, several in zip(asked, responses, strict=True)
-        for s in several
-    ]
-    batch = collate(rows, pad_id=2, device=CPU)
-
-    with torch.no_grad():
-        found = action_logp(model, batch, temperature=0.7)
-
-    recorded = [value for several in responses for s in several for value in s.logp]
-    assert found.logp_N.tolist() == pytest.approx(recorded, abs=2e-5)
 
 
 def test_sampling_stops_between_two_tokens(
