@@ -60,27 +60,6 @@ def test_masked_places_change_neither_value_nor_gradient(garbage: float) -> None
     assert torch.equal(logp.grad, dirty_logp.grad)
 
 
-@pytest.mark.parametrize("average", ["token", "sequence"])
-def test_the_gradient_does_not_depend_on_how_the_batch_is_split(average: str) -> None:
-    batch = ragged(5, [7, 1, 3, 5, 2, 6, 1, 4])
-    counts = {"token": float(batch["mask_B_T"].sum()), "sequence": 8.0}
-
-    gradients = []
-    for size in (8, 2, 3):
-        logp = batch["logp_B_T"].clone().requires_grad_()
-        for start in range(0, 8, size):
-            rows = slice(start, start + size)
-            part = {name: value[rows] for name, value in batch.items()} | {"logp_B_T": logp[rows]}
-            policy_loss(
-                **part, **CLIP, average=average, denominator=counts[average]
-            ).loss.backward()
-        gradients.append(logp.grad)
-
-    assert gradients[0] is not None
-    for other in gradients[1:]:
-        assert torch.allclose(gradients[0], other, atol=1e-12)
-
-
 def test_equal_log_probabilities_give_ratio_one_and_no_clipping() -> None:
     batch = ragged(1, [3, 5])
     batch["old_logp_B_T"] = batch["logp_B_T"]

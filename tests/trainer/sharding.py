@@ -1,0 +1,143 @@
+"""One policy update of a rollout, whole or shared by several processes; for `test_sharding`.
+
+The pattern for data-parallel training with these losses: advantages are made from the gathered
+rollout, the losses take the denominators of the whole window, and gradients are summed.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from backend.schemas.references import Reference
+from worker.trainer import losses, models
+from worker.trainer.advantages import Advantages, estimate
+from worker.trainer.data import Tokens, collate
+from worker.trainer.logprobs import TokenLogp, action_logp
+
+LENGTHS = [7, 1, 3, 5, 2, 6, 1, 4]
+REWARD = [1.0, 0.0, 0.5, 2.0, -1.0, 0.3, 0.7, 0.7]
+GROUP = [0, 0, 0, 1, 1, 2, 2, 2]
+END = 2
+
+
+@dataclass(frozen=True)
+class Update:
+    """How a rollout is trained on."""
+
+    estimator: str
+    average: losses.LossAverage
+    micro_batch: int
+
+
+def rows_of() -> list[Tokens]:
+    """Eight responses of different length to prompts of different length."""
+    return [
+        Tokens(
+            [40 + (5 * row + i) % 50 for i in range(3 + row % 3)], [60 + row + i for i in range(n)]
+        )
+        for row, n in enumerate(LENGTHS)
+    ]
+
+
+def update(model: nn.Module, how: Update, mine: list[int]) -> dict[str, Tensor]:
+    """Gradients of the rows that are mine; over all processes they add up to the update."""
+    rows = rows_of()
+    logp_of_row = dict(zip(mine, forward(model, [rows[i] for i in mine], grad=False), strict=True))
+    logp_of_row = gathered(logp_of_row)
+    old_B_T, ref_B_T, mask_B_T = shifted(logp_of_row)
+    advantages = advantages_of(how, old_B_T - ref_B_T, mask_B_T)
+    denominator = {
+        "token": float(mask_B_T.sum()),
+        "sequence": float(mask_B_T.any(dim=1).sum()),
+        "constant": 100.0,
+    }[how.average]
+    for start in range(0, len(mine), how.micro_batch):
+        part = mine[start : start + how.micro_batch]
+        logp_B_T = pad_sequence(
+            forward(model, [rows[i] for i in part], grad=True), batch_first=True
+        )
+        width = logp_B_T.shape[1]
+        mask = mask_B_T[part, :width]
+        loss = losses.policy_loss(
+            logp_B_T,
+            old_B_T[part, :width],
+            advantages.advantage_B_T[part, :width],
+            mask,
+            clip_low=0.2,
+            clip_high=0.2,
+            average=how.average,
+            denominator=denominator,
+        ).loss
+        kl_B_T = losses.kl(logp_B_T, ref_B_T[part, :width], "k3")
+        n_actions = float(mask_B_T.sum())
+        kl = losses.aggregate(kl_B_T, mask, average="token", denominator=n_actions)
+        (loss + 0.1 * kl).backward()
+    return {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+
+
+def advantages_of(how: Update, kl_B_T: Tensor, mask_B_T: Tensor) -> Advantages:
+    """Of all rows: whitening and groups must not see a part alone."""
+    return estimate(
+        how.estimator,
+        reward_B=torch.tensor(REWARD),
+        kl_B_T=kl_B_T,
+        mask_B_T=mask_B_T,
+        group_B=torch.tensor(GROUP),
+        kl_coef=0.1,
+    )
+
+
+def forward(model: nn.Module, rows: list[Tokens], *, grad: bool) -> list[Tensor]:
+    """Log-probabilities per row."""
+    with torch.set_grad_enabled(grad):
+        batch = collate(rows, pad_id=END, device=torch.device("cpu"))
+        found: TokenLogp = action_logp(model, batch, temperature=1.0)
+    return list(found.logp_N.split([len(row.response) for row in rows]))
+
+
+def gathered(mine: dict[int, Tensor]) -> list[Tensor]:
+    """The rows of all processes, in order."""
+    parts: list[dict[int, Tensor] | None] = [mine]
+    if dist.is_initialized():
+        parts = [None] * dist.get_world_size()
+        dist.all_gather_object(parts, mine)
+    found = {row: logp for part in parts if part is not None for row, logp in part.items()}
+    return [found[row] for row in sorted(found)]
+
+
+def shifted(logp_of_row: list[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """An older policy and a reference, both some way off, so that ratios and KL do something."""
+    logp_B_T = pad_sequence(logp_of_row, batch_first=True)
+    mask_B_T = torch.arange(logp_B_T.shape[1]) < torch.tensor(LENGTHS)[:, None]
+    noise = torch.randn(2, *logp_B_T.shape, generator=torch.Generator().manual_seed(0))
+    return logp_B_T + 0.15 * noise[0], logp_B_T + noise[1], mask_B_T
+
+
+def load(folder: Path) -> nn.Module:
+    """The tiny model; in float64, or rounding would hide small mistakes."""
+    model: nn.Module = models.load_causal_lm(
+        Reference(path=str(folder)), dtype=torch.float64, device=torch.device("cpu")
+    )
+    return model
+
+
+def run_rank(rank: int, n_ranks: int, model: Path, out: Path, rules: list[Update]) -> None:
+    """One of several processes: every n-th row is mine; the first saves the sums by rule."""
+    torch.set_num_threads(1)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{out / 'meeting'}", rank=rank, world_size=n_ranks
+    )
+    try:
+        for how in rules:
+            gradients = update(load(model), how, list(range(rank, len(LENGTHS), n_ranks)))
+            for gradient in gradients.values():
+                dist.all_reduce(gradient)
+            if rank == 0:
+                save_file(gradients, out / how.estimator)
+    finally:
+        dist.destroy_process_group()
