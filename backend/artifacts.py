@@ -69,7 +69,7 @@ class ArtifactStore:
                 place = temporary / file.path
                 place.parent.mkdir(parents=True, exist_ok=True)
                 self._fetch(file.key, place)
-                if _sha256(place) != file.sha256:
+                if sha256_of(place) != file.sha256:
                     raise Unavailable(
                         f"{file.key} is not what was stored",
                         advice="Restore the artifact store from its backup.",
@@ -111,7 +111,7 @@ class ArtifactStore:
             for file in files:
                 target = temporary / file.path
                 target.parent.mkdir(parents=True, exist_ok=True)
-                _link_or_copy(folder / file.path, target)
+                link_or_copy(folder / file.path, target)
             (temporary / MANIFEST).write_bytes(manifest)
 
     def _upload(self, folder: Path, key: str, files: list[StoredFile], manifest: bytes) -> None:
@@ -123,7 +123,7 @@ class ArtifactStore:
 
     def _fetch(self, key: str, place: Path) -> None:
         if self._root is not None:
-            _link_or_copy(self._root / key, place)
+            link_or_copy(self._root / key, place)
         else:
             self._remote().get_file(f"{self._url}/{key}", str(place))
 
@@ -162,15 +162,17 @@ def _files(folder: Path) -> list[Path]:
 def _stored(folder: Path, file: Path, key: str) -> StoredFile:
     path = file.relative_to(folder).as_posix()
     _check(f"{key}/{path}")
-    return StoredFile(path, f"{key}/{path}", _sha256(file), file.stat().st_size)
+    return StoredFile(path, f"{key}/{path}", sha256_of(file), file.stat().st_size)
 
 
-def _sha256(file: Path) -> str:
+def sha256_of(file: Path) -> str:
+    """The hash of a file's bytes."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def _link_or_copy(source: Path, target: Path) -> None:
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file a second name, or a copy where it must be; neither is to be written to."""
     try:
         os.link(source, target)
     except OSError:

@@ -48,7 +48,7 @@ class Export:
 
         Raises RunFailed with cause and advice, or an outage of the store.
         """
-        with _disk_errors():
+        with disk_errors():
             self._directory.inputs.mkdir(parents=True, exist_ok=True)
             config = json.loads(json.dumps(run.config))
             for path, reference in references(_parsed(run)).items():
@@ -138,7 +138,8 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> str:
 
 
 @contextmanager
-def _disk_errors() -> Iterator[None]:
+def disk_errors() -> Iterator[None]:
+    """Turn the error of a full or read-only disk into RunFailed."""
     try:
         yield
     except OSError as error:

@@ -9,6 +9,7 @@ Standard library only. What it cannot do: train.
 """
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -99,7 +100,11 @@ class FakeTrainer:
         if step > 0 and not (self._dir / path).is_dir():
             unfinished = self._dir / f"checkpoints/.step-{step}"
             unfinished.mkdir(parents=True, exist_ok=True)
-            (unfinished / "manifest.json").write_text(json.dumps({"step": step}))
+            state = json.dumps({"step": step}).encode()
+            (unfinished / "state.json").write_bytes(state)
+            hashes = {"state.json": hashlib.sha256(state).hexdigest()}
+            manifest = {"format": 1, "step": step, "sha256": hashes}
+            (unfinished / "manifest.json").write_text(json.dumps(manifest))
             unfinished.rename(self._dir / path)
         if step > 0:
             self._emit(type="checkpoint", step=step, path=path)

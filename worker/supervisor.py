@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from backend.domain.run_state import state_asked_for
 from backend.errors import ServiceError
-from backend.schemas.events import ExitReport
+from backend.schemas.events import CheckpointLine, ExitReport
 from backend.schemas.vocabulary import RunState, StopReason
 from backend.store import checkpoints, metrics, runs, samples, supervision
 from backend.store.supervision import Claim, GivenAway
@@ -28,6 +28,7 @@ from worker.export import Export, disk_failure
 from worker.heart import Heart
 from worker.intake import Intake
 from worker.outage import OUTAGES, delay_s, patiently
+from worker.parent_checkpoint import ParentCheckpoint
 from worker.relay import Relay
 from worker.run_directory import RunDirectory
 from worker.station import Station
@@ -121,6 +122,8 @@ class Supervisor:
             self._write(self._begin_events_anew)
         if run.attempt > 1 and not continues and not run.from_start:
             patiently(self._fetch_checkpoint, self._station.wait)
+        if run.parent_step is not None and not self._directory.checkpoint_steps():
+            self._inherit(str(run.parent_id), run.parent_step)
         patiently(self._write_inputs, self._station.wait)
 
     def _fetch_checkpoint(self) -> None:
@@ -129,6 +132,20 @@ class Supervisor:
             shared = checkpoints.newest_shared(session, self._run.id)
         if shared is not None:
             checkpoint_sharing.fetch(self._station.artifacts, self._directory, shared)
+
+    def _inherit(self, parent_id: str, step: int) -> None:
+        """Begin with the parent's checkpoint, as if the run had written it itself."""
+        source = ParentCheckpoint(self._directory, parent_id, step)
+        database, artifacts = self._station.database, self._station.artifacts
+        patiently(lambda: source.put_in_place(database, artifacts), self._station.wait)
+
+        def record(session: Session) -> None:
+            run = supervision.hold(session, self._claim)
+            if step not in checkpoints.steps(session, run.id):
+                path = f"checkpoints/{self._directory.checkpoint(step).name}"
+                checkpoints.append(session, run, [CheckpointLine(step=step, path=path)], at=_now())
+
+        self._write(record)
 
     def _write_inputs(self) -> None:
         export = Export(self._settings, self._station.artifacts, self._directory)

@@ -50,8 +50,7 @@ def create_run(
 ) -> RunAnswer:
     """Check the config against schema and store, queue the run, ring the worker."""
     visible_project(session, caller, body.project_id)
-    if body.experiment_id is not None:
-        experiments.must_be_in(session, body.experiment_id, body.project_id)
+    experiments.must_be_in(session, body.experiment_id, body.project_id)
     config = run_inputs.require_valid(session, caller, body.config)
     run = runs.create(session, NewRun.of(body, config, caller.id), at=at)
     after_commit.add_task(queue.ring, settings, run.id)
@@ -153,10 +152,14 @@ def clone_run(
     at: Now,
     after_commit: BackgroundTasks,
 ) -> RunAnswer:
-    """A new run with this run's config and the given changes."""
-    wanted = runs.copied(session, run_id, body)
+    """A new run with this run's config and the given changes, anew or from a checkpoint."""
+    wanted, step = runs.copied(session, run_id, body), body.from_checkpoint
+    experiments.must_be_in(session, wanted.experiment_id, wanted.project_id)
     config = run_inputs.require_valid(session, caller, wanted.config)
-    run = runs.create(session, NewRun.of(wanted, config, caller.id, parent_id=run_id), at=at)
+    if step is not None:
+        run_inputs.require_continuable(session, run_id, config, step)
+    new = NewRun.of(wanted, config, caller.id, parent_id=run_id, parent_step=step)
+    run = runs.create(session, new, at=at)
     after_commit.add_task(queue.ring, settings, run.id)
     return run_views.one(session, run.id)
 

@@ -64,6 +64,9 @@ class RunAnswer(Answer):
     project_id: str
     experiment_id: str | None
     parent_id: str | None
+    parent_step: int | None = Field(
+        description="Step of the parent's checkpoint that the run goes on from."
+    )
     name: str
     method: Method
     estimator: str | None
@@ -97,10 +100,19 @@ class RetryBody(Body):
 
 
 class CloneBody(Body):
-    """Changes to the parent's config: nested objects are merged, everything else replaced."""
+    """Changes to the parent's config: nested objects are merged, everything else replaced.
+
+    What is left out is as in the parent.
+    """
 
     name: str | None = Field(None, max_length=200)
     overrides: dict[str, Any] = Field(default_factory=dict)
+    from_checkpoint: int | None = Field(
+        None, ge=0, description="Step of a checkpoint of the parent to go on from; null = anew."
+    )
+    experiment_id: str | None = None
+    tags: list[str] = Field(default_factory=list, max_length=50)
+    priority: int = Field(0, ge=-100, le=100, description="Higher goes first.")
 
 
 class OutsidePoint(Body):

@@ -41,6 +41,12 @@ def append(session: Session, run: Run, lines: Sequence[CheckpointLine], *, at: d
     run_events.append(session, run.id, events, at=at)
 
 
+def steps(session: Session, run_id: str) -> list[int]:
+    """The steps of the checkpoints that a run has, ascending."""
+    statement = select(Checkpoint.step).where(Checkpoint.run_id == run_id)
+    return list(session.scalars(statement.order_by(Checkpoint.step)))
+
+
 class Shared(NamedTuple):
     """A checkpoint in the artifact store."""
 
@@ -64,14 +70,16 @@ def share(session: Session, run: Run, step: int, artifact: str) -> list[str]:
     return superseded
 
 
-def newest_shared(session: Session, run_id: str) -> Shared | None:
-    """The checkpoint that another machine can go on from."""
+def newest_shared(session: Session, run_id: str, *, step: int | None = None) -> Shared | None:
+    """The checkpoint that another machine can go on from; with `step`, only that one."""
     statement = (
         select(Checkpoint.step, Checkpoint.artifact)
         .where(Checkpoint.run_id == run_id, Checkpoint.artifact.is_not(None))
         .order_by(Checkpoint.step.desc())
         .limit(1)
     )
+    if step is not None:
+        statement = statement.where(Checkpoint.step == step)
     row = session.execute(statement).one_or_none()
     return None if row is None else Shared(row[0], str(row[1]))
 

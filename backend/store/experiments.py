@@ -45,8 +45,10 @@ def listing(
     return Listing(items=_answers(session, rows), next_cursor=next_cursor)
 
 
-def must_be_in(session: Session, experiment_id: str, project_id: str) -> None:
-    """Raise InvalidInput unless the experiment belongs to the project."""
+def must_be_in(session: Session, experiment_id: str | None, project_id: str) -> None:
+    """Raise InvalidInput unless the experiment, if there is one, belongs to the project."""
+    if experiment_id is None:
+        return
     row = session.scalars(select(Experiment).where(Experiment.id == experiment_id)).one_or_none()
     if row is None or row.project_id != project_id:
         raise InvalidInput(

@@ -4,7 +4,7 @@ Called by the routes that validate, create and clone runs. It creates nothing; t
 input files from what the config names.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,13 +12,14 @@ from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from backend.domain import run_config
+from backend.domain import continuation, run_config
 from backend.domain.access import Caller
 from backend.errors import InvalidRun
 from backend.schemas.references import Reference
 from backend.schemas.runs import ConfigProblem, ValidationAnswer
 from backend.schemas.training import GenerateConfig, RunConfig, parse_run_config, references
 from backend.schemas.vocabulary import ModelKind, SnapshotKind, Split
+from backend.store import checkpoints, runs
 from backend.store.tables import Model, Snapshot
 
 _DATA = {kind.value: kind for kind in SnapshotKind}
@@ -75,12 +76,30 @@ def require_valid(session: Session, caller: Caller, config: Mapping[str, Any]) -
     answer = validate(session, caller, config)
     if answer.config is not None:
         return answer.config
-    errors = [problem for problem in answer.problems if problem.level == "error"]
-    first = errors[0]
-    raise InvalidRun(
+    raise _refusal(answer.problems)
+
+
+def require_continuable(
+    session: Session, parent_id: str, config: Mapping[str, Any], step: int
+) -> None:
+    """Raise InvalidRun unless a run with this config can go on from that checkpoint."""
+    there = checkpoints.steps(session, parent_id)
+    if step in there:
+        problems = continuation.problems_of(runs.get(session, parent_id).config, config, step)
+    else:
+        path, message = "from_checkpoint", f"run {parent_id} has no checkpoint of step {step}"
+        advice = f"It has those of: {', '.join(map(str, there)) or 'no step at all'}."
+        problems = [ConfigProblem(path=path, message=message, advice=advice)]
+    if problems:
+        raise _refusal(problems)
+
+
+def _refusal(problems: Sequence[ConfigProblem]) -> InvalidRun:
+    first = next(problem for problem in problems if problem.level == "error")
+    return InvalidRun(
         f"{first.path}: {first.message}" if first.path else first.message,
         advice=first.advice or "Correct the named fields; POST /runs/validate checks them.",
-        errors=[problem.model_dump() for problem in answer.problems],
+        errors=[problem.model_dump() for problem in problems],
     )
 
 

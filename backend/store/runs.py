@@ -40,18 +40,26 @@ class NewRun:
     gpus: int = 0
     experiment_id: str | None = None
     parent_id: str | None = None
+    parent_step: int | None = None
     tags: Sequence[str] = ()
     priority: int = 0
 
     @classmethod
     def of(
-        cls, body: RunBody, config: dict[str, Any], user_id: str, parent_id: str | None = None
+        cls,
+        body: RunBody,
+        config: dict[str, Any],
+        user_id: str,
+        *,
+        parent_id: str | None = None,
+        parent_step: int | None = None,
     ) -> Self:
         """The run that a request asks for, with its config checked and completed."""
         return cls(
             **body.model_dump(exclude={"config"}),
             user_id=user_id,
             parent_id=parent_id,
+            parent_step=parent_step,
             method=config["method"],
             config=config,
             schema_version=SCHEMA_VERSION,
@@ -80,6 +88,7 @@ def create(session: Session, new: NewRun, *, at: datetime) -> Run:
         project_id=new.project_id,
         experiment_id=new.experiment_id,
         parent_id=new.parent_id,
+        parent_step=new.parent_step,
         user_id=new.user_id,
         name=new.name,
         method=new.method,
@@ -276,13 +285,13 @@ def restore(session: Session, run_id: str) -> Run:
 def copied(session: Session, run_id: str, body: CloneBody) -> RunBody:
     """The request that would make this run again with these changes; its config is unchecked."""
     parent = get(session, run_id)
+    kept = {name: getattr(parent, name) for name in ("experiment_id", "tags", "priority")}
+    changed = body.model_dump(include=set(kept), exclude_unset=True)
     return RunBody(
         project_id=parent.project_id,
-        experiment_id=parent.experiment_id,
         name=body.name or f"{parent.name[:190]} (copy)",
         config=run_config.merged(parent.config, body.overrides),
-        tags=parent.tags,
-        priority=parent.priority,
+        **(kept | changed),
     )
 
 

@@ -219,6 +219,8 @@ class Run(Numbered, Base):
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     experiment_id: Mapped[str | None] = mapped_column(ForeignKey("experiments.id"), index=True)
     parent_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id"))
+    # The parent's checkpoint that the run goes on from; None = it begins with its config alone.
+    parent_step: Mapped[int | None] = mapped_column(BigInteger)
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
     name: Mapped[str] = mapped_column(String(200))
     method: Mapped[str] = mapped_column(String(32))

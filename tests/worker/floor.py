@@ -110,8 +110,16 @@ class Floor:
                 SnapshotLine(snapshot_id=snapshot_id, position=position, split="train", line=line)
             )
 
-    def new_run(self, method: str = "sft", *, gpus: int = 0, **changes: Any) -> str:
-        """A queued run, not rung for."""
+    def new_run(
+        self,
+        method: str = "sft",
+        *,
+        gpus: int = 0,
+        from_checkpoint: tuple[str, int] | None = None,
+        **changes: Any,
+    ) -> str:
+        """A queued run, not rung for; it may go on from a step of another run."""
+        parent_id, parent_step = from_checkpoint or (None, None)
         config: dict[str, Any] = {"method": method, "model": {"id": "model_base"}}
         data = {"sft": "demonstrations", "dpo": "preferences"}.get(method, "prompts")
         config |= {data: {"id": f"snapshot_{data}"}}
@@ -127,6 +135,8 @@ class Floor:
             config=config | changes,
             schema_version=1,
             gpus=gpus,
+            parent_id=parent_id,
+            parent_step=parent_step,
         )
         with self.database.write() as session:
             return runs.create(session, new, at=datetime.now(UTC)).id

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from backend.model_files import content_sha256, read_facts
 from backend.store import runs
-from backend.store.tables import Comparison, Model, Response
+from backend.store.tables import Comparison, MetricPoint, Model, Response
 from tests.tiny_model import make_tiny_model
 from tests.worker.floor import PROMPTS, Floor
 
@@ -128,3 +128,30 @@ def test_a_real_training_stops_when_asked_and_goes_on_from_its_checkpoint(
     assert starts == [0, paused.checkpoint_step]
     steps = [event.data["step"] for event in floor.events(run_id, "metric")]
     assert len(steps) == len(set(steps)), "no step is told twice after a clean stop"
+
+
+@pytest.mark.slow
+def test_a_clone_without_changes_goes_on_from_a_checkpoint_to_the_bit(
+    floor_with_model: Floor,
+) -> None:
+    floor = floor_with_model
+    config = SMALL | {"demonstrations": {"id": "snapshot_more"}, "checkpoint_every": 1}
+
+    with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER):
+        parent = floor.new_run(**config)
+        assert floor.wait_for(parent, "succeeded", "failed", timeout_s=120).step == 3
+        child = floor.new_run(from_checkpoint=(parent, 2), **config)
+        floor.wait_for(child, "succeeded", "failed", timeout_s=120)
+
+    whole, rest = (
+        {
+            (point.name, point.step): point.value
+            for point in floor.rows(select(MetricPoint).where(MetricPoint.run_id == run_id))
+            if point.name in ("loss", "grad_norm", "eval/loss")
+        }
+        for run_id in (parent, child)
+    )
+    assert rest == {key: value for key, value in whole.items() if key[1] > 2}
+    assert ("loss", 3) in rest
+    made = floor.rows(select(Model).where(Model.run_id.in_([parent, child])))
+    assert made[0].sha256 == made[1].sha256

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from backend.schemas.sections import Optim
 from worker.trainer import checkpoint, random_streams
-from worker.trainer.errors import NonFiniteLoss, StopRequested
+from worker.trainer.errors import ConfigError, NonFiniteLoss, StopRequested
 from worker.trainer.models import trainable
 from worker.trainer.optim import Optimizer
 from worker.trainer.run import Run, peak_memory_gib
@@ -132,6 +132,11 @@ class Loop:
         self.evaluated_step = int(state["evaluated_step"])
         self.done_step = resumed.step
         for name, part in self.parts.items():
+            if name not in state["parts"]:
+                raise ConfigError(
+                    f"the checkpoint of step {resumed.step} holds no state of {name}",
+                    "go on with the settings that it was made with, or begin anew",
+                )
             part.restore(state["parts"][name])
 
     def _settle(self) -> None:

@@ -805,7 +805,7 @@ export interface paths {
         put?: never;
         /**
          * Clone Run
-         * @description A new run with this run's config and the given changes.
+         * @description A new run with this run's config and the given changes, anew or from a checkpoint.
          */
         post: operations["clone_run_api_v1_runs__run_id__clone_post"];
         delete?: never;
@@ -1170,7 +1170,9 @@ export interface paths {
         };
         /**
          * Is Ready
-         * @description Every dependency and its state; 503 if one is away.
+         * @description Every dependency and its state; 503 if one is away that requests need.
+         *
+         *     Without the broker all requests work, and queued runs start a little later.
          */
         get: operations["is_ready_readyz_get"];
         put?: never;
@@ -1342,6 +1344,8 @@ export interface components {
         /**
          * CloneBody
          * @description Changes to the parent's config: nested objects are merged, everything else replaced.
+         *
+         *     What is left out is as in the parent.
          */
         CloneBody: {
             /** Name */
@@ -1350,6 +1354,21 @@ export interface components {
             overrides?: {
                 [key: string]: unknown;
             };
+            /**
+             * From Checkpoint
+             * @description Step of a checkpoint of the parent to go on from; null = anew.
+             */
+            from_checkpoint?: number | null;
+            /** Experiment Id */
+            experiment_id?: string | null;
+            /** Tags */
+            tags?: string[];
+            /**
+             * Priority
+             * @description Higher goes first.
+             * @default 0
+             */
+            priority: number;
         };
         /**
          * ComparisonAnswer
@@ -2161,6 +2180,11 @@ export interface components {
             experiment_id: string | null;
             /** Parent Id */
             parent_id: string | null;
+            /**
+             * Parent Step
+             * @description Step of the parent's checkpoint that the run goes on from.
+             */
+            parent_step: number | null;
             /** Name */
             name: string;
             method: components["schemas"]["Method"];

@@ -1,0 +1,140 @@
+"""Clones: what they take over, and which of them may go on from a checkpoint."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from backend.domain import continuation
+from backend.store import pruning
+from backend.store.db import Database
+from backend.store.tables import Checkpoint
+from tests.backend.runs.conftest import AT, Seed
+
+LORA = {"r": 8, "alpha": 16}
+
+
+@pytest.fixture
+def parent(api: TestClient, seed: Seed, database: Database) -> str:
+    """A run with checkpoints of the steps 10 and 20 of 40."""
+    config = seed.policy_gradient(steps=40, lora=LORA)
+    body = seed.body(config, tags=["kept"], priority=5)
+    run_id: str = api.post("/runs", json=body).raise_for_status().json()["id"]
+    with database.write() as session:
+        for step in (10, 20):
+            path = f"checkpoints/step-{step}"
+            session.add(Checkpoint(run_id=run_id, step=step, attempt=1, path=path, created_at=AT))
+    return run_id
+
+
+def clone(api: TestClient, run_id: str, step: int | None, **overrides: Any) -> Any:
+    """The answer to a clone that goes on from a step."""
+    body = {"from_checkpoint": step, "overrides": overrides}
+    return api.post(f"/runs/{run_id}/clone", json=body)
+
+
+def test_a_clone_may_go_on_from_a_checkpoint_of_its_parent(api: TestClient, parent: str) -> None:
+    answer = clone(api, parent, 20, steps=80, kl={"coef": 0.2}, optim={"lr": 1e-5})
+
+    assert answer.status_code == 201
+    made = answer.json()
+    assert (made["parent_id"], made["parent_step"], made["state"]) == (parent, 20, "queued")
+    assert (made["config"]["steps"], made["config"]["kl"]["coef"]) == (80, 0.2)
+    assert (made["tags"], made["priority"]) == (["kept"], 5)
+    assert api.get(f"/runs/{parent}").json()["parent_step"] is None
+    assert clone(api, parent, None).json()["parent_step"] is None
+
+
+def test_a_clone_may_have_tags_priority_and_an_experiment_of_its_own(
+    api: TestClient, seed: Seed, parent: str
+) -> None:
+    named = {"project_id": seed.project, "name": "does it help?"}
+    experiment = api.post("/experiments", json=named).json()["id"]
+    own = {"tags": [], "priority": -1, "experiment_id": experiment}
+
+    made = api.post(f"/runs/{parent}/clone", json=own).raise_for_status().json()
+    lost = api.post(f"/runs/{parent}/clone", json={"experiment_id": "exp_gone"})
+
+    assert {name: made[name] for name in own} == own
+    assert lost.status_code == 422
+
+
+def test_an_unknown_step_is_refused_with_the_steps_there_are(
+    api: TestClient, seed: Seed, parent: str
+) -> None:
+    childless = api.post("/runs", json=seed.body(seed.sft())).json()["id"]
+
+    answer = clone(api, parent, 15)
+    nothing = clone(api, childless, 1)
+
+    assert answer.status_code == 422
+    assert "no checkpoint of step 15" in answer.json()["detail"]
+    assert answer.json()["advice"] == "It has those of: 10, 20."
+    assert answer.json()["errors"][0]["path"] == "from_checkpoint"
+    assert nothing.json()["advice"] == "It has those of: no step at all."
+    assert clone(api, parent, -1).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("overrides", "path", "advice"),
+    [
+        ({"model": {"hub_id": "another/one"}}, "model.id", "Leave model.id as it was"),
+        ({"lora": None}, "lora.r", "Leave lora.r as it was"),
+        ({"lora": {"r": 4}}, "lora.r", "Leave lora.r as it was"),
+        ({"lora": {"targets": "attention"}}, "lora.targets", "Leave lora.targets as it was"),
+        ({"steps": 20}, "steps", "Set steps above 20"),
+        (
+            {"steps": 80, "optim": {"schedule": "linear"}},
+            "steps",
+            "set optim.schedule to constant",
+        ),
+        (
+            {"rollout": {"prompts_per_step": 8}, "optim": {"schedule": "cosine"}},
+            "rollout.prompts_per_step",
+            "set optim.schedule to constant",
+        ),
+    ],
+)
+def test_what_a_checkpoint_cannot_go_on_with_is_refused_and_nothing_is_made(
+    api: TestClient, parent: str, overrides: dict[str, Any], path: str, advice: str
+) -> None:
+    answer = clone(api, parent, 20, **overrides)
+
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["path"] == path
+    assert advice in answer.json()["advice"]
+    assert clone(api, parent, None, **overrides).status_code == 201
+    assert len(api.get("/runs").json()["items"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "path"),
+    [
+        ({"method": "reward_model"}, {"method": "dpo"}, "method"),
+        ({"estimator": "grpo"}, {"estimator": "ppo"}, "estimator"),
+        ({"estimator": "ppo"}, {"estimator": "rloo"}, "estimator"),
+    ],
+)
+def test_another_method_or_critic_does_not_fit_a_checkpoint(
+    before: dict[str, Any], after: dict[str, Any], path: str
+) -> None:
+    constant = {"optim": {"schedule": "constant"}}
+
+    (found,) = continuation.problems_of(before | constant, after | constant, 3)
+
+    assert found.path == path
+    assert "without from_checkpoint" in str(found.advice)
+
+
+def test_files_that_a_waiting_clone_needs_are_not_pruned(
+    api: TestClient, parent: str, database: Database
+) -> None:
+    child = clone(api, parent, 20).json()["id"]
+    api.post(f"/runs/{parent}/cancel").raise_for_status()
+    api.post(f"/runs/{parent}/archive").raise_for_status()
+
+    with database.read() as session:
+        assert pruning.archived_run_ids(session) == []
+    api.post(f"/runs/{child}/cancel").raise_for_status()
+    with database.read() as session:
+        assert pruning.archived_run_ids(session) == [parent]

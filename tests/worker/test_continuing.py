@@ -1,0 +1,133 @@
+"""A run that goes on from a checkpoint of another run."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from backend.settings import Settings
+from backend.store import runs
+from backend.store.tables import Checkpoint, MetricPoint
+from tests.worker.floor import Floor
+
+pytestmark = pytest.mark.slow
+
+
+def parent_of(floor: Floor, *, steps: int = 4) -> str:
+    """A run that has succeeded, with a checkpoint of every second step."""
+    run_id = floor.new_run()
+    floor.behave(run_id, steps=steps, checkpoint_every=2)
+    floor.ring(run_id)
+    floor.wait_for(run_id, "succeeded")
+    return run_id
+
+
+def points(floor: Floor, run_id: str) -> list[int]:
+    """The steps of a run's curve."""
+    statement = select(MetricPoint).where(MetricPoint.run_id == run_id, MetricPoint.name == "loss")
+    return [point.step for point in floor.rows(statement.order_by(MetricPoint.step))]
+
+
+def directory(floor: Floor, run_id: str) -> Path:
+    return floor.settings.runs_dir / run_id
+
+
+def test_a_child_begins_at_its_parents_checkpoint_and_so_does_its_curve(floor: Floor) -> None:
+    with floor.worker():
+        parent = parent_of(floor)
+        child = floor.new_run(from_checkpoint=(parent, 2))
+        floor.behave(child, steps=5, checkpoint_every=4)
+        floor.ring(child)
+        run = floor.wait_for(child, "succeeded", "failed", "crashed")
+
+    assert (run.state, run.step, run.attempt) == ("succeeded", 5, 1)
+    assert [event.data["step"] for event in floor.events(child, "start")] == [2]
+    assert points(floor, child) == [3, 4, 5]
+    assert points(floor, parent) == [1, 2, 3, 4]
+    rows = floor.rows(select(Checkpoint).where(Checkpoint.run_id == child))
+    assert sorted(row.step for row in rows) == [2, 4]
+    assert not list(directory(floor, child).rglob("*.partial"))
+
+
+def test_a_retry_from_the_start_begins_there_again_without_the_parents_files(
+    sqlite_floor: Floor,
+) -> None:
+    floor = sqlite_floor
+    with floor.worker():
+        parent = parent_of(floor)
+        child = floor.new_run(from_checkpoint=(parent, 2))
+        floor.behave(child, steps=6, checkpoint_every=2, exit=4)
+        floor.ring(child)
+        floor.wait_for(child, "failed")
+        shutil.rmtree(directory(floor, parent))
+        floor.behave(child, steps=3)
+        floor.ask(runs.retry, child, from_start=True)
+        floor.wait_for(child, "succeeded")
+
+    assert [event.data["step"] for event in floor.events(child, "start")] == [2, 2]
+    assert points(floor, child) == [3]
+    (row,) = floor.rows(select(Checkpoint).where(Checkpoint.run_id == child))
+    assert (row.step, row.attempt) == (2, 2)
+
+
+def test_a_child_that_crashes_goes_on_from_its_own_checkpoint(sqlite_floor: Floor) -> None:
+    floor = sqlite_floor
+    with floor.worker():
+        parent = parent_of(floor)
+        child = floor.new_run(from_checkpoint=(parent, 2))
+        floor.behave(child, steps=6, checkpoint_every=2, die_at=5)
+        floor.ring(child)
+        floor.wait_for(child, "succeeded")
+
+    assert [event.data["step"] for event in floor.events(child, "start")] == [2, 4]
+
+
+@pytest.mark.parametrize("how", ["gone", "damaged"])
+def test_a_checkpoint_that_is_gone_or_damaged_fails_the_child_with_advice(
+    sqlite_floor: Floor, how: str
+) -> None:
+    floor = sqlite_floor
+    with floor.worker():
+        parent = parent_of(floor)
+        checkpoint = directory(floor, parent) / "checkpoints" / "step-2"
+        if how == "gone":
+            shutil.rmtree(checkpoint)
+        else:
+            (checkpoint / "state.json").write_text(json.dumps({"step": 3}))
+        child = floor.new_run(from_checkpoint=(parent, 2))
+        floor.ring(child)
+        run = floor.wait_for(child, "failed", "succeeded", "crashed")
+
+    assert run.state == "failed"
+    assert run.error is not None
+    assert run.error["cause"] == "checkpoint"
+    assert f"Step 2 of run {parent} cannot be gone on from" in run.error["message"]
+    assert "Clone the parent again" in run.error["advice"]
+    assert not (directory(floor, child) / "checkpoints").exists()
+    assert floor.events(child, "start") == []
+
+
+def test_on_another_machine_the_checkpoint_comes_from_the_artifact_store(
+    floor: Floor, tmp_path: Path
+) -> None:
+    shared = {
+        "PODIUM_ARTIFACT_URL": str(tmp_path / "shared"),
+        "PODIUM_MODEL_ROOTS": str(floor.data_dir),
+    }
+    with floor.worker(**shared):
+        parent = parent_of(floor)
+
+    floor.data_dir = tmp_path / "second"
+    floor.data_dir.mkdir()
+    floor.settings = Settings(data_dir=floor.data_dir, database_url=floor.database.url)
+    child = floor.new_run(from_checkpoint=(parent, 4))
+    lost = floor.new_run(from_checkpoint=(parent, 2))
+    floor.behave(child, steps=6)
+    with floor.worker(**shared):
+        floor.wait_for(child, "succeeded", "failed")
+        failed = floor.wait_for(lost, "succeeded", "failed")
+
+    assert points(floor, child) == [5, 6]
+    assert failed.state == "failed", "only the newest checkpoint of a run is shared"

@@ -1,0 +1,90 @@
+"""The checkpoint that a run goes on from: out of its parent's hands, into its own directory.
+
+Called by the supervisor where a run has a `parent_step` and no checkpoint here. The copy below
+`inputs/` stays, so that a retry from the start needs the parent no more. It is verified by its
+manifest on every way; nothing is loaded.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+from backend.artifacts import ArtifactStore, link_or_copy, sha256_of
+from backend.errors import ServiceError
+from backend.store import checkpoints
+from backend.store.db import Database
+from worker.exit_reading import Failure, RunFailed
+from worker.export import disk_errors
+from worker.run_directory import RunDirectory
+
+MANIFEST = "manifest.json"
+
+
+class _Unusable(Exception):
+    """A checkpoint that is not there, or not what was written."""
+
+
+class ParentCheckpoint:
+    """`step` of the run `parent_id`, for the run whose directory this is."""
+
+    def __init__(self, directory: RunDirectory, parent_id: str, step: int) -> None:
+        self._directory = directory
+        self._parent_id = parent_id
+        self._step = step
+        self._kept = directory.inputs / f"step-{step}"
+
+    def put_in_place(self, database: Database, artifacts: ArtifactStore) -> Path:
+        """Make it this run's newest checkpoint and return its folder.
+
+        Raises RunFailed if it is gone or damaged, or the disk is full; or an outage of the store.
+        """
+        target = self._directory.checkpoint(self._step)
+        try:
+            with disk_errors():
+                if not self._kept.is_dir():
+                    self._fetch(database, artifacts)
+                _copy(self._kept, target)
+        except (_Unusable, ServiceError) as error:
+            raise RunFailed(self._failure(str(error))) from error
+        return target
+
+    def _fetch(self, database: Database, artifacts: ArtifactStore) -> None:
+        """From the parent's directory on this machine, or else from the artifact store."""
+        parent = RunDirectory(self._directory.path.parent, self._parent_id)
+        try:
+            _copy(parent.checkpoint(self._step), self._kept)
+        except _Unusable:
+            with database.read() as session:
+                shared = checkpoints.newest_shared(session, self._parent_id, step=self._step)
+            if shared is None:
+                raise
+            artifacts.fetch_folder(shared.artifact, self._kept)
+
+    def _failure(self, problem: str) -> Failure:
+        return Failure(
+            "checkpoint",
+            f"Step {self._step} of run {self._parent_id} cannot be gone on from: {problem}",
+            "Clone the parent again from a checkpoint that it still has, or from its start.",
+        )
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy or link the files that a checkpoint's manifest names; the target is whole or absent."""
+    partial = target.with_name(f".{target.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        for name, sha256 in json.loads((source / MANIFEST).read_bytes())["sha256"].items():
+            # The base name alone: a manifest leads to no other folder.
+            file = partial / Path(name).name
+            link_or_copy(source / file.name, file)
+            if sha256_of(file) != sha256:
+                raise _Unusable(f"{file.name} in {source} is not what was written.")
+        link_or_copy(source / MANIFEST, partial / MANIFEST)
+        partial.rename(target)
+    except FileNotFoundError as error:
+        raise _Unusable(f"there is no {error.filename}.") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _Unusable(f"{source / MANIFEST} is no manifest.") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
