@@ -18,12 +18,11 @@ from backend.schemas.training import (
     RunConfig,
     SftConfig,
 )
-from backend.schemas.vocabulary import Estimator, Method
+from backend.schemas.vocabulary import Method
 
 AVAILABLE_METHODS = frozenset(
     {Method.SFT, Method.REWARD_MODEL, Method.DPO, Method.POLICY_GRADIENT, Method.GENERATE}
 )
-AVAILABLE_ESTIMATORS = frozenset(Estimator) - {Estimator.PPO}
 
 # What other libraries call our keys.
 _ALSO_CALLED = {
@@ -149,8 +148,6 @@ def unavailable(config: RunConfig) -> list[ConfigProblem]:
 
 def _unavailable_gradient(config: PolicyGradientConfig) -> list[ConfigProblem]:
     found = []
-    if config.estimator not in AVAILABLE_ESTIMATORS:
-        found.append(_not_yet("estimator", config.estimator, AVAILABLE_ESTIMATORS))
     if config.overlong == "penalize":
         found.append(_not_yet("overlong", config.overlong, ["keep", "mask"]))
     return found

@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from backend.schemas.references import Reference
-from backend.schemas.rewards import Reward
+from backend.schemas.rewards import ModelReward, Reward
 from backend.schemas.sections import Common, Rollout, Section
 from backend.schemas.vocabulary import DISCOUNTED_ESTIMATORS, GROUPED_ESTIMATORS, Estimator
 
@@ -47,6 +47,25 @@ class Gae(Section):
     lam: float = Field(0.95, ge=0, le=1, description="Mixing of n-step returns.")
 
 
+class Critic(Section):
+    """The value function of ppo: a head that starts at 0, its trunk and its learning rate."""
+
+    trunk: Literal["model", "reward_model", "shared"] = Field(
+        "model",
+        description="model, reward_model = a trunk of its own that starts as the policy or as the "
+        "first reward model among the terms; shared = the policy's own trunk.",
+    )
+    lr: float = Field(
+        1e-5, gt=0, le=1, description="Peak learning rate; its course is that of optim.schedule."
+    )
+    clip: float = Field(
+        0.2, gt=0, le=1e6, description="Largest move of a value away from that of the rollout."
+    )
+    loss_coef: float = Field(
+        0.1, gt=0, le=100, description="Weight of the value loss in a shared trunk."
+    )
+
+
 class PolicyGradientConfig(Common):
     """Sample, score, estimate advantages, update; one step = one rollout with all its updates."""
 
@@ -61,7 +80,8 @@ class PolicyGradientConfig(Common):
     rollout: Rollout = Field(default_factory=Rollout)
     kl: Kl = Field(default_factory=Kl)
     clip: Clip = Field(default_factory=Clip)
-    gae: Gae | None = None
+    gae: Gae | None = Field(None, description="Default: gamma 1, and lambda 0.95 for ppo.")
+    critic: Critic | None = Field(None, description="Only for ppo; default: each of its defaults.")
     entropy_coef: float = Field(0.0, ge=0, le=10, description="Weight of the entropy bonus.")
     loss_average: Literal["token", "sequence", "constant"] = Field(
         "token", description="What the policy loss is averaged over."
@@ -101,5 +121,14 @@ class PolicyGradientConfig(Common):
         if gamma != 1 and self.estimator not in DISCOUNTED_ESTIMATORS:
             raise ValueError(
                 f"gae.gamma is {gamma:g}, but {self.estimator} does not discount; set it to 1"
+            )
+        if self.critic is None:
+            return self
+        if self.estimator is not Estimator.PPO:
+            raise ValueError(f"critic is for ppo alone, {self.estimator} has none; leave it out")
+        has_reward_model = any(isinstance(term, ModelReward) for term in self.reward.terms)
+        if self.critic.trunk == "reward_model" and not has_reward_model:
+            raise ValueError(
+                "critic.trunk is reward_model, but the reward has none; use model or shared"
             )
         return self

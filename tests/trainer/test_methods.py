@@ -79,6 +79,8 @@ def test_a_reward_model_learns_to_rank_prompts_it_has_not_seen(
         {"lora": None},
         {"estimator": "rloo"},
         {"estimator": "remax"},
+        {"estimator": "ppo", "critic": {"lr": 1e-2}},
+        {"estimator": "ppo", "critic": {"trunk": "shared", "lr": 1e-2}},
         {"epochs_per_rollout": 2, "minibatch_size": 10},
         {"optim": {"lr": 1e-2, "micro_batch_tokens": 256}},
         {"kl": {"coef": 0.01, "place": "loss", "estimator": "k2"}, "entropy_coef": 1e-3},

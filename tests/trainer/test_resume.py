@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,14 @@ METHODS: list[Callable[..., dict[str, Any]]] = [
     reward_model_config,
     dpo_config,
     policy_gradient_config,
+    partial(policy_gradient_config, estimator="ppo", epochs_per_rollout=2),
 ]
 
 POLICY_GRADIENTS: list[dict[str, Any]] = [
     {"estimator": "reinforce_pp"},
     {"estimator": "remax"},
+    {"estimator": "ppo", "critic": {"lr": 1e-2}, "epochs_per_rollout": 2, "minibatch_size": 10},
+    {"estimator": "ppo", "critic": {"trunk": "shared", "lr": 1e-2}},
 ]
 
 

@@ -20,10 +20,14 @@ CHUNK = 512
 
 @dataclass(frozen=True)
 class TokenLogp:
-    """Per action token, nats: log-probability of the token, and entropy of its distribution."""
+    """Per action token, nats: log-probability of the token, and entropy of its distribution.
+
+    `hidden_N_H` are the states that both were made from.
+    """
 
     logp_N: Tensor
     entropy_N: Tensor
+    hidden_N_H: Tensor
 
 
 def action_hidden(causal: nn.Module, batch: Batch) -> Tensor:
@@ -55,7 +59,9 @@ def action_logp(
 
     parts = _in_chunks(chunk_logp, hidden_N_H, token_N)
     return TokenLogp(
-        torch.cat([logp for logp, _ in parts]), torch.cat([entropy for _, entropy in parts])
+        torch.cat([logp for logp, _ in parts]),
+        torch.cat([entropy for _, entropy in parts]),
+        hidden_N_H,
     )
 
 

@@ -36,6 +36,16 @@ class Stateful(Protocol):
     def restore(self, state: Mapping[str, Any]) -> None: ...
 
 
+class TensorState(Protocol):
+    """Weights and moments that a method trains beside its model; they change in updates only."""
+
+    def tensors(self) -> dict[str, Tensor]: ...
+
+    def restore_tensors(self, tensors: Mapping[str, Tensor]) -> None: ...
+
+    def clear_gradient(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Best:
     """The best evaluation so far and the trainable weights it was made with."""
@@ -67,6 +77,7 @@ class Loop:
     steps: int
     keep_best: bool = False
     parts: Mapping[str, Stateful] = field(default_factory=dict)
+    tensor_parts: Mapping[str, TensorState] = field(default_factory=dict)
     best: Best | None = None
     evaluated_step: int = -1
     done_step: int = 0
@@ -91,6 +102,8 @@ class Loop:
                 self._save_if_due()
         except StopRequested:
             self.optimizer.clear_gradient()
+            for trained in self.tensor_parts.values():
+                trained.clear_gradient()
             self.save()
             raise
         self._take_best()
@@ -101,6 +114,7 @@ class Loop:
         run.events.progress(self.done_step, self.steps, "saving")
         weights: dict[str, Tensor] = dict(trainable(self.model))
         tensors = {"weights": weights, "optimizer": self.optimizer.state()}
+        tensors |= {name: part.tensors() for name, part in self.tensor_parts.items()}
         if self.best is not None:
             tensors["best"] = self.best.weights
         state = {
@@ -138,6 +152,8 @@ class Loop:
                     "go on with the settings that it was made with, or begin anew",
                 )
             part.restore(state["parts"][name])
+        for name, trained in self.tensor_parts.items():
+            trained.restore_tensors(resumed.tensors[name])
 
     def _settle(self) -> None:
         self.part_states = {name: part.state() for name, part in self.parts.items()}

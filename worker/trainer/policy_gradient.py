@@ -10,12 +10,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from backend.schemas.policy_gradient import PolicyGradientConfig
+from backend.schemas.policy_gradient import Gae, PolicyGradientConfig
 from backend.schemas.vocabulary import Estimator
 from worker.trainer import losses, models, random_streams, rollout_report
 from worker.trainer.advantages import Advantages, estimate
 from worker.trainer.collector import Collector
-from worker.trainer.data import collate, micro_batches_by_prompt
+from worker.trainer.critic import Critic
+from worker.trainer.data import Batch, collate, micro_batches_by_prompt
 from worker.trainer.errors import ConfigError, DataError
 from worker.trainer.kl_control import KlControl
 from worker.trainer.logprobs import TokenLogp, action_logp
@@ -33,8 +34,8 @@ from worker.trainer.run import Run
 
 def train(run: Run, config: PolicyGradientConfig) -> None:
     """Run the whole method: data, models, steps, evaluations, output."""
-    if config.estimator is Estimator.PPO or config.overlong == "penalize":
-        raise ConfigError("estimator ppo and overlong penalize are not available", "use another")
+    if config.overlong == "penalize":
+        raise ConfigError("overlong penalize is not available", "use keep or mask")
     training = PolicyGradient(run, config)
     loop = Loop(
         run,
@@ -47,6 +48,7 @@ def train(run: Run, config: PolicyGradientConfig) -> None:
             "reward": training.scorer,
             "prompts": training.collector,
         },
+        tensor_parts={} if training.critic is None else {"critic": training.critic},
     )
     loop.go(training.take_step, training.evaluate)
     write_causal_lm(run, training.policy.trained, config.model, training.policy.tokenizer)
@@ -80,6 +82,9 @@ class PolicyGradient:
         self.optimizer = Optimizer(
             models.trainable(self.policy.trained), config.optim, config.steps * updates
         )
+        self.critic: Critic | None = None
+        if config.estimator is Estimator.PPO:
+            self.critic = Critic(run, config, self.policy, total_steps=config.steps * updates)
         self.n_steps_before = 0
         self.kl_control = KlControl(config.kl)
         warn(
@@ -177,11 +182,14 @@ class PolicyGradient:
         rollout.logp_B_T, rollout.ref_logp_B_T, rollout.entropy_B_T = (
             torch.zeros(shape) for _ in range(3)
         )
+        if self.critic is not None:
+            rollout.value_B_T = torch.zeros(shape)
         kept: list[TokenLogp] = []
         for group in groups:
             self.run.stop.check()
             with torch.set_grad_enabled(keeps_gradient):
                 found = self._forward(self.policy.causal, rollout, group)
+            self._estimate_values(rollout, group, found)
             with self.policy.as_reference() as reference:
                 ref = self._forward(reference, rollout, group)
             if keeps_gradient:
@@ -199,10 +207,25 @@ class PolicyGradient:
                 rollout.entropy_B_T[row, : len(logp)] = entropy.cpu()
         return kept
 
+    @torch.no_grad()
+    def _estimate_values(self, rollout: Rollout, group: list[int], found: TokenLogp) -> None:
+        if rollout.value_B_T is None:
+            return
+        value_B_T = self._values(rollout, group, found).cpu()
+        rollout.value_B_T[group, : value_B_T.shape[1]] = value_B_T
+
+    def _values(self, rollout: Rollout, group: list[int], found: TokenLogp) -> Tensor:
+        assert self.critic is not None  # asked for by ppo alone
+        lengths = [len(rollout.responses[row].ids) for row in group]
+        with models.autocast(self.run.device, self.run.dtype):
+            value_N = self.critic.values(self._batch(rollout, group), found.hidden_N_H)
+        return pad_flat(value_N, lengths)
+
     def _advantages(self, rollout: Rollout) -> Advantages:
         config = self.config
         kl_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, config.kl.estimator)
         in_reward = config.kl.place == "reward"
+        gae = config.gae or Gae()
         return estimate(
             config.estimator,
             reward_B=torch.tensor(rollout.scores.reward, dtype=torch.float64),
@@ -210,7 +233,9 @@ class PolicyGradient:
             mask_B_T=rollout.mask_B_T,
             group_B=rollout.group_B,
             kl_coef=self.kl_control.coef if in_reward else 0.0,
-            gamma=config.gae.gamma if config.gae is not None else 1.0,
+            gamma=gae.gamma,
+            lam=gae.lam if config.estimator is Estimator.PPO else 1.0,
+            value_B_T=rollout.value_B_T,
             greedy_reward_B=rollout.greedy_reward_B,
         )
 
@@ -236,7 +261,8 @@ class PolicyGradient:
             check_finite(loss, step)
             loss.backward()
             parts.append((int(rollout.mask_B_T[group].sum()) / n_actions, report))
-        return rollout_report.combine(parts) | {"grad_norm": self.optimizer.step()}
+        values = rollout_report.combine(parts) | {"grad_norm": self.optimizer.step()}
+        return values | (self.critic.step() if self.critic is not None else {})
 
     def _loss(
         self,
@@ -277,7 +303,23 @@ class PolicyGradient:
             entropy_B_T = pad_flat(found.entropy_N, lengths)
             bonus = losses.aggregate(entropy_B_T, mask_B_T, average="token", denominator=n_actions)
             loss = loss - config.entropy_coef * bonus
-        return loss, rollout_report.UpdateReport.of(policy, loss)
+        if self.critic is None or rollout.value_B_T is None:
+            return loss, rollout_report.UpdateReport.of(policy, loss)
+        added, value = self.critic.loss(
+            self._values(rollout, group, found),
+            rollout.value_B_T[group, :width].to(device),
+            advantages.return_B_T[group, :width].to(device),
+            mask_B_T,
+            denominator=n_actions,
+        )
+        return loss + added, rollout_report.UpdateReport.of(policy, loss, value)
+
+    def _batch(self, rollout: Rollout, group: Sequence[int]) -> Batch:
+        return collate(
+            [rollout.answers[row].tokens for row in group],
+            pad_id=self.sampling.pad_id,
+            device=self.run.device,
+        )
 
     def _forward(
         self,
@@ -285,15 +327,10 @@ class PolicyGradient:
         rollout: Rollout,
         group: Sequence[int],
     ) -> TokenLogp:
-        batch = collate(
-            [rollout.answers[row].tokens for row in group],
-            pad_id=self.sampling.pad_id,
-            device=self.run.device,
-        )
         with models.autocast(self.run.device, self.run.dtype):
             return action_logp(
                 causal,
-                batch,
+                self._batch(rollout, group),
                 temperature=self.sampling.temperature,
                 entropy_gradient=self.config.entropy_coef > 0,
             )

@@ -36,6 +36,7 @@ class Rollout:
     seconds: dict[str, float]
     n_sampled: int
     greedy_reward_B: Tensor | None = None
+    value_B_T: Tensor | None = None
     logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
     ref_logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
     entropy_B_T: Tensor = field(default_factory=lambda: torch.empty(0))

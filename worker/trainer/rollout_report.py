@@ -16,6 +16,7 @@ from backend.schemas.sections import Log
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import losses
 from worker.trainer.advantages import Advantages, are_equal
+from worker.trainer.critic import explained_variance
 from worker.trainer.prompts import token_texts
 from worker.trainer.rollout_batch import Rollout
 
@@ -30,10 +31,13 @@ class UpdateReport:
     approx_kl: float
     ratio_mean: float
     ratio_max: float
+    value: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, policy: losses.PolicyLoss, loss: Tensor) -> Self:
-        """The numbers of a policy loss."""
+    def of(
+        cls, policy: losses.PolicyLoss, loss: Tensor, value: losses.ValueLoss | None = None
+    ) -> Self:
+        """The numbers of a policy loss and, with a critic, of its loss and clip."""
         return cls(
             float(loss.detach()),
             float(policy.clip_fraction_low),
@@ -41,6 +45,7 @@ class UpdateReport:
             float(policy.approx_kl),
             float(policy.ratio_mean),
             float(policy.ratio_max),
+            None if value is None else (float(value.loss.detach()), float(value.clip_fraction)),
         )
 
 
@@ -57,6 +62,17 @@ def combine(parts: Sequence[tuple[float, UpdateReport]]) -> dict[str, float]:
         "approx_kl": mean("approx_kl"),
         "ratio/mean": mean("ratio_mean"),
         "ratio/max": max(report.ratio_max for _, report in parts),
+        **_value_metrics(parts),
+    }
+
+
+def _value_metrics(parts: Sequence[tuple[float, UpdateReport]]) -> dict[str, float]:
+    found = [(share, *report.value) for share, report in parts if report.value is not None]
+    if not found:
+        return {}
+    return {
+        "value/loss": sum(loss for _, loss, _ in found),
+        "value/clip_fraction": sum(share * clipped for share, _, clipped in found),
     }
 
 
@@ -109,7 +125,7 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
         / len(rollout.responses),
         "logp_drift": float(losses.masked_mean(drift_B_T, mask_B_T)),
         "tokens/sampled": float(rollout.n_sampled),
-        **_greedy_metrics(rollout, usable_B),
+        **_baseline_metrics(rollout, advantages, usable_B),
         **_group_metrics(rollout, usable_B),
         **{f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()},
     }
@@ -166,10 +182,18 @@ def _sample(
     )
 
 
-def _greedy_metrics(rollout: Rollout, usable_B: Tensor) -> dict[str, float]:
-    if rollout.greedy_reward_B is None:
-        return {}
-    return {"reward/greedy": float(rollout.greedy_reward_B[usable_B].mean())}
+def _baseline_metrics(
+    rollout: Rollout, advantages: Advantages, usable_B: Tensor
+) -> dict[str, float]:
+    values = {}
+    if rollout.greedy_reward_B is not None:
+        values["reward/greedy"] = float(rollout.greedy_reward_B[usable_B].mean())
+    if rollout.value_B_T is not None:
+        values["value/mean"] = float(losses.masked_mean(rollout.value_B_T, rollout.mask_B_T))
+        values["value/explained_variance"] = explained_variance(
+            rollout.value_B_T, advantages.return_B_T, rollout.mask_B_T
+        )
+    return values
 
 
 def _group_metrics(rollout: Rollout, usable_B: Tensor) -> dict[str, float]:

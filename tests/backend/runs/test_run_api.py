@@ -128,11 +128,7 @@ def test_what_is_not_available_yet_is_said_plainly(api: TestClient, seed: Seed) 
     ppo = seed.policy_gradient(estimator="ppo", rollout={"engine": "vllm"}, overlong="penalize")
     packed = seed.sft(packing=True)
 
-    assert {found["path"] for found in problems(api, seed, ppo)} == {
-        "estimator",
-        "rollout.engine",
-        "overlong",
-    }
+    assert {found["path"] for found in problems(api, seed, ppo)} == {"rollout.engine", "overlong"}
     assert [found["path"] for found in problems(api, seed, packed)] == ["packing"]
 
 
@@ -160,6 +156,16 @@ def test_a_grouped_estimator_wants_groups(api: TestClient, seed: Seed) -> None:
     assert problems(api, seed, alone)[0]["path"] == "rollout.samples_per_prompt"
     assert problems(api, seed, discounted)[0]["path"] == "gae.gamma"
     assert problems(api, seed, good) == []
+
+
+def test_only_ppo_has_a_critic(api: TestClient, seed: Seed) -> None:
+    ppo = seed.policy_gradient(estimator="ppo", critic={"trunk": "shared"})
+    remax = seed.policy_gradient(estimator="remax", critic={})
+
+    assert problems(api, seed, ppo) == []
+    (found,) = problems(api, seed, remax)
+    assert found["path"] == "critic"
+    assert "remax has none" in found["message"]
 
 
 def test_a_pattern_that_is_none_is_named(api: TestClient, seed: Seed) -> None:
