@@ -40,6 +40,13 @@ class RewardModelConfig(Common):
     loss: Literal["pairwise", "listwise"] = Field(
         "pairwise", description="pairwise = Bradley-Terry over all pairs; listwise = Plackett-Luce."
     )
+    center: float = Field(
+        0.0,
+        ge=0,
+        le=10,
+        description="Weight of the squared sum of a pair's scores, which holds them near 0; "
+        "0.01 is usual.",
+    )
 
 
 class DpoConfig(Common):

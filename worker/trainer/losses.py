@@ -210,6 +210,21 @@ def listwise_loss(score_K: Tensor, tiers: Sequence[Sequence[int]]) -> Tensor:
     return torch.stack(losses).mean() if losses else ranking_loss(score_K, [])
 
 
+def centering_loss(score_K: Tensor, tiers: Sequence[Sequence[int]]) -> Tensor:
+    """Penalise scores for lying off zero together, which a ranking says nothing about.
+
+    (2 * mean of the ranked scores)^2, for two responses (first + second)^2; 0 for fewer. It does
+    not change the differences of scores, as the mean of (first + second)^2 over all pairs of more
+    than two responses would.
+    Source: Eisenstein et al. 2023 (arXiv 2312.09244), for two responses.
+    """
+    check_tiers(tiers, len(score_K))
+    placed = [index for tier in tiers for index in tier]
+    if len(placed) < 2:
+        return ranking_loss(score_K, [])
+    return (2 * _at_least_fp32(score_K[placed]).mean()).square()
+
+
 def tier_pairs(tiers: Sequence[Sequence[int]]) -> tuple[list[int], list[int], list[float]]:
     """All pairs of a ranking as (first, second, share of the win of the first: 1 or 0.5)."""
     placed = [(index, place) for place, tier in enumerate(tiers) for index in tier]

@@ -1,10 +1,12 @@
 """Train a reward model on rankings, K-wise: all pairs of a ranking from one forward per response.
 
-Called by `__main__`. Held-out accuracy counts pairs and prompts and has an interval by prompt; mean
-and deviation of the held-out scores are stored with the model, to normalize rewards later.
+Called by `__main__`. Held-out accuracy counts pairs and prompts and has an interval by prompt. Mean
+and deviation of the held-out scores are stored with the model, to normalize rewards later; so are
+its calibration curve and its length bias.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from statistics import fmean, pstdev
 
 import torch
@@ -12,7 +14,9 @@ from torch import Tensor
 
 from backend.schemas.training import RewardModelConfig
 from worker.trainer import losses, models
+from worker.trainer.calibration import calibration_curve, calibration_error, described
 from worker.trainer.data import collate
+from worker.trainer.length_bias import length_bias
 from worker.trainer.loop import Evaluation, Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_output
@@ -86,19 +90,35 @@ def train(run: Run, config: RewardModelConfig) -> None:
             "eval/loss": float(_loss(evaluated[step], heldout, config)) / len(heldout),
             "eval/score_mean": float(flat.mean()),
             "eval/score_std": float(flat.std(correction=0)),
+            "eval/calibration_error": calibration_error(
+                calibration_curve(evaluated[step], heldout)
+            ),
         }
-        return Evaluation(values | heldout_metrics(evaluated[step], heldout, seed=config.seed))
+        values |= heldout_metrics(evaluated[step], heldout, seed=config.seed)
+        return Evaluation(values | length_bias(evaluated[step], heldout).metrics())
 
     Loop(run, model, optimizer, steps).go(take_step, evaluate)
     card: dict[str, object] = {"system": config.system, "max_tokens": config.max_tokens}
     if heldout:
         # A run resumed after its last evaluation has not seen the scores.
-        found = evaluated.get(steps) or scores_of(heldout)
-        scores = [float(score) for part in found for score in part]
-        card["heldout_score"] = {"mean": fmean(scores), "std": pstdev(scores), "n": len(scores)}
+        card |= _heldout_card(evaluated.get(steps) or scores_of(heldout), heldout, run, steps)
     write_output(
         run, lambda folder: save_reward_model(model, config.model, tokenizer, folder, card=card)
     )
+
+
+def _heldout_card(
+    scores: Sequence[Tensor], heldout: Sequence[Ranking], run: Run, step: int
+) -> dict[str, object]:
+    """What the finished model is like on the held-out split, for its card and for the reader."""
+    flat = torch.cat(list(scores)).tolist()
+    curve = calibration_curve(scores, heldout)
+    run.events.alert("calibration", described(curve), level="info", step=step)
+    return {
+        "heldout_score": {"mean": fmean(flat), "std": pstdev(flat), "n": len(flat)},
+        "calibration": [asdict(one) for one in curve],
+        "length_bias": asdict(length_bias(scores, heldout)),
+    }
 
 
 def _named(means: dict[str, float]) -> dict[str, float]:
@@ -119,6 +139,9 @@ def _loss(
     scores: Sequence[Tensor], rankings: Sequence[Ranking], config: RewardModelConfig
 ) -> Tensor:
     function = losses.ranking_loss if config.loss == "pairwise" else losses.listwise_loss
-    return torch.stack(
-        [function(score, r.tiers) for score, r in zip(scores, rankings, strict=True)]
-    ).sum()
+    total = []
+    for score_K, ranking in zip(scores, rankings, strict=True):
+        total.append(function(score_K, ranking.tiers))
+        if config.center > 0:
+            total.append(config.center * losses.centering_loss(score_K, ranking.tiers))
+    return torch.stack(total).sum()

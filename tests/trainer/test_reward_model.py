@@ -1,0 +1,167 @@
+"""What a reward model tells about itself: calibration, length bias, centring."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.trainer.conftest import Workshop, lines, reward_model_config, series
+from worker.trainer.calibration import calibration_curve, calibration_error, described
+from worker.trainer.data import Tokens
+from worker.trainer.length_bias import length_bias
+from worker.trainer.losses import centering_loss, listwise_loss, ranking_loss
+from worker.trainer.ranking_evaluation import heldout_metrics, judge, mean_of
+from worker.trainer.rankings import Ranking
+
+
+def ranking(tiers: list[list[int]], lengths: list[int], prompt_id: str = "p") -> Ranking:
+    """A ranking of responses that have only a length."""
+    return Ranking(prompt_id, [Tokens([1], [2] * length) for length in lengths], tiers)
+
+
+def log_odds(probability: float) -> float:
+    """The difference of scores at which Bradley-Terry gives this probability."""
+    return math.log(probability / (1 - probability))
+
+
+def test_the_calibration_curve_worked_by_hand() -> None:
+    """Three pairs at 0.75, two of them won; one at 0.95 lost; a tie at 0.55 is half a win."""
+    scores = [torch.tensor([log_odds(0.75), 0.0])] * 3
+    scores += [torch.tensor([log_odds(0.95), 0.0]), torch.tensor([0.0, log_odds(0.55)])]
+    tiers = [[[0], [1]], [[0], [1]], [[1], [0]], [[1], [0]], [[0, 1]]]
+    curve = calibration_curve(scores, [ranking(t, [1, 1]) for t in tiers])
+
+    assert [(round(one.low, 6), one.n_pairs) for one in curve] == [(0.5, 1), (0.7, 3), (0.9, 1)]
+    assert [one.predicted for one in curve] == pytest.approx([0.55, 0.75, 0.95], abs=1e-6)
+    assert [one.won for one in curve] == pytest.approx([0.5, 2 / 3, 0.0])
+    expected = (0.05 + 3 * (0.75 - 2 / 3) + 0.95) / 5
+    assert calibration_error(curve) == pytest.approx(expected, abs=1e-6)
+    assert "70%-80%: 67% of 3 pairs" in described(curve)
+
+
+def test_equal_scores_favour_nobody_and_are_calibrated() -> None:
+    curve = calibration_curve([torch.zeros(3)], [ranking([[2], [0], [1]], [1, 1, 1])])
+    assert [(one.predicted, one.won, one.n_pairs) for one in curve] == [(0.5, 0.5, 3)]
+    assert calibration_error(curve) == 0
+
+
+def test_scores_that_are_the_true_log_odds_are_calibrated() -> None:
+    """10,000 pairs drawn from the model itself: each bin is within four standard errors."""
+    generator = torch.Generator().manual_seed(0)
+    margin_P = 3 * torch.rand(10_000, generator=generator) - 1.5
+    wins_P = torch.rand(10_000, generator=generator) < margin_P.sigmoid()
+    scores = [torch.tensor([float(margin), 0.0]) for margin in margin_P]
+    rankings = [ranking([[0], [1]] if win else [[1], [0]], [1, 1]) for win in wins_P]
+    for one in calibration_curve(scores, rankings):
+        assert abs(one.predicted - one.won) < 4 * math.sqrt(0.25 / one.n_pairs)
+
+
+def test_length_bias_worked_by_hand() -> None:
+    """Scores 1, 2, 4 for lengths 1, 2, 6: the longest is judged worst, the model likes it best."""
+    found = length_bias([torch.tensor([1.0, 2.0, 4.0])], [ranking([[1], [0], [2]], [1, 2, 6])])
+
+    # Centred scores (-4, -1, 5) / 3 and lengths -2, -1, 3.
+    expected = (8 + 1 + 15) / math.sqrt((16 + 1 + 25) * (4 + 1 + 9))
+    assert found.correlation == pytest.approx(expected)
+    # Pairs: 1 beats 0 (the longer, right), 1 beats 2 and 0 beats 2 (the shorter, wrong).
+    assert found.longer_won == pytest.approx(1 / 3)
+    assert (found.accuracy_longer, found.accuracy_shorter) == (1.0, 0.0)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=3), st.floats(-100, 100))
+def test_what_a_prompt_adds_to_all_its_scores_is_no_length_bias(
+    scores: list[float], shift: float
+) -> None:
+    judged = ranking([[0], [1], [2]], [1, 5, 9]), ranking([[2], [0], [1]], [4, 2, 3])
+    own = torch.tensor(scores, dtype=torch.float64)
+    plain = length_bias([own, own], judged)
+    moved = length_bias([own, own + shift], judged)
+    if plain.correlation is not None and own.std() > 1e-3:
+        assert moved.correlation == pytest.approx(plain.correlation, abs=1e-6)
+
+
+def test_responses_of_one_length_say_nothing_about_length() -> None:
+    found = length_bias([torch.tensor([1.0, 2.0])], [ranking([[1], [0]], [3, 3])])
+    assert found.metrics() == {}
+
+
+def test_accuracy_and_margin_worked_by_hand() -> None:
+    """Scores 3, 1, 1 for tiers 0 > 1 > 2: two pairs right, the tied scores half."""
+    judged = judge(torch.tensor([3.0, 1.0, 1.0]), ranking([[0], [1], [2]], [1, 1, 1]))
+    means = mean_of([judged])
+    assert means["accuracy"] == pytest.approx(2.5 / 3)
+    assert means["chosen"] == pytest.approx((3 + 3 + 1) / 3)
+    assert means["rejected"] == pytest.approx(1.0)
+    assert means["margin"] == pytest.approx(4 / 3)
+    assert mean_of([judge(torch.tensor([3.0, 1.0]), ranking([[0, 1]], [1, 1]))]) == {}
+
+
+def test_a_ranking_of_one_tie_gives_the_interval_nothing_and_breaks_nothing() -> None:
+    only_ties = [ranking([[0, 1]], [1, 1])]
+    assert heldout_metrics([torch.zeros(2)], only_ties, seed=0) == {
+        "eval/pairs": 0.0,
+        "eval/prompts": 1.0,
+    }
+
+
+def test_centring_worked_by_hand_moves_all_scores_of_a_ranking_alike() -> None:
+    """Scores 1 and 3: (1 + 3)^2. Scores 1, 2, -6: (2 * -1)^2, gradient 2 * -2 * 2/3 for each."""
+    assert centering_loss(torch.tensor([1.0, 3.0, 99.0]), [[1], [0]]).item() == 16
+    assert centering_loss(torch.tensor([1.0, 3.0]), [[1]]).item() == 0
+    score_K = torch.tensor([1.0, 2.0, -6.0], dtype=torch.float64, requires_grad=True)
+    loss = centering_loss(score_K, [[2, 1], [0]])
+    assert loss.item() == pytest.approx(4)
+    (gradient,) = torch.autograd.grad(loss, score_K)
+    assert gradient.tolist() == pytest.approx([-8 / 3] * 3)
+
+
+def test_a_tie_in_a_listwise_ranking_pulls_its_scores_together() -> None:
+    """Breslow: both of a tie are chosen among all that are left, so the mean of two choices."""
+    score_K = torch.tensor([0.3, -0.5, 0.1], dtype=torch.float64)
+    all_left, first, second = score_K.logsumexp(0), score_K[0], score_K[1]
+    expected = ((all_left - first) + (all_left - second)) / 2
+    assert listwise_loss(score_K, [[0, 1], [2]]).item() == pytest.approx(expected.item())
+    assert listwise_loss(score_K, [[1, 0], [2]]).item() == pytest.approx(expected.item())
+    two = score_K[:2].clone().requires_grad_()
+    tie = listwise_loss(two, [[0, 1]])
+    assert tie.item() == pytest.approx(ranking_loss(two, [[0, 1]]).item())
+    (gradient,) = torch.autograd.grad(tie, two)
+    assert gradient[0] > 0 > gradient[1]
+
+
+@pytest.mark.parametrize("change", [{}, {"loss": "listwise"}])
+def test_centring_brings_the_scores_to_zero_and_the_run_tells_of_itself(
+    workshop: Workshop, tiny_model: Path, change: dict[str, Any]
+) -> None:
+    config = reward_model_config(tiny_model, **change)
+    config["optim"]["epochs"] = 8
+    free, held = (
+        workshop.lay_out("free", config),
+        workshop.lay_out("held", config | {"center": 0.1}),
+    )
+    for run_dir in (free, held):
+        assert workshop.run_here(run_dir)["code"] == 0
+
+    assert abs(series(held, "eval/score_mean")[16]) < 0.2 * series(held, "eval/score_std")[16]
+    # What a ranking says is kept: the scores are as far apart as without.
+    assert series(held, "margin")[16] > 0.5 * series(free, "margin")[16]
+    assert series(held, "eval/accuracy")[16] >= 0.9
+    assert series(held, "margin")[16] == pytest.approx(
+        series(held, "reward/chosen")[16] - series(held, "reward/rejected")[16]
+    )
+    # The rankings like short responses, and so does the model.
+    assert series(held, "eval/length_correlation")[16] < -0.5
+    assert series(held, "eval/accuracy_shorter")[16] >= 0.9
+    assert 0 <= series(held, "eval/calibration_error")[16] <= 0.5
+    card = json.loads((held / "output" / "reward_model.json").read_text())
+    assert sum(one["n_pairs"] for one in card["calibration"]) == 12
+    assert card["length_bias"]["correlation"] == pytest.approx(
+        series(held, "eval/length_correlation")[16], rel=1e-4
+    )
+    (told,) = [line for line in lines(held, "alert") if line["rule"] == "calibration"]
+    assert "of" in told["message"]
