@@ -16,7 +16,6 @@ from backend.schemas.training import (
     METHOD_CONFIGS,
     GenerateConfig,
     RunConfig,
-    SftConfig,
 )
 from backend.schemas.vocabulary import Method
 
@@ -135,8 +134,6 @@ def unavailable(config: RunConfig) -> list[ConfigProblem]:
     found = []
     if config.method not in AVAILABLE_METHODS:
         found.append(_not_yet("method", config.method, AVAILABLE_METHODS))
-    if isinstance(config, SftConfig) and config.packing:
-        found.append(_not_yet("packing", "true", ["false"]))
     if isinstance(config, PolicyGradientConfig | GenerateConfig):
         engine = config.rollout.engine
         if engine != "transformers":

@@ -17,7 +17,7 @@ SCHEMA_VERSION = 1
 
 
 class SftConfig(Common):
-    """Supervised fine-tuning on demonstrations; the loss is over response tokens only."""
+    """Supervised fine-tuning on demonstrations; the loss is over what the assistant says."""
 
     method: Literal["sft"] = "sft"
     model: Reference = Field(description="The language model to train.")
@@ -26,7 +26,16 @@ class SftConfig(Common):
     max_tokens: int = Field(
         512, ge=8, le=1_048_576, description="Longest prompt and response; longer ones are refused."
     )
-    packing: bool = Field(False, description="Join short records into rows of max_tokens.")
+    packing: bool = Field(
+        True,
+        description="Compute the records of a micro-batch joined, each seeing itself alone, not "
+        "padded to the longest. Changes the speed and nothing else.",
+    )
+    assistant_turns: Literal["last", "all"] = Field(
+        "last",
+        description="What the loss is over: last = the response; all = also what the assistant "
+        "says earlier in the conversation.",
+    )
 
 
 class RewardModelConfig(Common):

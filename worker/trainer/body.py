@@ -21,7 +21,7 @@ TREE_FUNCTIONS = {"eager": attention.tree_eager, "sdpa": attention.tree_sdpa}
 
 def hidden_at(body: nn.Module, batch: Batch, place_B_T: Tensor) -> Tensor:
     """Last hidden states at the marked places of the rows, M x H, in row order."""
-    if _takes_trees(_config(body)):
+    if batch.tree is not None and takes_trees(body):
         hidden_N_H = _tree_states(body, batch.tree)
         return hidden_N_H[batch.tree.node_B_T[place_B_T]]
     # Padding on the right needs no mask: a causal model never looks at what comes later.
@@ -75,8 +75,10 @@ def _tree_states(body: nn.Module, tree: PrefixTree) -> Tensor:
     return states_1_N_H[0]
 
 
-def _takes_trees(config: Any) -> bool:
-    return config._attn_implementation in {name.__name__ for name in TREE_FUNCTIONS.values()}
+def takes_trees(model: nn.Module) -> bool:
+    """True if `install_trees` found that this model computes trees exactly."""
+    implementation = _config(model)._attn_implementation
+    return implementation in {function.__name__ for function in TREE_FUNCTIONS.values()}
 
 
 def _config(model: nn.Module) -> Any:

@@ -35,18 +35,24 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.prompt) + len(self.response)
 
+    @property
+    def ids(self) -> list[int]:
+        """The whole sequence."""
+        return self.prompt + self.response
+
 
 @dataclass(frozen=True)
 class Batch:
     """Sequences as rows, padded on the right; `action_B_T` marks the response tokens.
 
-    `tree` holds the same tokens, each beginning that rows have in common once.
+    `tree` holds the same tokens, each beginning that rows have in common once; without it the rows
+    are computed as they are, padding included.
     """
 
     ids_B_T: Tensor
     action_B_T: Tensor
     last_B: Tensor
-    tree: PrefixTree
+    tree: PrefixTree | None
 
 
 def read_records(
@@ -133,6 +139,24 @@ def micro_batches(costs: Sequence[int], *, budget: int) -> list[list[int]]:
     return groups
 
 
+def padded_micro_batches(lengths: Sequence[int], *, budget: int) -> list[list[int]]:
+    """Micro-batches for rows without a tree: padded to its longest, a group fits the budget."""
+    groups: list[list[int]] = []
+    widest = 0
+    for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
+        if groups and (len(groups[-1]) + 1) * widest <= budget:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+            widest = lengths[index]
+    return groups
+
+
+def computed_tokens(sequences: Sequence[Tokens]) -> int:
+    """Tokens that are computed for sequences in one micro-batch, a common beginning once."""
+    return prefix_tree.n_tokens([tokens.ids for tokens in sequences])
+
+
 def micro_batches_by_prompt(sequences: Sequence[Tokens], *, budget: int) -> list[list[int]]:
     """Micro-batches in which the responses of a prompt stay together, to compute it once.
 
@@ -155,16 +179,19 @@ def micro_batches_by_prompt(sequences: Sequence[Tokens], *, budget: int) -> list
     return [[index for chunk in group for index in chunks[chunk]] for group in groups]
 
 
-def collate(sequences: Sequence[Tokens], *, pad_id: int, device: torch.device) -> Batch:
-    """Pad sequences on the right into one batch."""
+def collate(
+    sequences: Sequence[Tokens], *, pad_id: int, device: torch.device, packing: bool = True
+) -> Batch:
+    """Make one batch of sequences: rows padded on the right and, with `packing`, their tree."""
     width = max(len(tokens) for tokens in sequences)
     ids_B_T = torch.full((len(sequences), width), pad_id, dtype=torch.long)
     action_B_T = torch.zeros((len(sequences), width), dtype=torch.bool)
     for row, tokens in enumerate(sequences):
-        ids_B_T[row, : len(tokens)] = torch.tensor(tokens.prompt + tokens.response)
+        ids_B_T[row, : len(tokens)] = torch.tensor(tokens.ids)
         action_B_T[row, len(tokens.prompt) : len(tokens)] = True
     last_B = torch.tensor([len(tokens) - 1 for tokens in sequences])
-    tree = prefix_tree.build([tokens.prompt + tokens.response for tokens in sequences], device)
+    rows = [tokens.ids for tokens in sequences]
+    tree = prefix_tree.build(rows, device) if packing else None
     return Batch(ids_B_T.to(device), action_B_T.to(device), last_B.to(device), tree)
 
 

@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,8 @@ from worker.trainer.errors import ConfigError, NonFiniteLoss, StopRequested
 from worker.trainer.models import trainable
 from worker.trainer.optim import Optimizer
 from worker.trainer.run import Run, peak_memory_gib
+
+GroupT = TypeVar("GroupT")
 
 # Records per optimizer step where the config does not say.
 BATCH_SIZE = 16
@@ -247,8 +249,8 @@ def batch_and_steps(optim: Optim, n_records: int) -> tuple[int, int]:
 def descend(
     run: Run,
     optimizer: Optimizer,
-    groups: Sequence[list[int]],
-    loss_of: Callable[[list[int]], Tensor],
+    groups: Sequence[GroupT],
+    loss_of: Callable[[GroupT], Tensor],
     step: int,
 ) -> dict[str, float]:
     """One optimizer step over micro-batches; their losses add up to the `loss` of the step.

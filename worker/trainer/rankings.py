@@ -12,9 +12,9 @@ from transformers import PreTrainedTokenizerBase
 from backend.schemas.records import PreferenceRecord
 from backend.schemas.references import Reference
 from backend.schemas.vocabulary import FinishReason, Split, Verdict
-from worker.trainer import prefix_tree
 from worker.trainer.data import (
     Tokens,
+    computed_tokens,
     encode_response,
     micro_batches,
     read_records,
@@ -69,10 +69,7 @@ def read_rankings(
 
 def group_rankings(rankings: Sequence[Ranking], *, budget: int) -> list[list[int]]:
     """Indices grouped for forwards of at most `budget` computed tokens, no ranking torn apart."""
-    costs = [
-        prefix_tree.n_tokens([tokens.prompt + tokens.response for tokens in ranking.responses])
-        for ranking in rankings
-    ]
+    costs = [computed_tokens(ranking.responses) for ranking in rankings]
     return micro_batches(costs, budget=budget)
 
 

@@ -1,8 +1,10 @@
 """Supervised fine-tuning: make the demonstrated responses likelier.
 
 Called by `__main__`. The loss is the negative log-likelihood per response token, averaged over all
-response tokens of a step; the prompt gives no loss.
+response tokens of a step; what others say gives no loss.
 """
+
+from collections.abc import Sequence
 
 import torch
 from torch import nn
@@ -12,26 +14,30 @@ from backend.schemas.records import DemonstrationRecord
 from backend.schemas.training import SftConfig
 from backend.schemas.vocabulary import Split
 from worker.trainer import models, random_streams
+from worker.trainer.body import takes_trees
 from worker.trainer.data import (
     Tokens,
     collate,
+    computed_tokens,
     encode_response,
     micro_batches,
+    padded_micro_batches,
     read_records,
     render_prompt,
 )
-from worker.trainer.errors import ConfigError, DataError
+from worker.trainer.errors import DataError
 from worker.trainer.logprobs import action_logp
 from worker.trainer.loop import Evaluation, Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.run import Run
 
+# The turns of one demonstration that are trained on, each with all that comes before it.
+Turns = list[Tokens]
+
 
 def train(run: Run, config: SftConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
-    if config.packing:
-        raise ConfigError("packing is not available", "set packing to false")
     tokenizer = models.load_tokenizer(config.model)
     train_set, heldout = _read(run, config, tokenizer)
     stored = run.dtype if config.lora is not None else torch.float32
@@ -41,6 +47,9 @@ def train(run: Run, config: SftConfig) -> None:
         device=run.device,
         attention=models.attention_for(run.device, config.max_tokens),
     )
+    packing = config.packing and takes_trees(causal)
+    if config.packing and not packing:
+        run.events.alert("packing", "this model cannot be packed: its records are padded")
     model: nn.Module = causal
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
@@ -49,24 +58,24 @@ def train(run: Run, config: SftConfig) -> None:
     optimizer = Optimizer(models.trainable(model), config.optim, steps)
     pad_id, budget = int(tokenizer.pad_token_id), config.optim.micro_batch_tokens
 
-    def summed_loss(chosen: list[Tokens]) -> torch.Tensor:
-        batch = collate(chosen, pad_id=pad_id, device=run.device)
+    def summed_loss(chosen: Sequence[Tokens]) -> torch.Tensor:
+        batch = collate(chosen, pad_id=pad_id, device=run.device, packing=packing)
         with models.autocast(run.device, run.dtype):
             return -action_logp(causal, batch, temperature=1.0).logp_N.sum()
 
     def take_step(step: int) -> dict[str, float]:
         model.train()
         indices = records_of_step(len(train_set), batch_size, step, seed=config.seed)
-        rows = [train_set[i] for i in indices]
-        n_tokens = sum(len(row.response) for row in rows)
+        records = [train_set[i] for i in indices]
+        n_tokens = _response_tokens(records)
         values = descend(
             run,
             optimizer,
-            micro_batches([len(row) for row in rows], budget=budget),
-            lambda group: summed_loss([rows[i] for i in group]) / n_tokens,
+            group_turns(records, budget=budget, packing=packing),
+            lambda group: summed_loss(group) / n_tokens,
             step,
         )
-        run.events.tokens += sum(len(row) for row in rows)
+        run.events.tokens += sum(len(tokens) for turns in records for tokens in turns)
         return values
 
     def evaluate(_step: int) -> Evaluation:
@@ -75,37 +84,73 @@ def train(run: Run, config: SftConfig) -> None:
         model.eval()
         total = 0.0
         with torch.no_grad():
-            for group in micro_batches([len(row) for row in heldout], budget=budget):
+            for group in group_turns(heldout, budget=budget, packing=packing):
                 run.stop.check()
-                total += float(summed_loss([heldout[i] for i in group]))
-        return Evaluation({"eval/loss": total / sum(len(row.response) for row in heldout)})
+                total += float(summed_loss(group))
+        return Evaluation({"eval/loss": total / _response_tokens(heldout)})
 
     Loop(run, model, optimizer, steps).go(take_step, evaluate)
     write_causal_lm(run, model, config.model, tokenizer)
 
 
+def group_turns(records: Sequence[Turns], *, budget: int, packing: bool) -> list[list[Tokens]]:
+    """Micro-batches of at most `budget` tokens; packed, the turns of a record stay together."""
+    if packing:
+        groups = micro_batches([computed_tokens(turns) for turns in records], budget=budget)
+        return [[tokens for i in group for tokens in records[i]] for group in groups]
+    flat = [tokens for turns in records for tokens in turns]
+    groups = padded_micro_batches([len(tokens) for tokens in flat], budget=budget)
+    return [[flat[i] for i in group] for group in groups]
+
+
+def _response_tokens(records: Sequence[Turns]) -> int:
+    return sum(len(tokens.response) for turns in records for tokens in turns)
+
+
 def _read(
     run: Run, config: SftConfig, tokenizer: PreTrainedTokenizerBase
-) -> tuple[list[Tokens], list[Tokens]]:
+) -> tuple[list[Turns], list[Turns]]:
     records = read_records(
         run.directory, config.demonstrations, DemonstrationRecord, name="demonstrations"
     )
-    sides: dict[Split, list[Tokens]] = {Split.TRAIN: [], Split.HELDOUT: []}
+    sides: dict[Split, list[Turns]] = {Split.TRAIN: [], Split.HELDOUT: []}
     for record in records:
-        tokens = Tokens(
-            render_prompt(tokenizer, record.messages, system=config.system),
-            encode_response(tokenizer, record.response, end_id=int(tokenizer.eos_token_id)),
-        )
-        if len(tokens) > config.max_tokens:
+        turns = encode_turns(record, tokenizer, config)
+        longest = max(len(tokens) for tokens in turns)
+        if longest > config.max_tokens:
             raise DataError(
-                f"demonstration {record.demonstration_id} has {len(tokens)} tokens, "
+                f"demonstration {record.demonstration_id} has {longest} tokens, "
                 f"max_tokens is {config.max_tokens}",
                 "raise max_tokens, or leave the record out",
             )
-        sides[record.split].append(tokens)
+        sides[record.split].append(turns)
     if not sides[Split.TRAIN]:
         raise DataError(
             f"none of the {len(records)} demonstrations is in the train split",
             "make the snapshot with a smaller held-out fraction, or import more demonstrations",
         )
     return sides[Split.TRAIN], sides[Split.HELDOUT]
+
+
+def encode_turns(
+    record: DemonstrationRecord, tokenizer: PreTrainedTokenizerBase, config: SftConfig
+) -> Turns:
+    """The response and, with `assistant_turns: all`, what the assistant said before it.
+
+    Each turn is rendered with the conversation before it as it is rendered for sampling, and ends
+    with the end token; an opening turn of the assistant answers nothing and is left out.
+    """
+    said = [(record.messages, record.response)]
+    if config.assistant_turns == "all":
+        said += [
+            (record.messages[:place], message.content)
+            for place, message in enumerate(record.messages)
+            if message.role == "assistant" and place > 0
+        ]
+    return [
+        Tokens(
+            render_prompt(tokenizer, before, system=config.system),
+            encode_response(tokenizer, content, end_id=int(tokenizer.eos_token_id)),
+        )
+        for before, content in said
+    ]
