@@ -91,12 +91,16 @@ def test_a_reward_model_learns_to_rank_prompts_it_has_not_seen(
 def test_policy_gradient_raises_the_reward(
     workshop: Workshop, tiny_model: Path, change: dict[str, Any]
 ) -> None:
-    run_dir = run(workshop, "policy", policy_gradient_config(tiny_model) | change)
+    config = policy_gradient_config(tiny_model) | change
+    run_dir = run(workshop, "policy", config)
 
     evaluated = series(run_dir, "eval/reward")
     best = series(run_dir, "eval/best_step")[6]
     assert sorted(evaluated) == [0, 2, 4, 6]
-    assert evaluated[int(best)] == max(evaluated.values())
+    kl, coef = series(run_dir, "kl/exact"), config["kl"]["coef"]
+    objective = {step: reward - coef * kl[step] for step, reward in evaluated.items()}
+    assert series(run_dir, "eval/objective") == objective
+    assert objective[int(best)] == max(objective.values())
     trained = series(run_dir, "reward/raw_mean")
     assert max(trained[4], trained[5], trained[6]) > trained[1]
     assert series(run_dir, "kl/exact")[0] == 0

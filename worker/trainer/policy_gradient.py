@@ -131,12 +131,17 @@ class PolicyGradient:
         return values
 
     def evaluate(self, _step: int) -> Evaluation:
-        """Reward and exact KL on the held-out prompts; above `kl.max` the run ends."""
+        """Reward and exact KL on the held-out prompts; above `kl.max` the run ends.
+
+        The best evaluation is that of `eval/objective`, what is trained: reward - coef * KL with
+        the coefficient of the config. By the reward alone the farthest policy would win.
+        """
         if not self.heldout_prompts:
             return Evaluation({})
         values = evaluate_policy(
             self.run, self.policy, self.heldout_prompts, self.sampling, self.scorer
         )
+        values["eval/objective"] = values["eval/reward"] - self.config.kl.coef * values["kl/exact"]
         limit = self.config.kl.max
         if limit is not None and values["kl/exact"] > limit:
             self.run.events.alert(
@@ -145,7 +150,7 @@ class PolicyGradient:
                 "the run ends with its best evaluation below",
             )
             return Evaluation(values, go_on=False)
-        return Evaluation(values, score=values["eval/reward"])
+        return Evaluation(values, score=values["eval/objective"])
 
     def _partition(self, rollout: Rollout, step: int) -> list[list[list[int]]]:
         """Minibatches of micro-batches of rows; the same for the old log-probs and all epochs.
