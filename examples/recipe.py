@@ -97,7 +97,7 @@ def policy(model: str, reward: str, prompts: str, *, seed: int) -> Config:
         "lora": {"r": 16, "alpha": 32},
         "reward": {"terms": [{"kind": "model", "model": {"id": reward}}], "normalize": "model"},
         "rollout": {**SAMPLING, "prompts_per_step": 48, "samples_per_prompt": 1},
-        "kl": {"coef": 0.1, "max": 3.0},
+        "kl": {"coef": 0.2, "max": 3.0},
         "optim": {"lr": 4e-4, "schedule": "linear", "micro_batch_tokens": 4096},
         "steps": 16,
         "eval_every": 8,
