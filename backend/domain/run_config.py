@@ -138,15 +138,6 @@ def unavailable(config: RunConfig) -> list[ConfigProblem]:
         engine = config.rollout.engine
         if engine != "transformers":
             found.append(_not_yet("rollout.engine", engine, ["transformers"]))
-    if isinstance(config, PolicyGradientConfig):
-        found += _unavailable_gradient(config)
-    return found
-
-
-def _unavailable_gradient(config: PolicyGradientConfig) -> list[ConfigProblem]:
-    found = []
-    if config.overlong == "penalize":
-        found.append(_not_yet("overlong", config.overlong, ["keep", "mask"]))
     return found
 
 

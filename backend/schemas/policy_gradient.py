@@ -22,6 +22,13 @@ class Kl(Section):
     target: float | None = Field(
         None, gt=0, le=1e4, description="Adaptive coefficient: nats per response to hold."
     )
+    horizon: int | None = Field(
+        None,
+        ge=1,
+        le=10**9,
+        description="Responses over which an adaptive coefficient moves by at most a fifth; "
+        "default: those of 20 steps.",
+    )
     max: float | None = Field(
         None,
         gt=0,
@@ -66,6 +73,33 @@ class Critic(Section):
     )
 
 
+class OverlongPenalty(Section):
+    """What a response loses when it comes near rollout.max_new_tokens (DAPO)."""
+
+    buffer_tokens: int | None = Field(
+        None,
+        ge=1,
+        le=1_048_576,
+        description="Tokens before the limit over which the penalty grows; default: a fifth of "
+        "rollout.max_new_tokens.",
+    )
+    factor: float = Field(
+        1.0, gt=0, le=1000, description="Penalty at the limit, in units of the weighted sum."
+    )
+
+    def buffer_of(self, max_new_tokens: int) -> int:
+        """The buffer in tokens, at least 1."""
+        return self.buffer_tokens or max(1, max_new_tokens // 5)
+
+
+class DynamicSampling(Section):
+    """New prompts in place of those whose responses all have the same reward (DAPO)."""
+
+    max_replacements: int = Field(
+        64, ge=1, le=65536, description="Prompts sampled on top of prompts_per_step, at most."
+    )
+
+
 class PolicyGradientConfig(Common):
     """Sample, score, estimate advantages, update; one step = one rollout with all its updates."""
 
@@ -87,7 +121,15 @@ class PolicyGradientConfig(Common):
         "token", description="What the policy loss is averaged over."
     )
     overlong: Literal["keep", "mask", "penalize"] = Field(
-        "keep", description="What happens to responses cut by the token limit."
+        "keep",
+        description="Responses cut by the token limit: keep, mask = leave out, penalize = lower "
+        "the reward as the limit comes near.",
+    )
+    overlong_penalty: OverlongPenalty | None = Field(
+        None, description="Only with overlong penalize; default: each of its defaults."
+    )
+    dynamic_sampling: DynamicSampling | None = Field(
+        None, description="Replace prompts without a signal; only for group estimators."
     )
     steps: int = Field(100, ge=1, le=10_000_000, description="Rollouts.")
     epochs_per_rollout: int = Field(1, ge=1, le=64, description="Passes over each rollout.")
@@ -122,6 +164,34 @@ class PolicyGradientConfig(Common):
             raise ValueError(
                 f"gae.gamma is {gamma:g}, but {self.estimator} does not discount; set it to 1"
             )
+        if self.dynamic_sampling is not None and self.estimator not in GROUPED_ESTIMATORS:
+            raise ValueError(
+                f"dynamic_sampling is for group estimators, {self.estimator} learns from prompts "
+                "whose responses have equal rewards too; leave it out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _sections_have_a_use(self) -> Self:
+        if self.kl.horizon is not None and self.kl.target is None:
+            raise ValueError("kl.horizon is used with kl.target alone; set both or neither")
+        if self.overlong_penalty is None:
+            return self
+        if self.overlong != "penalize":
+            raise ValueError(
+                f"overlong_penalty is used with overlong penalize, found {self.overlong}; "
+                "leave it out or set overlong"
+            )
+        limit = self.rollout.max_new_tokens
+        if self.overlong_penalty.buffer_of(limit) > limit:
+            raise ValueError(
+                f"overlong_penalty.buffer_tokens is {self.overlong_penalty.buffer_tokens}, more "
+                f"than rollout.max_new_tokens {limit}; take less"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _critic_fits(self) -> Self:
         if self.critic is None:
             return self
         if self.estimator is not Estimator.PPO:

@@ -11,6 +11,21 @@ from backend.schemas.vocabulary import Method
 
 _SMALL_LORA = {"r": 16, "alpha": 32.0, "dropout": 0.0, "targets": "linear"}
 
+_PAPER_BATCH: dict[str, object] = {
+    "optim": {"lr": 5e-7},
+    "rollout": {
+        "prompts_per_step": 32,
+        "samples_per_prompt": 8,
+        "max_prompt_tokens": 1024,
+        "max_new_tokens": 1024,
+        "temperature": 1.0,
+    },
+    "clip": {"low": 0.2, "high": 0.2},
+    "steps": 500,
+    "eval_every": 20,
+    "checkpoint_every": 50,
+}
+
 PRESETS: Mapping[Method, Sequence[Preset]] = {
     Method.SFT: (
         Preset(
@@ -96,21 +111,32 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
             name="REINFORCE++ (paper)",
             description="32 prompts x 8 answers a step, k1 KL in the reward, advantages whitened "
             "over the batch, PPO clip (Hu et al. 2025, arXiv 2501.03262).",
-            config={
+            config=_PAPER_BATCH
+            | {
                 "estimator": "reinforce_pp",
-                "optim": {"lr": 5e-7},
-                "rollout": {
-                    "prompts_per_step": 32,
-                    "samples_per_prompt": 8,
-                    "max_prompt_tokens": 1024,
-                    "max_new_tokens": 1024,
-                    "temperature": 1.0,
-                },
                 "kl": {"coef": 0.001, "estimator": "k1", "place": "reward"},
-                "clip": {"low": 0.2, "high": 0.2},
-                "steps": 500,
-                "eval_every": 20,
-                "checkpoint_every": 50,
+            },
+        ),
+        Preset(
+            name="paper-baseline",
+            description="REINFORCE++-baseline of the paper's appendix: the mean of a prompt's "
+            "answers subtracted, KL as k2 in the loss with coefficient 1e-3 (Hu et al. 2025).",
+            config=_PAPER_BATCH
+            | {
+                "estimator": "reinforce_pp_baseline",
+                "kl": {"coef": 1e-3, "estimator": "k2", "place": "loss"},
+            },
+        ),
+        Preset(
+            name="openrlhf-compat",
+            description="REINFORCE++-baseline in OpenRLHF's order and with its defaults: the "
+            "reward is clipped after the baseline, k1 KL in the reward with coefficient 0.01.",
+            config=_PAPER_BATCH
+            | {
+                "estimator": "reinforce_pp_baseline",
+                "optim": {"lr": 5e-7, "schedule": "cosine", "warmup_ratio": 0.03},
+                "reward": {"clip": 10.0, "clip_after_baseline": True},
+                "kl": {"coef": 0.01, "estimator": "k1", "place": "reward"},
             },
         ),
     ),

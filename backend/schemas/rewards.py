@@ -75,6 +75,11 @@ class Reward(BaseModel):
     clip: float | None = Field(
         10.0, gt=0, le=1e6, description="Clip of the reward to [-clip, clip] after normalization."
     )
+    clip_after_baseline: bool = Field(
+        False,
+        description="Clip what the estimator's baseline leaves of the reward, as OpenRLHF does, "
+        "not the reward itself.",
+    )
     normalize: Literal["auto", "none", "running", "model"] = Field(
         "auto",
         description="none; running = mean and deviation over the run; model = those stored with "

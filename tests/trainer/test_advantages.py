@@ -91,3 +91,24 @@ def test_remax_subtracts_the_greedy_reward() -> None:
         "remax", **one_token_each([1.0, 3.0]), greedy_reward_B=torch.tensor([0.5, 4.0])
     )
     assert result.advantage_B_T[:, 0].tolist() == [0.5, -1.0]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [("dr_grpo", [10.0, -10.0, -10.0, -10.0]), ("rloo", [10.0, -10.0, -10.0, -10.0])],
+)
+def test_the_clip_of_openrlhf_comes_after_the_baseline(
+    estimator: str, expected: list[float]
+) -> None:
+    """Of 50, 0, 0, 0 the mean is 12.5, that of the others 0 or 16.67; clipped before: 7.5, -2.5."""
+    reward_B = torch.tensor([50.0, 0.0, 0.0, 0.0])
+    arguments = {
+        "kl_B_T": torch.zeros(4, 1),
+        "mask_B_T": torch.ones(4, 1, dtype=torch.bool),
+        "group_B": torch.zeros(4, dtype=torch.long),
+        "kl_coef": 0.0,
+    }
+    found = estimate(estimator, reward_B=reward_B, shaped_clip=10.0, **arguments)
+    assert found.return_B_T[:, 0].tolist() == pytest.approx(expected)
+    before = estimate("dr_grpo", reward_B=reward_B.clamp(max=10), **arguments)
+    assert before.return_B_T[:, 0].tolist() == pytest.approx([7.5, -2.5, -2.5, -2.5])

@@ -50,6 +50,12 @@ POLICY_GRADIENTS: list[dict[str, Any]] = [
     {"estimator": "remax"},
     {"estimator": "ppo", "critic": {"lr": 1e-2}, "epochs_per_rollout": 2, "minibatch_size": 10},
     {"estimator": "ppo", "critic": {"trunk": "shared", "lr": 1e-2}},
+    {
+        "estimator": "grpo",
+        "dynamic_sampling": {"max_replacements": 5},
+        "overlong": "penalize",
+        "kl": {"coef": 0.05, "target": 0.5, "horizon": 100},
+    },
 ]
 
 

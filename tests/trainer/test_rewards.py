@@ -1,6 +1,7 @@
 """Reward terms, and the pipeline from score to reward."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -13,6 +14,7 @@ from backend.schemas.rewards import AnyRewardTerm, Reward
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.data import Tokens
 from worker.trainer.errors import ConfigError
+from worker.trainer.overlong import overlong_penalty
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.finished import finished_reward
 from worker.trainer.rewards.length import length_reward
@@ -23,14 +25,14 @@ VALUES = {"good": 50.0, "fair": 1.0, "bad": -2.0}
 ANSWERS = [Answer(Tokens([1], [2]), text, FinishReason.STOP) for text in VALUES]
 
 
-def scorer(**more: object) -> Scorer:
+def scorer(penalty: Callable[[Answer], float] | None = None, **more: object) -> Scorer:
     """Twice the value of the text, plus 1."""
     reward = Reward.model_validate({"terms": [{"kind": "finished"}] * 2, **more})
     terms = [
         Term("value", 2.0, lambda answers: [VALUES[answer.text] for answer in answers]),
         Term("one", 1.0, lambda answers: [1.0] * len(answers)),
     ]
-    return Scorer(reward, terms)
+    return Scorer(reward, terms, penalty)
 
 
 def test_every_kind_of_the_schema_has_its_file_and_every_file_its_kind() -> None:
@@ -99,3 +101,30 @@ def test_the_running_statistics_are_those_of_all_values(values: list[float]) -> 
     mean = sum(values) / len(values)
     deviation = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
     assert running.statistics() == pytest.approx((mean, max(deviation, 1e-4)), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "penalty"), [(1, 0.0), (16, 0.0), (17, -0.5), (19, -1.5), (20, -2.0)]
+)
+def test_the_overlong_penalty_grows_over_the_buffer(n_tokens: int, penalty: float) -> None:
+    """A buffer of 4 tokens before a limit of 20, factor 2."""
+    found = overlong_penalty(n_tokens, limit=20, buffer=4, factor=2.0)
+    assert found == pytest.approx(penalty)
+
+
+def test_the_penalty_comes_before_normalizing_and_clipping() -> None:
+    """Sums 101, 3, -3 lose 5 each; the running statistics are those of 96, -2, -8."""
+    penalized = scorer(lambda _answer: -5.0, normalize="running")
+
+    scores = penalized(ANSWERS, learn=True)
+
+    total = [scores.raw[i] - 5 for i in range(3)]
+    mean = sum(total) / 3
+    std = (sum((value - mean) ** 2 for value in total) / 3) ** 0.5
+    assert scores.penalty == [-5.0] * 3
+    assert scores.reward == pytest.approx([(value - mean) / std for value in total])
+    assert penalized.normalized(scores) == scores
+
+
+def test_the_clip_after_the_baseline_is_not_the_scorers() -> None:
+    assert scorer(normalize="none", clip_after_baseline=True)(ANSWERS, learn=True).reward[0] == 101

@@ -39,6 +39,7 @@ def estimate(
     lam: float = 1.0,
     value_B_T: Tensor | None = None,
     greedy_reward_B: Tensor | None = None,
+    shaped_clip: float | None = None,
 ) -> Advantages:
     """Turn one reward per response into one advantage per action token.
 
@@ -46,6 +47,8 @@ def estimate(
     token, -kl_coef * kl is added at every action token, and the return-to-go over action tokens is
     the advantage; for reinforce_pp, reinforce_pp_baseline and ppo it is whitened over all action
     tokens of the batch (population variance). ppo uses generalized advantage estimation.
+    `shaped_clip` clips the shaped reward to [-shaped_clip, shaped_clip]: OpenRLHF's order, for
+    rewards that were not clipped before.
     `kl_B_T` is the KL placed in the reward (zeros if it is in the loss); `group_B` numbers the
     prompt of each sequence.
     Masking: masked places count nowhere, NaN included; a sequence without an action token or with a
@@ -65,6 +68,8 @@ def estimate(
     shaped_B = shape_rewards(
         kind, torch.where(usable_B, reward_B, 0.0), usable_B, group_B, greedy_reward_B
     )
+    if shaped_clip is not None:
+        shaped_B = shaped_B.clamp(-shaped_clip, shaped_clip)
     reward_B_T = place_rewards(shaped_B, kl_B_T, mask_B_T, kl_coef=kl_coef)
     if kind is Estimator.PPO and value_B_T is not None:
         value_B_T = torch.where(mask_B_T, value_B_T.detach().double(), 0.0)

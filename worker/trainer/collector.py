@@ -14,22 +14,34 @@ import torch
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.vocabulary import Estimator
+from worker.trainer.advantages import are_equal
 from worker.trainer.loop import records_after
 from worker.trainer.policy import Policy
 from worker.trainer.prompts import Prompt, answer
 from worker.trainer.rewards.answer import Answer
-from worker.trainer.rewards.scorer import Scorer
+from worker.trainer.rewards.scorer import Scorer, Scores
 from worker.trainer.rollout import Request, Response, Sampling, sample
 from worker.trainer.rollout_batch import Rollout, action_mask, pad_rows, requests_of
 from worker.trainer.run import Run
 
 
+@dataclass(frozen=True)
+class _Group:
+    """A prompt with its responses and what they scored."""
+
+    prompt: Prompt
+    responses: list[Response]
+    answers: list[Answer]
+    scores: Scores
+
+
 @dataclass
 class _Account:
-    """What the step has cost so far: seconds by phase, and tokens that were sampled."""
+    """What a step has cost so far: seconds by phase, tokens sampled, prompts asked."""
 
     seconds: dict[str, float] = field(default_factory=lambda: {"rollout": 0.0, "reward": 0.0})
     n_sampled: int = 0
+    asked: list[Prompt] = field(default_factory=list)
 
     @contextmanager
     def spending(self, phase: str) -> Iterator[None]:
@@ -53,6 +65,7 @@ class Collector:
     ) -> None:
         self._run, self._config, self._policy = run, config, policy
         self._train_prompts, self._sampling, self._scorer = train_prompts, sampling, scorer
+        self._masks_overlong = config.overlong == "mask"
         self._n_taken = 0
 
     def state(self) -> dict[str, Any]:
@@ -65,33 +78,67 @@ class Collector:
 
     def collect(self, step: int) -> Rollout:
         """The rollout of a step, without log-probabilities."""
-        config, account = self._config, _Account()
-        n_samples = config.rollout.samples_per_prompt
+        account = _Account()
         self._policy.refresh_sampler()
-        chosen = self._take(config.rollout.prompts_per_step)
-        responses = self._respond(requests_of(chosen, n_samples), step, self._sampling, account)
-        prompts = [prompt for prompt in chosen for _ in range(n_samples)]
-        answers = self._answers(prompts, responses)
-        with self._scoring(step, account):
-            scores = self._scorer(answers, learn=True)
-        comparable = scores.reward
-        greedy_B: list[float] | None = None
-        if config.estimator is Estimator.REMAX:
-            rewards = self._greedy_rewards(chosen, step, account)
-            greedy_B = [rewards[prompt.id] for prompt in prompts]
-            comparable = [r - g for r, g in zip(scores.reward, greedy_B, strict=True)]
+        groups = self._answered(self._config.rollout.prompts_per_step, step, account)
+        n_replaced = self._replace_without_signal(groups, step, account)
+        # Later prompts have moved the running statistics: one normalization for all.
+        scores = self._scorer.normalized(Scores.joined([group.scores for group in groups]))
+        greedy_B = self._greedy_rewards(groups, step, account)
+        comparable = [r - g for r, g in zip(scores.reward, greedy_B, strict=True)]
+        responses = [response for group in groups for response in group.responses]
+        sizes = torch.tensor([len(group.responses) for group in groups])
         return Rollout(
-            prompts=prompts,
+            prompts=[group.prompt for group in groups for _ in group.responses],
             responses=responses,
-            answers=answers,
+            answers=[answer for group in groups for answer in group.answers],
             scores=scores,
-            group_B=torch.arange(len(chosen)).repeat_interleave(n_samples),
-            mask_B_T=action_mask(responses, comparable, masks_overlong=config.overlong == "mask"),
+            group_B=torch.arange(len(groups)).repeat_interleave(sizes),
+            mask_B_T=action_mask(responses, comparable, masks_overlong=self._masks_overlong),
             sampler_logp_B_T=pad_rows([response.logp for response in responses]),
             seconds=account.seconds,
             n_sampled=account.n_sampled,
-            greedy_reward_B=None if greedy_B is None else torch.tensor(greedy_B).double(),
+            greedy_reward_B=torch.tensor(greedy_B).double() if self._is_greedy else None,
+            n_replaced=n_replaced if self._config.dynamic_sampling is not None else None,
         )
+
+    def _answered(self, n_prompts: int, step: int, account: _Account) -> list[_Group]:
+        """The next prompts, sampled and scored."""
+        chosen = self._take(n_prompts)
+        n_samples = self._config.rollout.samples_per_prompt
+        # Of all that were asked in this step, so that a prompt that comes again draws anew.
+        requests = requests_of([*account.asked, *chosen], n_samples)[len(account.asked) :]
+        account.asked += chosen
+        responses = self._respond(requests, step, self._sampling, account)
+        answers = [self._answers(p, r) for p, r in zip(chosen, responses, strict=True)]
+        scores = self._score([a for several in answers for a in several], step, account, learn=True)
+        return [
+            _Group(*found, scores.rows(i * n_samples, (i + 1) * n_samples))
+            for i, found in enumerate(zip(chosen, responses, answers, strict=True))
+        ]
+
+    def _replace_without_signal(self, groups: list[_Group], step: int, account: _Account) -> int:
+        """Put new prompts in place of those without a signal, up to the limit; how many it took.
+
+        What is without a signal when the limit is reached stays.
+        """
+        dynamic, n_replaced = self._config.dynamic_sampling, 0
+        while dynamic is not None and n_replaced < dynamic.max_replacements:
+            idle = [i for i, group in enumerate(groups) if not self._has_signal(group)]
+            places = idle[: dynamic.max_replacements - n_replaced]
+            if not places:
+                break
+            found = self._answered(len(places), step, account)
+            for place, group in zip(places, found, strict=True):
+                groups[place] = group
+            n_replaced += len(places)
+        return n_replaced
+
+    def _has_signal(self, group: _Group) -> bool:
+        """Whether the responses that count differ in their reward."""
+        reward = group.scores.reward
+        mask_B_T = action_mask(group.responses, reward, masks_overlong=self._masks_overlong)
+        return not are_equal(torch.tensor(reward).double()[mask_B_T.any(dim=1)])
 
     def _take(self, count: int) -> list[Prompt]:
         seed, prompts = self._config.seed, self._train_prompts
@@ -101,7 +148,7 @@ class Collector:
 
     def _respond(
         self, requests: Sequence[Request], step: int, sampling: Sampling, account: _Account
-    ) -> list[Response]:
+    ) -> list[list[Response]]:
         self._run.events.progress(step - 1, self._config.steps, "rollout")
         with account.spending("rollout"):
             found = sample(
@@ -112,27 +159,36 @@ class Collector:
                 stream=("rollout", step),
                 between_tokens=self._run.stop.check,
             )
-        responses = [response for several in found for response in several]
-        account.n_sampled += sum(len(response.ids) for response in responses)
-        return responses
+        account.n_sampled += sum(len(r.ids) for responses in found for r in responses)
+        return found
 
-    def _answers(self, prompts: Sequence[Prompt], responses: Sequence[Response]) -> list[Answer]:
-        tokenizer = self._policy.tokenizer
-        return [answer(p, r, tokenizer) for p, r in zip(prompts, responses, strict=True)]
+    def _answers(self, prompt: Prompt, responses: Sequence[Response]) -> list[Answer]:
+        return [answer(prompt, response, self._policy.tokenizer) for response in responses]
 
-    @contextmanager
-    def _scoring(self, step: int, account: _Account) -> Iterator[None]:
+    def _score(
+        self, answers: Sequence[Answer], step: int, account: _Account, *, learn: bool
+    ) -> Scores:
         self._run.events.progress(step - 1, self._config.steps, "reward")
         with account.spending("reward"):
-            yield
+            return self._scorer(answers, learn=learn)
+
+    @property
+    def _is_greedy(self) -> bool:
+        return self._config.estimator is Estimator.REMAX
 
     def _greedy_rewards(
-        self, chosen: Sequence[Prompt], step: int, account: _Account
-    ) -> dict[str, float]:
-        """Reward of the greedy response by prompt id; the running statistics do not see it."""
-        prompts = list({prompt.id: prompt for prompt in chosen}.values())
-        sampling = replace(self._sampling, greedy=True)
-        responses = self._respond(requests_of(prompts, 1), step, sampling, account)
-        with self._scoring(step, account):
-            rewards = self._scorer(self._answers(prompts, responses), learn=False).reward
-        return {prompt.id: reward for prompt, reward in zip(prompts, rewards, strict=True)}
+        self, groups: Sequence[_Group], step: int, account: _Account
+    ) -> list[float]:
+        """Per response, for remax the reward of its prompt's greedy response, else 0.
+
+        The running statistics do not see it.
+        """
+        rewards = dict.fromkeys((group.prompt.id for group in groups), 0.0)
+        if self._is_greedy:
+            prompts = {group.prompt.id: group.prompt for group in groups}.values()
+            sampling = replace(self._sampling, greedy=True)
+            found = self._respond(requests_of(list(prompts), 1), step, sampling, account)
+            answers = [self._answers(p, r)[0] for p, r in zip(prompts, found, strict=True)]
+            scores = self._score(answers, step, account, learn=False)
+            rewards = dict(zip(rewards, scores.reward, strict=True))
+        return [rewards[group.prompt.id] for group in groups for _ in group.responses]

@@ -8,26 +8,28 @@ from typing import Any
 
 from backend.schemas.policy_gradient import Kl
 
-# The controller moves by at most CLIP / HORIZON_IN_STEPS a step: 1 %.
 CLIP = 0.2
+# With the default horizon the coefficient moves by at most CLIP / 20 = 1 % a step.
 HORIZON_IN_STEPS = 20
 
 
 class KlControl:
-    """coef <- coef * (1 + clip(kl / target - 1, +-0.2) / 20) after each step, with a target.
+    """coef <- coef * (1 + clip(kl / target - 1, +-0.2) * n / horizon), with a target.
 
-    Source: Ziegler et al. 2019 (arXiv 1909.08593), section 2.2; the horizon is 20 rollouts.
+    n is the number of samples of a step, the horizon 20 n unless the config says another.
+    Source: Ziegler et al. 2019 (arXiv 1909.08593), section 2.2.
     """
 
-    def __init__(self, config: Kl) -> None:
+    def __init__(self, config: Kl, *, n_samples: int) -> None:
         self._target = config.target
+        self._share = n_samples / (config.horizon or HORIZON_IN_STEPS * n_samples)
         self.coef = config.coef
 
     def update(self, kl_response: float) -> None:
         """See the KL of a rollout, nats per response."""
         if self._target is not None:
             error = max(-CLIP, min(CLIP, kl_response / self._target - 1))
-            self.coef *= 1 + error / HORIZON_IN_STEPS
+            self.coef *= 1 + error * self._share
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps."""

@@ -17,12 +17,13 @@ from worker.trainer.advantages import Advantages, estimate
 from worker.trainer.collector import Collector
 from worker.trainer.critic import Critic
 from worker.trainer.data import Batch, collate, micro_batches_by_prompt
-from worker.trainer.errors import ConfigError, DataError
+from worker.trainer.errors import DataError
 from worker.trainer.kl_control import KlControl
 from worker.trainer.logprobs import TokenLogp, action_logp
 from worker.trainer.loop import Evaluation, Loop, check_finite
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
+from worker.trainer.overlong import penalty_of
 from worker.trainer.policy import Policy
 from worker.trainer.policy_evaluation import evaluate_policy
 from worker.trainer.preflight import warn
@@ -34,8 +35,6 @@ from worker.trainer.run import Run
 
 def train(run: Run, config: PolicyGradientConfig) -> None:
     """Run the whole method: data, models, steps, evaluations, output."""
-    if config.overlong == "penalize":
-        raise ConfigError("overlong penalize is not available", "use keep or mask")
     training = PolicyGradient(run, config)
     loop = Loop(
         run,
@@ -70,7 +69,9 @@ class PolicyGradient:
             )
         self.sampling = sampling_of(rollout, self.policy.sampler, tokenizer)
         self.scorer = Scorer(
-            config.reward, build_terms(config.reward.terms, tokenizer, run, system=rollout.system)
+            config.reward,
+            build_terms(config.reward.terms, tokenizer, run, system=rollout.system),
+            penalty_of(config),
         )
         self.collector = Collector(
             run, config, self.policy, train_prompts, self.sampling, self.scorer
@@ -86,7 +87,7 @@ class PolicyGradient:
         if config.estimator is Estimator.PPO:
             self.critic = Critic(run, config, self.policy, total_steps=config.steps * updates)
         self.n_steps_before = 0
-        self.kl_control = KlControl(config.kl)
+        self.kl_control = KlControl(config.kl, n_samples=n_responses)
         warn(
             run.events,
             config,
@@ -242,6 +243,7 @@ class PolicyGradient:
             lam=gae.lam if config.estimator is Estimator.PPO else 1.0,
             value_B_T=rollout.value_B_T,
             greedy_reward_B=rollout.greedy_reward_B,
+            shaped_clip=config.reward.clip if config.reward.clip_after_baseline else None,
         )
 
     def _update(

@@ -23,7 +23,8 @@ class Rollout:
 
     A response that is left out (cut and `overlong` is mask, or without a finite reward, its own or
     that of its baseline) has an empty row in the mask. `n_sampled` counts all tokens that were
-    sampled for this step, those of greedy responses too.
+    sampled for this step, those of greedy responses and of replaced prompts too; `n_replaced` the
+    replaced prompts, with dynamic sampling.
     """
 
     prompts: list[Prompt]
@@ -37,6 +38,7 @@ class Rollout:
     n_sampled: int
     greedy_reward_B: Tensor | None = None
     value_B_T: Tensor | None = None
+    n_replaced: int | None = None
     logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
     ref_logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
     entropy_B_T: Tensor = field(default_factory=lambda: torch.empty(0))

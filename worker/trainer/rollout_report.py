@@ -126,6 +126,7 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
         "logp_drift": float(losses.masked_mean(drift_B_T, mask_B_T)),
         "tokens/sampled": float(rollout.n_sampled),
         **_baseline_metrics(rollout, advantages, usable_B),
+        **_collection_metrics(rollout, usable_B),
         **_group_metrics(rollout, usable_B),
         **{f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()},
     }
@@ -180,6 +181,18 @@ def _sample(
             "advantage": advantages.advantage_B_T[row, :n_tokens].tolist(),
         }
     )
+
+
+def _collection_metrics(rollout: Rollout, usable_B: Tensor) -> dict[str, float]:
+    values = {}
+    if rollout.scores.penalty:
+        penalty_B = torch.tensor(rollout.scores.penalty)
+        values["reward/overlong_penalty"] = float(penalty_B[usable_B].mean())
+    if rollout.n_replaced is not None:
+        n_groups = int(rollout.group_B.max()) + 1
+        values["group/sampled"] = float(n_groups + rollout.n_replaced)
+        values["group/replaced"] = float(rollout.n_replaced)
+    return values
 
 
 def _baseline_metrics(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from backend.domain.run_config import merged
 from backend.schemas.presets import PRESETS
 from backend.store.db import Database
 from backend.store.tables import Model, Snapshot
@@ -125,9 +126,9 @@ def test_a_reference_that_does_not_fit_is_refused(
 
 
 def test_what_is_not_available_yet_is_said_plainly(api: TestClient, seed: Seed) -> None:
-    ppo = seed.policy_gradient(estimator="ppo", rollout={"engine": "vllm"}, overlong="penalize")
+    vllm = seed.policy_gradient(rollout={"engine": "vllm"})
 
-    assert {found["path"] for found in problems(api, seed, ppo)} == {"rollout.engine", "overlong"}
+    assert [found["path"] for found in problems(api, seed, vllm)] == ["rollout.engine"]
 
 
 def test_dpo_can_be_run_and_wants_rankings(api: TestClient, seed: Seed) -> None:
@@ -154,6 +155,27 @@ def test_a_grouped_estimator_wants_groups(api: TestClient, seed: Seed) -> None:
     assert problems(api, seed, alone)[0]["path"] == "rollout.samples_per_prompt"
     assert problems(api, seed, discounted)[0]["path"] == "gae.gamma"
     assert problems(api, seed, good) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "message"),
+    [
+        ({"kl": {"horizon": 100}}, "kl.horizon", "kl.target alone"),
+        ({"overlong_penalty": {}}, "overlong_penalty", "found keep"),
+        (
+            {"overlong": "penalize", "overlong_penalty": {"buffer_tokens": 129}},
+            "overlong_penalty.buffer_tokens",
+            "more than rollout.max_new_tokens 128",
+        ),
+        ({"dynamic_sampling": {}}, "dynamic_sampling", "for group estimators"),
+    ],
+)
+def test_a_section_without_a_use_is_refused(
+    api: TestClient, seed: Seed, change: dict[str, Any], path: str, message: str
+) -> None:
+    (found,) = problems(api, seed, seed.policy_gradient(**change))
+    assert found["path"] == path
+    assert message in found["message"]
 
 
 def test_only_ppo_has_a_critic(api: TestClient, seed: Seed) -> None:
@@ -337,7 +359,7 @@ def test_every_preset_makes_a_valid_run(api: TestClient, seed: Seed) -> None:
     }
     for method, presets in PRESETS.items():
         for preset in presets:
-            config = {"method": method, **preset.config, **references[method]}
+            config = merged({"method": method, **references[method]}, preset.config)
             assert problems(api, seed, config) == [], preset.name
 
 

@@ -6,7 +6,7 @@ this one.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from transformers import PreTrainedTokenizerBase
@@ -81,19 +81,54 @@ def _build(term: AnyRewardTerm, tokenizer: PreTrainedTokenizerBase, run: Run) ->
 
 @dataclass(frozen=True)
 class Scores:
-    """Per response: each term as scored, their weighted sum, and the reward that is trained on."""
+    """Per response: each term as scored, their weighted sum, what is added to it as a penalty
+    (empty without one), and the reward that is trained on.
+    """
 
     terms: dict[str, list[float]]
     raw: list[float]
+    penalty: list[float]
     reward: list[float]
+
+    @property
+    def total(self) -> list[float]:
+        """The weighted sum with its penalty."""
+        if not self.penalty:
+            return self.raw
+        return [raw + penalty for raw, penalty in zip(self.raw, self.penalty, strict=True)]
+
+    def rows(self, start: int, stop: int) -> "Scores":
+        """Those of some of the responses."""
+        terms = {name: values[start:stop] for name, values in self.terms.items()}
+        rows = slice(start, stop)
+        return Scores(terms, self.raw[rows], self.penalty[rows], self.reward[rows])
+
+    @staticmethod
+    def joined(parts: "Sequence[Scores]") -> "Scores":
+        """Those of several batches, one after another."""
+        return Scores(
+            {name: [v for part in parts for v in part.terms[name]] for name in parts[0].terms},
+            [value for part in parts for value in part.raw],
+            [value for part in parts for value in part.penalty],
+            [value for part in parts for value in part.reward],
+        )
 
 
 class Scorer:
-    """The whole pipeline up to the clip; `learn` says whether a running normalizer sees a batch."""
+    """The whole pipeline up to the clip; `learn` says whether a running normalizer sees a batch.
 
-    def __init__(self, reward: Reward, terms: Sequence[Term]) -> None:
+    `penalty` is added to the weighted sum of a response before anything else happens to it.
+    """
+
+    def __init__(
+        self,
+        reward: Reward,
+        terms: Sequence[Term],
+        penalty: Callable[[Answer], float] | None = None,
+    ) -> None:
         self._terms = list(terms)
-        self._clip = reward.clip
+        self._penalty = penalty
+        self._clip = None if reward.clip_after_baseline else reward.clip
         self._running = Running()
         statistics = _only_model_statistics(self._terms)
         if reward.normalize == "model" and statistics is None:
@@ -114,10 +149,17 @@ class Scorer:
             sum(term.weight * terms[term.name][i] for term in self._terms)
             for i in range(len(answers))
         ]
+        penalty = [] if self._penalty is None else [self._penalty(a) for a in answers]
+        scores = Scores(terms, raw, penalty, raw)
         if self._is_running and learn:
-            self._running.add(raw)
+            self._running.add(scores.total)
+        return self.normalized(scores)
+
+    def normalized(self, scores: Scores) -> Scores:
+        """The same scores with the reward that the statistics of this moment give."""
         mean, std = self._running.statistics() if self._is_running else self._fixed
-        return Scores(terms, raw, [self._clipped((value - mean) / std) for value in raw])
+        reward = [self._clipped((value - mean) / std) for value in scores.total]
+        return replace(scores, reward=reward)
 
     def state(self) -> dict[str, Any]:
         """The running normalizer."""

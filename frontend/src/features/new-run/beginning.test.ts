@@ -72,6 +72,24 @@ describe("the beginning of a config", () => {
     expect(kept).toEqual({ method: "sft", model: { id: "m2" }, terms: [{ kind: "model" }] });
     expect(begun(method, {}, { model: { id: "gone" } }, two)["model"]).toBeUndefined();
   });
+  it("keeps what a section requires when a preset says only part of it", () => {
+    const terms = { type: "array", minItems: 1, items: { oneOf: [{ $ref: "#/$defs/Length" }] } };
+    const schema = {
+      properties: { reward: { $ref: "#/$defs/Reward" } },
+      required: ["reward"],
+      $defs: {
+        Length: { properties: { kind: { const: "length" } } },
+        Reward: {
+          properties: { terms, clip: { type: "number", default: 10 } },
+          required: ["terms"],
+        },
+      },
+    };
+    const one = { ...method, json_schema: schema } as unknown as Method;
+    const config = begun(one, { reward: { clip: 5 } }, {}, { models: [], snapshots: [] });
+    expect(config["reward"]).toEqual({ terms: [{ kind: "length" }], clip: 5 });
+  });
+
   it("takes every value of a preset or past run that is not the default anyway", () => {
     const values: JsonObject = {
       model: { id: "m1", sha256: "ab" },

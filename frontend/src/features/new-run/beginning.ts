@@ -15,7 +15,7 @@ export const fitting = (shelf: Shelf, wants: string): readonly (Model | Snapshot
   [...shelf.models, ...shelf.snapshots].filter((one) => one.kind === wants);
 
 /**
- * A config to begin with. References that were chosen before are kept where the method has them;
+ * A config to begin with; a section that is said in part keeps its required rest. References that were chosen before are kept where the method has them;
  * where only one model or snapshot fits, it is taken.
  */
 export function begun(
@@ -27,8 +27,11 @@ export function begun(
   const fields = fieldsOf(method);
   const config: JsonObject = { method: method.method };
   for (const field of fields) {
-    const value = values[field.name] ?? firstValue(field, chosen[field.name], shelf);
-    if (value !== undefined) config[field.name] = value;
+    const value = values[field.name];
+    const first = firstValue(field, chosen[field.name], shelf);
+    const isPart = field.type === "section" && isObject(value) && isObject(first);
+    const both = isPart ? { ...first, ...value } : (value ?? first);
+    if (both !== undefined) config[field.name] = both;
   }
   return sparse(fields, config);
 }

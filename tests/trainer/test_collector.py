@@ -1,0 +1,106 @@
+"""Dynamic sampling and the over-long penalty in whole runs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, series
+
+GROUPS = {"estimator": "rloo", "checkpoint_every": 1, "eval_every": 0, "steps": 3}
+
+
+def run(workshop: Workshop, name: str, config: dict[str, Any]) -> Path:
+    """Run a config to its end, which must be good."""
+    run_dir = workshop.lay_out(name, config)
+    report = workshop.run_here(run_dir)
+    assert report["code"] == 0, report
+    return run_dir
+
+
+def parts(run_dir: Path, step: int) -> dict[str, Any]:
+    """What a checkpoint keeps besides tensors."""
+    state = json.loads((run_dir / "checkpoints" / f"step-{step}" / "state.json").read_text())
+    found: dict[str, Any] = state["parts"]
+    return found
+
+
+def test_prompts_without_a_signal_are_replaced_by_the_next_ones(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    config = policy_gradient_config(tiny_model) | GROUPS
+    plain = run(workshop, "plain", config)
+    dynamic = run(workshop, "dynamic", config | {"dynamic_sampling": {"max_replacements": 64}})
+
+    assert series(plain, "group/zero_std_fraction")[1] > 0
+    assert "group/replaced" not in lines(plain, "metric")[1]["values"]
+    assert set(series(dynamic, "group/zero_std_fraction").values()) == {0.0}
+    sampled, replaced = series(dynamic, "group/sampled"), series(dynamic, "group/replaced")
+    assert replaced[1] > 0
+    assert {sampled[step] - replaced[step] for step in (1, 2, 3)} == {8}
+    kept = parts(dynamic, 3)
+    assert kept["prompts"] == {"n_taken": sum(sampled.values())}
+    assert kept["reward"]["n"] == 4 * sum(sampled.values())
+    assert series(dynamic, "tokens/sampled")[1] > series(plain, "tokens/sampled")[1]
+
+
+def test_at_the_limit_a_step_trains_with_what_it_has(workshop: Workshop, tiny_model: Path) -> None:
+    """No answer of one token has nine digits: nothing ever differs."""
+    config = policy_gradient_config(tiny_model) | GROUPS
+    config |= {"dynamic_sampling": {"max_replacements": 3}, "steps": 1}
+    config["reward"] = {"terms": [{"kind": "regex", "pattern": "[0-9]{9}"}]}
+    config["rollout"] = config["rollout"] | {"max_new_tokens": 1}
+    run_dir = run(workshop, "run", config)
+
+    assert series(run_dir, "group/replaced") == {1: 3}
+    assert series(run_dir, "group/sampled") == {1: 11}
+    assert series(run_dir, "length/mean") == {1: 1}
+
+
+def test_a_prompt_that_comes_again_in_a_step_draws_anew(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """There are 12 prompts; with enough replacements each comes more than once."""
+    config = policy_gradient_config(tiny_model) | GROUPS
+    config |= {"dynamic_sampling": {"max_replacements": 64}, "steps": 1}
+    config["rollout"] = config["rollout"] | {"prompts_per_step": 12, "max_new_tokens": 3}
+    config["log"] = {"samples_per_step": 100}
+    run_dir = run(workshop, "run", config)
+
+    answers: dict[tuple[str, int], list[str]] = {}
+    for sample in lines(run_dir, "sample"):
+        answers.setdefault((sample["prompt_id"], sample["index"]), []).append(sample["response"])
+    twice = [several for several in answers.values() if len(several) > 1]
+    assert len(twice) >= 4
+    assert sum(len(set(several)) > 1 for several in twice) >= len(twice) - 1
+
+
+@pytest.mark.parametrize("buffer", [None, 4])
+def test_the_overlong_penalty_is_part_of_the_reward(
+    workshop: Workshop, tiny_model: Path, buffer: int | None
+) -> None:
+    """Factor 2 at the limit of 8 tokens; a fifth of it is a buffer of 1, so only the cut pay."""
+    config = policy_gradient_config(tiny_model) | GROUPS
+    config |= {
+        "overlong": "penalize",
+        "overlong_penalty": {"buffer_tokens": buffer, "factor": 2.0},
+        "steps": 1,
+        "log": {"samples_per_step": 100, "tokens": "all"},
+        "reward": {"terms": [{"kind": "regex", "pattern": "[a-m]"}], "normalize": "none"},
+        "rollout": {"prompts_per_step": 8, "samples_per_prompt": 4, "max_new_tokens": 8}
+        | {"system": SYSTEM},
+    }
+    run_dir = run(workshop, "run", config)
+
+    width = buffer or 1
+    penalties = []
+    for sample in lines(run_dir, "sample"):
+        beyond = min(max(len(sample["tokens"]) - (8 - width), 0), width)
+        penalties.append(-2.0 * beyond / width)
+        assert sample["scores"]["reward"] == pytest.approx(
+            sample["scores"]["regex"] + penalties[-1]
+        )
+    mean = sum(penalties) / len(penalties)
+    assert series(run_dir, "reward/overlong_penalty")[1] == pytest.approx(mean)
+    assert mean < 0
