@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from backend.schemas.policy_gradient import PolicyGradientConfig
+from backend.schemas.policy_gradient import Caution, PolicyGradientConfig
 from backend.schemas.runs import ConfigProblem
 from backend.schemas.training import (
     METHOD_CONFIGS,
@@ -138,7 +138,15 @@ def unavailable(config: RunConfig) -> list[ConfigProblem]:
         engine = config.rollout.engine
         if engine != "transformers":
             found.append(_not_yet("rollout.engine", engine, ["transformers"]))
+    if isinstance(config, PolicyGradientConfig):
+        found += [_warning(caution) for caution in config.cautions()]
     return found
+
+
+def _warning(caution: Caution) -> ConfigProblem:
+    message = f"{caution.path} {caution.message}"
+    advice = f"{caution.advice[0].upper()}{caution.advice[1:]}."
+    return ConfigProblem(path=caution.path, message=message, advice=advice, level="warning")
 
 
 def _not_yet(path: str, value: str, can: Iterable[str]) -> ConfigProblem:

@@ -3,6 +3,7 @@
 A variant of `backend.schemas.training.RunConfig`; imports no torch.
 """
 
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -10,7 +11,25 @@ from pydantic import Field, model_validator
 from backend.schemas.references import Reference
 from backend.schemas.rewards import ModelReward, Reward
 from backend.schemas.sections import Common, Rollout, Section
-from backend.schemas.vocabulary import DISCOUNTED_ESTIMATORS, GROUPED_ESTIMATORS, Estimator
+from backend.schemas.vocabulary import (
+    DISCOUNTED_ESTIMATORS,
+    GROUPED_ESTIMATORS,
+    WHITENED_ESTIMATORS,
+    Estimator,
+)
+
+# Mean and deviation of fewer responses are mostly chance.
+SMALLEST_BATCH_FOR_WHITENING = 32
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something that a config may say and that is seldom meant; `rule` names it in alerts."""
+
+    path: str
+    rule: str
+    message: str
+    advice: str
 
 
 class Kl(Section):
@@ -137,6 +156,37 @@ class PolicyGradientConfig(Common):
         None, ge=1, le=65536, description="Responses per update; default: the whole rollout."
     )
 
+    @property
+    def n_responses(self) -> int:
+        """Responses that a step trains on."""
+        return self.rollout.prompts_per_step * self.rollout.samples_per_prompt
+
+    def cautions(self) -> list[Caution]:
+        """What works, but not as one may think."""
+        found = _cautions_of_kl(self.kl)
+        if self.rollout.top_p < 1:
+            found.append(
+                Caution(
+                    "rollout.top_p",
+                    "top_p",
+                    "is below 1: log-probabilities are those of the whole distribution, so what "
+                    "is sampled is not what is trained",
+                    "set it to 1; a lower temperature is accounted for",
+                )
+            )
+        n_responses = self.n_responses
+        if self.estimator in WHITENED_ESTIMATORS and n_responses < SMALLEST_BATCH_FOR_WHITENING:
+            found.append(
+                Caution(
+                    "rollout.prompts_per_step",
+                    "small_batch",
+                    f"and samples_per_prompt give {n_responses} responses a step, few to whiten "
+                    "advantages over",
+                    f"at least {SMALLEST_BATCH_FOR_WHITENING} are advised",
+                )
+            )
+        return found
+
     @model_validator(mode="after")
     def _batch_is_said_by_rollout(self) -> Self:
         for name in ("batch_size", "epochs"):
@@ -202,3 +252,32 @@ class PolicyGradientConfig(Common):
                 "critic.trunk is reward_model, but the reward has none; use model or shared"
             )
         return self
+
+
+def _cautions_of_kl(kl: Kl) -> list[Caution]:
+    found = []
+    if kl.coef == 0 and kl.target is not None:
+        message = "is 0 and is only ever multiplied: kl.target cannot move it"
+        found.append(Caution("kl.coef", "kl_coef", message, "start above 0"))
+    if kl.coef == 0:
+        return found
+    if kl.place == "loss" and kl.estimator == "k1":
+        found.append(
+            Caution(
+                "kl.estimator",
+                "k1_in_loss",
+                "k1 has no gradient on average as a loss: nothing holds the policy to its "
+                "reference",
+                "use k2 in the loss, or k1 in the reward",
+            )
+        )
+    if kl.place == "reward" and kl.estimator != "k1":
+        found.append(
+            Caution(
+                "kl.estimator",
+                f"{kl.estimator}_in_reward",
+                f"{kl.estimator} in the reward gives a biased gradient of the KL",
+                "use k1 in the reward, or k2 in the loss",
+            )
+        )
+    return found

@@ -159,6 +159,13 @@ def references(config: RunConfig) -> dict[str, Reference]:
     return found
 
 
+def longest_sequence(config: RunConfig) -> int:
+    """Most tokens of a prompt with its response that a run may put before a model."""
+    if isinstance(config, PolicyGradientConfig | GenerateConfig | EvaluateConfig):
+        return config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
+    return config.max_tokens
+
+
 def _collect(value: object, path: str, found: dict[str, Reference]) -> None:
     if isinstance(value, Reference):
         found[path] = value

@@ -70,6 +70,10 @@ GROUPED_ESTIMATORS = frozenset(
         Estimator.DR_GRPO,
     }
 )
+# Their advantages are shifted and scaled over all tokens of a rollout.
+WHITENED_ESTIMATORS = frozenset(
+    {Estimator.REINFORCE_PP, Estimator.REINFORCE_PP_BASELINE, Estimator.PPO}
+)
 # They may weigh a later reward less.
 DISCOUNTED_ESTIMATORS = frozenset({Estimator.REINFORCE_PP, Estimator.PPO})
 

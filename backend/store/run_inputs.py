@@ -17,7 +17,13 @@ from backend.domain.access import Caller
 from backend.errors import InvalidRun
 from backend.schemas.references import Reference
 from backend.schemas.runs import ConfigProblem, ValidationAnswer
-from backend.schemas.training import GenerateConfig, RunConfig, parse_run_config, references
+from backend.schemas.training import (
+    GenerateConfig,
+    RunConfig,
+    longest_sequence,
+    parse_run_config,
+    references,
+)
 from backend.schemas.vocabulary import ModelKind, SnapshotKind, Split
 from backend.store import checkpoints, runs
 from backend.store.tables import Model, Snapshot
@@ -62,6 +68,7 @@ def validate(session: Session, caller: Caller, config: Mapping[str, Any]) -> Val
     for path, reference in references(parsed).items():
         _check_reference(session, caller, parsed, path, reference, found)
     _check_vocabularies(found)
+    _check_windows(longest_sequence(parsed), found)
     valid = all(problem.level != "error" for problem in found.problems)
     completed = parsed.model_dump(mode="json")
     for path, sha256 in found.sha256.items():
@@ -221,6 +228,18 @@ def _check_vocabularies(found: _Findings) -> None:
                 word = fact.removesuffix("_sha256").replace("_", " ")
                 message = f"{model.name!r} has another {word} than {policy.name!r}"
                 found.add(path, message, "Use models of one family.", level=level)
+
+
+def _check_windows(longest: int, found: _Findings) -> None:
+    for path, model in found.models.items():
+        window = model.facts.get("context_length")
+        if window is not None and longest > window:
+            found.add(
+                path,
+                f"{model.name!r} reads at most {window} tokens, a prompt and its response may have "
+                f"{longest}",
+                "Lower max_tokens, or rollout.max_prompt_tokens and rollout.max_new_tokens.",
+            )
 
 
 def _at(config: dict[str, Any], path: str) -> dict[str, Any]:

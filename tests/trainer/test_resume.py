@@ -86,6 +86,14 @@ def exact_metrics(run_dir: Path) -> dict[tuple[int, str], float | None]:
     }
 
 
+def shortened(config: dict[str, Any], *, steps: int) -> dict[str, Any]:
+    """The same run, over after fewer steps; only with a constant schedule."""
+    if config["method"] == "policy_gradient":
+        return config | {"steps": steps}
+    share = steps * config["optim"]["batch_size"] / 12 - 1e-6
+    return config | {"optim": config["optim"] | {"epochs": share, "schedule": "constant"}}
+
+
 @dataclass
 class Counter:
     """A part of a loop that counts."""
@@ -250,17 +258,62 @@ def test_what_cannot_be_run_ends_with_cause_and_advice(
     assert not (run_dir / "output").exists()
 
 
-def test_a_loss_that_is_not_finite_ends_with_code_four(workshop: Workshop, tmp_path: Path) -> None:
-    model = make_tiny_model(tmp_path / "broken")
+@pytest.mark.parametrize("make_config", METHODS[:-1])
+def test_a_loss_that_is_not_finite_ends_with_code_four_and_its_batch_is_kept(
+    workshop: Workshop, tmp_path: Path, make_config: Callable[..., dict[str, Any]]
+) -> None:
+    """The weights break between two attempts: the checkpoint of the first stays."""
+    model = make_tiny_model(tmp_path / "model")
+    config = make_config(model, checkpoint_every=1)
+    run_dir = workshop.lay_out("run", shortened(config, steps=1))
+    assert workshop.run_here(run_dir)["code"] == 0
+    (run_dir / "config.json").write_bytes(
+        (workshop.lay_out("longer", config) / "config.json").read_bytes()
+    )
     tensors = load_file(model / "model.safetensors")
     tensors["model.norm.weight"][0] = math.nan
     save_file(tensors, model / "model.safetensors", metadata={"format": "pt"})
 
-    report = workshop.run_here(workshop.lay_out("run", sft_config(model)))
+    report = workshop.run_here(run_dir)
 
     assert (report["code"], report["cause"]) == (4, "non_finite_loss")
-    assert "at step 1" in report["message"]
+    assert "non_finite/step-2.jsonl" in report["message"]
     assert report["advice"]
+    batch = [
+        json.loads(line)
+        for line in (run_dir / "non_finite" / "step-2.jsonl").read_text().splitlines()
+    ]
+    assert len(batch) >= 6
+    assert all(row["prompt_ids"] for row in batch)
+    kept, problems = load_newest(run_dir / "checkpoints")
+    assert kept is not None
+    assert (kept.step, problems) == (1, [])
+
+
+def test_the_batch_of_a_policy_loss_that_is_not_finite_says_what_was_known(
+    workshop: Workshop, tiny_model: Path, tmp_path: Path
+) -> None:
+    """The policy is sound and samples; its reference gives NaN, and so the KL in the reward."""
+    reference = make_tiny_model(tmp_path / "reference")
+    tensors = load_file(reference / "model.safetensors")
+    tensors["model.norm.weight"][0] = math.nan
+    save_file(tensors, reference / "model.safetensors", metadata={"format": "pt"})
+    config = policy_gradient_config(tiny_model, reference={"path": str(reference)})
+
+    run_dir = workshop.lay_out("run", config)
+    report = workshop.run_here(run_dir)
+
+    assert report["code"] == 4, report
+    assert "at step 1" in report["message"]
+    text = (run_dir / "non_finite" / "step-1.jsonl").read_text()
+    batch = [json.loads(line) for line in text.splitlines()]
+    assert len(batch) == 32
+    for row in batch:
+        n_tokens = len(row["response_ids"])
+        assert row["ref_logp"] == [None] * n_tokens
+        assert len(row["logp"]) == len(row["sampler_logp"]) == n_tokens
+        assert None not in row["logp"]
+        assert row["prompt_id"].startswith("p")
 
 
 def test_preferences_without_a_pair_are_refused(workshop: Workshop, tiny_model: Path) -> None:

@@ -34,7 +34,7 @@ from backend.schemas.training import (
     parse_run_config,
 )
 from backend.schemas.vocabulary import ExitCode
-from worker.trainer import dpo, exit_report, generate, policy_gradient, reward_model, sft
+from worker.trainer import dpo, exit_report, generate, policy_gradient, preflight, reward_model, sft
 from worker.trainer.errors import (
     DISK_ERRNOS,
     ConfigError,
@@ -101,6 +101,7 @@ def execute(directory: Path, config: RunConfig, stop: StopWish) -> None:
     """Run the method of the config."""
     run = open_run(directory, config, stop)
     try:
+        preflight.check(run, config)
         _method(run, config)
     finally:
         run.events.close()

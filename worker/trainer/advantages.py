@@ -9,9 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from backend.schemas.vocabulary import DISCOUNTED_ESTIMATORS, GROUPED_ESTIMATORS, Estimator
-
-WHITENED = frozenset({Estimator.REINFORCE_PP, Estimator.REINFORCE_PP_BASELINE, Estimator.PPO})
+from backend.schemas.vocabulary import (
+    DISCOUNTED_ESTIMATORS,
+    GROUPED_ESTIMATORS,
+    WHITENED_ESTIMATORS,
+    Estimator,
+)
 
 # Values that differ by less (relative to 1 or their mean) are equal up to rounding: dividing such
 # a difference by its own standard deviation would make signal out of nothing.
@@ -77,7 +80,7 @@ def estimate(
         return_B_T = torch.where(mask_B_T, advantage_B_T + value_B_T, 0.0)
     else:
         advantage_B_T = return_B_T = returns_to_go(reward_B_T, mask_B_T, gamma=gamma)
-    if kind in WHITENED:
+    if kind in WHITENED_ESTIMATORS:
         advantage_B_T = masked_whiten(advantage_B_T, mask_B_T)
     return Advantages(advantage_B_T.float(), return_B_T.float())
 

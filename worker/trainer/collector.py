@@ -15,6 +15,8 @@ import torch
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.vocabulary import Estimator
 from worker.trainer.advantages import are_equal
+from worker.trainer.bad_batch import saved_if_not_finite
+from worker.trainer.data import Tokens
 from worker.trainer.loop import records_after
 from worker.trainer.policy import Policy
 from worker.trainer.prompts import Prompt, answer
@@ -109,7 +111,9 @@ class Collector:
         # Of all that were asked in this step, so that a prompt that comes again draws anew.
         requests = requests_of([*account.asked, *chosen], n_samples)[len(account.asked) :]
         account.asked += chosen
-        responses = self._respond(requests, step, self._sampling, account)
+        asked = [Tokens(request.prompt, []) for request in requests]
+        with saved_if_not_finite(self._run, step, asked):
+            responses = self._respond(requests, step, self._sampling, account)
         answers = [self._answers(p, r) for p, r in zip(chosen, responses, strict=True)]
         scores = self._score([a for several in answers for a in several], step, account, learn=True)
         return [

@@ -13,6 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from backend.schemas.training import DpoConfig
 from worker.trainer import losses, models, random_streams
+from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.data import collate
 from worker.trainer.errors import ConfigError, DataError
 from worker.trainer.logprobs import action_logp
@@ -73,7 +74,8 @@ def train(run: Run, config: DpoConfig) -> None:
             return _loss(logp, ref_K, chosen, config) / len(rankings)
 
         groups = group_rankings(rankings, budget=budget)
-        values = descend(run, optimizer, groups, loss_of, step)
+        with saved_if_not_finite(run, step, responses_of(rankings)):
+            values = descend(run, optimizer, groups, loss_of, step)
         run.events.tokens += sum(len(tokens) for tokens in responses_of(rankings))
         return values | {f"dpo/{name}": value for name, value in mean_of(judged).items()}
 

@@ -16,6 +16,7 @@ from peft.tuners.lora import LoraLayer
 from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import (
+    AutoConfig,
     AutoModelForCausalLM,
     AutoTokenizer,
     PreTrainedModel,
@@ -87,6 +88,22 @@ def load_causal_lm(
     model.to(device).eval()
     install_trees(model)
     return model
+
+
+def context_length(reference: Reference) -> int | None:
+    """Most tokens that a model reads, by its config; None where that does not say.
+
+    Raises ConfigError if it cannot be found.
+    """
+    name, options = locate(reference)
+    if "gguf_file" in options:
+        return None  # its header is only read together with its weights
+    try:
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+    except _LOAD_ERRORS as error:
+        raise _unloadable(reference, error) from error
+    window = getattr(config.get_text_config(), "max_position_embeddings", None)
+    return int(window) if window else None
 
 
 def load_tokenizer(reference: Reference) -> PreTrainedTokenizerBase:

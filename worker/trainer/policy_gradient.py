@@ -6,6 +6,7 @@ Called by `__main__`. Told top to bottom in `PolicyGradient.take_step`; the math
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from backend.schemas.policy_gradient import Gae, PolicyGradientConfig
 from backend.schemas.vocabulary import Estimator
 from worker.trainer import losses, models, random_streams, rollout_report
 from worker.trainer.advantages import Advantages, estimate
+from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.collector import Collector
 from worker.trainer.critic import Critic
 from worker.trainer.data import Batch, collate, micro_batches_by_prompt
@@ -26,7 +28,6 @@ from worker.trainer.output import write_causal_lm
 from worker.trainer.overlong import penalty_of
 from worker.trainer.policy import Policy
 from worker.trainer.policy_evaluation import evaluate_policy
-from worker.trainer.preflight import warn
 from worker.trainer.prompts import read_prompts, sampling_of
 from worker.trainer.rewards.scorer import Scorer, build_terms
 from worker.trainer.rollout_batch import Rollout, pad_flat
@@ -76,7 +77,7 @@ class PolicyGradient:
         self.collector = Collector(
             run, config, self.policy, train_prompts, self.sampling, self.scorer
         )
-        n_responses = rollout.prompts_per_step * rollout.samples_per_prompt
+        n_responses = config.n_responses
         self.minibatch_size = min(config.minibatch_size or n_responses, n_responses)
         updates = -(-n_responses // self.minibatch_size) * config.epochs_per_rollout
         self.is_single_update = updates == 1
@@ -88,12 +89,10 @@ class PolicyGradient:
             self.critic = Critic(run, config, self.policy, total_steps=config.steps * updates)
         self.n_steps_before = 0
         self.kl_control = KlControl(config.kl, n_samples=n_responses)
-        warn(
-            run.events,
-            config,
-            first_prompt=tokenizer.decode(train_prompts[0].ids),
-            n_heldout=len(self.heldout_prompts),
-        )
+        first_prompt = tokenizer.decode(train_prompts[0].ids)
+        run.events.alert("rendered_prompt", f"the model reads: {first_prompt}", level="info")
+        if not self.heldout_prompts:
+            run.events.alert("no_heldout", "no held-out prompts: the last weights are the output")
 
     def take_step(self, step: int) -> dict[str, float]:
         """One rollout and its updates."""
@@ -260,16 +259,19 @@ class PolicyGradient:
         if n_actions == 0:
             return {}
         parts = []
-        for place, group in enumerate(groups):
-            if self.optimizer.n_steps == self.n_steps_before:
-                self.run.stop.check()  # not between updates: a step is done whole or not at all
-            found = kept[place] if kept else self._forward(self.policy.causal, rollout, group)
-            loss, report = self._loss(rollout, advantages, group, found, rows)
-            check_finite(loss, step)
-            loss.backward()
-            parts.append((int(rollout.mask_B_T[group].sum()) / n_actions, report))
-        values = rollout_report.combine(parts) | {"grad_norm": self.optimizer.step()}
-        return values | (self.critic.step() if self.critic is not None else {})
+        sequences = [rollout.answers[row].tokens for row in rows]
+        known = partial(rollout_report.columns, rollout, advantages, rows)
+        with saved_if_not_finite(self.run, step, sequences, known):
+            for place, group in enumerate(groups):
+                if self.optimizer.n_steps == self.n_steps_before:
+                    self.run.stop.check()  # not between updates: a step is whole or not at all
+                found = kept[place] if kept else self._forward(self.policy.causal, rollout, group)
+                loss, report = self._loss(rollout, advantages, group, found, rows)
+                check_finite(loss, step)
+                loss.backward()
+                parts.append((int(rollout.mask_B_T[group].sum()) / n_actions, report))
+            values = rollout_report.combine(parts) | {"grad_norm": self.optimizer.step()}
+            return values | (self.critic.step() if self.critic is not None else {})
 
     def _loss(
         self,

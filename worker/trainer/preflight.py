@@ -1,25 +1,56 @@
-"""What policy_gradient says before its first step: what it refuses and what it warns of."""
+"""What a run is told before any weights are loaded: what cannot work, and what to mind.
+
+Called by `__main__` for every method; the service finds the same at validation where it has
+recorded what a model is.
+"""
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
-from worker.trainer.advantages import WHITENED
-from worker.trainer.events import Events
+from backend.schemas.references import Reference
+from backend.schemas.training import RunConfig, longest_sequence, references
+from backend.schemas.vocabulary import SnapshotKind
+from worker.trainer import models
+from worker.trainer.errors import ConfigError
+from worker.trainer.run import Run
 
-SMALLEST_BATCH_FOR_WHITENING = 32
+_DATA = frozenset(kind.value for kind in SnapshotKind)
 
 
-def warn(
-    events: Events, config: PolicyGradientConfig, *, first_prompt: str, n_heldout: int
-) -> None:
-    """Say what the model reads, and what a researcher should know before looking at curves."""
-    events.alert("rendered_prompt", f"the model reads: {first_prompt}", level="info")
-    if config.rollout.top_p < 1:
-        events.alert("top_p", "top_p is below 1: what is sampled is not what is trained")
-    n_responses = config.rollout.prompts_per_step * config.rollout.samples_per_prompt
-    if config.estimator in WHITENED and n_responses < SMALLEST_BATCH_FOR_WHITENING:
-        events.alert(
-            "small_batch",
-            f"{n_responses} responses a step are few to whiten over; "
-            f"at least {SMALLEST_BATCH_FOR_WHITENING} are advised",
+def check(run: Run, config: RunConfig) -> None:
+    """Warn of what the config cautions against.
+
+    Raises ConfigError for sequences longer than a model's window, and for a reference that reads
+    other tokens than the policy.
+    """
+    found = {
+        path: reference
+        for path, reference in references(config).items()
+        if path.rpartition(".")[2] not in _DATA
+    }
+    for path, reference in found.items():
+        _check_window(path, reference, longest_sequence(config))
+    if isinstance(config, PolicyGradientConfig):
+        _check_reference(config)
+        for caution in config.cautions():
+            run.events.alert(caution.rule, f"{caution.path} {caution.message}: {caution.advice}")
+
+
+def _check_window(path: str, reference: Reference, longest: int) -> None:
+    window = models.context_length(reference)
+    if window is not None and longest > window:
+        raise ConfigError(
+            f"{path}: the model reads at most {window} tokens, a prompt and its response may have "
+            f"{longest}",
+            "lower max_tokens, or rollout.max_prompt_tokens and rollout.max_new_tokens",
         )
-    if not n_heldout:
-        events.alert("no_heldout", "no held-out prompts: the last weights are the output")
+
+
+def _check_reference(config: PolicyGradientConfig) -> None:
+    if config.reference is None or config.reference == config.model:
+        return
+    policy, reference = models.load_tokenizer(config.model), models.load_tokenizer(config.reference)
+    if policy.get_vocab() != reference.get_vocab():
+        raise ConfigError(
+            f"reference: its vocabulary has {len(reference)} tokens and is not that of the policy, "
+            f"which has {len(policy)}",
+            "take a reference of the policy's family, or leave it out for the starting model",
+        )

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from backend.schemas.training import RewardModelConfig
 from worker.trainer import losses, models
+from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.calibration import calibration_curve, calibration_error, described
 from worker.trainer.data import collate
 from worker.trainer.length_bias import length_bias
@@ -63,7 +64,8 @@ def train(run: Run, config: RewardModelConfig) -> None:
             return _loss(scores, chosen, config) / len(rankings)
 
         groups = group_rankings(rankings, budget=budget)
-        values = descend(run, optimizer, groups, loss_of, step)
+        with saved_if_not_finite(run, step, responses_of(rankings)):
+            values = descend(run, optimizer, groups, loss_of, step)
         run.events.tokens += sum(len(tokens) for tokens in responses_of(rankings))
         return values | _named(mean_of(judged))
 

@@ -6,6 +6,7 @@ cumulative distribution; so neither the batch size nor the order of the rows nor
 changes a response. The model here is a copy for sampling: merged and in the compute precision.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +18,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import random_streams
 from worker.trainer.data import common_prefix
+from worker.trainer.errors import NonFiniteLoss
 
 # Rows decoded together; beyond this the cores are full and only the cache grows.
 MAX_ROWS = 128
@@ -195,6 +197,11 @@ class _Decoding:
         return logits
 
     def _record(self, active: list[int], tokens: list[int], logps: list[float]) -> None:
+        if not all(map(math.isfinite, logps)):
+            raise NonFiniteLoss(
+                "the model's logits are not finite: nothing can be sampled from it",
+                "lower optim.lr, or use precision fp32; go on from an earlier checkpoint",
+            )
         for row, token, logp in zip(active, tokens, logps, strict=True):
             self.rows[row].ids.append(token)
             self.rows[row].logp.append(logp)
@@ -212,7 +219,8 @@ def draw(
     Without quantiles the likeliest token, the one with the lowest id among equals.
 
     With top_p < 1 the token comes from the smallest set of likeliest tokens that holds top_p of the
-    mass; its log-probability is still that under the whole distribution.
+    mass; its log-probability is still that under the whole distribution. Logits that are NaN give
+    a NaN.
     """
     scaled_B_V = logits_B_V / temperature
     scaled_B_V -= scaled_B_V.amax(-1, keepdim=True)
@@ -242,7 +250,8 @@ def _inverse_cumulative(mass_B_V: Tensor, uniform_B: Tensor) -> Tensor:
     place_B = torch.searchsorted(within_B_W.cumsum(-1), rest_B[:, None], right=True)[:, 0]
     # Rounding can point just past the last token that has any mass.
     last_B = (BLOCK - 1) - (within_B_W > 0).flip(-1).int().argmax(-1)
-    return block_B * BLOCK + torch.minimum(place_B, last_B)
+    # The last bound is for masses that are NaN.
+    return (block_B * BLOCK + torch.minimum(place_B, last_B)).clamp(max=n_tokens - 1)
 
 
 def _nucleus(mass_B_V: Tensor, whole_B: Tensor, top_p: float) -> Tensor:

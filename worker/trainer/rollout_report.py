@@ -132,6 +132,27 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
     }
 
 
+def columns(
+    rollout: Rollout, advantages: Advantages, rows: Sequence[int]
+) -> dict[str, list[object]]:
+    """What is known of some responses, for a look at a batch that broke."""
+    of_tokens = {
+        "logp": rollout.logp_B_T,
+        "ref_logp": rollout.ref_logp_B_T,
+        "sampler_logp": rollout.sampler_logp_B_T,
+        "advantage": advantages.advantage_B_T,
+    }
+    return {
+        "prompt_id": [rollout.prompts[row].id for row in rows],
+        "response": [rollout.answers[row].text for row in rows],
+        "reward": [rollout.scores.reward[row] for row in rows],
+        **{
+            name: [value_B_T[row, : len(rollout.responses[row].ids)].tolist() for row in rows]
+            for name, value_B_T in of_tokens.items()
+        },
+    }
+
+
 def samples(
     rollout: Rollout,
     advantages: Advantages,

@@ -14,6 +14,7 @@ from backend.schemas.records import DemonstrationRecord
 from backend.schemas.training import SftConfig
 from backend.schemas.vocabulary import Split
 from worker.trainer import models, random_streams
+from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.body import takes_trees
 from worker.trainer.data import (
     Tokens,
@@ -68,13 +69,11 @@ def train(run: Run, config: SftConfig) -> None:
         indices = records_of_step(len(train_set), batch_size, step, seed=config.seed)
         records = [train_set[i] for i in indices]
         n_tokens = _response_tokens(records)
-        values = descend(
-            run,
-            optimizer,
-            group_turns(records, budget=budget, packing=packing),
-            lambda group: summed_loss(group) / n_tokens,
-            step,
-        )
+        groups = group_turns(records, budget=budget, packing=packing)
+        with saved_if_not_finite(run, step, [tokens for turns in records for tokens in turns]):
+            values = descend(
+                run, optimizer, groups, lambda group: summed_loss(group) / n_tokens, step
+            )
         run.events.tokens += sum(len(tokens) for turns in records for tokens in turns)
         return values
 

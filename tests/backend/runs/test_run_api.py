@@ -249,6 +249,51 @@ def test_a_reward_model_with_another_vocabulary_is_refused(
     assert "another vocab size" in found["message"]
 
 
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        ("model", {"model": {"id": "model_small"}, "reward": {"terms": [{"kind": "finished"}]}}),
+        ("reference", {"reference": {"id": "model_small"}}),
+    ],
+)
+def test_sequences_longer_than_a_models_window_are_refused(
+    api: TestClient, seed: Seed, database: Database, path: str, change: dict[str, Any]
+) -> None:
+    with database.write() as session:
+        session.add(
+            Model(
+                id="model_small",
+                created_at=AT,
+                name="small",
+                kind="causal_lm",
+                source=HUB,
+                facts={"vocab_size": 512, "context_length": 300},
+            )
+        )
+    long = {"rollout": {"max_prompt_tokens": 201, "max_new_tokens": 100}}
+    fits = {"rollout": {"max_prompt_tokens": 200, "max_new_tokens": 100}}
+
+    (found,) = problems(api, seed, seed.policy_gradient(**change, **long))
+
+    assert found["path"] == path
+    assert "'small' reads at most 300 tokens" in found["message"]
+    assert "301" in found["message"]
+    assert problems(api, seed, seed.policy_gradient(**change, **fits)) == []
+
+
+def test_what_is_seldom_meant_is_warned_of_and_allowed(api: TestClient, seed: Seed) -> None:
+    config = seed.policy_gradient(kl={"place": "loss"}, rollout={"top_p": 0.9})
+
+    found = problems(api, seed, config)
+
+    assert [(one["path"], one["level"]) for one in found] == [
+        ("kl.estimator", "warning"),
+        ("rollout.top_p", "warning"),
+    ]
+    assert "no gradient on average" in found[0]["message"]
+    assert found[0]["advice"] == "Use k2 in the loss, or k1 in the reward."
+
+
 def test_a_clone_merges_its_changes_and_names_its_parent(api: TestClient, seed: Seed) -> None:
     parent = api.post("/runs", json=seed.body(seed.policy_gradient(steps=7))).json()
     overrides = {"kl": {"coef": 0.2}, "model": HUB}

@@ -1,0 +1,97 @@
+"""What is refused before weights are loaded, and what is only warned of."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend.schemas.policy_gradient import PolicyGradientConfig
+from tests.tiny_model import make_tiny_model
+from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, sft_config
+from worker.trainer import models
+
+
+def without_weights(folder: Path) -> Path:
+    """A model folder whose weights are gone: whoever wants to load them must fail."""
+    make_tiny_model(folder)
+    (folder / "model.safetensors").unlink()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("method", "change"),
+    [
+        (sft_config, {"max_tokens": 513}),
+        (policy_gradient_config, {"rollout": {"max_prompt_tokens": 256, "max_new_tokens": 257}}),
+    ],
+)
+def test_what_does_not_fit_into_the_window_is_refused(
+    workshop: Workshop, tmp_path: Path, method: Any, change: dict[str, Any]
+) -> None:
+    """The tiny model reads 512 tokens."""
+    run_dir = workshop.lay_out("run", method(without_weights(tmp_path / "model")) | change)
+
+    report = workshop.run_here(run_dir)
+
+    assert (report["code"], report["cause"]) == (2, "config")
+    assert "reads at most 512 tokens" in report["message"]
+    assert "513" in report["message"]
+    assert "lower" in report["advice"]
+
+
+def test_a_reference_with_another_vocabulary_is_refused(workshop: Workshop, tmp_path: Path) -> None:
+    model, other = (without_weights(tmp_path / name) for name in ("model", "other"))
+    tokenizer = json.loads((other / "tokenizer.json").read_text())
+    vocabulary = tokenizer["model"]["vocab"]
+    vocabulary["new"] = len(vocabulary)
+    (other / "tokenizer.json").write_text(json.dumps(tokenizer))
+    config = policy_gradient_config(model, reference={"path": str(other)})
+
+    report = workshop.run_here(workshop.lay_out("run", config))
+
+    assert (report["code"], report["cause"]) == (2, "config")
+    assert report["message"].startswith("reference: its vocabulary has 260 tokens")
+    assert report["advice"]
+
+
+@pytest.mark.parametrize(
+    ("change", "rules"),
+    [
+        ({}, []),
+        ({"kl": {"coef": 0.1, "estimator": "k1", "place": "loss"}}, ["k1_in_loss"]),
+        ({"kl": {"coef": 0.0, "estimator": "k1", "place": "loss"}}, []),
+        ({"kl": {"coef": 0.1, "estimator": "k2", "place": "loss"}}, []),
+        ({"kl": {"coef": 0.1, "estimator": "k2", "place": "reward"}}, ["k2_in_reward"]),
+        ({"kl": {"coef": 0.1, "estimator": "k3", "place": "reward"}}, ["k3_in_reward"]),
+        ({"kl": {"coef": 0.0, "target": 1.0}}, ["kl_coef"]),
+        ({"rollout": {"top_p": 0.9}}, ["top_p"]),
+        ({"rollout": {"prompts_per_step": 31}}, ["small_batch"]),
+        ({"rollout": {"prompts_per_step": 31}, "estimator": "remax"}, []),
+    ],
+)
+def test_a_config_says_what_one_should_mind(change: dict[str, Any], rules: list[str]) -> None:
+    config = PolicyGradientConfig.model_validate(policy_gradient_config(Path("model")) | change)
+    found = config.cautions()
+    assert [caution.rule for caution in found] == rules
+    assert all(caution.advice for caution in found)
+
+
+def test_the_trainer_warns_and_goes_on(workshop: Workshop, tiny_model: Path) -> None:
+    config = policy_gradient_config(tiny_model, steps=1, eval_every=0)
+    config["kl"] = {"coef": 0.1, "place": "loss"}
+    config["rollout"] = {"prompts_per_step": 4, "max_new_tokens": 4, "system": SYSTEM}
+    run_dir = workshop.lay_out("run", config | {"rollout": config["rollout"] | {"top_p": 0.5}})
+
+    assert workshop.run_here(run_dir)["code"] == 0
+
+    alerts = {line["rule"]: line["message"] for line in lines(run_dir, "alert")}
+    assert {"k1_in_loss", "top_p", "small_batch", "rendered_prompt"} <= set(alerts)
+    assert alerts["k1_in_loss"].startswith("kl.estimator k1 has no gradient")
+
+
+def test_the_window_is_that_of_the_models_config(tiny_model: Path) -> None:
+    from_folder = models.context_length(
+        PolicyGradientConfig.model_validate(policy_gradient_config(tiny_model)).model
+    )
+    assert from_folder == 512
