@@ -51,7 +51,8 @@ def _is_plain(model: PreTrainedModel) -> bool:
 @torch.no_grad()
 def _is_exact(model: PreTrainedModel) -> bool:
     body = model.get_decoder() if hasattr(model, "get_decoder") else model
-    stem = list(range(prefix_tree.FEWEST_SAVED_TOKENS))
+    n_tokens = body.get_input_embeddings().num_embeddings
+    stem = [place % n_tokens for place in range(prefix_tree.FEWEST_SAVED_TOKENS)]
     rows_B_T = torch.tensor([[*stem, 0, 1], [*stem, 1, 2]], device=model.device)
     tree = prefix_tree.build(rows_B_T.tolist(), model.device)
     try:
