@@ -60,6 +60,36 @@ def test_small_chunks_of_the_head_change_nothing(
     assert torch.allclose(whole.entropy_N, parts.entropy_N, atol=1e-6)
 
 
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+def test_gradients_of_log_probability_and_entropy_are_those_of_the_softmax(
+    model: PreTrainedModel, temperature: float
+) -> None:
+    batch = collate(ROWS, pad_id=2, device=CPU)
+    weight = torch.linspace(-1, 2, 10)
+    logits = model.get_output_embeddings()(action_hidden(model, batch)) / temperature
+    expected = logits.log_softmax(-1)
+    entropy = -(expected.exp() * expected).sum(-1)
+    own = expected.gather(-1, batch.ids_B_T[batch.action_B_T][:, None])[:, 0]
+    found = action_logp(model, batch, temperature=temperature, entropy_gradient=True)
+    gradients = []
+    for logp_N, entropy_N in ((own, entropy), (found.logp_N, found.entropy_N)):
+        model.zero_grad()
+        (weight * logp_N + weight.flip(0) * entropy_N).mean().backward()
+        gradients.append({name: p.grad.clone() for name, p in model.named_parameters()})
+    for name, gradient in gradients[0].items():
+        torch.testing.assert_close(gradients[1][name], gradient, atol=2e-5, rtol=1e-4, msg=name)
+
+
+def test_in_bf16_the_entropy_is_still_summed_in_fp32(tiny_model: Path) -> None:
+    model = models.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.bfloat16, device=CPU)
+    batch = collate(ROWS, pad_id=2, device=CPU)
+    with torch.no_grad(), models.autocast(CPU, torch.bfloat16):
+        found = action_logp(model, batch, temperature=1.0)
+        logp = model.get_output_embeddings()(found.hidden_N_H).double().log_softmax(-1)
+    expected = -(logp.exp() * logp).sum(-1)
+    assert torch.allclose(found.entropy_N.double(), expected, atol=1e-5)
+
+
 def test_the_exact_kl_is_the_sum_over_the_vocabulary(
     model: PreTrainedModel, tmp_path: Path
 ) -> None:

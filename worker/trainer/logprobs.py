@@ -4,12 +4,11 @@ Used by sft, policy_gradient, generate and evaluations. The body runs over whole
 over action positions only, in chunks. Axes: B rows, T tokens, N action tokens in row order.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from worker.trainer.body import hidden_at
 from worker.trainer.data import Batch
@@ -48,21 +47,15 @@ def action_logp(
     token_N = batch.ids_B_T[batch.action_B_T]
     head = causal.get_output_embeddings()  # type: ignore[operator]
 
-    def chunk_logp(hidden: Tensor, token: Tensor) -> tuple[Tensor, Tensor]:
-        logits = head(hidden).float() / temperature
-        logsumexp = logits.logsumexp(-1)
-        logp = logits.gather(-1, token[:, None]).squeeze(-1) - logsumexp
-        with torch.set_grad_enabled(entropy_gradient and torch.is_grad_enabled()):
-            probability = (logits - logsumexp[:, None]).exp()
-            entropy = logsumexp - (probability * logits).sum(-1)
-        return logp, entropy
-
-    parts = _in_chunks(chunk_logp, hidden_N_H, token_N)
-    return TokenLogp(
-        torch.cat([logp for logp, _ in parts]),
-        torch.cat([entropy for _, entropy in parts]),
-        hidden_N_H,
-    )
+    parameters = [p for p in head.parameters() if p.requires_grad]
+    parts = [
+        _HeadLogp.apply(  # type: ignore[no-untyped-call]
+            hidden, token, head, temperature, entropy_gradient, *parameters
+        )
+        for hidden, token in zip(hidden_N_H.split(CHUNK), token_N.split(CHUNK), strict=True)
+    ]
+    logp, entropy = zip(*parts, strict=True)
+    return TokenLogp(torch.cat(logp), torch.cat(entropy), hidden_N_H)
 
 
 @torch.no_grad()
@@ -100,11 +93,63 @@ def scatter(value_N: Tensor, action_B_T: Tensor) -> Tensor:
     return value_B_T
 
 
-def _in_chunks(
-    function: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]], hidden_N_H: Tensor, token_N: Tensor
-) -> list[tuple[Tensor, Tensor]]:
-    chunks = zip(hidden_N_H.split(CHUNK), token_N.split(CHUNK), strict=True)
-    if torch.is_grad_enabled():
-        # Recomputing the logits in the backward pass costs less than keeping them.
-        return [checkpoint(function, *chunk, use_reentrant=False) for chunk in chunks]
-    return [function(*chunk) for chunk in chunks]
+class _HeadLogp(torch.autograd.Function):
+    """Log-probabilities and entropies of one chunk, by as few passes over the logits as there are.
+
+    Computing the logits anew for the gradient costs less than keeping them.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden_N_H: Tensor,
+        token_N: Tensor,
+        head: nn.Module,
+        temperature: float,
+        entropy_gradient: bool,
+        *parameters: nn.Parameter,
+    ) -> tuple[Tensor, Tensor]:
+        ctx.head, ctx.temperature, ctx.entropy_gradient = head, temperature, entropy_gradient
+        ctx.parameters, ctx.device_type = parameters, hidden_N_H.device.type
+        ctx.autocast = {
+            "enabled": torch.is_autocast_enabled(ctx.device_type),
+            "dtype": torch.get_autocast_dtype(ctx.device_type),
+        }
+        scaled_N_V = _scaled(head(hidden_N_H), temperature)
+        scaled_N_V -= scaled_N_V.amax(-1, keepdim=True)
+        mass_N_V = scaled_N_V.exp()
+        whole_N = mass_N_V.sum(-1)
+        with torch.autocast(ctx.device_type, enabled=False):  # else this product would be bf16
+            weighted_N = torch.einsum("nv,nv->n", mass_N_V, scaled_N_V)
+        logp_N = scaled_N_V.gather(-1, token_N[:, None])[:, 0] - whole_N.log()
+        entropy_N = whole_N.log() - weighted_N / whole_N
+        ctx.save_for_backward(hidden_N_H, token_N, entropy_N)
+        if not entropy_gradient:
+            ctx.mark_non_differentiable(entropy_N)
+        return logp_N, entropy_N
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        """d logp / d z is 1 at the token minus p; d entropy / d z is -p (log p + entropy)."""
+        grad_logp_N, grad_entropy_N = gradients
+        hidden_N_H, token_N, entropy_N = ctx.saved_tensors
+        with torch.enable_grad(), torch.autocast(ctx.device_type, **ctx.autocast):
+            leaf_N_H = hidden_N_H.detach().requires_grad_()
+            logits_N_V = ctx.head(leaf_N_H)
+        scaled_N_V = _scaled(logits_N_V.detach(), ctx.temperature)
+        grad_N_V = scaled_N_V.softmax(-1)
+        if ctx.entropy_gradient:
+            surplus_N_V = scaled_N_V.log_softmax(-1) + entropy_N[:, None]
+            grad_N_V *= -grad_logp_N[:, None] - grad_entropy_N[:, None] * surplus_N_V
+        else:
+            grad_N_V *= -grad_logp_N[:, None]
+        grad_N_V.scatter_add_(-1, token_N[:, None], grad_logp_N[:, None])
+        grad_N_V /= ctx.temperature
+        found = torch.autograd.grad(
+            logits_N_V, [leaf_N_H, *ctx.parameters], grad_N_V.to(logits_N_V.dtype)
+        )
+        return found[0], None, None, None, None, *found[1:]
+
+
+def _scaled(logits_N_V: Tensor, temperature: float) -> Tensor:
+    return logits_N_V.float() / temperature if temperature != 1 else logits_N_V.float()
