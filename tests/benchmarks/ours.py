@@ -4,8 +4,10 @@ Prints seconds of each timed step, their phases and the memory as one line of JS
 """
 
 import json
+import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from tests.benchmarks.work import (
 )
 from worker.trainer import models, prefix_tree
 from worker.trainer.__main__ import main
+from worker.trainer.loop import Loop
 
 RECORD_FILES = {
     "sft": "demonstrations",
@@ -38,6 +41,7 @@ def run(job: Job) -> dict[str, Any]:
     models.end_ids = lambda *_: []  # type: ignore[assignment]
     run_dir = Path(tempfile.mkdtemp())
     _lay_out(run_dir, job)
+    cpu_seconds = _count_cpu_seconds()
     code = main([str(run_dir / "config.json"), "--run-dir", str(run_dir)])
     assert not code, (run_dir / "exit.json").read_text()
     lines = [json.loads(line) for line in (run_dir / "events.jsonl").read_bytes().splitlines()]
@@ -46,6 +50,7 @@ def run(job: Job) -> dict[str, Any]:
     phases = {name for values in timed for name in values if name.startswith("time/")}
     return {
         "seconds": [values["time/step_s"] for values in timed],
+        "cpu_seconds": cpu_seconds[DROPPED_STEPS:],
         "phases": {
             name.removeprefix("time/").removesuffix("_s"): [values[name] for values in timed]
             for name in sorted(phases - {"time/step_s"})
@@ -53,6 +58,19 @@ def run(job: Job) -> dict[str, Any]:
         "after_imports_mib": after_imports,
         "peak_mib": memory_mib("VmHWM"),
     }
+
+
+def _count_cpu_seconds() -> list[float]:
+    found: list[float] = []
+    step = Loop._step
+
+    def counted(*arguments: Any) -> None:
+        started_at = time.process_time()
+        step(*arguments)
+        found.append(time.process_time() - started_at)
+
+    Loop._step = counted  # type: ignore[method-assign]
+    return found
 
 
 def _lay_out(run_dir: Path, job: Job) -> None:
@@ -78,6 +96,7 @@ def _config(job: Job, name: str) -> dict[str, Any]:
         "precision": job.precision,
         "optim": optim,
         "log": {"samples_every": 100_000},
+        "resources": {"threads": int(os.environ["OMP_NUM_THREADS"])},
         "checkpoint_every": 100_000,
     }
     if job.method == "policy_gradient":

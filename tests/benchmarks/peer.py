@@ -47,10 +47,12 @@ class StepTimes(TrainerCallback):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self.ended_at: list[float] = []
+        self.cpu_at: list[float] = []
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
         """A step is all that happens from the end of the one before."""
         self.ended_at.append(time.monotonic())
+        self.cpu_at.append(time.process_time())
 
 
 def run(job: Job) -> dict[str, Any]:
@@ -77,6 +79,7 @@ def run(job: Job) -> dict[str, Any]:
         }
     return {
         "seconds": seconds,
+        "cpu_seconds": [b - a for a, b in pairwise(times.cpu_at)][DROPPED_STEPS - 1 :],
         "phases": phases,
         "after_imports_mib": after_imports,
         "peak_mib": memory_mib("VmHWM"),
