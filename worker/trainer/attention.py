@@ -121,8 +121,14 @@ def _eager(
 def _sdpa(
     query: Tensor, key: Tensor, value: Tensor, block: Block, scaling: float, dropout: float
 ) -> Tensor:
-    """Without a stem the mask is the plain triangle, which the fastest kernels need not be told."""
+    """Without a stem the mask is the plain triangle, which the fastest kernels need not be told.
+
+    With a mask of their own those for GPUs want as many heads of keys as of queries.
+    """
     is_causal = block.key_S_K is None
+    if not is_causal:
+        n_repeats = query.shape[1] // key.shape[1]
+        key, value = (x.repeat_interleave(n_repeats, dim=1) for x in (key, value))
     return functional.scaled_dot_product_attention(
         query,
         key,

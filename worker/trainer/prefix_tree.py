@@ -38,7 +38,8 @@ class Block:
 
     `place_M` says where each of these tokens stands among the S x Q places, None if they fill them
     in order. `key_S_K` are the tokens before them and their own, None if there are none before.
-    `bias_S_Q_K` is 0 where a token sees another, those up to itself, and -inf elsewhere; fp32.
+    `bias_S_Q_K` is 0 where a token sees another, those up to itself, and -inf elsewhere; fp32; its
+    S is 1 where that is the same for all segments.
     """
 
     start: int
@@ -149,7 +150,9 @@ def _block(block: Sequence[Segment], start: int, node_B_T: Tensor, device: torch
     has_stem = block[0].begin > 0
     key_S_K = node_B_T[[segment.rows[0] for segment in block], :n_keys] if has_stem else None
     position_S_Q = begin_S[:, None] + torch.arange(n_queries)
-    bias_S_Q_K = torch.zeros(len(block), n_queries, n_keys)
+    if not has_stem:
+        position_S_Q = position_S_Q[:1]
+    bias_S_Q_K = torch.zeros(*position_S_Q.shape, n_keys)
     bias_S_Q_K[torch.arange(n_keys) > position_S_Q[:, :, None]] = -torch.inf
     return Block(
         start,
