@@ -5,7 +5,6 @@ from functools import lru_cache
 from typing import Any, get_args
 
 from backend.deps import Viewer, api_router
-from backend.domain.run_config import AVAILABLE_METHODS
 from backend.schemas.presets import presets
 from backend.schemas.rewards import AnyRewardTerm
 from backend.schemas.runs import MethodAnswer, MethodsAnswer
@@ -75,7 +74,7 @@ def _method(method: Method) -> MethodAnswer:
         method=method,
         title=_TITLES[method],
         description=config.__doc__ or "",
-        is_available=method in AVAILABLE_METHODS,
+        is_available=True,
         # Through JSON, so that defaults are what a client would send.
         json_schema=json.loads(json.dumps(config.model_json_schema())),
         presets=presets(method),

@@ -14,14 +14,11 @@ from backend.schemas.policy_gradient import Caution, PolicyGradientConfig
 from backend.schemas.runs import ConfigProblem
 from backend.schemas.training import (
     METHOD_CONFIGS,
+    EvaluateConfig,
     GenerateConfig,
     RunConfig,
 )
 from backend.schemas.vocabulary import Method
-
-AVAILABLE_METHODS = frozenset(
-    {Method.SFT, Method.REWARD_MODEL, Method.DPO, Method.POLICY_GRADIENT, Method.GENERATE}
-)
 
 # What other libraries call our keys.
 _ALSO_CALLED = {
@@ -129,12 +126,10 @@ def _walk(schema: Mapping[str, Any], defs: Mapping[str, Any], prefix: str) -> It
                 yield from _walk(defs[target], defs, f"{path}.")
 
 
-def unavailable(config: RunConfig) -> list[ConfigProblem]:
-    """What the schema has a name for and this release cannot do yet, or not in this combination."""
+def remarks(config: RunConfig) -> list[ConfigProblem]:
+    """Errors for what the schema has a name for and nothing runs yet, and the config's cautions."""
     found = []
-    if config.method not in AVAILABLE_METHODS:
-        found.append(_not_yet("method", config.method, AVAILABLE_METHODS))
-    if isinstance(config, PolicyGradientConfig | GenerateConfig):
+    if isinstance(config, PolicyGradientConfig | GenerateConfig | EvaluateConfig):
         engine = config.rollout.engine
         if engine != "transformers":
             found.append(_not_yet("rollout.engine", engine, ["transformers"]))

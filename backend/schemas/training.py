@@ -117,9 +117,27 @@ class EvaluateConfig(Common):
     model: Reference = Field(description="The model to score.")
     baseline_model: Reference | None = Field(None, description="A model to compare with.")
     prompts: Reference = Field(description="A snapshot of prompts to answer.")
+    split: Literal["train", "heldout", "all"] = Field(
+        "all", description="Which side of the snapshot is answered."
+    )
     reward: Reward
+    pass_reward: float | None = Field(
+        1.0,
+        ge=-1e6,
+        le=1e6,
+        description="Weighted sum from which on a response passes, for pass@k; null = no pass@k.",
+    )
     samples_per_prompt: int = Field(1, ge=1, le=1024, description="Responses per prompt.")
     rollout: Rollout = Field(default_factory=Rollout)
+
+    @model_validator(mode="after")
+    def _nothing_runs(self) -> Self:
+        if self.reward.normalize == "running":
+            raise ValueError(
+                "reward.normalize is running, but an evaluation has no run to learn from; use "
+                "auto, model or none"
+            )
+        return self
 
 
 RunConfig = Annotated[

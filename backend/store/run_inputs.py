@@ -18,6 +18,7 @@ from backend.errors import InvalidRun
 from backend.schemas.references import Reference
 from backend.schemas.runs import ConfigProblem, ValidationAnswer
 from backend.schemas.training import (
+    EvaluateConfig,
     GenerateConfig,
     RunConfig,
     longest_sequence,
@@ -64,7 +65,7 @@ def validate(session: Session, caller: Caller, config: Mapping[str, Any]) -> Val
     except ValidationError as error:
         problems = run_config.problems_of(error, config)
         return ValidationAnswer(valid=False, problems=problems, config=None)
-    found = _Findings(problems=run_config.unavailable(parsed))
+    found = _Findings(problems=run_config.remarks(parsed))
     for path, reference in references(parsed).items():
         _check_reference(session, caller, parsed, path, reference, found)
     _check_vocabularies(found)
@@ -173,9 +174,9 @@ def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Fi
 
 
 def _side(config: RunConfig) -> str:
-    if isinstance(config, GenerateConfig):
+    if isinstance(config, GenerateConfig | EvaluateConfig):
         return config.split
-    return "all" if config.method == "evaluate" else Split.TRAIN
+    return Split.TRAIN
 
 
 def _check_model(

@@ -106,6 +106,21 @@ def test_a_dpo_run_brings_its_policy_home(floor_with_model: Floor) -> None:
 
 
 @pytest.mark.slow
+def test_an_evaluation_brings_its_numbers_home(floor_with_model: Floor) -> None:
+    floor = floor_with_model
+    baseline = {"id": "model_base"}
+    run_id = floor.new_run("evaluate", baseline_model=baseline, rollout=ROLLOUT, **SMALL)
+
+    with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="30"):
+        run = floor.wait_for(run_id, "succeeded", "failed", "crashed", timeout_s=120)
+        assert run.state == "succeeded", run.error
+
+    summary = floor.run(run_id).summary
+    assert summary["eval/win_rate"] == 0.5
+    assert {"eval/reward", "eval/pass@1", "eval/length", "reward/finished"} <= set(summary)
+
+
+@pytest.mark.slow
 def test_a_real_training_stops_when_asked_and_goes_on_from_its_checkpoint(
     floor_with_model: Floor,
 ) -> None:

@@ -34,7 +34,16 @@ from backend.schemas.training import (
     parse_run_config,
 )
 from backend.schemas.vocabulary import ExitCode
-from worker.trainer import dpo, exit_report, generate, policy_gradient, preflight, reward_model, sft
+from worker.trainer import (
+    dpo,
+    evaluate,
+    exit_report,
+    generate,
+    policy_gradient,
+    preflight,
+    reward_model,
+    sft,
+)
 from worker.trainer.errors import (
     DISK_ERRNOS,
     ConfigError,
@@ -119,10 +128,7 @@ def _method(run: Run, config: RunConfig) -> None:
     elif isinstance(config, GenerateConfig):
         generate.generate(run, config)
     else:
-        raise ConfigError(
-            f"the method {config.method} is not available",
-            "use sft, reward_model, dpo, policy_gradient or generate",
-        )
+        evaluate.evaluate(run, config)
 
 
 def as_trainer_error(error: Exception) -> TrainerError:

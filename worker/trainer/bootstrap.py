@@ -4,6 +4,7 @@ Used wherever a number comes with an interval; the random numbers depend on the 
 """
 
 from collections.abc import Hashable, Sequence
+from statistics import fmean
 
 import torch
 
@@ -36,3 +37,11 @@ def interval95(
     mean_R = sums_P[drawn_R_P].sum(1) / weights_P[drawn_R_P].sum(1)
     low, high = torch.quantile(mean_R, torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
     return low, high
+
+
+def mean_with_interval(
+    name: str, values: Sequence[float], prompt_ids: Sequence[str], seed: int
+) -> dict[str, float]:
+    """Metrics NAME, NAME_low and NAME_high: the mean and its 95 % interval by prompt."""
+    low, high = interval95(values, [1.0] * len(values), prompt_ids, seed=seed)
+    return {name: fmean(values), f"{name}_low": low, f"{name}_high": high}

@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import models
-from worker.trainer.bootstrap import interval95
+from worker.trainer.bootstrap import mean_with_interval
 from worker.trainer.data import Tokens, collate, micro_batches_by_prompt
 from worker.trainer.logprobs import action_hidden, exact_kl
 from worker.trainer.policy import Policy
@@ -80,14 +80,6 @@ def distance_to(
     hidden = _hidden_states(run, reference, sequences, sampling.pad_id)
     head = reference.get_output_embeddings()
     return _distance(run, model, hidden, head, sequences, sampling)
-
-
-def mean_with_interval(
-    name: str, values: Sequence[float], prompt_ids: Sequence[str], seed: int
-) -> dict[str, float]:
-    """Metrics NAME, NAME_low and NAME_high: the mean and its 95 % interval by prompt."""
-    low, high = interval95(values, [1.0] * len(values), prompt_ids, seed=seed)
-    return {name: fmean(values), f"{name}_low": low, f"{name}_high": high}
 
 
 def _groups(run: Run, sequences: Sequence[Tokens]) -> list[list[int]]:

@@ -7,6 +7,7 @@ from fastapi.testclient import TestClient
 
 from backend.domain.run_config import merged
 from backend.schemas.presets import PRESETS
+from backend.schemas.training import METHOD_CONFIGS
 from backend.store.db import Database
 from backend.store.tables import Model, Snapshot
 from tests.backend.runs.conftest import AT, Seed
@@ -378,13 +379,9 @@ def test_methods_say_everything_the_form_needs(api: TestClient) -> None:
     answer = api.get("/methods").json()
 
     methods = {method["method"]: method for method in answer["methods"]}
-    assert {name for name, method in methods.items() if method["is_available"]} == {
-        "sft",
-        "reward_model",
-        "dpo",
-        "policy_gradient",
-        "generate",
-    }
+    assert {name for name, method in methods.items() if method["is_available"]} == set(
+        METHOD_CONFIGS
+    )
     assert answer["reward_kinds"] == ["model", "length", "regex", "finished"]
     rollout = methods["policy_gradient"]["json_schema"]["$defs"]["Rollout"]["properties"]
     assert rollout["temperature"]["default"] == 1.0
