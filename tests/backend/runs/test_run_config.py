@@ -1,0 +1,282 @@
+"""Run configs through the REST API: what is refused or warned of, and how it is said."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from backend.domain.run_config import merged
+from backend.schemas.presets import PRESETS
+from backend.store.db import Database
+from backend.store.tables import Model, Snapshot
+from tests.backend.runs.conftest import AT, Seed
+
+HUB = {"hub_id": "owner/name"}
+
+
+def problems(api: TestClient, seed: Seed, config: dict[str, Any]) -> list[dict[str, Any]]:
+    """What POST /runs/validate says; the same must keep the run from being created."""
+    body = seed.body(config)
+    answer = api.post("/runs/validate", json=body).raise_for_status().json()
+    errors = [found for found in answer["problems"] if found["level"] == "error"]
+    assert answer["valid"] is (not errors)
+    if errors:
+        refused = api.post("/runs", json=body)
+        assert refused.status_code == 422
+        assert refused.json()["errors"] == answer["problems"]
+        assert api.get("/runs").json()["items"] == []
+    return list(answer["problems"])
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "advice"),
+    [
+        ({"learning_rate": 1e-4}, "learning_rate", "Did you mean optim.lr?"),
+        ({"optim": {"learnin_rate": 1}}, "optim.learnin_rate", "Did you mean optim.lr?"),
+        ({"optim": {"grad_clap": 1}}, "optim.grad_clap", "Did you mean optim.grad_clip?"),
+        ({"max_tokenz": 8}, "max_tokenz", "Did you mean max_tokens?"),
+        ({"xyzzy": 8}, "xyzzy", "Leave it out."),
+    ],
+)
+def test_an_unknown_key_is_named_with_what_was_meant(
+    api: TestClient, seed: Seed, change: dict[str, Any], path: str, advice: str
+) -> None:
+    (found,) = problems(api, seed, seed.sft(**change))
+
+    assert (found["path"], found["advice"]) == (path, advice)
+
+
+def test_an_unknown_key_of_a_reward_term_is_found_in_its_place(api: TestClient, seed: Seed) -> None:
+    term = {"kind": "length", "low": 3, "hihg": 14}
+    config = seed.policy_gradient(reward={"terms": [term]})
+
+    (found,) = problems(api, seed, config)
+
+    assert found["path"] == "reward.terms.0.hihg"
+
+
+@pytest.mark.parametrize(
+    ("config", "path"),
+    [
+        ({}, "method"),
+        ({"method": "magic"}, "method"),
+        ({"method": "sft"}, "model"),
+        ({"method": "sft", "model": HUB, "demonstrations": {}}, "demonstrations"),
+    ],
+)
+def test_what_is_missing_is_named(
+    api: TestClient, seed: Seed, config: dict[str, Any], path: str
+) -> None:
+    assert path in [found["path"] for found in problems(api, seed, config)]
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "message"),
+    [
+        ({"model": {"path": "/etc"}}, "model", "a path is not taken here"),
+        ({"model": {"id": "model_gone"}}, "model", "there is no model model_gone"),
+        ({"model": {"id": "model_reward"}}, "model", "is a reward_model, wanted is a causal_lm"),
+        ({"demonstrations": {"id": "snapshot_gone"}}, "demonstrations", "there is no snapshot"),
+        ({"demonstrations": HUB}, "demonstrations", "data comes from a snapshot"),
+        (
+            {"demonstrations": {"id": "snapshot_prompts"}},
+            "demonstrations",
+            "holds prompts, wanted are demonstrations",
+        ),
+        (
+            {"demonstrations": {"id": "snapshot_demonstrations", "sha256": "0" * 64}},
+            "demonstrations",
+            "the sha256 is 000000000000...",
+        ),
+    ],
+)
+def test_a_reference_that_does_not_fit_is_refused(
+    api: TestClient, seed: Seed, change: dict[str, Any], path: str, message: str
+) -> None:
+    (found,) = problems(api, seed, seed.sft(**change))
+
+    assert found["path"] == path
+    assert message in found["message"]
+
+
+def test_what_is_not_available_yet_is_said_plainly(api: TestClient, seed: Seed) -> None:
+    vllm = seed.policy_gradient(rollout={"engine": "vllm"})
+
+    assert [found["path"] for found in problems(api, seed, vllm)] == ["rollout.engine"]
+
+
+def test_dpo_can_be_run_and_wants_rankings(api: TestClient, seed: Seed) -> None:
+    dpo = {
+        "method": "dpo",
+        "model": {"id": seed.policy},
+        "reference": {"id": seed.policy},
+        "preferences": {"id": seed.preferences},
+    }
+
+    assert problems(api, seed, dpo) == []
+    (found,) = problems(api, seed, dpo | {"preferences": {"id": seed.prompts}})
+    assert found["path"] == "preferences"
+    (found,) = problems(api, seed, dpo | {"lora": {"dropout": 0.1}})
+    assert "lora.dropout must be 0 for dpo" in found["message"]
+
+
+def test_a_grouped_estimator_wants_groups(api: TestClient, seed: Seed) -> None:
+    grouped = {"samples_per_prompt": 4}
+    good = seed.policy_gradient(estimator="grpo", rollout=grouped)
+    alone = seed.policy_gradient(estimator="rloo")
+    discounted = seed.policy_gradient(estimator="grpo", rollout=grouped, gae={"gamma": 0.9})
+
+    assert problems(api, seed, alone)[0]["path"] == "rollout.samples_per_prompt"
+    assert problems(api, seed, discounted)[0]["path"] == "gae.gamma"
+    assert problems(api, seed, good) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "message"),
+    [
+        ({"kl": {"horizon": 100}}, "kl.horizon", "kl.target alone"),
+        ({"overlong_penalty": {}}, "overlong_penalty", "found keep"),
+        (
+            {"overlong": "penalize", "overlong_penalty": {"buffer_tokens": 129}},
+            "overlong_penalty.buffer_tokens",
+            "more than rollout.max_new_tokens 128",
+        ),
+        ({"dynamic_sampling": {}}, "dynamic_sampling", "for group estimators"),
+    ],
+)
+def test_a_section_without_a_use_is_refused(
+    api: TestClient, seed: Seed, change: dict[str, Any], path: str, message: str
+) -> None:
+    (found,) = problems(api, seed, seed.policy_gradient(**change))
+    assert found["path"] == path
+    assert message in found["message"]
+
+
+def test_only_ppo_has_a_critic(api: TestClient, seed: Seed) -> None:
+    ppo = seed.policy_gradient(estimator="ppo", critic={"trunk": "shared"})
+    remax = seed.policy_gradient(estimator="remax", critic={})
+
+    assert problems(api, seed, ppo) == []
+    (found,) = problems(api, seed, remax)
+    assert found["path"] == "critic"
+    assert "remax has none" in found["message"]
+
+
+def test_a_pattern_that_is_none_is_named(api: TestClient, seed: Seed) -> None:
+    config = seed.policy_gradient(reward={"terms": [{"kind": "regex", "pattern": "(a"}]})
+
+    (found,) = problems(api, seed, config)
+
+    assert found["path"] == "reward.terms.0.pattern"
+    assert "no regular expression" in found["message"]
+
+
+def test_a_snapshot_without_pairs_trains_no_reward_model(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    with database.write() as session:
+        session.add(
+            Snapshot(
+                id="snapshot_ties",
+                created_at=AT,
+                project_id=seed.project,
+                name="only ties",
+                kind="preferences",
+                sha256="0" * 64,
+                heldout_fraction=0.5,
+                seed=0,
+                filter={},
+                counts={"train": {"records": 3, "pairs": 0}, "heldout": {"records": 1, "pairs": 4}},
+            )
+        )
+    config = {
+        "method": "reward_model",
+        "model": {"id": seed.policy},
+        "preferences": {"id": "snapshot_ties"},
+    }
+
+    (found,) = problems(api, seed, config)
+
+    assert "'only ties' has no pairs to train on" in found["message"]
+    assert "Rank some comparisons" in found["advice"]
+
+
+def test_a_reward_model_with_another_vocabulary_is_refused(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    with database.write() as session:
+        session.add(
+            Model(
+                id="model_other",
+                created_at=AT,
+                name="other",
+                kind="reward_model",
+                source=HUB,
+                facts={"vocab_size": 100},
+            )
+        )
+    term = {"kind": "model", "model": {"id": "model_other"}}
+
+    (found,) = problems(api, seed, seed.policy_gradient(reward={"terms": [term]}))
+
+    assert found["path"] == "reward.terms.0.model"
+    assert "another vocab size" in found["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        ("model", {"model": {"id": "model_small"}, "reward": {"terms": [{"kind": "finished"}]}}),
+        ("reference", {"reference": {"id": "model_small"}}),
+    ],
+)
+def test_sequences_longer_than_a_models_window_are_refused(
+    api: TestClient, seed: Seed, database: Database, path: str, change: dict[str, Any]
+) -> None:
+    with database.write() as session:
+        session.add(
+            Model(
+                id="model_small",
+                created_at=AT,
+                name="small",
+                kind="causal_lm",
+                source=HUB,
+                facts={"vocab_size": 512, "context_length": 300},
+            )
+        )
+    long = {"rollout": {"max_prompt_tokens": 201, "max_new_tokens": 100}}
+    fits = {"rollout": {"max_prompt_tokens": 200, "max_new_tokens": 100}}
+
+    (found,) = problems(api, seed, seed.policy_gradient(**change, **long))
+
+    assert found["path"] == path
+    assert "'small' reads at most 300 tokens" in found["message"]
+    assert "301" in found["message"]
+    assert problems(api, seed, seed.policy_gradient(**change, **fits)) == []
+
+
+def test_what_is_seldom_meant_is_warned_of_and_allowed(api: TestClient, seed: Seed) -> None:
+    config = seed.policy_gradient(kl={"place": "loss"}, rollout={"top_p": 0.9})
+
+    found = problems(api, seed, config)
+
+    assert [(one["path"], one["level"]) for one in found] == [
+        ("kl.estimator", "warning"),
+        ("rollout.top_p", "warning"),
+    ]
+    assert "no gradient on average" in found[0]["message"]
+    assert found[0]["advice"] == "Use k2 in the loss, or k1 in the reward."
+
+
+def test_every_preset_makes_a_valid_run(api: TestClient, seed: Seed) -> None:
+    references = {
+        "sft": seed.sft(),
+        "reward_model": {"model": HUB, "preferences": {"id": seed.preferences}},
+        "dpo": {"model": HUB, "preferences": {"id": seed.preferences}},
+        "policy_gradient": seed.policy_gradient(),
+        "generate": {"model": HUB, "prompts": {"id": seed.prompts}},
+    }
+    for method, presets in PRESETS.items():
+        for preset in presets:
+            config = merged({"method": method, **references[method]}, preset.config)
+            assert problems(api, seed, config) == [], preset.name
