@@ -16,6 +16,8 @@ from worker.trainer import attention, prefix_tree
 from worker.trainer.data import Batch
 from worker.trainer.prefix_tree import PrefixTree
 
+# As long as a stem must be to become a segment of its own.
+PROBE_TOKENS = 16
 TREE_FUNCTIONS = {"eager": attention.tree_eager, "sdpa": attention.tree_sdpa}
 
 
