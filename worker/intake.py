@@ -33,7 +33,11 @@ _LONGEST_RECORD_BYTES = 8 * 2**20
 _LARGEST_RESULTS_BYTES = 4 * 2**20
 # Weights as safetensors; everything else a tokenizer or a config is made of, and nothing that runs.
 _MODEL_FILES = frozenset({".safetensors", ".json", ".txt", ".jinja", ".model", ".md"})
-_TRAINED = frozenset({Method.SFT, Method.REWARD_MODEL, Method.DPO, Method.POLICY_GRADIENT})
+_TRAINED = frozenset(Method) - {Method.GENERATE, Method.EVALUATE}
+_SCORERS = {
+    Method.REWARD_MODEL: ModelKind.REWARD_MODEL,
+    Method.PROCESS_REWARD_MODEL: ModelKind.PROCESS_MODEL,
+}
 
 _RESULTS: TypeAdapter[dict[str, float | None]] = TypeAdapter(dict[str, float | None])
 
@@ -99,7 +103,7 @@ class Intake:
         return FinalModel(key, files, facts, content_sha256(folder, weights))
 
     def _keep_model(self, session: Session, run: Run, model: FinalModel, at: datetime) -> None:
-        kind = ModelKind.REWARD_MODEL if run.method == Method.REWARD_MODEL else ModelKind.CAUSAL_LM
+        kind = _SCORERS.get(Method(run.method), ModelKind.CAUSAL_LM)
         outputs.keep_files(session, run.id, model.files)
         models.register_output(
             session,

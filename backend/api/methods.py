@@ -16,6 +16,7 @@ router = api_router("methods")
 _TITLES = {
     Method.SFT: "Supervised fine-tuning",
     Method.REWARD_MODEL: "Reward model",
+    Method.PROCESS_REWARD_MODEL: "Process reward model",
     Method.DPO: "Direct preference optimization",
     Method.POLICY_GRADIENT: "Policy gradient",
     Method.GENERATE: "Generate responses",
@@ -24,29 +25,34 @@ _TITLES = {
 
 # Where a config may hold a reference, and what it points to; * stands for each item of a list.
 _MODEL, _REWARD_MODEL = str(ModelKind.CAUSAL_LM), str(ModelKind.REWARD_MODEL)
+_PROCESS_MODEL = str(ModelKind.PROCESS_MODEL)
 _PROMPTS = {"prompts": str(SnapshotKind.PROMPTS)}
 _PREFERENCES = {"preferences": str(SnapshotKind.PREFERENCES)}
 _REFERENCES: dict[Method, dict[str, str]] = {
     Method.SFT: {"model": _MODEL, "demonstrations": str(SnapshotKind.DEMONSTRATIONS)},
     Method.REWARD_MODEL: {"model": _MODEL, **_PREFERENCES},
+    Method.PROCESS_REWARD_MODEL: {"model": _MODEL, "solutions": str(SnapshotKind.SOLUTIONS)},
     Method.DPO: {"model": _MODEL, "reference": _MODEL, **_PREFERENCES},
     Method.POLICY_GRADIENT: {
         "model": _MODEL,
         "reference": _MODEL,
         **_PROMPTS,
         "reward.terms.*.model": _REWARD_MODEL,
+        "reward.terms.*.process_model": _PROCESS_MODEL,
     },
     Method.GENERATE: {
         "model": _MODEL,
         "reference": _MODEL,
         **_PROMPTS,
         "reward.*.model": _REWARD_MODEL,
+        "reward.*.process_model": _PROCESS_MODEL,
     },
     Method.EVALUATE: {
         "model": _MODEL,
         "baseline_model": _MODEL,
         **_PROMPTS,
         "reward.terms.*.model": _REWARD_MODEL,
+        "reward.terms.*.process_model": _PROCESS_MODEL,
     },
 }
 

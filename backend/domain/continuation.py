@@ -22,7 +22,7 @@ _LENGTH = (
     "rollout.samples_per_prompt",
     "epochs_per_rollout",
     "minibatch_size",
-    "packing",
+    "solutions.id",
     "demonstrations.id",
     "preferences.id",
 )

@@ -14,6 +14,7 @@ from backend.schemas.records import (
     Message,
     PreferenceRecord,
     PromptRecord,
+    SolutionRecord,
 )
 from backend.schemas.vocabulary import SnapshotKind, Verdict
 
@@ -125,6 +126,15 @@ def _openrlhf_completion_rows(line: str) -> Iterator[Row]:
     yield {"input": _plain(record.messages), "output": record.response}
 
 
+def _step_rows(line: str) -> Iterator[Row]:
+    record = SolutionRecord.model_validate_json(line)
+    yield {
+        "prompt": _plain(record.messages),
+        "completions": [step.content for step in record.steps],
+        "labels": [step.label for step in record.steps],
+    }
+
+
 _WRITERS: Mapping[tuple[SnapshotKind, ExportFormat], Callable[[str], Iterator[Row]]] = {
     (SnapshotKind.PREFERENCES, "trl"): _trl,
     (SnapshotKind.PREFERENCES, "trl-implicit"): _trl_implicit,
@@ -136,6 +146,7 @@ _WRITERS: Mapping[tuple[SnapshotKind, ExportFormat], Callable[[str], Iterator[Ro
     (SnapshotKind.DEMONSTRATIONS, "trl"): _completion_rows,
     (SnapshotKind.DEMONSTRATIONS, "trl-implicit"): _conversation_rows,
     (SnapshotKind.DEMONSTRATIONS, "openrlhf"): _openrlhf_completion_rows,
+    (SnapshotKind.SOLUTIONS, "trl"): _step_rows,
 }
 
 

@@ -1,4 +1,4 @@
-"""Rows of import files -> our records: prompts, demonstrations, comparisons, preferences.
+"""Rows of import files -> our records: prompts, demonstrations, preferences, solutions...
 
 Called by the import route with rows that `backend.uploads` has decoded; each function takes one row
 and gives one record, or raises InvalidInput with the reason that the user will read.
@@ -6,7 +6,7 @@ and gives one record, or raises InvalidInput with the reason that the user will 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
 from pydantic import ValidationError
 
@@ -17,15 +17,17 @@ from backend.domain.imported import (
     PreferenceInput,
     PromptInput,
     ResponseInput,
+    SolutionInput,
 )
 from backend.domain.ranking import checked
 from backend.errors import InvalidInput
 from backend.schemas.comparisons import MAX_RESPONSES
 from backend.schemas.data import ImportFormat, ImportKind
-from backend.schemas.records import Message, PreferenceRecord
+from backend.schemas.records import Message, PreferenceRecord, SolutionStep
 from backend.schemas.vocabulary import FinishReason, Verdict
 
 MAX_TEXT = 200_000
+MAX_STEPS = 1000
 Row = Mapping[str, Any]
 
 _PROMPT_KEYS = ("prompt", "messages", "input", "question", "instruction", "text")
@@ -47,6 +49,8 @@ def read_row(kind: ImportKind, file_format: ImportFormat, row: object) -> AnyInp
         return _demonstration(row)
     if kind == "comparisons":
         return _comparison(row)
+    if kind == "solutions":
+        return _solution(row)
     name = detect(row) if file_format == "auto" else file_format
     return _PREFERENCES[name](row)
 
@@ -93,6 +97,38 @@ def _demonstration(row: Row) -> DemonstrationInput:
         prompt, content = _split(_messages(row["messages"], wants_user=False))
         return DemonstrationInput(prompt, content)
     raise InvalidInput(f"there is no response; expected one of {', '.join(_RESPONSE_KEYS)}")
+
+
+def _solution(row: Row) -> SolutionInput:
+    """Our own rows hold steps of content and label; TRL's, completions and labels beside them."""
+    steps = row.get("steps")
+    if steps is None and _given(row, "completions"):
+        completions, labels = row["completions"], row.get("labels")
+        if not _is_list(completions) or not _is_list(labels) or len(completions) != len(labels):
+            raise InvalidInput("completions and labels are no lists of the same length")
+        pairs = zip(completions, labels, strict=True)
+        steps = [{"content": content, "label": label} for content, label in pairs]
+    if not _is_list(steps) or not 1 <= len(steps) <= MAX_STEPS:
+        raise InvalidInput(
+            f"there is no list of 1 to {MAX_STEPS} steps, nor completions and labels"
+        )
+    is_finished = row.get("is_finished", True)
+    if not isinstance(is_finished, bool):
+        raise InvalidInput("is_finished is neither true nor false")
+    return SolutionInput(_prompt(row), tuple(map(_step, steps)), is_finished)
+
+
+def _step(value: object) -> SolutionStep:
+    if not isinstance(value, Mapping):
+        raise InvalidInput("a step is no object with content and label")
+    label = value.get("label")
+    if not isinstance(label, bool | int | float) or not 0 <= label <= 1:
+        raise InvalidInput(f"the label of a step is {label!r}, expected true, false or 0 to 1")
+    return SolutionStep(content=_text(value.get("content"), "step"), label=float(label))
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _comparison(row: Row) -> ComparisonInput:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backend.schemas.records import Message
+from backend.schemas.records import Message, SolutionStep
 from backend.schemas.vocabulary import FinishReason, Verdict
 
 
@@ -69,7 +69,21 @@ class PreferenceInput:
     presented_order: tuple[int, ...] = ()
 
 
-AnyInput = PromptInput | DemonstrationInput | ComparisonInput | PreferenceInput
+@dataclass(frozen=True)
+class SolutionInput:
+    """A response in steps, each with a label in 0..1."""
+
+    prompt: PromptInput
+    steps: tuple[SolutionStep, ...]
+    is_finished: bool = True
+
+    @property
+    def content_sha256(self) -> str:
+        """Hash of steps and labels: the same steps labelled otherwise are another solution."""
+        return hash_of([[[one.content, one.label] for one in self.steps], self.is_finished])
+
+
+AnyInput = PromptInput | DemonstrationInput | ComparisonInput | PreferenceInput | SolutionInput
 
 
 def hash_of(value: Sequence[object]) -> str:

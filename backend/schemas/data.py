@@ -9,7 +9,7 @@ from backend.schemas.paging import Answer, Body
 from backend.schemas.records import Message
 from backend.schemas.vocabulary import FinishReason, SnapshotKind, Split
 
-ImportKind = Literal["prompts", "demonstrations", "comparisons", "preferences"]
+ImportKind = Literal["prompts", "demonstrations", "comparisons", "preferences", "solutions"]
 ImportFormat = Literal["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
 ExportFormat = Literal["native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
 

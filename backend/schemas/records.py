@@ -69,6 +69,27 @@ class PreferenceRecord(_Record):
     split: Split
 
 
+class SolutionStep(_Record):
+    """One step of a solution; label 1 = right, 0 = wrong, in between = how likely right."""
+
+    content: str = Field(min_length=1, max_length=200_000)
+    label: float = Field(ge=0, le=1)
+
+
+class SolutionRecord(_Record):
+    """One line of `solutions.jsonl`: a response in steps, each of them labelled.
+
+    `is_finished` False: the response goes on after its last step, which nobody labelled.
+    """
+
+    solution_id: str
+    prompt_id: str
+    messages: list[Message] = Field(min_length=1)
+    steps: list[SolutionStep] = Field(min_length=1, max_length=1000)
+    is_finished: bool = True
+    split: Split
+
+
 class GeneratedRecord(_Record):
     """One line of `output/responses.jsonl`, written by `generate`."""
 

@@ -29,6 +29,16 @@ class ModelReward(RewardTerm):
     model: Reference = Field(description="A reward model of the registry.")
 
 
+class ProcessReward(RewardTerm):
+    """How likely a trained process reward model finds the steps of a response right, in 0..1."""
+
+    kind: Literal["process"] = "process"
+    process_model: Reference = Field(description="A process reward model of the registry.")
+    combine: Literal["min", "last", "mean"] = Field(
+        "min", description="min = the weakest step; last = the last step; mean = of all steps."
+    )
+
+
 class LengthReward(RewardTerm):
     """1 inside the band [low, high] of words, falling linearly to 0 at twice the distance."""
 
@@ -60,7 +70,8 @@ class FinishedReward(RewardTerm):
 
 
 AnyRewardTerm = Annotated[
-    ModelReward | LengthReward | RegexReward | FinishedReward, Field(discriminator="kind")
+    ModelReward | ProcessReward | LengthReward | RegexReward | FinishedReward,
+    Field(discriminator="kind"),
 ]
 
 

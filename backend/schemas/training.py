@@ -58,6 +58,19 @@ class RewardModelConfig(Common):
     )
 
 
+class ProcessRewardModelConfig(Common):
+    """A scalar head trained on labelled steps: how likely is each step of a response right?"""
+
+    method: Literal["process_reward_model"] = "process_reward_model"
+    model: Reference = Field(description="The language model to start from.")
+    solutions: Reference = Field(description="A snapshot of responses in labelled steps.")
+    system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
+    max_tokens: int = Field(512, ge=8, le=1_048_576, description="Longest prompt and response.")
+    separator: Literal["newline", "blank_line"] = Field(
+        "newline", description="What stands between two steps; a step is scored where it ends."
+    )
+
+
 class DpoConfig(Common):
     """Direct preference optimization on the pairs of rankings."""
 
@@ -143,6 +156,7 @@ class EvaluateConfig(Common):
 RunConfig = Annotated[
     SftConfig
     | RewardModelConfig
+    | ProcessRewardModelConfig
     | DpoConfig
     | PolicyGradientConfig
     | GenerateConfig
@@ -153,6 +167,7 @@ RunConfig = Annotated[
 METHOD_CONFIGS: dict[str, type[Common]] = {
     "sft": SftConfig,
     "reward_model": RewardModelConfig,
+    "process_reward_model": ProcessRewardModelConfig,
     "dpo": DpoConfig,
     "policy_gradient": PolicyGradientConfig,
     "generate": GenerateConfig,

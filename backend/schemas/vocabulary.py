@@ -43,6 +43,7 @@ class Method(StrEnum):
 
     SFT = "sft"
     REWARD_MODEL = "reward_model"
+    PROCESS_REWARD_MODEL = "process_reward_model"
     DPO = "dpo"
     POLICY_GRADIENT = "policy_gradient"
     GENERATE = "generate"
@@ -92,6 +93,7 @@ class SnapshotKind(StrEnum):
     PROMPTS = "prompts"
     DEMONSTRATIONS = "demonstrations"
     PREFERENCES = "preferences"
+    SOLUTIONS = "solutions"
 
 
 class Split(StrEnum):
@@ -102,10 +104,11 @@ class Split(StrEnum):
 
 
 class ModelKind(StrEnum):
-    """What a model computes: the next token, or one score for a whole response."""
+    """What a model computes: the next token, one score for a whole response, or one per step."""
 
     CAUSAL_LM = "causal_lm"
     REWARD_MODEL = "reward_model"
+    PROCESS_MODEL = "process_model"
 
 
 class FinishReason(StrEnum):

@@ -20,10 +20,20 @@ from backend.schemas.records import (
     PreferenceRecord,
     PromptRecord,
     ResponseRecord,
+    SolutionRecord,
+    SolutionStep,
 )
 from backend.schemas.vocabulary import SnapshotKind, Split, Verdict
 from backend.store import judgments
-from backend.store.tables import Assignment, Comparison, Demonstration, Judgment, Prompt, Response
+from backend.store.tables import (
+    Assignment,
+    Comparison,
+    Demonstration,
+    Judgment,
+    Prompt,
+    Response,
+    Solution,
+)
 
 BATCH = 200
 
@@ -85,6 +95,17 @@ def _demonstration_rows(session: Session, project_id: str, wanted: SnapshotFilte
     return [row for row in rows if is_wanted(row.Prompt)]
 
 
+def _solution_rows(session: Session, project_id: str, wanted: SnapshotFilter) -> Sequence[Any]:
+    rows = session.execute(
+        select(Solution, Prompt)
+        .join(Prompt, Prompt.id == Solution.prompt_id)
+        .where(Solution.project_id == project_id)
+        .order_by(Solution.number)
+    )
+    is_wanted = _by_prompt(wanted)
+    return [row for row in rows if is_wanted(row.Prompt)]
+
+
 def _preference_rows(session: Session, project_id: str, wanted: SnapshotFilter) -> Sequence[Any]:
     current = judgments.latest(project_id).subquery()
     judgment = aliased(Judgment, current, name="Judgment")
@@ -111,6 +132,7 @@ _READERS: Mapping[SnapshotKind, Callable[[Session, str, SnapshotFilter], Sequenc
     SnapshotKind.PROMPTS: _prompt_rows,
     SnapshotKind.DEMONSTRATIONS: _demonstration_rows,
     SnapshotKind.PREFERENCES: _preference_rows,
+    SnapshotKind.SOLUTIONS: _solution_rows,
 }
 
 
@@ -157,6 +179,18 @@ def _demonstration_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
     return FrozenLine(split, record.model_dump_json(), row.Prompt.id)
 
 
+def _solution_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
+    record = SolutionRecord(
+        solution_id=row.Solution.id,
+        prompt_id=row.Prompt.id,
+        messages=_messages(row.Prompt),
+        steps=[SolutionStep.model_validate(step) for step in row.Solution.steps],
+        is_finished=row.Solution.is_finished,
+        split=split,
+    )
+    return FrozenLine(split, record.model_dump_json(), row.Prompt.id)
+
+
 def _preference_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
     judgment: Judgment = row.Judgment
     record = PreferenceRecord(
@@ -184,6 +218,7 @@ _WRITERS: Mapping[SnapshotKind, Callable[[Any, Split, _Texts], FrozenLine]] = {
     SnapshotKind.PROMPTS: _prompt_line,
     SnapshotKind.DEMONSTRATIONS: _demonstration_line,
     SnapshotKind.PREFERENCES: _preference_line,
+    SnapshotKind.SOLUTIONS: _solution_line,
 }
 
 

@@ -19,11 +19,12 @@ from backend.domain.imported import (
     DemonstrationInput,
     PreferenceInput,
     PromptInput,
+    SolutionInput,
 )
 from backend.errors import InvalidInput
 from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind, Rejection
 from backend.schemas.vocabulary import Role
-from backend.store import comparisons, projects, prompts
+from backend.store import comparisons, projects, prompts, solutions
 from backend.store.assignments import SUBMITTED
 from backend.store.ids import new_id
 from backend.store.tables import Assignment, Import, Judgment, Membership, User
@@ -163,11 +164,19 @@ def _keep_preferences(
         session.execute(insert(Judgment), [judgment for _, judgment in new])
 
 
+def _keep_solutions(
+    session: Session, project_id: str, user_id: str, good: _Good, tally: _Tally, at: datetime
+) -> None:
+    added = solutions.ensure(session, project_id, user_id, _records(good, SolutionInput), at=at)
+    tally.take(len(good), added)
+
+
 _KEEPERS: dict[ImportKind, Callable[[Session, str, str, _Good, _Tally, datetime], None]] = {
     "prompts": _keep_prompts,
     "demonstrations": _keep_demonstrations,
     "comparisons": _keep_comparisons,
     "preferences": _keep_preferences,
+    "solutions": _keep_solutions,
 }
 
 

@@ -26,7 +26,7 @@ from backend.store.paging import Page, page_of
 from backend.store.tables import Model, Run
 
 MOST_RELATIVES = 500
-_DATA = ("prompts", "demonstrations", "preferences")
+_DATA = ("prompts", "demonstrations", "preferences", "solutions")
 
 
 def register(
@@ -175,7 +175,7 @@ def _node(session: Session, model: Model, relation: str) -> LineageNode:
     reward = config.get("reward") or {}
     terms = reward.get("terms", []) if isinstance(reward, dict) else reward
     used = [_id_of(config.get(name)) for name in _DATA]
-    scored = [_id_of(term.get("model")) for term in terms]
+    scored = [_id_of(term.get("model") or term.get("process_model")) for term in terms]
     return LineageNode(
         model_id=model.id,
         name=model.name,

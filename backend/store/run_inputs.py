@@ -54,6 +54,8 @@ def wanted_kind(path: str, method: str) -> SnapshotKind | ModelKind:
     last = path.rpartition(".")[2]
     if last in _DATA:
         return _DATA[last]
+    if last == ModelKind.PROCESS_MODEL:
+        return ModelKind.PROCESS_MODEL
     is_reward_term = path.startswith("reward.")
     return ModelKind.REWARD_MODEL if is_reward_term else ModelKind.CAUSAL_LM
 
@@ -167,6 +169,7 @@ def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Fi
     advice = {
         SnapshotKind.PREFERENCES: "Rank some comparisons with a clear order and freeze a new one.",
         SnapshotKind.DEMONSTRATIONS: "Import demonstrations, lower heldout_fraction, freeze again.",
+        SnapshotKind.SOLUTIONS: "Import solutions, lower heldout_fraction, freeze again.",
         SnapshotKind.PROMPTS: "Import prompts, change heldout_fraction or split, freeze again.",
     }[SnapshotKind(snapshot.kind)]
     noun = "pairs" if what == "pairs" else snapshot.kind

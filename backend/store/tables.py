@@ -90,6 +90,19 @@ class Demonstration(Numbered, Base):
     content_sha256: Mapped[str] = mapped_column(String(64))
 
 
+class Solution(Numbered, Base):
+    """A response in steps, each with a label, for process reward models."""
+
+    __tablename__ = "solutions"
+    __table_args__ = (UniqueConstraint("prompt_id", "content_sha256"),)
+    project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
+    prompt_id: Mapped[str] = mapped_column(ForeignKey("prompts.id"))
+    user_id: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
+    steps: Mapped[list[Any]]  # [{"content", "label"}, ...]
+    is_finished: Mapped[bool]
+    content_sha256: Mapped[str] = mapped_column(String(64))
+
+
 class Response(Numbered, Base):
     """What a model or a person answered to a prompt."""
 

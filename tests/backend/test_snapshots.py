@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from backend.domain.exports import dropped_ties, rows
-from backend.schemas.records import Message, PreferenceRecord, ResponseRecord
+from backend.schemas.records import Message, PreferenceRecord, ResponseRecord, SolutionRecord
 from backend.schemas.vocabulary import SnapshotKind, Split, Verdict
 from tests.backend.conftest import Service
 from tests.backend.test_loop import comparison, upload
@@ -222,3 +222,43 @@ def test_lines_are_shown_page_by_page_and_archived_snapshots_leave_the_list(
     assert len(api.get(f"{address}?archived=true").json()["items"]) == 1
     api.post(f"/snapshots/{snapshot['id']}/restore")
     assert len(api.get(address).json()["items"]) == 1
+
+
+def test_solutions_go_in_are_frozen_and_come_back_in_as_the_same(light_service: Service) -> None:
+    api = light_service.client()
+    project = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    rows = [
+        {"prompt": "1 + 1 + 1?", "steps": [{"content": "1 + 1 = 2", "label": 1}]},
+        {"prompt": "2 + 2?", "completions": ["half", "5"], "labels": [True, 0.25]},
+        {"prompt": "2 + 2?", "completions": ["half", "5"], "labels": [True, 0.25]},
+        {"prompt": "3?", "steps": [{"content": "a", "label": 0}], "is_finished": False},
+        {"prompt": "4?", "completions": ["a"], "labels": []},
+        {"prompt": "4?", "steps": [{"content": "a", "label": 2}]},
+        {"prompt": "4?", "steps": []},
+        {"prompt": "4?", "steps": [{"content": " ", "label": 1}]},
+        {"prompt": "4?", "steps": [{"content": "a", "label": 1}], "is_finished": 1},
+    ]
+    answer = api.post(
+        f"/projects/{project}/imports",
+        params={"kind": "solutions"},
+        content="".join(json.dumps(row) + "\n" for row in rows),
+        headers={"Content-Type": "application/x-ndjson"},
+    ).json()
+    assert (answer["accepted"], answer["duplicates"]) == (3, 1)
+    assert [one["line"] for one in answer["rejected"]] == [5, 6, 7, 8, 9]
+
+    snapshot = freeze(api, project, "solutions").json()
+    assert snapshot["counts"]["train"] == {"records": 3, "prompts": 3}
+    native = api.get(f"/snapshots/{snapshot['id']}/export").content.splitlines()
+    records = [SolutionRecord.model_validate_json(line) for line in native]
+    assert [[step.label for step in one.steps] for one in records] == [[1.0], [1.0, 0.25], [0.0]]
+    assert [one.is_finished for one in records] == [True, True, False]
+    exported = api.get(f"/snapshots/{snapshot['id']}/export", params={"format": "trl"}).content
+    assert json.loads(exported.splitlines()[1])["labels"] == [1.0, 0.25]
+    again = api.post(
+        f"/projects/{project}/imports",
+        params={"kind": "solutions"},
+        content=b"\n".join(native),
+        headers={"Content-Type": "application/x-ndjson"},
+    ).json()
+    assert (again["accepted"], again["duplicates"], again["rejected"]) == (0, 3, [])

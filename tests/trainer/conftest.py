@@ -105,9 +105,10 @@ def series(run_dir: Path, name: str) -> dict[int, float]:
 
 
 def write_inputs(folder: Path, *, n_prompts: int = 16) -> None:
-    """Prompts, demonstrations and preferences; every fourth prompt is held out.
+    """Prompts, demonstrations, preferences and solutions; every fourth prompt is held out.
 
-    The rankings like short responses, with a tie and an unranked response in each.
+    The rankings like short responses, with a tie and an unranked response in each. Steps of the
+    letter a are right, those of z wrong.
     """
     folder.mkdir(parents=True)
     questions = [f"say {word * (1 + i % 3)} {i}" for i, word in enumerate(["a", "bc"] * 8)]
@@ -125,6 +126,21 @@ def write_inputs(folder: Path, *, n_prompts: int = 16) -> None:
         [head | {"demonstration_id": f"d{i}", "response": "ok!"} for i, head in enumerate(heads)],
     )
     _write(folder / "preferences.jsonl", [_preference(i, head) for i, head in enumerate(heads)])
+    _write(
+        folder / "solutions.jsonl",
+        [_solution(i, k, head) for i, head in enumerate(heads) for k in range(6)],
+    )
+
+
+def _solution(i: int, k: int, head: dict[str, Any]) -> dict[str, Any]:
+    letters = f"{5 * i + 7 * k:b}"[-3:].replace("0", "a").replace("1", "z")
+    return head | {
+        "solution_id": f"s{i}_{k}",
+        "steps": [
+            {"content": letter * (1 + (i + k + place) % 4), "label": float(letter == "a")}
+            for place, letter in enumerate(letters)
+        ],
+    }
 
 
 def _preference(i: int, head: dict[str, Any]) -> dict[str, Any]:
@@ -175,6 +191,18 @@ def reward_model_config(model: Path, **more: Any) -> dict[str, Any]:
         "system": SYSTEM,
         "lora": {"r": 4, "alpha": 8},
         "optim": {"lr": 1e-2, "batch_size": 6, "epochs": 3},
+    } | more
+
+
+def process_reward_model_config(model: Path, **more: Any) -> dict[str, Any]:
+    """A small process_reward_model run with adapters."""
+    return {
+        "method": "process_reward_model",
+        "model": {"path": str(model)},
+        "solutions": {"path": "inputs/solutions.jsonl"},
+        "system": SYSTEM,
+        "lora": {"r": 4, "alpha": 8},
+        "optim": {"lr": 1e-2, "batch_size": 12, "epochs": 1},
     } | more
 
 

@@ -26,6 +26,7 @@ from tests.trainer.conftest import (
     dpo_config,
     lines,
     policy_gradient_config,
+    process_reward_model_config,
     reward_model_config,
     series,
     sft_config,
@@ -40,6 +41,7 @@ from worker.trainer.run import StopWish, open_run
 METHODS: list[Callable[..., dict[str, Any]]] = [
     sft_config,
     reward_model_config,
+    process_reward_model_config,
     dpo_config,
     policy_gradient_config,
     partial(policy_gradient_config, estimator="ppo", epochs_per_rollout=2),

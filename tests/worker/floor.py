@@ -121,7 +121,11 @@ class Floor:
         """A queued run, not rung for; it may go on from a step of another run."""
         parent_id, parent_step = from_checkpoint or (None, None)
         config: dict[str, Any] = {"method": method, "model": {"id": "model_base"}}
-        data = {"sft": "demonstrations", "dpo": "preferences"}.get(method, "prompts")
+        data = {
+            "sft": "demonstrations",
+            "dpo": "preferences",
+            "process_reward_model": "solutions",
+        }.get(method, "prompts")
         config |= {data: {"id": f"snapshot_{data}"}}
         if method == "evaluate":
             config |= {"reward": {"terms": [{"kind": "finished"}]}}

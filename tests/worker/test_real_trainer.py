@@ -35,6 +35,7 @@ def floor_with_model(sqlite_floor: Floor) -> Floor:
         floor.add_snapshot(session, "demonstrations", lines, name="more")
         rankings = [_preference(number) for number in range(PROMPTS)]
         floor.add_snapshot(session, "preferences", rankings)
+        floor.add_snapshot(session, "solutions", [_solution(number) for number in range(PROMPTS)])
     return floor
 
 
@@ -66,6 +67,17 @@ def _preference(number: int) -> str:
     return json.dumps(record)
 
 
+def _solution(number: int) -> str:
+    record = {
+        "solution_id": f"solution_{number}",
+        "prompt_id": f"prompt_{number}",
+        "messages": [{"role": "user", "content": f"Question {number}?"}],
+        "steps": [{"content": "first", "label": 1}, {"content": "second", "label": 0.25}],
+        "split": "train" if number else "heldout",
+    }
+    return json.dumps(record)
+
+
 @pytest.mark.slow
 def test_a_model_is_trained_comes_home_and_is_sampled_from(floor_with_model: Floor) -> None:
     floor = floor_with_model
@@ -92,17 +104,26 @@ def test_a_model_is_trained_comes_home_and_is_sampled_from(floor_with_model: Flo
 
 
 @pytest.mark.slow
-def test_a_dpo_run_brings_its_policy_home(floor_with_model: Floor) -> None:
+@pytest.mark.parametrize(
+    ("method", "kind", "metrics"),
+    [
+        ("dpo", "causal_lm", {"loss", "dpo/margin", "dpo/accuracy", "eval/accuracy"}),
+        ("process_reward_model", "process_model", {"loss", "accuracy", "eval/accuracy"}),
+    ],
+)
+def test_a_run_brings_its_model_home(
+    floor_with_model: Floor, method: str, kind: str, metrics: set[str]
+) -> None:
     floor = floor_with_model
-    run_id = floor.new_run("dpo", reference={"id": "model_base"}, **SMALL)
+    run_id = floor.new_run(method, **SMALL)
 
     with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="30"):
         run = floor.wait_for(run_id, "succeeded", "failed", "crashed", timeout_s=120)
         assert run.state == "succeeded", run.error
 
     (model,) = floor.rows(select(Model).where(Model.run_id == run_id))
-    assert (model.kind, model.parent_id) == ("causal_lm", "model_base")
-    assert {"loss", "dpo/margin", "dpo/accuracy", "eval/accuracy"} <= set(floor.run(run_id).summary)
+    assert (model.kind, model.parent_id) == (kind, "model_base")
+    assert metrics <= set(floor.run(run_id).summary)
 
 
 @pytest.mark.slow

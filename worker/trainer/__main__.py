@@ -28,6 +28,7 @@ from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.training import (
     DpoConfig,
     GenerateConfig,
+    ProcessRewardModelConfig,
     RewardModelConfig,
     RunConfig,
     SftConfig,
@@ -41,6 +42,7 @@ from worker.trainer import (
     generate,
     policy_gradient,
     preflight,
+    process_reward_model,
     reward_model,
     sft,
 )
@@ -121,6 +123,8 @@ def _method(run: Run, config: RunConfig) -> None:
         sft.train(run, config)
     elif isinstance(config, RewardModelConfig):
         reward_model.train(run, config)
+    elif isinstance(config, ProcessRewardModelConfig):
+        process_reward_model.train(run, config)
     elif isinstance(config, DpoConfig):
         dpo.train(run, config)
     elif isinstance(config, PolicyGradientConfig):

@@ -225,6 +225,18 @@ def centering_loss(score_K: Tensor, tiers: Sequence[Sequence[int]]) -> Tensor:
     return (2 * _at_least_fp32(score_K[placed]).mean()).square()
 
 
+def step_loss(score_M: Tensor, label_M: Tensor) -> Tensor:
+    """Penalise log-odds of steps that contradict their labels, per step: cross-entropy in nats.
+
+    Labels are probabilities in 0..1: 1 = right, 0 = wrong, or the share of continuations that came
+    out right.
+    Source: Lightman et al. 2023 (arXiv 2305.20050); soft labels: Math-Shepherd
+    (arXiv 2312.08935), eq. 2.
+    """
+    score_M = _at_least_fp32(score_M)
+    return label_M * softplus(-score_M) + (1 - label_M) * softplus(score_M)
+
+
 def tier_pairs(tiers: Sequence[Sequence[int]]) -> tuple[list[int], list[int], list[float]]:
     """All pairs of a ranking as (first, second, share of the win of the first: 1 or 0.5)."""
     placed = [(index, place) for place, tier in enumerate(tiers) for index in tier]

@@ -1,7 +1,8 @@
-"""A reward model: a language model's body and one linear head that scores a whole response.
+"""A reward model: a language model's body and one linear head that gives scores.
 
-Trained by `reward_model`, used by the reward term `model`. The score is read at the last token of
-prompt and response, whether that is an end token or the last token before the limit.
+Trained by `reward_model` and `process_reward_model`, used by the reward terms `model` and
+`process`. The score of a whole response is read at its last token, whether that is an end token or
+the last token before the limit.
 """
 
 import json
@@ -29,6 +30,8 @@ from worker.trainer.errors import ConfigError
 
 HEAD_FILE = "reward_head.safetensors"
 CARD_FILE = "reward_model.json"
+# What a card calls its model, which is also the method that trains it.
+REWARD_MODEL, PROCESS_REWARD_MODEL = "reward_model", "process_reward_model"
 
 
 class RewardModel(nn.Module):
@@ -41,10 +44,15 @@ class RewardModel(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Scores of the rows, B, read at each row's last token."""
-        is_last_B_T = torch.zeros_like(batch.action_B_T).scatter(1, batch.last_B[:, None], True)
-        last_B_H = hidden_at(self.body, batch, is_last_B_T)
-        with torch.autocast(last_B_H.device.type, enabled=False):
-            score: Tensor = self.head(last_B_H.float()).squeeze(-1)
+        return self.at(
+            batch, torch.zeros_like(batch.action_B_T).scatter(1, batch.last_B[:, None], True)
+        )
+
+    def at(self, batch: Batch, place_B_T: Tensor) -> Tensor:
+        """Scores at the marked places, M, in row order."""
+        hidden_M_H = hidden_at(self.body, batch, place_B_T)
+        with torch.autocast(hidden_M_H.device.type, enabled=False):
+            score: Tensor = self.head(hidden_M_H.float()).squeeze(-1)
         return score
 
 
@@ -113,23 +121,53 @@ def save_reward_model(
     models.full_weights(trained.body, fresh)
     models.save_model(fresh, tokenizer, folder)
     save_tensors(folder / HEAD_FILE, {"weight": trained.head.weight})
-    card = {"kind": "reward_model", "format": 1, "template": template_hash(tokenizer), **card}
+    card = {"kind": REWARD_MODEL, "format": 1, "template": template_hash(tokenizer), **card}
     (folder / CARD_FILE).write_text(json.dumps(card, indent=1))
 
 
+def load_scorer(
+    reference: Reference,
+    policy_tokenizer: PreTrainedTokenizerBase,
+    *,
+    kind: str,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> tuple[RewardModel, PreTrainedTokenizerBase, dict[str, object]]:
+    """A trained reward model that is to score what a policy samples.
+
+    Raises ConfigError if policy and reward model do not read the same tokens.
+    """
+    model, tokenizer, card = load_reward_model(reference, dtype=dtype, device=device, kind=kind)
+    if tokenizer.get_vocab() != policy_tokenizer.get_vocab() or template_hash(
+        tokenizer
+    ) != template_hash(policy_tokenizer):
+        raise ConfigError(
+            f"the reward model {reference.path} and the policy read different tokens "
+            "(their vocabularies or chat templates differ)",
+            "train the reward model from the same base model as the policy",
+        )
+    return model, tokenizer, card
+
+
 def load_reward_model(
-    reference: Reference, *, dtype: torch.dtype, device: torch.device
+    reference: Reference, *, dtype: torch.dtype, device: torch.device, kind: str = REWARD_MODEL
 ) -> tuple[RewardModel, PreTrainedTokenizerBase, dict[str, object]]:
     """A trained reward model in eval mode, its tokenizer and its card.
 
-    Raises ConfigError if the reference is no reward model.
+    Raises ConfigError if the reference is no reward model of this kind.
     """
     if not models.is_reward_model(reference) or reference.path is None:
         raise ConfigError(
             f"reward model: {reference.path or reference.hub_id} has no {CARD_FILE}",
-            "give the output of a reward_model run",
+            f"give the output of a {kind} run",
         )
     folder = Path(reference.path)
+    card = models.read_json(folder / CARD_FILE)
+    if card["kind"] != kind:
+        raise ConfigError(
+            f"reward model: {folder} is a {card['kind']}, wanted is a {kind}",
+            "use the reward term model for a reward_model, process for a process_reward_model",
+        )
     body = AutoModel.from_pretrained(
         str(folder), dtype=dtype, trust_remote_code=False, use_safetensors=True
     )
@@ -137,4 +175,4 @@ def load_reward_model(
     head = nn.Linear(body.config.hidden_size, 1, bias=False)
     head.load_state_dict(load_file(folder / HEAD_FILE))
     model = RewardModel(body, head).to(device).eval().requires_grad_(False)
-    return model, models.load_tokenizer(reference), models.read_json(folder / CARD_FILE)
+    return model, models.load_tokenizer(reference), card

@@ -17,7 +17,7 @@ export const modelQuery = (modelId: string) =>
 
 export interface NewModel {
   name: string;
-  kind: "causal_lm" | "reward_model";
+  kind: "causal_lm" | "reward_model" | "process_model";
   source: { path: string } | { hub_id: string };
   project_id: string | null;
 }

@@ -67,7 +67,7 @@ export const agreementQuery = (projectId: string) =>
     queryFn: ({ signal }) => request<Agreement>(`/projects/${projectId}/agreement`, { signal }),
   });
 
-export type ImportKind = "prompts" | "demonstrations" | "comparisons" | "preferences";
+export type ImportKind = "prompts" | "demonstrations" | "comparisons" | "preferences" | "solutions";
 
 export const importFile = (projectId: string, kind: ImportKind, format: string, file: File) =>
   request<ImportResult>(`/projects/${projectId}/imports`, {

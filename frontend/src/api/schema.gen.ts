@@ -1803,7 +1803,7 @@ export interface components {
          * @description What a run executes; each method is one loop of the trainer and one variant of its config.
          * @enum {string}
          */
-        Method: "sft" | "reward_model" | "dpo" | "policy_gradient" | "generate" | "evaluate";
+        Method: "sft" | "reward_model" | "process_reward_model" | "dpo" | "policy_gradient" | "generate" | "evaluate";
         /**
          * MethodAnswer
          * @description A method: its JSON Schema (units, ranges, defaults) and presets.
@@ -1958,10 +1958,10 @@ export interface components {
         };
         /**
          * ModelKind
-         * @description What a model computes: the next token, or one score for a whole response.
+         * @description What a model computes: the next token, one score for a whole response, or one per step.
          * @enum {string}
          */
-        ModelKind: "causal_lm" | "reward_model";
+        ModelKind: "causal_lm" | "reward_model" | "process_model";
         /**
          * ModelSource
          * @description A folder under one of the model roots, or a hub id; exactly one.
@@ -2448,7 +2448,7 @@ export interface components {
          * @description Which records a snapshot freezes.
          * @enum {string}
          */
-        SnapshotKind: "prompts" | "demonstrations" | "preferences";
+        SnapshotKind: "prompts" | "demonstrations" | "preferences" | "solutions";
         /**
          * SnapshotLineAnswer
          * @description One frozen record, for looking at.
@@ -3010,7 +3010,7 @@ export interface operations {
     import_file_api_v1_projects__project_id__imports_post: {
         parameters: {
             query: {
-                kind: "prompts" | "demonstrations" | "comparisons" | "preferences";
+                kind: "prompts" | "demonstrations" | "comparisons" | "preferences" | "solutions";
                 format?: "auto" | "native" | "trl" | "trl-implicit" | "openrlhf" | "hh" | "unpaired";
                 strict?: boolean;
             };

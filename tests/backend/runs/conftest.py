@@ -14,6 +14,7 @@ COUNTS = {
     "demonstrations": {"train": {"records": 6}, "heldout": {"records": 2}},
     "preferences": {"train": {"records": 4, "pairs": 12, "ties": 1}},
     "prompts": {"train": {"records": 8}, "heldout": {"records": 2}},
+    "solutions": {"train": {"records": 5}},
 }
 
 

@@ -120,6 +120,20 @@ def test_dpo_can_be_run_and_wants_rankings(api: TestClient, seed: Seed) -> None:
     assert "lora.dropout must be 0 for dpo" in found["message"]
 
 
+def test_a_process_term_wants_a_process_reward_model(api: TestClient, seed: Seed) -> None:
+    term = {"kind": "process", "process_model": {"id": seed.reward_model}, "combine": "mean"}
+    training = {
+        "method": "process_reward_model",
+        "model": {"id": seed.policy},
+        "solutions": {"id": "snapshot_solutions"},
+    }
+
+    assert problems(api, seed, training) == []
+    (found,) = problems(api, seed, seed.policy_gradient(reward={"terms": [term]}))
+    assert found["path"] == "reward.terms.0.process_model"
+    assert "is a reward_model, wanted is a process_model" in found["message"]
+
+
 def test_a_grouped_estimator_wants_groups(api: TestClient, seed: Seed) -> None:
     grouped = {"samples_per_prompt": 4}
     good = seed.policy_gradient(estimator="grpo", rollout=grouped)

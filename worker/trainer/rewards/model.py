@@ -6,9 +6,7 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.references import Reference
-from worker.trainer.data import template_hash
-from worker.trainer.errors import ConfigError
-from worker.trainer.reward_head import load_reward_model, score_all
+from worker.trainer.reward_head import REWARD_MODEL, load_scorer, score_all
 from worker.trainer.rewards.answer import Answer
 
 
@@ -26,15 +24,9 @@ class ModelScorer:
         check_stop: Callable[[], None],
     ) -> None:
         """Raises ConfigError if policy and reward model do not read the same tokens."""
-        self._model, tokenizer, card = load_reward_model(reference, dtype=dtype, device=device)
-        if tokenizer.get_vocab() != policy_tokenizer.get_vocab() or template_hash(
-            tokenizer
-        ) != template_hash(policy_tokenizer):
-            raise ConfigError(
-                f"the reward model {reference.path} and the policy read different tokens "
-                "(their vocabularies or chat templates differ)",
-                "train the reward model from the same base model as the policy",
-            )
+        self._model, tokenizer, card = load_scorer(
+            reference, policy_tokenizer, kind=REWARD_MODEL, dtype=dtype, device=device
+        )
         self._budget, self._dtype, self._check_stop = budget, dtype, check_stop
         self._pad_id = int(tokenizer.pad_token_id)
         self.system = str(card.get("system", ""))

@@ -16,6 +16,7 @@ from backend.schemas.rewards import (
     FinishedReward,
     LengthReward,
     ModelReward,
+    ProcessReward,
     RegexReward,
     Reward,
 )
@@ -24,6 +25,7 @@ from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.finished import finished_reward
 from worker.trainer.rewards.length import length_reward
 from worker.trainer.rewards.model import ModelScorer
+from worker.trainer.rewards.process import ProcessScorer
 from worker.trainer.rewards.regex import compile_pattern, regex_reward
 from worker.trainer.run import Run
 
@@ -49,7 +51,7 @@ def build_terms(
         same = sum(other.name.split("_")[0] == term.kind for other in built)
         name = term.kind if same == 0 else f"{term.kind}_{same + 1}"
         score = _build(term, tokenizer, run)
-        if isinstance(score, ModelScorer) and score.system != system:
+        if isinstance(score, ModelScorer | ProcessScorer) and score.system != system:
             run.events.alert(
                 "system_prompt_differs",
                 f"the reward model was trained with the system prompt {score.system!r}, "
@@ -63,6 +65,15 @@ def _build(term: AnyRewardTerm, tokenizer: PreTrainedTokenizerBase, run: Run) ->
     if isinstance(term, ModelReward):
         return ModelScorer(
             term.model,
+            tokenizer,
+            budget=run.config.optim.micro_batch_tokens,
+            dtype=run.dtype,
+            device=run.device,
+            check_stop=run.stop.check,
+        )
+    if isinstance(term, ProcessReward):
+        return ProcessScorer(
+            term,
             tokenizer,
             budget=run.config.optim.micro_batch_tokens,
             dtype=run.dtype,

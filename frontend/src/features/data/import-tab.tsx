@@ -15,6 +15,7 @@ const KINDS: readonly (readonly [ImportKind, string])[] = [
   ["demonstrations", "Demonstrations"],
   ["comparisons", "Comparisons"],
   ["preferences", "Preferences"],
+  ["solutions", "Solutions"],
 ];
 
 const EXAMPLES: Readonly<Record<ImportKind, string>> = {
@@ -23,6 +24,14 @@ const EXAMPLES: Readonly<Record<ImportKind, string>> = {
   comparisons:
     '{"prompt": "Who wrote Faust?", "responses": ["Goethe.", "Schiller.", "I do not know."]}',
   preferences: '{"prompt": "Who wrote Faust?", "chosen": "Goethe.", "rejected": "Schiller."}',
+  solutions:
+    '{"prompt": "2 + 3 + 4?", "steps": [{"content": "2 + 3 = 5", "label": 1}, {"content": "5 + 4 = 8", "label": 0}]}',
+};
+
+/** Where the records of a kind are seen, if not in a tab of its name. */
+const TAB_OF: Partial<Record<ImportKind, string>> = {
+  preferences: "judgments",
+  solutions: "snapshots?freeze=solutions",
 };
 
 const FORMATS = ["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"];
@@ -37,7 +46,7 @@ function Result({
   kind: ImportKind;
 }) {
   const { accepted, duplicates, rejected, rejected_total: refused } = result;
-  const tab = kind === "preferences" ? "judgments" : kind;
+  const tab = TAB_OF[kind] ?? kind;
   return (
     <section className="card" aria-live="polite">
       <div className={`note ${refused === 0 ? "good" : "warn"} import-note`}>

@@ -20,6 +20,7 @@ const KINDS: readonly (readonly [Kind, string])[] = [
   ["prompts", "Prompts"],
   ["demonstrations", "Demonstrations"],
   ["preferences", "Preferences"],
+  ["solutions", "Solutions"],
 ];
 
 const FORMATS = ["native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"] as const;

@@ -51,6 +51,7 @@ function Uses({ model, projectId }: { model: ModelDetail; projectId: string }) {
         <Icon name="plus" /> Train a policy with it
       </Link>
     );
+  if (model.kind === "process_model") return null;
   return (
     <>
       <Link className="btn" to={to("generate", "model")}>

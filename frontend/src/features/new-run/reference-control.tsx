@@ -12,7 +12,12 @@ import { useForm } from "./form-context";
 import { isObject, type FieldOf } from "./schema";
 
 const HUB = "hub:";
-const MODEL_KINDS = new Set(["causal_lm", "reward_model"]);
+const MODEL_KINDS = new Set(["causal_lm", "reward_model", "process_model"]);
+/** Kinds that only a run of ours makes: its method, and what the form calls them. */
+const TRAINED: Readonly<Record<string, readonly [string, string]>> = {
+  reward_model: ["reward_model", "reward model"],
+  process_model: ["process_reward_model", "process reward model"],
+};
 
 export function ReferenceControl(props: {
   field: FieldOf<"reference">;
@@ -134,15 +139,16 @@ function NothingFits(props: {
   const { projectId } = useForm();
   const base = `/projects/${projectId}`;
   const { wants } = props.field;
+  const trained = TRAINED[wants];
   return (
     <div className="note" id={props.id} tabIndex={-1}>
       <Icon name={props.takesHub ? "models" : "data"} />
       <div className="grow">
         {props.takesHub ? (
           <>
-            No {wants === "reward_model" ? "reward model" : "language model"} yet.{" "}
-            {wants === "reward_model" ? (
-              <Link to={`${base}/runs/new?method=reward_model`}>Train one</Link>
+            No {trained?.[1] ?? "language model"} yet.{" "}
+            {trained ? (
+              <Link to={`${base}/runs/new?method=${trained[0]}`}>Train one</Link>
             ) : (
               <Link to={`${base}/models`}>Register one in Models</Link>
             )}{" "}

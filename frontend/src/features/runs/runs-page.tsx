@@ -15,7 +15,15 @@ import { useProjectId } from "@/components/use-project";
 import { duration, words } from "@/lib/format";
 
 const STATES = ["queued", "running", "paused", "succeeded", "failed", "crashed", "cancelled"];
-const METHODS = ["sft", "reward_model", "policy_gradient", "generate", "dpo", "evaluate"];
+const METHODS = [
+  "sft",
+  "reward_model",
+  "process_reward_model",
+  "dpo",
+  "policy_gradient",
+  "generate",
+  "evaluate",
+];
 const REFRESH_MS = 4000;
 
 function Filters() {

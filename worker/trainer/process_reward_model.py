@@ -1,0 +1,169 @@
+"""Train a process reward model: how likely is each step of a response right?
+
+Called by `__main__`. The head of a reward model is read where a step ends, at the token that
+completes the separator after it; its sigmoid is the probability that the step is right.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from backend.schemas.training import ProcessRewardModelConfig
+from worker.trainer import losses, models
+from worker.trainer.bootstrap import interval95
+from worker.trainer.data import collate, computed_tokens, micro_batches
+from worker.trainer.loop import Evaluation, Loop, batch_and_steps, descend, records_of_step
+from worker.trainer.optim import Optimizer
+from worker.trainer.output import write_output
+from worker.trainer.reward_head import (
+    PROCESS_REWARD_MODEL,
+    RewardModel,
+    new_reward_model,
+    save_reward_model,
+)
+from worker.trainer.run import Run
+from worker.trainer.solutions import Solution, places_of, read_solutions
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The steps of one solution that a label calls right or wrong, and how many were told so."""
+
+    prompt_id: str
+    n_right: int
+    n_right_found: float
+    n_wrong: int
+    n_wrong_found: float
+
+    @property
+    def n(self) -> int:
+        """Labelled steps; a label of exactly one half calls a step neither."""
+        return self.n_right + self.n_wrong
+
+    @property
+    def n_found(self) -> float:
+        """Steps told rightly; a probability of exactly one half is half of it."""
+        return self.n_right_found + self.n_wrong_found
+
+
+def train(run: Run, config: ProcessRewardModelConfig) -> None:
+    """Run the whole method: data, model, steps, evaluation, output."""
+    tokenizer = models.load_tokenizer(config.model)
+    train_set, heldout = read_solutions(run, config, tokenizer)
+    model = new_reward_model(
+        config.model,
+        config.lora,
+        seed=config.seed,
+        longest=config.max_tokens,
+        dtype=run.dtype,
+        device=run.device,
+    )
+    batch_size, steps = batch_and_steps(config.optim, len(train_set))
+    optimizer = Optimizer(models.trainable(model), config.optim, steps)
+    pad_id, budget = int(tokenizer.pad_token_id), config.optim.micro_batch_tokens
+
+    def take_step(step: int) -> dict[str, float]:
+        model.train()
+        indices = records_of_step(len(train_set), batch_size, step, seed=config.seed)
+        solutions = [train_set[i] for i in indices]
+        n_steps = sum(len(solution.labels) for solution in solutions)
+        judged: list[Judged] = []
+
+        def loss_of(group: list[int]) -> Tensor:
+            chosen = [solutions[i] for i in group]
+            scores = step_scores(model, chosen, pad_id, run)
+            judged.extend(judge(s.detach(), one) for s, one in zip(scores, chosen, strict=True))
+            return _summed_loss(scores, chosen) / n_steps
+
+        values = descend(run, optimizer, _groups(solutions, budget), loss_of, step)
+        run.events.tokens += sum(len(solution.tokens) for solution in solutions)
+        n_judged = sum(one.n for one in judged)
+        if n_judged:
+            values["accuracy"] = sum(one.n_found for one in judged) / n_judged
+        return values
+
+    @torch.no_grad()
+    def evaluate(_step: int) -> Evaluation:
+        if not heldout:
+            return Evaluation({})
+        model.eval()
+        total, judged = 0.0, []
+        for group in _groups(heldout, budget):
+            run.stop.check()
+            chosen = [heldout[i] for i in group]
+            scores = step_scores(model, chosen, pad_id, run)
+            total += float(_summed_loss(scores, chosen))
+            judged += [judge(s, one) for s, one in zip(scores, chosen, strict=True)]
+        n_steps = sum(len(solution.labels) for solution in heldout)
+        return Evaluation({"eval/loss": total / n_steps} | heldout_metrics(judged, config.seed))
+
+    Loop(run, model, optimizer, steps).go(take_step, evaluate)
+    card: dict[str, object] = {
+        "kind": PROCESS_REWARD_MODEL,
+        "system": config.system,
+        "max_tokens": config.max_tokens,
+        "separator": config.separator,
+    }
+    write_output(
+        run, lambda folder: save_reward_model(model, config.model, tokenizer, folder, card=card)
+    )
+
+
+def step_scores(
+    model: RewardModel, solutions: Sequence[Solution], pad_id: int, run: Run
+) -> list[Tensor]:
+    """Log-odds that each step is right, one tensor per solution."""
+    sequences, ends = [one.tokens for one in solutions], [one.ends for one in solutions]
+    batch = collate(sequences, pad_id=pad_id, device=run.device)
+    with models.autocast(run.device, run.dtype):
+        score_M = model.at(batch, places_of(sequences, ends, batch.action_B_T))
+    return list(score_M.split([len(own) for own in ends]))
+
+
+def judge(score_S: Tensor, solution: Solution) -> Judged:
+    """Compare the log-odds of a solution's steps with their labels."""
+    label_S = torch.tensor(solution.labels, device=score_S.device)
+    told_right_S = (score_S > 0).double() + 0.5 * (score_S == 0).double()
+    is_right_S, is_wrong_S = label_S > 0.5, label_S < 0.5
+    return Judged(
+        solution.prompt_id,
+        int(is_right_S.sum()),
+        float(told_right_S[is_right_S].sum()),
+        int(is_wrong_S.sum()),
+        float((1 - told_right_S)[is_wrong_S].sum()),
+    )
+
+
+def heldout_metrics(judged: Sequence[Judged], seed: int) -> dict[str, float]:
+    """Metrics `eval/*`: accuracy with its 95 % interval by prompt, and of each kind of step."""
+    n_right, n_wrong = sum(one.n_right for one in judged), sum(one.n_wrong for one in judged)
+    values = {
+        "eval/steps": float(n_right + n_wrong),
+        "eval/prompts": float(len({one.prompt_id for one in judged})),
+    }
+    if n_right:
+        values["eval/accuracy_right"] = sum(one.n_right_found for one in judged) / n_right
+    if n_wrong:
+        values["eval/accuracy_wrong"] = sum(one.n_wrong_found for one in judged) / n_wrong
+    counted = [one for one in judged if one.n > 0]
+    if counted:
+        values["eval/accuracy"] = sum(one.n_found for one in counted) / (n_right + n_wrong)
+        values["eval/accuracy_low"], values["eval/accuracy_high"] = interval95(
+            [one.n_found for one in counted],
+            [float(one.n) for one in counted],
+            [one.prompt_id for one in counted],
+            seed=seed,
+        )
+    return values
+
+
+def _groups(solutions: Sequence[Solution], budget: int) -> list[list[int]]:
+    return micro_batches([computed_tokens([one.tokens]) for one in solutions], budget=budget)
+
+
+def _summed_loss(scores: Sequence[Tensor], solutions: Sequence[Solution]) -> Tensor:
+    labels = torch.tensor([label for one in solutions for label in one.labels])
+    score_M = torch.cat(list(scores))
+    return losses.step_loss(score_M, labels.to(score_M.device)).sum()
