@@ -54,7 +54,7 @@ def _is_plain(model: PreTrainedModel) -> bool:
 def _is_exact(model: PreTrainedModel) -> bool:
     body = model.get_decoder() if hasattr(model, "get_decoder") else model
     n_tokens = body.get_input_embeddings().num_embeddings
-    stem = [place % n_tokens for place in range(prefix_tree.FEWEST_SAVED_TOKENS)]
+    stem = [place % n_tokens for place in range(PROBE_TOKENS)]
     rows_B_T = torch.tensor([[*stem, 0, 1], [*stem, 1, 2]], device=model.device)
     tree = prefix_tree.build(rows_B_T.tolist(), model.device)
     try:
