@@ -1,7 +1,8 @@
 """What a route may ask for: session, caller, role, page, time; and one transaction per request.
 
-Routers are made by `api_router`, whose routes keep the answer of a POST under its Idempotency-Key
-in the transaction of the work itself. No rules and no SQL here.
+Routers are made by `api_router`, whose routes write the audit line of a change and keep the answer
+of a POST under its Idempotency-Key, both in the transaction of the work itself. No rules and no SQL
+here.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ from backend.domain.access import Caller
 from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.schemas.vocabulary import Role
 from backend.settings import Settings
-from backend.store import idempotency, projects
+from backend.store import audit, idempotency, projects
 from backend.store.db import Database
 from backend.store.idempotency import KeptAnswer
 from backend.store.paging import Page
@@ -126,6 +127,7 @@ async def current_user(
 ) -> Caller:
     """Who is asking. Raises NotSignedIn, or Replayed for a POST that was answered before."""
     caller = await run_in_threadpool(caller_of, request, session, settings, at)
+    request.state.user_id = caller.id
     key = request.headers.get("idempotency-key")
     if key and request.method == "POST":
         request.state.idempotency = used = {
@@ -177,27 +179,60 @@ PageDep = Annotated[Page, Depends(_page)]
 
 
 class ApiRoute(APIRoute):
-    """A route that keeps what a POST with an Idempotency-Key answered, within its transaction."""
+    """A route that remembers, within its transaction, what a changing request did and answered."""
+
+    is_audited = True
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, then the keeping; the session is still open when it returns."""
+        """FastAPI's handler, then the remembering; the session is still open when it returns."""
         handle = super().get_route_handler()
 
-        async def _handle_and_keep(request: Request) -> Response:
+        async def _handle_and_remember(request: Request) -> Response:
             response = await handle(request)
-            used: dict[str, str] | None = getattr(request.state, "idempotency", None)
-            if used is not None and response.status_code < 300:
-                await run_in_threadpool(
-                    idempotency.keep,
-                    request.state.session,
-                    **used,
-                    status=response.status_code,
-                    answer={"body": _without_key(json.loads(bytes(response.body) or b"null"))},
-                    at=now(),
-                )
+            if request.method not in SAFE_METHODS and response.status_code < 300:
+                await run_in_threadpool(self._remember, request, response)
             return response
 
-        return _handle_and_keep
+        return _handle_and_remember
+
+    def _remember(self, request: Request, response: Response) -> None:
+        session: Session = request.state.session
+        answer = json.loads(bytes(response.body) or b"null")
+        if self.is_audited:
+            _audit(session, request, self.name, answer)
+        used: dict[str, str] | None = getattr(request.state, "idempotency", None)
+        if used is not None:
+            idempotency.keep(
+                session,
+                **used,
+                status=response.status_code,
+                answer={"body": _without_key(answer)},
+                at=now(),
+            )
+
+
+class UnauditedRoute(ApiRoute):
+    """A route whose changes are records of their own, with author and time."""
+
+    is_audited = False
+
+
+def _audit(session: Session, request: Request, action: str, answer: Any) -> None:
+    """Write who changed what; a request that names no object has changed nothing."""
+    named: dict[str, str] = request.path_params
+    answered = str(answer["id"]) if isinstance(answer, dict) and "id" in answer else None
+    object_id = answered or next(reversed(named.values()), None)
+    if object_id is not None:
+        audit.record(
+            session,
+            # Who signs in is known by the answer alone.
+            user_id=getattr(request.state, "user_id", answered),
+            action=action,
+            object_id=object_id,
+            data=named,
+            request_id=request.scope.get("podium.request_id"),
+            at=now(),
+        )
 
 
 def _document_key(
@@ -212,9 +247,9 @@ def _document_key(
 IDEMPOTENT = Depends(_document_key)
 
 
-def api_router(tag: str) -> APIRouter:
+def api_router(tag: str, *, is_audited: bool = True) -> APIRouter:
     """An empty router whose routes are `ApiRoute`s."""
-    return APIRouter(tags=[tag], route_class=ApiRoute)
+    return APIRouter(tags=[tag], route_class=ApiRoute if is_audited else UnauditedRoute)
 
 
 async def _body_hash(request: Request) -> str:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, FastAPI
 
 from backend.api import (
     assignments,
+    audit,
     comparisons,
     experiments,
     health,
@@ -59,6 +60,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     stream.router,
     methods.router,
     workers.router,
+    audit.router,
 )
 
 

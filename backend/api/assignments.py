@@ -22,7 +22,7 @@ from backend.schemas.comparisons import (
 )
 from backend.store import assignments, judgments
 
-router = api_router("assignments")
+router = api_router("assignments", is_audited=False)
 
 
 @router.post(

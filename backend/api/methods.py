@@ -4,7 +4,7 @@ import json
 from functools import lru_cache
 from typing import Any, get_args
 
-from backend.deps import Viewer, api_router
+from backend.deps import CurrentUser, api_router
 from backend.schemas.presets import presets
 from backend.schemas.rewards import AnyRewardTerm
 from backend.schemas.runs import MethodAnswer, MethodsAnswer
@@ -58,7 +58,7 @@ _REFERENCES: dict[Method, dict[str, str]] = {
 
 
 @router.get("/methods")
-def list_methods(caller: Viewer) -> MethodsAnswer:
+def list_methods(caller: CurrentUser) -> MethodsAnswer:
     """Per method its JSON Schema with units, ranges and defaults, its presets and references."""
     return _methods()
 

@@ -2,9 +2,8 @@
 
 from importlib.metadata import version
 
-from backend.deps import Now, SessionDep, SettingsDep, Viewer, api_router
-from backend.schemas.paging import Listing
-from backend.schemas.runs import VersionAnswer, WorkerAnswer
+from backend.deps import CurrentUser, Now, SessionDep, SettingsDep, api_router
+from backend.schemas.runs import VersionAnswer, WorkersAnswer
 from backend.schemas.training import SCHEMA_VERSION
 from backend.store import worker_views
 
@@ -13,14 +12,14 @@ router = api_router("workers")
 
 @router.get("/workers")
 def list_workers(
-    session: SessionDep, caller: Viewer, settings: SettingsDep, at: Now
-) -> Listing[WorkerAnswer]:
-    """Workers that have not stopped, newest first, and what they run."""
-    return Listing(items=worker_views.listing(session, at=at, stale_s=settings.stale_s))
+    session: SessionDep, caller: CurrentUser, settings: SettingsDep, at: Now
+) -> WorkersAnswer:
+    """Workers that have not stopped, newest first, what they run, and how many runs wait."""
+    return worker_views.listing(session, caller, at=at, stale_s=settings.stale_s)
 
 
 @router.get("/version")
-def get_version(caller: Viewer, settings: SettingsDep) -> VersionAnswer:
+def get_version(caller: CurrentUser, settings: SettingsDep) -> VersionAnswer:
     """What is running."""
     return VersionAnswer(
         version=version("podium"),

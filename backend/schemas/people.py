@@ -55,6 +55,19 @@ class KeyAnswer(Answer):
     created_at: datetime
 
 
+class AuditAnswer(Answer):
+    """One change. `action` is the operation of this API, `data` the ids of its address."""
+
+    number: int
+    user_id: str | None
+    user_name: str | None = None
+    action: str
+    object_id: str
+    data: dict[str, str]
+    request_id: str | None
+    created_at: datetime
+
+
 class ProjectBody(Body):
     """A new project."""
 

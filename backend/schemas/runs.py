@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from backend.schemas.paging import Answer, Body
+from backend.schemas.paging import Answer, Body, Listing
 from backend.schemas.vocabulary import Method, RunState, StopReason
 
 # Names of metrics: a path of words; what comes from outside starts with gold/ or outside/.
@@ -240,9 +240,16 @@ class WorkerAnswer(Answer):
     pid: int
     slots: int
     devices: list[dict[str, Any]]
-    run_ids: list[str]
+    busy: int = Field(description="Runs at work.")
+    run_ids: list[str] = Field(description="Those of them that the caller may see.")
     is_alive: bool
     beat_at: datetime
+
+
+class WorkersAnswer(Listing[WorkerAnswer]):
+    """The workers, and the queue they take from."""
+
+    queued_runs: int = Field(description="Runs of all projects that wait for a worker.")
 
 
 class Preset(Answer):

@@ -379,12 +379,13 @@ class Worker(Numbered, Base):
 
 
 class AuditEntry(Base):
-    """Who did what to which object."""
+    """Who did what to which object, in which request."""
 
     __tablename__ = "audit"
     number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
     user_id: Mapped[str | None] = mapped_column(String(64))
     action: Mapped[str] = mapped_column(String(64))
-    object_id: Mapped[str] = mapped_column(String(64))
+    object_id: Mapped[str] = mapped_column(String(64), index=True)
     data: Mapped[dict[str, Any]]
+    request_id: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime]

@@ -82,9 +82,10 @@ RULES: dict[str, frozenset[str] | None] = {
     "GET /runs/{run_id}/samples": READING,
     "GET /stream": READING,
     "GET /runs/{run_id}/stream": READING,
-    "GET /methods": READING,
-    "GET /workers": READING,
-    "GET /version": READING,
+    "GET /methods": ANYBODY,
+    "GET /workers": ANYBODY,
+    "GET /version": ANYBODY,
+    "GET /audit": ADMIN,
 }
 
 

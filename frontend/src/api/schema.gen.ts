@@ -1110,7 +1110,7 @@ export interface paths {
         };
         /**
          * List Workers
-         * @description Workers that have not stopped, newest first, and what they run.
+         * @description Workers that have not stopped, newest first, what they run, and how many runs wait.
          */
         get: operations["list_workers_api_v1_workers_get"];
         put?: never;
@@ -1133,6 +1133,26 @@ export interface paths {
          * @description What is running.
          */
         get: operations["get_version_api_v1_version_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Audit
+         * @description What was changed, by whom, when and in which request, newest first.
+         */
+        get: operations["list_audit_api_v1_audit_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1323,6 +1343,33 @@ export interface components {
              * @description Assignments that the client still has at hand.
              */
             held: string[];
+        };
+        /**
+         * AuditAnswer
+         * @description One change. `action` is the operation of this API, `data` the ids of its address.
+         */
+        AuditAnswer: {
+            /** Number */
+            number: number;
+            /** User Id */
+            user_id: string | null;
+            /** User Name */
+            user_name?: string | null;
+            /** Action */
+            action: string;
+            /** Object Id */
+            object_id: string;
+            /** Data */
+            data: {
+                [key: string]: string;
+            };
+            /** Request Id */
+            request_id: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
         };
         /**
          * CheckpointAnswer
@@ -1652,6 +1699,13 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
+        /** Listing[AuditAnswer] */
+        Listing_AuditAnswer_: {
+            /** Items */
+            items: components["schemas"]["AuditAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
         /** Listing[CheckpointAnswer] */
         Listing_CheckpointAnswer_: {
             /** Items */
@@ -1761,13 +1815,6 @@ export interface components {
         Listing_UserAnswer_: {
             /** Items */
             items: components["schemas"]["UserAnswer"][];
-            /** Next Cursor */
-            next_cursor?: string | null;
-        };
-        /** Listing[WorkerAnswer] */
-        Listing_WorkerAnswer_: {
-            /** Items */
-            items: components["schemas"]["WorkerAnswer"][];
             /** Next Cursor */
             next_cursor?: string | null;
         };
@@ -2573,7 +2620,15 @@ export interface components {
             devices: {
                 [key: string]: unknown;
             }[];
-            /** Run Ids */
+            /**
+             * Busy
+             * @description Runs at work.
+             */
+            busy: number;
+            /**
+             * Run Ids
+             * @description Those of them that the caller may see.
+             */
             run_ids: string[];
             /** Is Alive */
             is_alive: boolean;
@@ -2582,6 +2637,21 @@ export interface components {
              * Format: date-time
              */
             beat_at: string;
+        };
+        /**
+         * WorkersAnswer
+         * @description The workers, and the queue they take from.
+         */
+        WorkersAnswer: {
+            /** Items */
+            items: components["schemas"]["WorkerAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+            /**
+             * Queued Runs
+             * @description Runs of all projects that wait for a worker.
+             */
+            queued_runs: number;
         };
     };
     responses: never;
@@ -4755,7 +4825,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Listing_WorkerAnswer_"];
+                    "application/json": components["schemas"]["WorkersAnswer"];
                 };
             };
         };
@@ -4776,6 +4846,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VersionAnswer"];
+                };
+            };
+        };
+    };
+    list_audit_api_v1_audit_get: {
+        parameters: {
+            query?: {
+                user_id?: string | null;
+                action?: string | null;
+                object_id?: string | null;
+                /** @description Items per page. */
+                limit?: number;
+                /** @description next_cursor of the page before. */
+                cursor?: string | null;
+                /** @description Order of creation; default newest. */
+                oldest_first?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing_AuditAnswer_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };

@@ -1,10 +1,13 @@
 """Runs through the REST API: created, listed, grouped; and what the form is made from."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi.testclient import TestClient
 
 from backend.schemas.training import METHOD_CONFIGS
+from backend.store import supervision, workers
+from backend.store.db import Database
 from tests.backend.runs.conftest import Seed
 
 HUB = {"hub_id": "owner/name"}
@@ -135,4 +138,24 @@ def test_methods_say_everything_the_form_needs(api: TestClient) -> None:
 
 def test_version_and_workers_are_told(api: TestClient) -> None:
     assert api.get("/version").json()["broker"] == "filesystem"
-    assert api.get("/workers").json() == {"items": [], "next_cursor": None}
+    assert api.get("/workers").json() == {"items": [], "next_cursor": None, "queued_runs": 0}
+
+
+def test_a_worker_counts_every_run_and_names_those_that_the_caller_may_see(
+    api: TestClient, seed: Seed, database: Database, new_user: Any
+) -> None:
+    stranger, _ = new_user("researcher")
+    with database.write() as session:
+        at = datetime.now(UTC)
+        worker_id = workers.register(
+            session, host="box", pid=1, process="p", slots=2, devices=[], at=at
+        )
+    busy, _ = (api.post("/runs", json=seed.body(seed.sft())).json()["id"] for _ in range(2))
+    with database.write() as session:
+        supervision.claim(session, busy, worker_id, at=datetime.now(UTC))
+
+    mine, theirs = (client.get("/workers").json() for client in (api, stranger))
+
+    assert (mine["items"][0]["busy"], mine["items"][0]["run_ids"]) == (1, [busy])
+    assert (theirs["items"][0]["busy"], theirs["items"][0]["run_ids"]) == (1, [])
+    assert mine["queued_runs"] == theirs["queued_runs"] == 1
