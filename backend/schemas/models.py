@@ -67,6 +67,7 @@ class LineageNode(Answer):
     run_name: str | None
     method: Method | None
     snapshot_ids: list[str]
+    snapshot_names: list[str] = Field(description="In the order of their ids.")
     reward_model_ids: list[str]
     relation: str = Field(description="self, ancestor, descendant or reward_model")
 

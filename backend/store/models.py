@@ -23,7 +23,7 @@ from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import Method, ModelKind
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
-from backend.store.tables import Model, Run
+from backend.store.tables import Model, Run, Snapshot
 
 MOST_RELATIVES = 500
 _DATA = ("prompts", "demonstrations", "preferences", "solutions")
@@ -174,7 +174,9 @@ def _node(session: Session, model: Model, relation: str) -> LineageNode:
     config: dict[str, Any] = run.config if run else {}
     reward = config.get("reward") or {}
     terms = reward.get("terms", []) if isinstance(reward, dict) else reward
-    used = [_id_of(config.get(name)) for name in _DATA]
+    used = [one for name in _DATA if (one := _id_of(config.get(name)))]
+    rows = session.execute(select(Snapshot.id, Snapshot.name).where(Snapshot.id.in_(used)))
+    names = dict(rows.all())
     scored = [_id_of(term.get("model") or term.get("process_model")) for term in terms]
     return LineageNode(
         model_id=model.id,
@@ -184,7 +186,8 @@ def _node(session: Session, model: Model, relation: str) -> LineageNode:
         run_id=model.run_id,
         run_name=run.name if run else None,
         method=Method(run.method) if run else None,
-        snapshot_ids=[one for one in used if one],
+        snapshot_ids=used,
+        snapshot_names=[names.get(one, one) for one in used],
         reward_model_ids=[one for one in scored if one],
         relation=relation,
     )

@@ -14,7 +14,7 @@ import type {
   RunEvent,
   Samples,
   Validation,
-  Worker,
+  Workers,
 } from "./types";
 
 export type Axis = "step" | "tokens" | "time";
@@ -77,13 +77,13 @@ export const methodsQuery = queryOptions({
 
 export const workersQuery = queryOptions({
   queryKey: ["workers"],
-  queryFn: ({ signal }) => itemsOf<Worker>("/workers", signal),
+  queryFn: ({ signal }) => request<Workers>("/workers", { signal }),
 });
 
 export const createRun = (body: RunBody, idempotencyKey: string) =>
   post<Run>("/runs", body, { idempotencyKey });
 
-export const validateRun = (body: RunBody, signal: AbortSignal) =>
-  post<Validation>("/runs/validate", body, { signal });
+export const validateRun = (body: RunBody, signal?: AbortSignal) =>
+  post<Validation>("/runs/validate", body, signal === undefined ? {} : { signal });
 
 export const applyVerb = (runId: string, verb: Verb) => post<Run>(`/runs/${runId}/${verb}`);

@@ -1,48 +1,29 @@
 /** The form for a new project: the first thing to do on an empty installation. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { useNavigate } from "react-router";
 
 import { createProject, projectsQuery } from "@/api/projects";
-import { Failure } from "@/components/states";
+import { CreateForm, NameField } from "@/components/create-form";
 
-export function ProjectForm() {
+export function ProjectForm({ onClose }: { onClose?: () => void }) {
   const [name, setName] = useState("");
   const [guidelines, setGuidelines] = useState("");
-  const ids = [useId(), useId()] as const;
-  const client = useQueryClient();
+  const id = useId();
   const navigate = useNavigate();
-  const create = useMutation({
-    mutationFn: () => createProject(name.trim(), guidelines),
-    onSuccess: async (project) => {
-      await client.invalidateQueries(projectsQuery);
-      await navigate(`/projects/${project.id}/now`);
-    },
-  });
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        create.mutate();
-      }}
+    <CreateForm
+      create={() => createProject(name.trim(), guidelines)}
+      list={projectsQuery.queryKey}
+      onMade={(project) => navigate(`/projects/${project.id}/now`)}
+      verb="Create project"
+      isComplete={name.trim() !== ""}
+      {...(onClose === undefined ? {} : { dialog: { title: "New project", onClose } })}
     >
+      <NameField value={name} onChange={setName} placeholder="helpfulness" />
       <div className="field">
-        <label htmlFor={ids[0]}>Name</label>
-        <input
-          id={ids[0]}
-          className="input"
-          required
-          maxLength={200}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          placeholder="helpfulness"
-        />
-      </div>
-      <div className="field">
-        <label htmlFor={ids[1]}>Guidelines for annotators</label>
+        <label htmlFor={id}>Guidelines for annotators</label>
         <textarea
-          id={ids[1]}
+          id={id}
           className="input"
           value={guidelines}
           onChange={(event) => setGuidelines(event.target.value)}
@@ -50,13 +31,7 @@ export function ProjectForm() {
         />
         <span className="hint">Annotators open them with O while they rank.</span>
       </div>
-      {create.error !== null && <Failure error={create.error} />}
-      <div className="row">
-        <button type="submit" className="btn primary" disabled={create.isPending || !name.trim()}>
-          Create project
-        </button>
-      </div>
-    </form>
+    </CreateForm>
   );
 }
 

@@ -6,7 +6,6 @@ import { useLocation, useNavigate, useParams } from "react-router";
 import { projectsQuery } from "@/api/projects";
 import { signOut } from "@/api/session";
 import type { User } from "@/api/types";
-import { Dialog } from "@/components/dialog";
 import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme, useThemeChoice, type Choice } from "@/components/theme";
 
@@ -44,9 +43,15 @@ function ProjectSwitcher() {
   const [isCreating, setCreating] = useState(false);
   const place = pathname.split("/")[3] ?? "now";
   if (projects.data === undefined || projectId === undefined) return null;
+  const here = projects.data.items.find(({ id }) => id === projectId);
   return (
     <>
+      {/* A select is as wide as its longest option; so it lies, unseen, over the name it chose. */}
       <span className="switcher">
+        <span className="clip" aria-hidden="true">
+          {here?.name ?? "Project"}
+        </span>
+        <Icon name="down" />
         <select
           aria-label="Project"
           value={projectId}
@@ -63,13 +68,8 @@ function ProjectSwitcher() {
           ))}
           <option value={NEW}>New project…</option>
         </select>
-        <Icon name="down" />
       </span>
-      {isCreating && (
-        <Dialog title="New project" onClose={() => setCreating(false)}>
-          <ProjectForm />
-        </Dialog>
-      )}
+      {isCreating && <ProjectForm onClose={() => setCreating(false)} />}
     </>
   );
 }

@@ -54,9 +54,18 @@ function axis(isY: boolean, isTime: boolean, isLog: boolean): uPlot.Axis {
     font: MONO,
     gap: 6,
   };
-  if (isY) return { ...shared, size: 52, values: isLog ? logTexts : tickTexts };
+  if (isY) return { ...shared, size: roomFor, values: isLog ? logTexts : tickTexts };
   if (isTime) return { ...shared, size: TIME_AXIS_PX };
   return { ...shared, size: 26, values: tickTexts };
+}
+
+const LEAST_AXIS_PX = 52;
+const CHARACTER_PX = 6.7;
+
+/** As wide as the longest text beside it; most are short, so that charts of a page line up. */
+function roomFor(_: uPlot, texts: readonly string[] | null): number {
+  const longest = Math.max(0, ...(texts ?? []).map((text) => text.length));
+  return Math.max(LEAST_AXIS_PX, Math.ceil(longest * CHARACTER_PX) + 12);
 }
 
 /** On a log scale every tick has its own size; some are hidden (null) to make room. */

@@ -10,6 +10,7 @@ describe("format", () => {
     expect(number(-0.12345)).toBe("−0.123");
     expect(signed(1.8449)).toBe("+1.84");
     expect(number(0.00002)).toBe("2.00e-5");
+    expect(number(-1.5e-8)).toBe("−1.50e-8");
     expect(number(2310)).toBe("2,310");
   });
   it("tells durations in two units at most", () => {

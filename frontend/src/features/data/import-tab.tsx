@@ -8,6 +8,7 @@ import type { ImportResult } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Failure } from "@/components/states";
+import { Table } from "@/components/table";
 import { bytes, plural } from "@/lib/format";
 
 const KINDS: readonly (readonly [ImportKind, string])[] = [
@@ -62,24 +63,14 @@ function Result({
         </Link>
       </div>
       {rejected.length > 0 && (
-        <div className="table-wrap" tabIndex={0}>
-          <table className="table">
-            <thead>
-              <tr>
-                <th className="num">Line</th>
-                <th>Why it was refused</th>
-              </tr>
-            </thead>
-            <tbody>
-              {rejected.map(({ line, reason }) => (
-                <tr key={`${line}-${reason}`}>
-                  <td className="num">{line}</td>
-                  <td>{reason}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table columns={[["Line", "num"], "Why it was refused"]} items={rejected}>
+          {({ line, reason }) => (
+            <tr key={`${line}-${reason}`}>
+              <td className="num">{line}</td>
+              <td>{reason}</td>
+            </tr>
+          )}
+        </Table>
       )}
     </section>
   );

@@ -15,6 +15,7 @@ import { Ago } from "@/components/clock";
 import { firstWords } from "@/components/conversation";
 import { More } from "@/components/more";
 import { Empty, Loaded } from "@/components/states";
+import { Table } from "@/components/table";
 import { number, shortId, words } from "@/lib/format";
 
 interface PagedQuery<Item> {
@@ -26,7 +27,7 @@ interface PagedQuery<Item> {
   fetchNextPage: () => unknown;
 }
 
-function Table<Item extends { id: string }>(props: {
+function Pages<Item extends { id: string }>(props: {
   query: PagedQuery<Item>;
   columns: readonly string[];
   empty: ReactNode;
@@ -37,24 +38,10 @@ function Table<Item extends { id: string }>(props: {
       <Loaded query={props.query} lines={8}>
         {({ pages }) => {
           const items = pages.flatMap((page) => page.items);
-          if (items.length === 0) return props.empty;
           return (
-            <div className="table-wrap" tabIndex={0}>
-              <table className="table">
-                <thead>
-                  <tr>
-                    {props.columns.map((column) => (
-                      <th key={column}>{column}</th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {items.map((item) => (
-                    <tr key={item.id}>{props.row(item)}</tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table columns={props.columns} items={items} empty={props.empty}>
+              {(item) => <tr key={item.id}>{props.row(item)}</tr>}
+            </Table>
           );
         }}
       </Loaded>
@@ -74,7 +61,7 @@ function ImportLink({ projectId }: { projectId: string }) {
 export function PromptList({ projectId }: { projectId: string }) {
   const query = useInfiniteQuery(promptPages(projectId));
   return (
-    <Table
+    <Pages
       query={query}
       columns={["Prompt", "Tags", "Turns", "Added"]}
       empty={
@@ -105,7 +92,7 @@ export function PromptList({ projectId }: { projectId: string }) {
 export function DemonstrationList({ projectId }: { projectId: string }) {
   const query = useInfiniteQuery(demonstrationPages(projectId));
   return (
-    <Table
+    <Pages
       query={query}
       columns={["Response", "Prompt", "Added"]}
       empty={
@@ -133,7 +120,7 @@ export function DemonstrationList({ projectId }: { projectId: string }) {
 export function ComparisonList({ projectId }: { projectId: string }) {
   const query = useInfiniteQuery(comparisonPages(projectId));
   return (
-    <Table
+    <Pages
       query={query}
       columns={["Comparison", "Responses", "Judgments", "From", "Added"]}
       empty={
@@ -196,34 +183,30 @@ function Annotators({ projectId }: { projectId: string }) {
             : `; Krippendorff's α ${alpha.toFixed(2)} over ${number(query.data?.comparisons)} comparisons`}
         </span>
       </h2>
-      <div className="table-wrap" tabIndex={0}>
-        <table className="table">
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th className="num">Judgments</th>
-              <th className="num">Ties</th>
-              <th className="num">Prefers the first shown</th>
-              <th className="num">Prefers the longer</th>
-              <th className="num">Median time</th>
-            </tr>
-          </thead>
-          <tbody>
-            {annotators.map((one) => (
-              <tr key={one.user_id}>
-                <td>{one.name}</td>
-                <td className="num">{one.judgments}</td>
-                <td className="num">{share(one.tie_rate)}</td>
-                <td className="num">{share(one.first_shown_rate)}</td>
-                <td className="num">{share(one.longer_rate)}</td>
-                <td className="num">
-                  {one.median_active_s === null ? "–" : `${number(one.median_active_s)} s`}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        columns={[
+          "Name",
+          ["Judgments", "num"],
+          ["Ties", "num"],
+          ["Prefers the first shown", "num"],
+          ["Prefers the longer", "num"],
+          ["Median time", "num"],
+        ]}
+        items={annotators}
+      >
+        {(one) => (
+          <tr key={one.user_id}>
+            <td>{one.name}</td>
+            <td className="num">{one.judgments}</td>
+            <td className="num">{share(one.tie_rate)}</td>
+            <td className="num">{share(one.first_shown_rate)}</td>
+            <td className="num">{share(one.longer_rate)}</td>
+            <td className="num">
+              {one.median_active_s === null ? "–" : `${number(one.median_active_s)} s`}
+            </td>
+          </tr>
+        )}
+      </Table>
     </section>
   );
 }
@@ -233,7 +216,7 @@ export function JudgmentList({ projectId }: { projectId: string }) {
   return (
     <>
       <Annotators projectId={projectId} />
-      <Table
+      <Pages
         query={query}
         columns={["Ranking, best first", "Comment", "Active time", "Made"]}
         empty={

@@ -1,5 +1,5 @@
 /** Frozen, hashed data: freeze it, look at its counts, export it. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { useSearchParams } from "react-router";
 
@@ -8,10 +8,11 @@ import { freezeSnapshot, snapshotsQuery } from "@/api/projects";
 import type { Snapshot, SnapshotBody } from "@/api/types";
 import { Ago } from "@/components/clock";
 import { Copyable } from "@/components/copyable";
-import { Dialog } from "@/components/dialog";
+import { CreateForm, NameField } from "@/components/create-form";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
-import { Empty, Failure, Loaded } from "@/components/states";
+import { Empty, Loaded } from "@/components/states";
+import { Table } from "@/components/table";
 import { plural, shortHash } from "@/lib/format";
 
 type Kind = SnapshotBody["kind"];
@@ -32,89 +33,59 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
   const [kind, setKind] = useState(props.kind);
   const [percent, setPercent] = useState("10");
   const [seed, setSeed] = useState("0");
-  const ids = [useId(), useId(), useId()] as const;
-  const client = useQueryClient();
-  const freeze = useMutation({
-    mutationFn: () =>
-      freezeSnapshot(props.projectId, {
-        name: name.trim(),
-        kind,
-        heldout_fraction: Number(percent) / 100,
-        seed: Number(seed),
-      }),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ["project", props.projectId, "snapshots"] });
-      props.onClose();
-    },
-  });
+  const ids = [useId(), useId()] as const;
+  const freeze = () =>
+    freezeSnapshot(props.projectId, {
+      name: name.trim(),
+      kind,
+      heldout_fraction: Number(percent) / 100,
+      seed: Number(seed),
+    });
   return (
-    <Dialog
-      title="Freeze a snapshot"
-      onClose={props.onClose}
-      footer={
-        <button
-          type="submit"
-          form="freeze"
-          className="btn primary"
-          disabled={freeze.isPending || !name.trim()}
-        >
+    <CreateForm
+      create={freeze}
+      list={["project", props.projectId, "snapshots"]}
+      verb={
+        <>
           <Icon name="lock" /> Freeze
-        </button>
+        </>
       }
+      isComplete={name.trim() !== ""}
+      dialog={{ title: "Freeze a snapshot", onClose: props.onClose }}
     >
-      <form
-        id="freeze"
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          freeze.mutate();
-        }}
-      >
-        <p className="muted">
-          It holds every record of that kind as it is now. Later records do not change it.
-        </p>
-        <Segmented label="Kind" value={kind} options={KINDS} onChange={setKind} />
+      <p className="muted">
+        It holds every record of that kind as it is now. Later records do not change it.
+      </p>
+      <Segmented label="Kind" value={kind} options={KINDS} onChange={setKind} />
+      <NameField value={name} onChange={setName} />
+      <div className="pair">
         <div className="field">
-          <label htmlFor={ids[0]}>Name</label>
+          <label htmlFor={ids[0]}>Held out, %</label>
           <input
             id={ids[0]}
             className="input"
-            required
-            maxLength={200}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
+            type="number"
+            min={0}
+            max={99}
+            step="any"
+            value={percent}
+            onChange={(event) => setPercent(event.target.value)}
+          />
+          <span className="hint">Whole prompts go to one side, never single pairs.</span>
+        </div>
+        <div className="field">
+          <label htmlFor={ids[1]}>Seed of the split</label>
+          <input
+            id={ids[1]}
+            className="input"
+            type="number"
+            min={0}
+            value={seed}
+            onChange={(event) => setSeed(event.target.value)}
           />
         </div>
-        <div className="pair">
-          <div className="field">
-            <label htmlFor={ids[1]}>Held out, %</label>
-            <input
-              id={ids[1]}
-              className="input"
-              type="number"
-              min={0}
-              max={99}
-              step="any"
-              value={percent}
-              onChange={(event) => setPercent(event.target.value)}
-            />
-            <span className="hint">Whole prompts go to one side, never single pairs.</span>
-          </div>
-          <div className="field">
-            <label htmlFor={ids[2]}>Seed of the split</label>
-            <input
-              id={ids[2]}
-              className="input"
-              type="number"
-              min={0}
-              value={seed}
-              onChange={(event) => setSeed(event.target.value)}
-            />
-          </div>
-        </div>
-        {freeze.error !== null && <Failure error={freeze.error} />}
-      </form>
-    </Dialog>
+      </div>
+    </CreateForm>
   );
 }
 
@@ -187,38 +158,26 @@ export function SnapshotsTab({ projectId }: { projectId: string }) {
   return (
     <section className="card">
       <Loaded query={query}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty icon="lock" title="No snapshots yet" actions={freeze}>
-              Runs never read live data: they refer to a snapshot by its hash, so that a result can
-              be repeated.
-            </Empty>
-          ) : (
-            <div className="table-wrap" tabIndex={0}>
-              <table className="table">
-                <thead>
-                  <tr>
-                    <th>Name</th>
-                    <th>Kind</th>
-                    <th>sha256</th>
-                    <th>Holds</th>
-                    <th>Frozen</th>
-                    <th>Export</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {items.map((snapshot) => (
-                    <Row
-                      key={snapshot.id}
-                      snapshot={snapshot}
-                      isMeant={snapshot.id === search.get("snapshot")}
-                    />
-                  ))}
-                </tbody>
-              </table>
-            </div>
-          )
-        }
+        {({ items }) => (
+          <Table
+            columns={["Name", "Kind", "sha256", "Holds", "Frozen", "Export"]}
+            items={items}
+            empty={
+              <Empty icon="lock" title="No snapshots yet" actions={freeze}>
+                Runs never read live data: they refer to a snapshot by its hash, so that a result
+                can be repeated.
+              </Empty>
+            }
+          >
+            {(snapshot) => (
+              <Row
+                key={snapshot.id}
+                snapshot={snapshot}
+                isMeant={snapshot.id === search.get("snapshot")}
+              />
+            )}
+          </Table>
+        )}
       </Loaded>
       {isKind(asked) && (
         <FreezeDialog projectId={projectId} kind={asked} onClose={() => open(null)} />

@@ -13,6 +13,7 @@ const node = (id: string, parent: string | null, rewards: string[] = []): Lineag
   run_name: null,
   method: null,
   snapshot_ids: [],
+  snapshot_names: [],
   reward_model_ids: rewards,
   relation: "self",
 });

@@ -7,7 +7,7 @@ import { words } from "@/lib/format";
 
 import { edgesOf, layout, type Placed } from "./layout";
 
-const BOX = { width: 208, height: 92, gapX: 72, gapY: 22 };
+const BOX = { width: 208, height: 108, gapX: 72, gapY: 22 };
 
 const left = ({ column }: Placed) => column * (BOX.width + BOX.gapX);
 const top = ({ row }: Placed) => row * (BOX.height + BOX.gapY);
@@ -55,13 +55,17 @@ function Box({
       </Link>
       <span className="links">
         {node.run_id !== null && (
-          <Link to={`${base}/runs/${node.run_id}`} title={node.run_name ?? "run"}>
-            <Icon name="runs" /> run
+          <Link to={`${base}/runs/${node.run_id}`} title={`run ${node.run_name ?? ""}`}>
+            <Icon name="runs" /> <span className="clip">{node.run_name ?? "run"}</span>
           </Link>
         )}
-        {node.snapshot_ids.map((id) => (
-          <Link key={id} to={`${base}/data/snapshots?snapshot=${id}`} title={`snapshot ${id}`}>
-            <Icon name="lock" /> snapshot
+        {node.snapshot_ids.map((id, place) => (
+          <Link
+            key={id}
+            to={`${base}/data/snapshots?snapshot=${id}`}
+            title={`snapshot ${node.snapshot_names[place] ?? id}`}
+          >
+            <Icon name="lock" /> <span className="clip">{node.snapshot_names[place] ?? id}</span>
           </Link>
         ))}
       </span>

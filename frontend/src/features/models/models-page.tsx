@@ -1,17 +1,18 @@
 /** The registry: base models and what runs have made of them. */
 import "./models.css";
 
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link } from "react-router";
 
 import { modelsQuery, registerModel } from "@/api/models";
 import type { Model } from "@/api/types";
 import { Ago } from "@/components/clock";
-import { Dialog } from "@/components/dialog";
+import { CreateForm, NameField } from "@/components/create-form";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
-import { Empty, Failure, Loaded } from "@/components/states";
+import { Empty, Loaded } from "@/components/states";
+import { Table, type Column } from "@/components/table";
 import { useProjectId } from "@/components/use-project";
 import { bytes, words } from "@/lib/format";
 
@@ -28,96 +29,61 @@ function RegisterDialog({ projectId, onClose }: { projectId: string; onClose: ()
   const [kind, setKind] = useState<Model["kind"]>("causal_lm");
   const [sourceKind, setSourceKind] = useState<SourceKind>("path");
   const [place, setPlace] = useState("");
-  const ids = [useId(), useId()] as const;
-  const client = useQueryClient();
-  const register = useMutation({
-    mutationFn: () =>
-      registerModel({
-        name: name.trim(),
-        kind,
-        source: sourceKind === "path" ? { path: place.trim() } : { hub_id: place.trim() },
-        project_id: projectId,
-      }),
-    onSuccess: async () => {
-      await client.invalidateQueries(modelsQuery);
-      onClose();
-    },
-  });
+  const register = () =>
+    registerModel({
+      name: name.trim(),
+      kind,
+      source: sourceKind === "path" ? { path: place.trim() } : { hub_id: place.trim() },
+      project_id: projectId,
+    });
   return (
-    <Dialog
-      title="Register a model"
-      onClose={onClose}
-      footer={
-        <button
-          type="submit"
-          form="register-model"
-          className="btn primary"
-          disabled={register.isPending || !name.trim() || !place.trim()}
-        >
-          {register.isPending ? "Reading its files" : "Register"}
-        </button>
-      }
+    <CreateForm
+      create={register}
+      list={modelsQuery.queryKey}
+      verb="Register"
+      verbWhileSending="Reading its files"
+      isComplete={name.trim() !== "" && place.trim() !== ""}
+      dialog={{ title: "Register a model", onClose }}
     >
-      <form
-        id="register-model"
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          register.mutate();
-        }}
-      >
-        <div className="field">
-          <label htmlFor={ids[0]}>Name</label>
-          <input
-            id={ids[0]}
-            className="input"
-            required
-            maxLength={200}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        </div>
-        <div className="field">
-          <span className="label">What it computes</span>
-          <Segmented
-            label="What it computes"
-            value={kind}
-            options={[
-              ["causal_lm", "The next token"],
-              ["reward_model", "One score"],
-            ]}
-            onChange={setKind}
-          />
-        </div>
-        <div className="field">
-          <span className="label">Where it is</span>
-          <Segmented
-            label="Where it is"
-            value={sourceKind}
-            options={[
-              ["path", "Folder or GGUF file"],
-              ["hub_id", "Hub id"],
-            ]}
-            onChange={setSourceKind}
-          />
-          <input
-            id={ids[1]}
-            className="input mono"
-            aria-label={sourceKind === "path" ? "Path" : "Hub id"}
-            required
-            value={place}
-            placeholder={sourceKind === "path" ? "/data/models/smollm2" : "owner/name"}
-            onChange={(event) => setPlace(event.target.value)}
-          />
-          <span className="hint">
-            {sourceKind === "path"
-              ? "On the machine that runs the API, under the data directory or PODIUM_MODEL_ROOTS."
-              : "The worker fetches it when a run needs it; safetensors only."}
-          </span>
-        </div>
-        {register.error !== null && <Failure error={register.error} />}
-      </form>
-    </Dialog>
+      <NameField value={name} onChange={setName} />
+      <div className="field">
+        <span className="label">What it computes</span>
+        <Segmented
+          label="What it computes"
+          value={kind}
+          options={[
+            ["causal_lm", "The next token"],
+            ["reward_model", "One score"],
+          ]}
+          onChange={setKind}
+        />
+      </div>
+      <div className="field">
+        <span className="label">Where it is</span>
+        <Segmented
+          label="Where it is"
+          value={sourceKind}
+          options={[
+            ["path", "Folder or GGUF file"],
+            ["hub_id", "Hub id"],
+          ]}
+          onChange={setSourceKind}
+        />
+        <input
+          className="input mono"
+          aria-label={sourceKind === "path" ? "Path" : "Hub id"}
+          required
+          value={place}
+          placeholder={sourceKind === "path" ? "/data/models/smollm2" : "owner/name"}
+          onChange={(event) => setPlace(event.target.value)}
+        />
+        <span className="hint">
+          {sourceKind === "path"
+            ? "On the machine that runs the API, under the data directory or PODIUM_MODEL_ROOTS."
+            : "The worker fetches it when a run needs it; safetensors only."}
+        </span>
+      </div>
+    </CreateForm>
   );
 }
 
@@ -150,6 +116,16 @@ function Row({ model, projectId }: { model: Model; projectId: string }) {
   );
 }
 
+const COLUMNS: readonly Column[] = [
+  "Name",
+  "Kind",
+  "From",
+  ["Parameters", "num"],
+  ["Size", "num"],
+  "Architecture",
+  "Created",
+];
+
 export function ModelsPage() {
   const projectId = useProjectId();
   const models = useQuery(modelsQuery);
@@ -175,34 +151,19 @@ export function ModelsPage() {
             const mine = items.filter(
               (model) => model.project_id === null || model.project_id === projectId,
             );
-            if (mine.length === 0)
-              return (
-                <Empty icon="models" title="No models yet" actions={register}>
-                  Register the model you want to improve: a folder with safetensors, a GGUF file, or
-                  a name on a hub.
-                </Empty>
-              );
             return (
-              <div className="table-wrap" tabIndex={0}>
-                <table className="table">
-                  <thead>
-                    <tr>
-                      <th>Name</th>
-                      <th>Kind</th>
-                      <th>From</th>
-                      <th className="num">Parameters</th>
-                      <th className="num">Size</th>
-                      <th>Architecture</th>
-                      <th>Created</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {mine.map((model) => (
-                      <Row key={model.id} model={model} projectId={projectId} />
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <Table
+                columns={COLUMNS}
+                items={mine}
+                empty={
+                  <Empty icon="models" title="No models yet" actions={register}>
+                    Register the model you want to improve: a folder with safetensors, a GGUF file,
+                    or a name on a hub.
+                  </Empty>
+                }
+              >
+                {(model) => <Row key={model.id} model={model} projectId={projectId} />}
+              </Table>
             );
           }}
         </Loaded>

@@ -3,8 +3,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 
+import { experimentsQuery } from "@/api/experiments";
 import { runsQuery } from "@/api/runs";
-import type { ConfigProblem, JsonObject, Method, Run } from "@/api/types";
+import type { ConfigProblem, Experiment, JsonObject, Method, Run } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Failure } from "@/components/states";
@@ -14,6 +15,7 @@ import { differences, suggestedName, type Shelf } from "./beginning";
 import { Fields } from "./field-row";
 import { fieldId, FormProvider, isMissing } from "./form-context";
 import { JsonTab } from "./json-tab";
+import { LabelFields, labelsOf, type Labels } from "./labels";
 import { launched } from "./launch";
 import { grouped } from "./schema";
 import { StartChoice, usual } from "./start-choice";
@@ -23,12 +25,13 @@ import { useDraft, useValidation, type Draft, type Given, type Start } from "./u
 export interface Materials extends Shelf {
   readonly methods: readonly Method[];
   readonly runs: readonly Run[];
+  readonly experiments: readonly Experiment[];
   /** The run that `?from=` names. */
   readonly parent: Run | null;
 }
 
 /** What the address says besides references. */
-const OWN_WORDS = new Set(["method", "preset", "from", "view"]);
+const OWN_WORDS = new Set(["method", "preset", "from", "step", "view"]);
 
 /** Where the address says to begin; null where no method can be run at all. */
 function firstStart(materials: Materials, search: URLSearchParams): Start | null {
@@ -37,10 +40,13 @@ function firstStart(materials: Materials, search: URLSearchParams): Start | null
   const wanted = parent?.method ?? search.get("method");
   const method = able.find((one) => one.method === wanted) ?? able[0];
   if (method === undefined) return null;
-  if (parent !== null && parent.method === method.method) return { method, preset: null, parent };
+  if (parent !== null && parent.method === method.method) {
+    const step = Number(search.get("step") ?? Number.NaN);
+    return { method, preset: null, parent, step: Number.isInteger(step) ? step : null };
+  }
   const preset = search.get("preset");
   const isKnown = preset === "" || method.presets.some(({ name }) => name === preset);
-  return { method, preset: isKnown ? preset || null : usual(method), parent: null };
+  return { method, preset: isKnown ? preset || null : usual(method), parent: null, step: null };
 }
 
 export function Desk({ projectId, materials }: { projectId: string; materials: Materials }) {
@@ -71,6 +77,11 @@ function Form(props: { projectId: string; materials: Materials; first: Start; gi
     const where = start.parent ? { from: start.parent.id } : { preset: start.preset ?? "" };
     inAddress({ method: start.method.method, ...where, ...(isText ? { view: "json" } : {}) });
   };
+  const goOnFrom = (step: number | null) => {
+    draft.goOnFrom(step);
+    const { step: _before, ...kept } = Object.fromEntries(search);
+    inAddress(step === null ? kept : { ...kept, step: String(step) });
+  };
   const show = (view: string) => {
     const next = Object.fromEntries(search);
     inAddress(view === "json" ? { ...next, view } : { ...next, view: "form" });
@@ -89,6 +100,7 @@ function Form(props: { projectId: string; materials: Materials; first: Start; gi
           methods={materials.methods}
           runs={materials.runs}
           onBegin={begin}
+          onStep={goOnFrom}
         />
         {draft.undo !== null && <Replaced onUndo={draft.undo} />}
         <Segmented
@@ -195,21 +207,26 @@ function Launcher(props: {
     [props.materials.runs],
   );
   const name = typedName ?? suggestedName(draft.config, taken);
+  const { experiments } = props.materials;
+  const [typedLabels, setTypedLabels] = useState<Labels | null>(null);
+  const labels = typedLabels ?? labelsOf(draft.start.parent, experiments);
   const sent = useRef<{ text: string; key: string } | null>(null);
   const client = useQueryClient();
   const navigate = useNavigate();
   const launch = useMutation({
     mutationFn: () => {
       const completed = validation.isCurrent ? (validation.data?.config ?? null) : null;
-      const { config, start } = draft;
-      const what = { projectId, name: name.trim(), config, parent: start.parent };
+      const { parent, step } = draft.start;
+      const what = { projectId, name: name.trim(), config: draft.config, labels, parent, step };
       const text = JSON.stringify(what);
       // The same run sent twice, after a lost answer or a second click, stays one run.
       if (sent.current?.text !== text) sent.current = { text, key: randomId() };
-      return launched({ ...what, completed: completed as JsonObject | null }, sent.current.key);
+      const known = { completed: completed as JsonObject | null, experiments };
+      return launched(what, known, sent.current.key);
     },
     onSuccess: async (run) => {
       await client.invalidateQueries({ queryKey: runsQuery({}).queryKey.slice(0, 1) });
+      await client.invalidateQueries(experimentsQuery(projectId));
       await navigate(`/projects/${projectId}/runs/${run.id}`);
     },
     onError: () => void validation.refetch(),
@@ -232,6 +249,7 @@ function Launcher(props: {
       onGo={props.onGo}
       differences={differences(draft.origin, draft.config).filter((one) => one.path !== "method")}
       startName={draft.start.parent?.name ?? draft.start.preset ?? "the defaults"}
+      labels={<LabelFields labels={labels} experiments={experiments} onChange={setTypedLabels} />}
     >
       {launch.error !== null && problems.every(isMissing) && <Failure error={launch.error} />}
       <button

@@ -5,6 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 
+import { experimentsQuery } from "@/api/experiments";
 import { modelsQuery } from "@/api/models";
 import { snapshotsQuery } from "@/api/projects";
 import { methodsQuery, runQuery, runsQuery } from "@/api/runs";
@@ -19,13 +20,14 @@ function useMaterials(projectId: string, parentId: string | null) {
   const models = useQuery(modelsQuery);
   const snapshots = useQuery(snapshotsQuery(projectId));
   const runs = useQuery(runsQuery({ project_id: projectId, limit: 100 }));
+  const experiments = useQuery(experimentsQuery(projectId));
   const parent = useQuery({ ...runQuery(parentId ?? ""), enabled: parentId !== null });
-  const queries = [methods, models, snapshots, runs, parent];
+  const queries = [methods, models, snapshots, runs, experiments, parent];
   const answer = {
     error: queries.find((query) => query.error !== null)?.error ?? null,
     refetch: () => queries.forEach((query) => query.error !== null && void query.refetch()),
   };
-  if (!methods.data || !models.data || !snapshots.data || !runs.data)
+  if (!methods.data || !models.data || !snapshots.data || !runs.data || !experiments.data)
     return { ...answer, data: undefined };
   if (parentId !== null && !parent.data) return { ...answer, data: undefined };
   const data: Materials = {
@@ -33,6 +35,7 @@ function useMaterials(projectId: string, parentId: string | null) {
     models: models.data.items.filter((one) => !one.project_id || one.project_id === projectId),
     snapshots: snapshots.data.items,
     runs: runs.data.items,
+    experiments: experiments.data.items,
     parent: parent.data ?? null,
   };
   return { ...answer, data };

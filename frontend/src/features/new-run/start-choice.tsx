@@ -1,7 +1,10 @@
 /** What the run executes and where its settings begin. */
+import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 
+import { checkpointsQuery } from "@/api/runs";
 import type { Method, Run } from "@/api/types";
+import { Failure } from "@/components/states";
 import { words } from "@/lib/format";
 
 import type { Start } from "./use-draft";
@@ -12,6 +15,7 @@ export function StartChoice(props: {
   methods: readonly Method[];
   runs: readonly Run[];
   onBegin: (start: Start) => void;
+  onStep: (step: number | null) => void;
 }) {
   const { start, methods } = props;
   const name = useId();
@@ -26,7 +30,7 @@ export function StartChoice(props: {
               name={name}
               checked={props.method === method.method}
               disabled={!method.is_available}
-              onChange={() => props.onBegin({ method, preset: usual(method), parent: null })}
+              onChange={() => props.onBegin({ method, preset: usual(method), ...ANEW })}
             />
             <span>
               <b>{method.title}</b>
@@ -38,9 +42,14 @@ export function StartChoice(props: {
         ))}
       </fieldset>
       <Beginnings start={start} runs={props.runs} onBegin={props.onBegin} />
+      {start.parent !== null && (
+        <Checkpoints parent={start.parent} step={start.step} onStep={props.onStep} />
+      )}
     </>
   );
 }
+
+const ANEW = { parent: null, step: null };
 
 /** The preset a method begins with: its first, the one that fits a small machine. */
 export const usual = (method: Method) => method.presets[0]?.name ?? null;
@@ -66,7 +75,7 @@ function Beginnings(props: {
               key={one.name}
               aria-pressed={parent === null && one.name === preset}
               title={one.description}
-              onClick={() => props.onBegin({ method, preset: one.name, parent: null })}
+              onClick={() => props.onBegin({ method, preset: one.name, ...ANEW })}
             >
               {one.name}
             </button>
@@ -74,7 +83,7 @@ function Beginnings(props: {
           <button
             type="button"
             aria-pressed={parent === null && preset === null}
-            onClick={() => props.onBegin({ method, preset: null, parent: null })}
+            onClick={() => props.onBegin({ method, preset: null, ...ANEW })}
           >
             Defaults
           </button>
@@ -89,8 +98,10 @@ function Beginnings(props: {
           disabled={past.length === 0 && parent === null}
           onChange={(event) => {
             const run = past.find((one) => one.id === event.target.value);
-            const fresh = { method, preset: usual(method), parent: null };
-            props.onBegin(run === undefined ? fresh : { method, preset: null, parent: run });
+            const fresh = { method, preset: usual(method), ...ANEW };
+            props.onBegin(
+              run === undefined ? fresh : { method, preset: null, parent: run, step: null },
+            );
           }}
         >
           <option value="">
@@ -109,6 +120,54 @@ function Beginnings(props: {
           ? `A copy of ${parent.name}; the new run remembers it as its parent.`
           : (chosen?.description ?? "Every value is the default of the method.")}
       </p>
+    </div>
+  );
+}
+
+/** Whether the copy begins anew or where its parent stood; nothing to choose without checkpoints. */
+function Checkpoints(props: {
+  parent: Run;
+  step: number | null;
+  onStep: (step: number | null) => void;
+}) {
+  const { parent, step } = props;
+  const id = useId();
+  const query = useQuery(checkpointsQuery(parent.id));
+  const steps = (query.data ?? []).map((one) => one.step);
+  // A step of the address is shown even where it is gone; the service says so on Start.
+  const shown = step === null || steps.includes(step) ? steps : [...steps, step];
+  if (query.error !== null)
+    return <Failure error={query.error} onRetry={() => void query.refetch()} />;
+  if (shown.length === 0) return null;
+  return (
+    <div className="beginnings">
+      <div className="row">
+        <label className="small muted" htmlFor={id}>
+          Begin
+        </label>
+        <select
+          id={id}
+          className="input past"
+          value={step ?? ""}
+          onChange={(event) =>
+            props.onStep(event.target.value === "" ? null : Number(event.target.value))
+          }
+        >
+          <option value="">anew, with step 1</option>
+          {shown.map((one) => (
+            <option key={one} value={one}>
+              from its checkpoint of step {one}
+            </option>
+          ))}
+        </select>
+      </div>
+      {step !== null && (
+        <p className="hint">
+          The new run goes on after step {step}: with these weights, this optimizer state and these
+          random numbers. Steps go on counting; model, method and LoRA stay as they are, and the
+          length only changes with a constant schedule.
+        </p>
+      )}
     </div>
   );
 }

@@ -21,6 +21,7 @@ export function Summary(props: {
   onGo: (path: string) => void;
   differences: readonly Difference[];
   startName: string;
+  labels: ReactNode;
   children: ReactNode;
 }) {
   const id = useId();
@@ -37,6 +38,7 @@ export function Summary(props: {
           onChange={(event) => props.onName(event.target.value)}
         />
       </div>
+      {props.labels}
       <Verdict {...props} />
       {props.children}
       <Differences list={props.differences} startName={props.startName} />

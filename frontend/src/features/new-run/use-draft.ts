@@ -8,11 +8,13 @@ import type { Json, JsonObject, Method, Run } from "@/api/types";
 import { begun, type Shelf } from "./beginning";
 import { changed } from "./paths";
 
-/** `preset` is a name; both are null for an empty start. */
+/** `preset` is a name; it and `parent` are null for an empty start. */
 export interface Start {
   readonly method: Method;
   readonly preset: string | null;
   readonly parent: Run | null;
+  /** The parent's checkpoint to go on from; null begins anew. */
+  readonly step: number | null;
 }
 
 interface State {
@@ -41,6 +43,8 @@ export function useDraft(first: Start, given: Given, shelf: Shelf) {
       setBefore(state.config === state.origin ? null : state);
       setState(stateOf(start, state.config, shelf));
     },
+    /** Another step of the same parent changes no setting. */
+    goOnFrom: (step: number | null) => setState({ ...state, start: { ...state.start, step } }),
     /** Null where nothing was lost by beginning anew. */
     undo:
       before === null

@@ -165,10 +165,10 @@ function Holdings({ project }: { project: Project }) {
 
 function Machines() {
   const workers = useQuery({ ...workersQuery, refetchInterval: REFRESH_MS * 3 });
-  const alive = workers.data?.filter((worker) => worker.is_alive) ?? [];
+  const alive = workers.data?.items.filter((worker) => worker.is_alive) ?? [];
   if (workers.data === undefined) return null;
   const slots = alive.reduce((sum, worker) => sum + worker.slots, 0);
-  const busy = alive.reduce((sum, worker) => sum + worker.run_ids.length, 0);
+  const busy = alive.reduce((sum, worker) => sum + worker.busy, 0);
   return (
     <section className="card padded">
       <h2>Workers</h2>

@@ -7,7 +7,10 @@ import type { Json, JsonObject, Run, RunEvent } from "@/api/types";
 import { Ago } from "@/components/clock";
 import { Copyable } from "@/components/copyable";
 import { Empty, Loaded } from "@/components/states";
+import { Table } from "@/components/table";
 import { bytes, plural, shortHash } from "@/lib/format";
+
+import { ContinueLink } from "./continue-link";
 
 /** Config as indented keys and values: quicker to read than JSON, and copied as JSON. */
 function Tree({ value, project }: { value: JsonObject; project: string }) {
@@ -82,38 +85,33 @@ export function CheckpointsTab({ run }: { run: Run }) {
       <section className="card">
         <h2 className="card-title">Checkpoints</h2>
         <Loaded query={checkpoints}>
-          {(items) =>
-            items.length === 0 ? (
-              <Empty icon="file" title="No checkpoints">
-                They are written every checkpoint_every steps, and when a run is asked to stop.
-              </Empty>
-            ) : (
-              <div className="table-wrap" tabIndex={0}>
-                <table className="table">
-                  <thead>
-                    <tr>
-                      <th className="num">Step</th>
-                      <th className="num">Attempt</th>
-                      <th>Written</th>
-                      <th>Note</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {items.map((one) => (
-                      <tr key={one.step}>
-                        <td className="num">{one.step}</td>
-                        <td className="num">{one.attempt}</td>
-                        <td>
-                          <Ago at={one.created_at} />
-                        </td>
-                        <td>{one.is_best && <span className="pill good">best</span>}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
-            )
-          }
+          {(items) => (
+            <Table
+              columns={[["Step", "num"], ["Attempt", "num"], "Written", "Note", ""]}
+              items={items}
+              empty={
+                <Empty icon="file" title="No checkpoints">
+                  They are written every checkpoint_every steps, and when a run is asked to stop.
+                </Empty>
+              }
+            >
+              {(one) => (
+                <tr key={one.step}>
+                  <td className="num">{one.step}</td>
+                  <td className="num">{one.attempt}</td>
+                  <td>
+                    <Ago at={one.created_at} />
+                  </td>
+                  <td>{one.is_best && <span className="pill good">best</span>}</td>
+                  <td>
+                    <ContinueLink run={run} step={one.step}>
+                      Continue<span className="sr-only"> from step {one.step}</span>…
+                    </ContinueLink>
+                  </td>
+                </tr>
+              )}
+            </Table>
+          )}
         </Loaded>
       </section>
       <section className="card">
@@ -124,33 +122,27 @@ export function CheckpointsTab({ run }: { run: Run }) {
           </p>
         ))}
         <Loaded query={artifacts}>
-          {(items) =>
-            items.length === 0 ? (
-              <Empty icon="file" title="No files yet">
-                The final model and other results come home when the run succeeds.
-              </Empty>
-            ) : (
-              <div className="table-wrap" tabIndex={0}>
-                <table className="table">
-                  <tbody>
-                    {items.map((file) => (
-                      <tr key={file.path}>
-                        <td className="mono">{file.path}</td>
-                        <td className="num">{bytes(file.size_bytes)}</td>
-                        <td>
-                          <Copyable
-                            text={file.sha256}
-                            shown={shortHash(file.sha256)}
-                            label="sha256"
-                          />
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
-            )
-          }
+          {(items) => (
+            <Table
+              columns={[]}
+              items={items}
+              empty={
+                <Empty icon="file" title="No files yet">
+                  The final model and other results come home when the run succeeds.
+                </Empty>
+              }
+            >
+              {(file) => (
+                <tr key={file.path}>
+                  <td className="mono">{file.path}</td>
+                  <td className="num">{bytes(file.size_bytes)}</td>
+                  <td>
+                    <Copyable text={file.sha256} shown={shortHash(file.sha256)} label="sha256" />
+                  </td>
+                </tr>
+              )}
+            </Table>
+          )}
         </Loaded>
       </section>
     </div>

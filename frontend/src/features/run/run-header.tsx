@@ -14,6 +14,8 @@ import { StatePill } from "@/components/run-state";
 import { Failure } from "@/components/states";
 import { duration, number, plural, shortId, words } from "@/lib/format";
 
+import { ContinueLink } from "./continue-link";
+
 const VERBS: readonly (readonly [Verb, string, IconName])[] = [
   ["pause", "Pause", "pause"],
   ["resume", "Resume", "play"],
@@ -73,6 +75,11 @@ function Actions({ run }: { run: Run }) {
       <Link className="btn" to={`/projects/${run.project_id}/runs/new?from=${run.id}`}>
         <Icon name="copy" /> Clone
       </Link>
+      {run.checkpoint_step !== null && (
+        <ContinueLink run={run} step={run.checkpoint_step}>
+          Continue from step {number(run.checkpoint_step)} as a new run…
+        </ContinueLink>
+      )}
       {isAsking && (
         <StopDialog
           run={run}
@@ -168,6 +175,13 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
             <span className="small muted">
               {plural(run.attempt, "attempt")}, <Took run={run} />
             </span>
+            {run.parent_id !== null && (
+              <Link className="small" to={`/projects/${run.project_id}/runs/${run.parent_id}`}>
+                {run.parent_step === null
+                  ? "copy of another run"
+                  : `goes on from step ${number(run.parent_step)} of another run`}
+              </Link>
+            )}
             {!["succeeded", "cancelled", "failed"].includes(run.state) && (
               <LiveMark status={status} />
             )}

@@ -11,6 +11,7 @@ import { Icon } from "@/components/icons";
 import { LastValue, RunSparkline } from "@/components/run-sparkline";
 import { StatePill } from "@/components/run-state";
 import { Empty, Loaded } from "@/components/states";
+import { Table, type Column } from "@/components/table";
 import { useProjectId } from "@/components/use-project";
 import { duration, words } from "@/lib/format";
 
@@ -23,6 +24,15 @@ const METHODS = [
   "policy_gradient",
   "generate",
   "evaluate",
+];
+const COLUMNS: readonly Column[] = [
+  "Name",
+  "State",
+  "Method",
+  ["Last", "num"],
+  "Course",
+  "Progress",
+  "Created",
 ];
 const REFRESH_MS = 4000;
 
@@ -147,40 +157,25 @@ export function RunsPage() {
       <Filters />
       <section className="card">
         <Loaded query={runs} lines={8}>
-          {({ items }) =>
-            items.length === 0 ? (
-              <Empty
-                icon="runs"
-                title={isFiltered ? "No run fits these filters" : "No runs yet"}
-                actions={isFiltered ? undefined : <NewRunLink projectId={projectId} />}
-              >
-                {isFiltered
-                  ? "Take a filter away to see more."
-                  : "Sample responses to rank, fine-tune on demonstrations, train a reward model, then the policy."}
-              </Empty>
-            ) : (
-              <div className="table-wrap" tabIndex={0}>
-                <table className="table">
-                  <thead>
-                    <tr>
-                      <th>Name</th>
-                      <th>State</th>
-                      <th>Method</th>
-                      <th className="num">Last</th>
-                      <th>Course</th>
-                      <th>Progress</th>
-                      <th>Created</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {items.map((run) => (
-                      <Row key={run.id} run={run} />
-                    ))}
-                  </tbody>
-                </table>
-              </div>
-            )
-          }
+          {({ items }) => (
+            <Table
+              columns={COLUMNS}
+              items={items}
+              empty={
+                <Empty
+                  icon="runs"
+                  title={isFiltered ? "No run fits these filters" : "No runs yet"}
+                  actions={isFiltered ? undefined : <NewRunLink projectId={projectId} />}
+                >
+                  {isFiltered
+                    ? "Take a filter away to see more."
+                    : "Sample responses to rank, fine-tune on demonstrations, train a reward model, then the policy."}
+                </Empty>
+              }
+            >
+              {(run) => <Row key={run.id} run={run} />}
+            </Table>
+          )}
         </Loaded>
       </section>
     </div>

@@ -6,6 +6,7 @@ import { workersQuery } from "@/api/runs";
 import type { Worker } from "@/api/types";
 import { Ago } from "@/components/clock";
 import { Empty, Loaded } from "@/components/states";
+import { Table } from "@/components/table";
 import { bytes, plural, shortId } from "@/lib/format";
 
 const REFRESH_MS = 5000;
@@ -28,11 +29,14 @@ function Row({ worker }: { worker: Worker }) {
         </span>
       </td>
       <td className="nowrap">
-        {worker.run_ids.length} of {plural(worker.slots, "slot")}
+        {worker.busy} of {plural(worker.slots, "slot")}
       </td>
       <td>{worker.devices.length === 0 ? "CPU" : worker.devices.map(deviceText).join("; ")}</td>
       <td className="mono">
-        {worker.run_ids.length === 0 && <span className="faint">idle</span>}
+        {worker.busy === 0 && <span className="faint">idle</span>}
+        {worker.busy > worker.run_ids.length && (
+          <span className="faint">{worker.busy - worker.run_ids.length} of other projects </span>
+        )}
         {worker.run_ids.map((id) => (
           <Link key={id} to={`/runs/${id}`}>
             {shortId(id)}{" "}
@@ -58,34 +62,30 @@ export function WorkersPage() {
       </div>
       <section className="card">
         <Loaded query={workers}>
-          {(items) =>
-            items.length === 0 ? (
-              <Empty icon="workers" title="No worker has reported">
-                Queued runs wait until one does. make up starts one on this machine; docker compose
-                starts them elsewhere.
-              </Empty>
-            ) : (
-              <div className="table-wrap" tabIndex={0}>
-                <table className="table">
-                  <thead>
-                    <tr>
-                      <th>Machine</th>
-                      <th>State</th>
-                      <th>Busy</th>
-                      <th>Devices</th>
-                      <th>Runs</th>
-                      <th>Last beat</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {items.map((worker) => (
-                      <Row key={worker.id} worker={worker} />
-                    ))}
-                  </tbody>
-                </table>
-              </div>
-            )
-          }
+          {({ items, queued_runs: queued }) => (
+            <>
+              <p className="card-title">
+                <b>
+                  {queued === 0 ? "The queue is empty" : `${plural(queued, "run")} in the queue`}
+                </b>
+                {queued > 0 && (
+                  <span className="muted">; the highest priority goes first, then the oldest.</span>
+                )}
+              </p>
+              <Table
+                columns={["Machine", "State", "Busy", "Devices", "Runs", "Last beat"]}
+                items={items}
+                empty={
+                  <Empty icon="workers" title="No worker has reported">
+                    Queued runs wait until one does. make up starts one on this machine; docker
+                    compose starts them elsewhere.
+                  </Empty>
+                }
+              >
+                {(worker) => <Row key={worker.id} worker={worker} />}
+              </Table>
+            </>
+          )}
         </Loaded>
       </section>
     </div>

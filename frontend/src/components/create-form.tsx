@@ -1,0 +1,88 @@
+/** A form that makes one thing: the fields are the caller's; sending, its error and its button are here. */
+import { useMutation, useQueryClient, type QueryKey } from "@tanstack/react-query";
+import { useId, type ReactNode } from "react";
+
+import { Dialog } from "./dialog";
+import { Failure } from "./states";
+
+export function CreateForm<Made>(props: {
+  create: () => Promise<Made>;
+  /** The list that has one more afterwards. */
+  list: QueryKey;
+  onMade?: (made: Made) => unknown;
+  /** The button's words. */
+  verb: ReactNode;
+  verbWhileSending?: string;
+  isComplete: boolean;
+  /** In a dialog, which closes when the thing is made; without, the form stands in the page. */
+  dialog?: { title: string; onClose: () => void };
+  children: ReactNode;
+}) {
+  const id = useId();
+  const client = useQueryClient();
+  const sending = useMutation({
+    mutationFn: props.create,
+    onSuccess: async (made) => {
+      await client.invalidateQueries({ queryKey: props.list });
+      await props.onMade?.(made);
+      props.dialog?.onClose();
+    },
+  });
+  const form = (
+    <form
+      id={id}
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        sending.mutate();
+      }}
+    >
+      {props.children}
+      {sending.error !== null && <Failure error={sending.error} />}
+    </form>
+  );
+  const button = (
+    <button
+      type="submit"
+      form={id}
+      className="btn primary"
+      disabled={sending.isPending || !props.isComplete}
+    >
+      {sending.isPending ? (props.verbWhileSending ?? props.verb) : props.verb}
+    </button>
+  );
+  if (props.dialog !== undefined)
+    return (
+      <Dialog {...props.dialog} footer={button}>
+        {form}
+      </Dialog>
+    );
+  return (
+    <div className="stack">
+      {form}
+      <div className="row">{button}</div>
+    </div>
+  );
+}
+
+export function NameField(props: {
+  value: string;
+  onChange: (name: string) => void;
+  placeholder?: string;
+}) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>Name</label>
+      <input
+        id={id}
+        className="input"
+        required
+        maxLength={200}
+        value={props.value}
+        placeholder={props.placeholder}
+        onChange={(event) => props.onChange(event.target.value)}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+/** What a run is filed under and when its turn comes: experiment, tags, priority. */
+import { useId } from "react";
+
+import type { Experiment, Run } from "@/api/types";
+
+/** As they are typed; an experiment is named, and made at the start where there is none. */
+export interface Labels {
+  readonly experiment: string;
+  readonly tags: string;
+  readonly priority: string;
+}
+
+/** A copy begins with what its parent is filed under. */
+export function labelsOf(parent: Run | null, experiments: readonly Experiment[]): Labels {
+  return {
+    experiment: experiments.find(({ id }) => id === parent?.experiment_id)?.name ?? "",
+    tags: parent?.tags.join(", ") ?? "",
+    priority: String(parent?.priority ?? 0),
+  };
+}
+
+/** "a, b,, a" -> ["a", "b"]. */
+export function tagsOf(text: string): string[] {
+  const words = text.split(",").map((word) => word.trim());
+  return [...new Set(words.filter((word) => word !== ""))];
+}
+
+export function LabelFields(props: {
+  labels: Labels;
+  experiments: readonly Experiment[];
+  onChange: (labels: Labels) => void;
+}) {
+  const { labels, experiments } = props;
+  const id = useId();
+  const set = (name: keyof Labels) => (event: { target: { value: string } }) =>
+    props.onChange({ ...labels, [name]: event.target.value });
+  const isNew =
+    labels.experiment.trim() !== "" &&
+    !experiments.some(({ name }) => name === labels.experiment.trim());
+  return (
+    <>
+      <div className="field">
+        <label htmlFor={`${id}-experiment`}>Experiment</label>
+        <input
+          id={`${id}-experiment`}
+          className="input"
+          list={`${id}-experiments`}
+          maxLength={200}
+          placeholder="none"
+          value={labels.experiment}
+          onChange={set("experiment")}
+        />
+        <datalist id={`${id}-experiments`}>
+          {experiments.map((one) => (
+            <option key={one.id} value={one.name} />
+          ))}
+        </datalist>
+        {isNew && <span className="hint">A new one, made when the run starts.</span>}
+      </div>
+      <div className="pair">
+        <div className="field">
+          <label htmlFor={`${id}-tags`}>Tags</label>
+          <input
+            id={`${id}-tags`}
+            className="input"
+            placeholder="seed-1, baseline"
+            value={labels.tags}
+            onChange={set("tags")}
+          />
+        </div>
+        <div className="field">
+          <label htmlFor={`${id}-priority`}>Priority</label>
+          <input
+            id={`${id}-priority`}
+            className="input"
+            type="number"
+            min={-100}
+            max={100}
+            title="The highest goes first, then the oldest"
+            value={labels.priority}
+            onChange={set("priority")}
+          />
+        </div>
+      </div>
+    </>
+  );
+}
