@@ -18,7 +18,7 @@ from backend.schemas.people import ProjectBody
 from backend.schemas.vocabulary import ModelKind, Role
 from backend.store import models, projects, users
 from backend.store.db import Database
-from backend.store.tables import Run
+from backend.store.tables import Run, Snapshot
 from tests.backend.conftest import Service
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
@@ -178,6 +178,10 @@ def test_lineage_names_ancestors_reward_models_and_descendants(database: Databas
                 facts=ModelFacts(), sha256=None, step=None, at=NOW,
             ).id  # fmt: skip
 
+        session.add(Snapshot(
+            id="s3", created_at=NOW, project_id=project.id, name="questions", kind="prompts",
+            sha256="0" * 64, heldout_fraction=0, seed=0, filter={}, counts={},
+        ))  # fmt: skip
         base = models.register(
             session, name="base", kind=ModelKind.CAUSAL_LM, source={"hub_id": "x"},
             facts=ModelFacts(), sha256=None, project_id=None, at=NOW,
@@ -208,6 +212,7 @@ def test_lineage_names_ancestors_reward_models_and_descendants(database: Databas
     }  # fmt: skip
     assert list(lineage) == [base, sft, reward, policy]
     assert lineage[policy].snapshot_ids == ["s3"]
+    assert lineage[policy].snapshot_names == ["questions"]
     assert lineage[policy].reward_model_ids == [reward]
     assert [node.relation for node in up] == ["self", "descendant", "descendant", "descendant"]
     foreign = Caller("u", "u", Role.VIEWER, frozenset())

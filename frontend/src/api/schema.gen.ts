@@ -1684,6 +1684,11 @@ export interface components {
             method: components["schemas"]["Method"] | null;
             /** Snapshot Ids */
             snapshot_ids: string[];
+            /**
+             * Snapshot Names
+             * @description In the order of their ids.
+             */
+            snapshot_names: string[];
             /** Reward Model Ids */
             reward_model_ids: string[];
             /**
