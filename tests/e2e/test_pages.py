@@ -34,6 +34,7 @@ def pages(workshop: Workshop) -> list[str]:
         f"{base}/data/snapshots?freeze=preferences",
         f"{base}/runs",
         f"{base}/runs/new?method=policy_gradient",
+        f"{base}/runs/new?from={run}&step=40",
         *(f"{base}/runs/{run}{tab}" for tab in tabs),
         f"{base}/models",
         f"{base}/models/{model}",

@@ -1,5 +1,8 @@
 """A run from the form to the curve that grows by itself."""
 
+import os
+import signal
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -82,3 +85,55 @@ def test_a_run_is_stopped_from_its_page_and_retried(
     page.get_by_role("button", name="Retry").click()
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=60_000)
     assert workshop.get(f"/runs/{run}")["attempt"] == 2
+
+
+def test_a_run_goes_on_from_a_checkpoint_as_a_new_run(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Continue")
+    parent = workshop.start_sft(project)
+    workshop.wait_for_run(parent, "succeeded")
+    page = open_page(f"/projects/{project}/runs/{parent}/checkpoints")
+    page.get_by_role("link", name="Continue from step 40", exact=True).click()
+    expect(page.get_by_label("Begin")).to_have_value("40")
+    page.get_by_label("Name", exact=True).fill("the rest")
+    page.get_by_label("Experiment").fill("is a part enough?")
+    page.get_by_label("Tags").fill("rest, seed 0")
+    page.get_by_label("Priority").fill("7")
+    page.get_by_role("button", name="Start the run").click()
+    expect(page.get_by_role("heading", name="the rest")).to_be_visible()
+    expect(page.get_by_text("goes on from step 40 of another run")).to_be_visible()
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=60_000)
+    wait_for_points(page, 20)
+
+    child = workshop.get("/runs", project_id=project)["items"][0]
+    assert (child["parent_id"], child["parent_step"]) == (parent, 40)
+    assert (child["tags"], child["priority"]) == (["rest", "seed 0"], 7)
+    (experiment,) = workshop.get("/experiments", project_id=project)["items"]
+    assert (experiment["name"], experiment["run_ids"]) == ("is a part enough?", [child["id"]])
+    (loss,) = workshop.get("/metrics", runs=child["id"], names="loss")["series"]
+    assert (loss["x"][0], loss["x"][-1]) == (41, 60)
+
+
+def test_the_curve_goes_on_without_a_reload_when_the_api_was_killed(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Restart")
+    run = workshop.start_sft(project)
+    page = open_page(f"/projects/{project}/runs/{run}")
+    loads: list[str] = []
+    page.on("load", lambda _: loads.append(page.url))
+    wait_for_points(page, 3)
+    killed = workshop.api_pid()
+
+    os.kill(killed, signal.SIGKILL)
+
+    expect(page.get_by_role("status").filter(has_text="no connection")).to_be_visible()
+    wait_for_points(page, 60)
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
+    assert workshop.api_pid() != killed
+    assert loads == []
+    complaints: list[str] = open_page.complaints  # type: ignore[attr-defined]
+    # The browser itself tells of lost connections; nothing else may be wrong.
+    assert [text for text in complaints if "net::ERR_" not in text] == []
+    complaints.clear()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 
 from tests import processes
 
@@ -95,6 +96,12 @@ class Workshop:
         }
         body = {"project_id": project_id, "name": "sft-1", "config": config}
         return str(self.post("/runs", body)["id"])
+
+    def api_pid(self) -> int:
+        """The process that answers; the launcher starts another one when it dies."""
+        launcher = psutil.Process(json.loads((self.data_dir / "server.json").read_text())["pid"])
+        (api,) = [one for one in launcher.children() if "backend.serve" in one.cmdline()]
+        return int(api.pid)
 
     def wait_for_run(self, run_id: str, *states: str) -> None:
         """Wait until a run is in one of these states."""

@@ -4,10 +4,20 @@ import { Link } from "react-router";
 
 import type { Run } from "@/api/types";
 
-export function ContinueLink(props: { run: Run; step: number; children: ReactNode }) {
+export function ContinueLink(props: {
+  run: Run;
+  step: number;
+  /** Where the words alone do not name the step. */
+  label?: string;
+  children: ReactNode;
+}) {
   const { run, step } = props;
   return (
-    <Link className="btn" to={`/projects/${run.project_id}/runs/new?from=${run.id}&step=${step}`}>
+    <Link
+      className="btn"
+      to={`/projects/${run.project_id}/runs/new?from=${run.id}&step=${step}`}
+      aria-label={props.label}
+    >
       {props.children}
     </Link>
   );

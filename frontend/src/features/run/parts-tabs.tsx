@@ -104,8 +104,12 @@ export function CheckpointsTab({ run }: { run: Run }) {
                   </td>
                   <td>{one.is_best && <span className="pill good">best</span>}</td>
                   <td>
-                    <ContinueLink run={run} step={one.step}>
-                      Continue<span className="sr-only"> from step {one.step}</span>…
+                    <ContinueLink
+                      run={run}
+                      step={one.step}
+                      label={`Continue from step ${one.step}`}
+                    >
+                      Continue…
                     </ContinueLink>
                   </td>
                 </tr>

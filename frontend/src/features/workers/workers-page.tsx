@@ -65,11 +65,15 @@ export function WorkersPage() {
           {({ items, queued_runs: queued }) => (
             <>
               <p className="card-title">
-                <b>
-                  {queued === 0 ? "The queue is empty" : `${plural(queued, "run")} in the queue`}
-                </b>
-                {queued > 0 && (
-                  <span className="muted">; the highest priority goes first, then the oldest.</span>
+                {queued === 0 ? (
+                  <span className="muted">No run waits in the queue.</span>
+                ) : (
+                  <>
+                    <b>{plural(queued, "run")} in the queue</b>
+                    <span className="muted">
+                      ; the highest priority goes first, then the oldest.
+                    </span>
+                  </>
                 )}
               </p>
               <Table
