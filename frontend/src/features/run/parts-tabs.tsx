@@ -87,7 +87,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Loaded query={checkpoints}>
           {(items) => (
             <Table
-              columns={[["Step", "num"], ["Attempt", "num"], "Written", "Note", ""]}
+              columns={[["Step", "num"], ["Attempt", "num"], "Written", "Note", "New run"]}
               items={items}
               empty={
                 <Empty icon="file" title="No checkpoints">
