@@ -25,6 +25,7 @@ _LENGTH = (
     "solutions.id",
     "demonstrations.id",
     "preferences.id",
+    "solutions.id",
 )
 
 
