@@ -12,6 +12,7 @@ from worker.trainer.losses import (
     listwise_loss,
     policy_loss,
     ranking_loss,
+    step_loss,
     value_loss,
 )
 
@@ -159,3 +160,9 @@ def test_values_within_the_clip_are_not_counted_as_clipped() -> None:
     )
     result = value_loss(value, old, target, torch.ones(1, 1000), clip=0.5)
     assert result.clip_fraction.item() == 0.0
+
+
+def test_the_loss_of_a_step_is_the_cross_entropy_of_its_label() -> None:
+    """Score 2: softplus(2) = 2.126928, softplus(-2) = .126928; at 0 both are log 2."""
+    found = step_loss(torch.tensor([0.0, 2.0, 2.0, 2.0]), torch.tensor([1.0, 1.0, 0.0, 0.25]))
+    assert found.tolist() == pytest.approx([math.log(2), 0.126928, 2.126928, 1.626928], abs=1e-6)
