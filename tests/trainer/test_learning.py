@@ -136,6 +136,7 @@ def trained(workshop: Workshop, model: Path, estimator: str, **more: Any) -> lis
         "rollout": {
             "prompts_per_step": 3,
             "samples_per_prompt": 64,
+            "max_prompt_tokens": 8,
             "max_new_tokens": LONGEST,
         },
         "optim": {"lr": 5e-3, "schedule": "cosine"},

@@ -92,7 +92,8 @@ def shortened(config: dict[str, Any], *, steps: int) -> dict[str, Any]:
     """The same run, over after fewer steps; only with a constant schedule."""
     if config["method"] == "policy_gradient":
         return config | {"steps": steps}
-    share = steps * config["optim"]["batch_size"] / 12 - 1e-6
+    n_records = 72 if config["method"] == "process_reward_model" else 12
+    share = steps * config["optim"]["batch_size"] / n_records - 1e-6
     return config | {"optim": config["optim"] | {"epochs": share, "schedule": "constant"}}
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from backend.schemas.training import ProcessRewardModelConfig
 from worker.trainer import losses, models
+from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.bootstrap import interval95
 from worker.trainer.data import collate, computed_tokens, micro_batches
 from worker.trainer.loop import Evaluation, Loop, batch_and_steps, descend, records_of_step
@@ -77,7 +78,8 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
             judged.extend(judge(s.detach(), one) for s, one in zip(scores, chosen, strict=True))
             return _summed_loss(scores, chosen) / n_steps
 
-        values = descend(run, optimizer, _groups(solutions, budget), loss_of, step)
+        with saved_if_not_finite(run, step, [solution.tokens for solution in solutions]):
+            values = descend(run, optimizer, _groups(solutions, budget), loss_of, step)
         run.events.tokens += sum(len(solution.tokens) for solution in solutions)
         n_judged = sum(one.n for one in judged)
         if n_judged:
