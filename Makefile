@@ -20,7 +20,7 @@ ARGS ?=
 
 ##@ Use
 .PHONY: demo up
-demo: $(VENV)/.ready frontend/dist/.ready ## the whole loop on a real small model, about ten minutes (KEEP=0: stop at the end)
+demo: $(VENV)/.ready frontend/dist/.ready ## the whole loop on a real small model, about eight minutes (KEEP=0: stop at the end)
 	$(BIN)/podium demo
 
 up: $(VENV)/.ready frontend/dist/.ready ## API, browser UI and one worker, until Ctrl-C
