@@ -206,6 +206,8 @@ class Model(Numbered, Base):
     parent_id: Mapped[str | None] = mapped_column(ForeignKey("models.id"))
     step: Mapped[int | None]
     archived_at: Mapped[datetime | None]
+    # Its files were deleted by `podium prune`; nothing can be made with it any more.
+    pruned_at: Mapped[datetime | None]
 
 
 class Experiment(Numbered, Base):
@@ -266,6 +268,8 @@ class Run(Numbered, Base):
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
     archived_at: Mapped[datetime | None]
+    # Its run directory was deleted by `podium prune`, but for pinned checkpoints.
+    pruned_at: Mapped[datetime | None]
 
 
 class RunEvent(Base):
@@ -337,6 +341,8 @@ class Checkpoint(Base):
     attempt: Mapped[int]
     path: Mapped[str] = mapped_column(String(400))
     is_best: Mapped[bool] = mapped_column(default=False)
+    # Kept until somebody unpins it, whatever max_checkpoints says.
+    is_pinned: Mapped[bool] = mapped_column(default=False)
     artifact: Mapped[str | None] = mapped_column(String(400))
     created_at: Mapped[datetime]
 
@@ -361,21 +367,6 @@ class LogLine(Base):
     attempt: Mapped[int]
     stream: Mapped[str] = mapped_column(String(8))  # stdout, stderr
     text: Mapped[str] = mapped_column(Text)
-
-
-class Worker(Numbered, Base):
-    """A worker process, its devices and the counter that shows life."""
-
-    __tablename__ = "workers"
-    host: Mapped[str] = mapped_column(String(200))
-    pid: Mapped[int]
-    # Boot, pid namespace and start time: tells a reused pid from the worker that had it.
-    process: Mapped[str] = mapped_column(String(200))
-    slots: Mapped[int]
-    devices: Mapped[list[Any]]
-    beat: Mapped[int] = mapped_column(BigInteger, default=0)
-    beat_at: Mapped[datetime]
-    stopped_at: Mapped[datetime | None]
 
 
 class AuditEntry(Base):

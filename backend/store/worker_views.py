@@ -13,7 +13,8 @@ from backend.domain import run_state
 from backend.domain.access import Caller
 from backend.schemas.runs import WorkerAnswer, WorkersAnswer
 from backend.schemas.vocabulary import RunState
-from backend.store.tables import Run, Worker
+from backend.store.tables import Run
+from backend.store.worker_tables import Worker
 
 MOST_WORKERS = 500
 

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from backend.store.ids import new_id
-from backend.store.tables import Worker
+from backend.store.worker_tables import Worker
 
 
 class Present(NamedTuple):

@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import select, update
 
 from backend.store import supervision, workers
-from backend.store.tables import Run, Worker
+from backend.store.tables import Run
+from backend.store.worker_tables import Worker
 from tests import processes
 from tests.worker.floor import Floor
 from worker.processes import identity
