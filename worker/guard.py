@@ -2,11 +2,12 @@
 
 Started by `worker.trainer_process` as leader of a session of its own:
 
-    python -S -P -m worker.guard --logs DIR [--keep-fd N] [--pause-after-s S] -- COMMAND...
+    python -S -P -m worker.guard --logs DIR [--keep-fd N] [--pause-after-s S --proven-at T] -- CMD
 
-It starts COMMAND, pumps its output into bounded files and obeys words on its standard input, whose
-write end only the worker has: `term`, `kill`, `beat`. End of file there, however it came, kills
-every descendant. Reports go to standard output, one JSON object a line. Standard library only.
+It starts CMD, pumps its output into bounded files and obeys words on its standard input, whose
+write end only the worker has: `term`, `kill`, and `beat T` for an ownership proven at T of
+`processes.uptime_s`. End of file there, however it came, kills every descendant. Reports go to
+standard output, one JSON object a line. Standard library only.
 
 What it cannot do: outlive a SIGKILL of its own. The supervisor sees that as the end of the reports
 and kills the session itself.
@@ -40,17 +41,19 @@ _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 class Guard:
     """One trainer and everything it has started."""
 
-    def __init__(self, logs: Path, keep_fds: list[int], pause_after_s: float) -> None:
+    def __init__(
+        self, logs: Path, keep_fds: list[int], pause_after_s: float, proven_at: float
+    ) -> None:
         self._logs = logs
         self._keep_fds = keep_fds
         self._pause_after_s = pause_after_s
+        self._proven_at = proven_at
         self._selector = selectors.DefaultSelector()
         self._words = b""
         self._trainer: subprocess.Popen[bytes] | None = None
         self._status: int | None = None
         self._has_children = True
         self._must_end = False
-        self._last_beat = time.monotonic()
         self._is_paused = False
 
     def run(self, command: list[str]) -> None:
@@ -61,7 +64,7 @@ class Guard:
             return
         self._watch(0, self._obey)
         while self._status is None and not self._must_end:
-            self._turn(self._pause_if_beats_stopped())
+            self._turn(self._pause_if_unproven())
         self._end_all()
         for key in list(self._selector.get_map().values()):
             if isinstance(key.data, _Pump):
@@ -123,25 +126,37 @@ class Guard:
 
     def _do(self, word: bytes) -> None:
         assert self._trainer is not None  # words are read after the start alone
-        if word == b"kill":
+        name, _, stamp = word.partition(b" ")
+        if name == b"kill":
             self._must_end = True
-            return
-        if self._is_paused:
-            processes.signal_members(os.getpid(), signal.SIGCONT)
-            self._is_paused = False
-        self._last_beat = time.monotonic()
-        if word == b"term" and self._status is None:
-            # The trainer alone: its own children are its to stop before the checkpoint.
+        elif name == b"beat":
+            self._proven_at = max(self._proven_at, float(stamp))
+            self._continue_if_proven()
+        elif name == b"term" and self._status is None:
+            # The trainer alone: its own children are its to stop before the checkpoint. One that
+            # stands still gets it with the next beat, for nobody knows whose the run is now.
             os.kill(self._trainer.pid, signal.SIGTERM)
 
-    def _pause_if_beats_stopped(self) -> float | None:
+    def _left_s(self) -> float:
+        """How much longer the newest proof of ownership counts."""
+        return self._proven_at + self._pause_after_s - processes.uptime_s()
+
+    def _continue_if_proven(self) -> None:
+        if self._is_paused and self._left_s() > 0:
+            processes.signal_members(os.getpid(), signal.SIGCONT)
+            self._is_paused = False
+
+    def _pause_if_unproven(self) -> float | None:
         """Stop the trainer while nobody proves that he owns it; returns when to look again."""
         if not self._pause_after_s or self._is_paused:
             return None
-        left_s = self._last_beat + self._pause_after_s - time.monotonic()
+        left_s = self._left_s()
         if left_s > 0:
             return left_s
-        processes.signal_members(os.getpid(), signal.SIGSTOP)
+        stopped = 0
+        # Again while there are more of them: one may have forked before it got the signal.
+        while (found := processes.signal_members(os.getpid(), signal.SIGSTOP)) > stopped:
+            stopped = found
         self._is_paused = True
         return None
 
@@ -225,9 +240,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--logs", type=Path, required=True)
     parser.add_argument("--keep-fd", type=int, action="append", default=[])
     parser.add_argument("--pause-after-s", type=float, default=0.0)
+    parser.add_argument("--proven-at", type=float, default=0.0)
     parser.add_argument("command", nargs="+")
     given = parser.parse_args(arguments)
-    Guard(given.logs, given.keep_fd, given.pause_after_s).run(given.command)
+    guard = Guard(given.logs, given.keep_fd, given.pause_after_s, given.proven_at)
+    guard.run(given.command)
 
 
 if __name__ == "__main__":

@@ -24,11 +24,25 @@ class Heart(threading.Thread):
     """Beats until it is stopped or the run is another's; use it as a context."""
 
     def __init__(
-        self, database: Database, claim: Claim, beat_s: float, on_beat: Callable[[], None]
+        self,
+        database: Database,
+        claim: Claim,
+        beat_s: float,
+        *,
+        proven_at: float,
+        clock: Callable[[], float],
+        on_beat: Callable[[float], None],
     ) -> None:
+        """`proven_at` is when the claim was begun; `on_beat` gets when the beat was begun.
+
+        The store confirms an ownership after that moment, so whoever counts from it never counts
+        too long, even if this process stood still meanwhile.
+        """
         super().__init__(name=f"heart-{claim.run_id}", daemon=True)
         self.pulse = Pulse(RunState.RUNNING, None)
         self.is_lost = False
+        self.proven_at = proven_at
+        self._clock = clock
         self._database = database
         self._claim = claim
         self._looks_per_beat = max(1, round(beat_s / _LOOK_S))
@@ -47,7 +61,7 @@ class Heart(threading.Thread):
     def run(self) -> None:
         """Beat, look, look, beat; an outage of the store skips a turn and nothing else."""
         turn = 0
-        while not self._end.wait(self._interval_s):
+        while not self._rest():
             try:
                 self._turn(is_beat=turn % self._looks_per_beat == 0)
                 turn += 1
@@ -57,11 +71,17 @@ class Heart(threading.Thread):
             except OUTAGES as error:
                 log.warning("run.beat_missed", extra={"error": str(error)[:300]})
 
+    def _rest(self) -> bool:
+        """Wait for the next turn; whether there is none."""
+        return self._end.wait(self._interval_s)
+
     def _turn(self, *, is_beat: bool) -> None:
         if is_beat:
+            began = self._clock()
             with self._database.write() as session:
                 self.pulse = supervision.beat(session, self._claim)
-            self._on_beat()
+            self.proven_at = began
+            self._on_beat(began)
         else:
             with self._database.read() as session:
                 self.pulse = supervision.look(session, self._claim)

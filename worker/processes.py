@@ -8,6 +8,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -62,6 +63,14 @@ def namespace() -> str:
         return f"{boot}/{os.stat('/proc/self/ns/pid').st_ino}"
     except OSError:
         return f"{os.uname().nodename}/0"
+
+
+def uptime_s() -> float:
+    """Seconds since the machine has started, its sleep included: one clock for all processes."""
+    try:
+        return float((_PROC / "uptime").read_text().split()[0])
+    except OSError:
+        return time.monotonic()
 
 
 def _table() -> list[Process]:

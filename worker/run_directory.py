@@ -7,6 +7,8 @@ import fcntl
 import os
 import re
 import shutil
+import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
 _RUN_ID = re.compile(r"^run_[a-z0-9]{1,60}$")
@@ -23,6 +25,7 @@ class RunDirectory:
         self.config = self.path / "config.json"
         self.inputs = self.path / "inputs"
         self.events = self.path / "events.jsonl"
+        self._token_file = self.path / "events.token"
         self.exit_report = self.path / "exit.json"
         self.checkpoints = self.path / "checkpoints"
         self.output = self.path / "output"
@@ -50,26 +53,37 @@ class RunDirectory:
             return None
         return fd
 
-    def begin_attempt(self, number: int, relayed_bytes: int) -> bool:
+    def begin_attempt(self, number: int, events_token: str | None, relayed_bytes: int) -> bool:
         """Make the attempt's folder; returns whether `relayed_bytes` counts in this directory.
 
-        It does if the attempt before ran here. Otherwise what lies in `events.jsonl` was told long
-        ago by other attempts, and is removed. An earlier exit report goes in any case.
+        It does if the events that were relayed are those that lie here, as the token tells: then
+        what is not relayed yet is still to come. An earlier exit report goes in any case.
         """
-        ran_here = number > 1 and self.attempt(number - 1).is_dir()
-        continues = ran_here and self._events_bytes() >= relayed_bytes
         self.attempt(number).mkdir(parents=True, exist_ok=True)
         self.exit_report.unlink(missing_ok=True)
-        if not continues:
-            self.events.unlink(missing_ok=True)
-        return continues
+        is_same = events_token is not None and self._token() == events_token
+        return is_same and self._events_bytes() >= relayed_bytes
+
+    def begin_events(self) -> str:
+        """Remove what attempts elsewhere or long ago have told; the token of what follows."""
+        self.events.unlink(missing_ok=True)
+        token = uuid.uuid4().hex
+        unfinished = self._token_file.with_suffix(".part")
+        unfinished.write_text(token)
+        unfinished.replace(self._token_file)
+        return token
+
+    def _token(self) -> str | None:
+        try:
+            return self._token_file.read_text()
+        except FileNotFoundError:
+            return None
 
     def _events_bytes(self) -> int:
         return self.events.stat().st_size if self.events.exists() else 0
 
     def forget_progress(self) -> None:
-        """Remove what a trainer would resume from, and what it has said and made."""
-        self.events.unlink(missing_ok=True)
+        """Remove what a trainer would resume from, and what it has made."""
         for folder in (self.checkpoints, self.output):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -79,3 +93,10 @@ class RunDirectory:
             return []
         found = (_STEP.match(name) for name in os.listdir(self.checkpoints))
         return sorted(int(match[1]) for match in found if match)
+
+    def drop_checkpoints_but(self, known: Mapping[int, int]) -> None:
+        """Remove checkpoints that are not among these, by step the attempt that wrote it, here."""
+        for step in self.checkpoint_steps():
+            attempt = known.get(step)
+            if attempt is None or not self.attempt(attempt).is_dir():
+                shutil.rmtree(self.checkpoint(step), ignore_errors=True)

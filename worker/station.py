@@ -10,7 +10,9 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from backend.artifacts import ArtifactStore
 from backend.queue import ring
@@ -23,12 +25,22 @@ from worker import processes
 from worker.devices import Devices, Lease, find_gpus
 
 
+class Claimed(NamedTuple):
+    """A run that is this worker's, what it runs on, and since when the ownership is proven."""
+
+    run: Run
+    claim: Claim
+    lease: Lease
+    proven_at: float
+
+
 class Station:
     """A worker process and its belongings."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], float] = processes.uptime_s) -> None:
         """Look at the machine; `register` is what makes the worker known."""
         self.settings = settings
+        self.clock = clock
         self.database = Database(settings.sqlalchemy_url)
         self.artifacts = ArtifactStore(settings.resolved_artifact_url)
         self.devices = Devices(settings.slots, find_gpus())
@@ -74,16 +86,16 @@ class Station:
     def drain(self) -> None:
         """Take no more runs; those at work stop within the grace. Safe in a signal handler."""
         if not self.is_draining.is_set():
-            self._grace_ends = time.monotonic() + self.settings.stop_grace_s
+            self._grace_ends = self.clock() + self.settings.stop_grace_s
             self.is_draining.set()
 
     def wait(self, seconds: float) -> bool:
         """Sleep, and say whether there is any use in trying again afterwards."""
-        left_s = self._grace_ends - time.monotonic()
+        left_s = self._grace_ends - self.clock()
         time.sleep(max(0.0, min(seconds, left_s)))
-        return time.monotonic() < self._grace_ends
+        return self.clock() < self._grace_ends
 
-    def claim_next(self) -> tuple[Run, Claim, Lease] | None:
+    def claim_next(self) -> Claimed | None:
         """The best queued run that fits what is free, made this worker's; None if there is none."""
         while not self.is_draining.is_set():
             with self.database.read() as session:
@@ -97,8 +109,9 @@ class Station:
                 return claimed
         return None
 
-    def _claim(self, run_id: str, lease: Lease) -> tuple[Run, Claim, Lease] | None:
+    def _claim(self, run_id: str, lease: Lease) -> Claimed | None:
         run = None
+        began = self.clock()
         try:
             with self.database.write() as session:
                 run = supervision.claim(session, run_id, self.id, at=datetime.now(UTC))
@@ -107,7 +120,7 @@ class Station:
                 self.devices.give_back(lease)
         if run is None:
             return None
-        return run, Claim(run.id, self.id, run.attempt), lease
+        return Claimed(run, Claim(run.id, self.id, run.attempt), lease, began)
 
     def ring(self, run_id: str) -> None:
         """Tell the other workers that there is work."""

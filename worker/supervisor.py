@@ -6,10 +6,10 @@ supervisor whose run was given away kills its trainer and leaves without a word 
 
 import logging
 import os
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -18,11 +18,10 @@ from backend.errors import ServiceError
 from backend.schemas.events import CheckpointLine, ExitReport
 from backend.schemas.vocabulary import RunState, StopReason
 from backend.store import checkpoints, metrics, runs, samples, supervision
-from backend.store.supervision import Claim, GivenAway
+from backend.store.supervision import GivenAway
 from backend.store.tables import Run
 from worker import checkpoint_sharing, log_reading
 from worker.checkpoint_sharing import CheckpointSharing
-from worker.devices import Lease
 from worker.exit_reading import Failure, Reading, RunFailed, read_end, read_report
 from worker.export import Export, disk_failure
 from worker.heart import Heart
@@ -31,7 +30,7 @@ from worker.outage import OUTAGES, delay_s, patiently
 from worker.parent_checkpoint import ParentCheckpoint
 from worker.relay import Relay
 from worker.run_directory import RunDirectory
-from worker.station import Station
+from worker.station import Claimed, Station
 from worker.trainer_process import Ended, TrainerProcess, environment
 
 log = logging.getLogger("podium.worker")
@@ -41,14 +40,20 @@ _LONGEST_TICK_S = 0.25
 
 
 class Supervisor:
-    """One attempt at one run."""
+    """One attempt at one run.
 
-    def __init__(self, station: Station, run: Run, claim: Claim, lease: Lease) -> None:
+    `start_trainer` and `make_heart` start what goes on beside it: a process and a thread.
+    """
+
+    start_trainer: type[TrainerProcess] = TrainerProcess
+    make_heart: type[Heart] = Heart
+
+    def __init__(self, station: Station, claimed: Claimed) -> None:
+        run, claim, self._lease, proven_at = claimed
         self._station = station
         self._settings = station.settings
         self._run = run
         self._claim = claim
-        self._lease = lease
         self._directory = RunDirectory(self._settings.runs_dir, run.id)
         self._logs = self._directory.attempt(claim.attempt)
         self._relay = Relay(station.database, claim, self._directory)
@@ -56,7 +61,14 @@ class Supervisor:
         self._next_relay = 0.0
         self._process: TrainerProcess | None = None
         self._own_reason: StopReason | None = None
-        self._heart = Heart(station.database, claim, self._settings.beat_s, self._pass_beat_on)
+        self._heart = self.make_heart(
+            station.database,
+            claim,
+            self._settings.beat_s,
+            proven_at=proven_at,
+            clock=station.clock,
+            on_beat=self._pass_beat_on,
+        )
         self._fields = {"run_id": run.id, "attempt": claim.attempt}
 
     def see_through(self) -> None:
@@ -76,10 +88,15 @@ class Supervisor:
     def _hold_directory(self) -> None:
         lock_fd = self._wait_for_lock()
         if lock_fd is None:
-            self._write(self._leave)
+            log.warning("run.directory_locked", extra=self._fields)
+            self._leave()
             return
         try:
             self._prepare()
+            self._await_proof()
+            if self._station.is_draining.is_set() or self._heart.pulse.reason:
+                self._leave()
+                return
             with self._sharing():
                 ended = self._train(lock_fd)
                 self._carry_the_rest()
@@ -89,10 +106,10 @@ class Supervisor:
 
     def _wait_for_lock(self) -> int | None:
         """The lock on the run directory; None if a trainer still has it after the stop grace."""
-        deadline = time.monotonic() + self._settings.stop_grace_s
+        deadline = self._station.clock() + self._settings.stop_grace_s
         while (lock_fd := self._try_lock()) is None:
             self._leave_if_lost()
-            if time.monotonic() > deadline or not self._station.wait(_LONGEST_TICK_S):
+            if self._station.clock() > deadline or not self._station.wait(_LONGEST_TICK_S):
                 return None
         return lock_fd
 
@@ -102,36 +119,61 @@ class Supervisor:
         except OSError as error:
             raise RunFailed(disk_failure(error)) from error
 
-    def _leave(self, session: Session) -> None:
-        """Let a later attempt find the directory free, or do what was asked for."""
-        log.warning("run.directory_locked", extra=self._fields)
-        run = supervision.hold(session, self._claim)
-        reason = _reason(run)
-        to = RunState.QUEUED if reason is None else state_asked_for(reason)
-        runs.transition(session, run, to, at=_now())
+    def _await_proof(self) -> None:
+        """Start nothing on an ownership whose proof is about to expire, or is older than that."""
+        pause_after_s, beat_s = self._station.pause_after_s, self._settings.beat_s
+        while pause_after_s and self._proof_age_s() > max(pause_after_s - 2 * beat_s, 2 * beat_s):
+            self._leave_if_lost()
+            if not self._station.wait(min(_LONGEST_TICK_S, beat_s)):
+                raise GivenAway(self._claim.run_id)
+
+    def _proof_age_s(self) -> float:
+        return self._station.clock() - self._heart.proven_at
+
+    def _leave(self) -> None:
+        """Before any trainer began: let a later attempt try, or do what was asked for."""
+
+        def move(session: Session) -> None:
+            run = supervision.hold(session, self._claim)
+            reason = _reason(run)
+            to = RunState.QUEUED if reason is None else state_asked_for(reason)
+            runs.transition(session, run, to, at=_now())
+
+        self._write(move)
+        if self._station.is_draining.is_set():
+            self._station.ring(self._claim.run_id)
 
     def _prepare(self) -> None:
         run = self._run
         try:
-            continues = self._directory.begin_attempt(run.attempt, run.relayed_bytes)
+            continues = self._directory.begin_attempt(
+                run.attempt, run.events_token, run.relayed_bytes
+            )
             if run.from_start:
                 self._directory.forget_progress()
+            token = None if continues and not run.from_start else self._directory.begin_events()
         except OSError as error:
             raise RunFailed(disk_failure(error)) from error
-        if run.from_start or (run.relayed_bytes and not continues):
-            self._write(self._begin_events_anew)
+        if token is not None:
+            self._write(partial(self._begin_events_anew, token))
         if run.attempt > 1 and not continues and not run.from_start:
-            patiently(self._fetch_checkpoint, self._station.wait)
+            patiently(self._find_checkpoint, self._station.wait)
         if run.parent_step is not None and not self._directory.checkpoint_steps():
             self._inherit(str(run.parent_id), run.parent_step)
         patiently(self._write_inputs, self._station.wait)
 
-    def _fetch_checkpoint(self) -> None:
-        """The attempt before ran on another machine: go on from what that one has shared."""
+    def _find_checkpoint(self) -> None:
+        """The attempt before ran on another machine: go on from what that one has shared.
+
+        Checkpoints here that the store does not know are of a past that was taken back.
+        """
         with self._station.database.read() as session:
             shared = checkpoints.newest_shared(session, self._run.id)
+            known = checkpoints.written_by(session, self._run.id)
         if shared is not None:
             checkpoint_sharing.fetch(self._station.artifacts, self._directory, shared)
+        else:
+            self._directory.drop_checkpoints_but(known)
 
     def _inherit(self, parent_id: str, step: int) -> None:
         """Begin with the parent's checkpoint, as if the run had written it itself."""
@@ -159,9 +201,9 @@ class Supervisor:
             self._station.database, self._station.artifacts, self._claim, self._directory
         )
 
-    def _begin_events_anew(self, session: Session) -> None:
+    def _begin_events_anew(self, token: str, session: Session) -> None:
         run = supervision.hold(session, self._claim)
-        run.relayed_bytes = 0
+        run.relayed_bytes, run.events_token = 0, token
         if run.from_start:
             run.from_start = False
             metrics.rewind(session, run.id, -1, at=_now())
@@ -172,13 +214,14 @@ class Supervisor:
         command = [*self._station.trainer_command, str(self._directory.config)]
         self._leave_if_lost()
         try:
-            self._process = TrainerProcess(
+            self._process = self.start_trainer(
                 [*command, "--run-dir", str(self._directory.path)],
                 folder=self._directory.path,
                 logs=self._logs,
                 lock_fd=lock_fd,
                 environment=environment(self._lease.visible_devices, self._claim.attempt),
                 pause_after_s=self._station.pause_after_s,
+                proven_at=self._heart.proven_at,
             )
         except OSError as error:
             raise RunFailed(disk_failure(error)) from error
@@ -191,22 +234,23 @@ class Supervisor:
 
     def _watch(self, process: TrainerProcess) -> Ended:
         tick_s = min(_LONGEST_TICK_S, self._settings.beat_s)
-        started = time.monotonic()
+        clock = self._station.clock
+        started = clock()
         asked_at: float | None = None
         while (ended := process.wait(tick_s)) is None:
             self._leave_if_lost()
             self._carry()
-            self._mind_clock_and_drain(time.monotonic() - started)
+            self._mind_clock_and_drain(clock() - started)
             if asked_at is None and (self._own_reason or self._heart.pulse.reason):
                 process.ask_to_stop()
-                asked_at = time.monotonic()
-            elif asked_at and time.monotonic() - asked_at > self._settings.stop_grace_s:
+                asked_at = clock()
+            elif asked_at is not None and clock() - asked_at > self._settings.stop_grace_s:
                 process.kill()
         return ended
 
-    def _pass_beat_on(self) -> None:
+    def _pass_beat_on(self, proven_at: float) -> None:
         if self._process is not None:
-            self._process.beat()
+            self._process.beat(proven_at)
 
     def _leave_if_lost(self) -> None:
         if self._heart.is_lost:
@@ -232,13 +276,13 @@ class Supervisor:
 
     def _carry(self) -> None:
         """Relay what there is; a store that is away only delays it."""
-        if time.monotonic() < self._next_relay:
+        if self._station.clock() < self._next_relay:
             return
         try:
             self._relay.carry()
             self._relay_failures = 0
         except OUTAGES as error:
-            self._next_relay = time.monotonic() + delay_s(self._relay_failures)
+            self._next_relay = self._station.clock() + delay_s(self._relay_failures)
             self._relay_failures += 1
             log.warning("run.relay_waits", extra=self._fields | {"error": str(error)[:300]})
 

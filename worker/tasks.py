@@ -4,24 +4,26 @@ Called by Celery for every ring. The id in the message is for the log; the store
 """
 
 import logging
+from collections.abc import Callable
 
 from worker.outage import OUTAGES
-from worker.station import Station
+from worker.station import Claimed, Station
 from worker.supervisor import Supervisor
 
 log = logging.getLogger("podium.worker")
 
 
-def execute(station: Station, run_id: str) -> None:
+def execute(
+    station: Station, run_id: str, supervisor: Callable[[Station, Claimed], Supervisor] = Supervisor
+) -> None:
     """Work until nothing queued fits; a ring that finds nothing returns at once."""
     log.debug("worker.rung", extra={"run_id": run_id})
     try:
         while (claimed := station.claim_next()) is not None:
-            run, claim, lease = claimed
             try:
-                Supervisor(station, run, claim, lease).see_through()
+                supervisor(station, claimed).see_through()
             finally:
-                station.devices.give_back(lease)
+                station.devices.give_back(claimed.lease)
     except OUTAGES as error:
         # The queue is in the store: it is there again when the store is.
         log.warning("store.away", extra={"error": str(error)[:300]})

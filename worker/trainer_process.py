@@ -67,10 +67,16 @@ class TrainerProcess:
         lock_fd: int,
         environment: Mapping[str, str],
         pause_after_s: float,
+        proven_at: float,
     ) -> None:
-        """Start `command` in `folder`; `lock_fd` stays open until the last descendant is gone."""
+        """Start `command` in `folder`; `lock_fd` stays open until the last descendant is gone.
+
+        It stands still `pause_after_s` after the newest proof of ownership (0 = never); proofs
+        count in `processes.uptime_s`.
+        """
         guard = [sys.executable, "-S", "-P", "-m", "worker.guard", "--logs", str(logs)]
-        guard += ["--keep-fd", str(lock_fd), "--pause-after-s", str(pause_after_s), "--", *command]
+        guard += ["--keep-fd", str(lock_fd), "--pause-after-s", str(pause_after_s)]
+        guard += ["--proven-at", str(proven_at), "--", *command]
         with (logs / "guard.log").open("wb") as complaints:
             self._guard = subprocess.Popen(
                 guard,
@@ -101,16 +107,16 @@ class TrainerProcess:
         return self._ended
 
     def ask_to_stop(self) -> None:
-        """SIGTERM to the trainer: stop at the next safe point."""
+        """SIGTERM to the trainer: stop at the next safe point; while it stands still, not yet."""
         self._say(b"term\n")
 
     def kill(self) -> None:
         """SIGKILL to the trainer and every descendant."""
         self._say(b"kill\n")
 
-    def beat(self) -> None:
-        """Tell the guard that the store has confirmed the ownership just now."""
-        self._say(b"beat\n")
+    def beat(self, proven_at: float) -> None:
+        """Tell the guard that the store has confirmed the ownership as of this moment."""
+        self._say(b"beat %.2f\n" % proven_at)
 
     def close(self) -> None:
         """End whatever is left and give back the pipes; returns when nothing is alive."""

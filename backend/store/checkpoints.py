@@ -47,6 +47,12 @@ def steps(session: Session, run_id: str) -> list[int]:
     return list(session.scalars(statement.order_by(Checkpoint.step)))
 
 
+def written_by(session: Session, run_id: str) -> dict[int, int]:
+    """The attempts that wrote a run's checkpoints, by step."""
+    statement = select(Checkpoint.step, Checkpoint.attempt).where(Checkpoint.run_id == run_id)
+    return dict(session.execute(statement).tuples().all())
+
+
 class Shared(NamedTuple):
     """A checkpoint in the artifact store."""
 

@@ -252,7 +252,9 @@ class Run(Numbered, Base):
     beat: Mapped[int] = mapped_column(BigInteger, default=0)
     crashes: Mapped[int] = mapped_column(default=0)
     from_start: Mapped[bool] = mapped_column(default=False)
+    # How far the run's events are stored, and in which file of which machine that counts.
     relayed_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    events_token: Mapped[str | None] = mapped_column(String(32))
     # Last number handed out for run_events; see store.run_events.
     seq: Mapped[int] = mapped_column(BigInteger, default=0)
     step: Mapped[int] = mapped_column(BigInteger, default=0)

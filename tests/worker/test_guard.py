@@ -12,7 +12,7 @@ import pytest
 
 from tests import processes
 from worker.bounded_log import BoundedLog
-from worker.processes import identity, members
+from worker.processes import identity, members, uptime_s
 from worker.trainer_process import Ended, TrainerProcess, environment
 
 BUSY = "import time\nwhile True: time.sleep(0.01); print('tick', flush=True)"
@@ -30,6 +30,7 @@ def guarded(
         lock_fd=lock,
         environment=environment("", 1),
         pause_after_s=pause_after_s,
+        proven_at=uptime_s(),
     )
     try:
         yield process
@@ -107,11 +108,26 @@ def test_a_trainer_stands_still_without_beats_and_goes_on_with_the_next(tmp_path
         pid = started(process)
         processes.wait_until(lambda: _state(pid) == "T", "it stands still")
         size = log.stat().st_size
-        process.beat()
+        process.beat(uptime_s())
         processes.wait_until(lambda: log.stat().st_size > size, "it goes on")
         processes.wait_until(lambda: _state(pid) == "T", "it stands still again")
         process.ask_to_stop()
+        assert process.wait(0.5) is None, "it stands still until somebody proves that it may go on"
+        process.beat(uptime_s())
         assert process.wait(20) == Ended(code=None, signal=int(signal.SIGTERM))
+
+
+def test_a_proof_that_comes_too_late_continues_nothing(tmp_path: Path) -> None:
+    with guarded(tmp_path, BUSY, pause_after_s=0.5) as process:
+        pid = started(process)
+        before = uptime_s()
+        processes.wait_until(lambda: _state(pid) == "T", "it stands still")
+        assert process.wait(0.5) is None  # until its last words are written down
+        size = (tmp_path / "stdout.log").stat().st_size
+        # As after a worker stood still between a beat and its word to the guard.
+        process.beat(before)
+        assert process.wait(0.5) is None
+        assert (_state(pid), (tmp_path / "stdout.log").stat().st_size) == ("T", size)
 
 
 def _state(pid: int) -> str:
@@ -126,7 +142,8 @@ def test_the_death_of_the_worker_ends_the_trainer_however_it_came(tmp_path: Path
         "from worker.trainer_process import TrainerProcess, environment\n"
         "folder = Path(sys.argv[1]); lock = os.open(folder / 'lock', os.O_CREAT | os.O_RDWR)\n"
         f"process = TrainerProcess([sys.executable, '-S', '-c', {BUSY!r}], folder=folder,\n"
-        "    logs=folder, lock_fd=lock, environment=environment('', 1), pause_after_s=0)\n"
+        "    logs=folder, lock_fd=lock, environment=environment('', 1), pause_after_s=0,\n"
+        "    proven_at=0)\n"
         "process.wait(0.5); (folder / 'pid').write_text(str(process.pid)); time.sleep(600)\n"
     )
     worker = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])

@@ -24,7 +24,7 @@ def claimed(floor: Floor) -> tuple[Claim, RunDirectory, Relay]:
         assert run is not None
         claim = Claim(run.id, "worker_me", run.attempt)
     directory = RunDirectory(floor.settings.runs_dir, run_id)
-    directory.begin_attempt(claim.attempt, 0)
+    directory.begin_attempt(claim.attempt, None, 0)
     return claim, directory, Relay(floor.database, claim, directory)
 
 
