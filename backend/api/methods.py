@@ -80,7 +80,6 @@ def _method(method: Method) -> MethodAnswer:
         method=method,
         title=_TITLES[method],
         description=config.__doc__ or "",
-        is_available=True,
         # Through JSON, so that defaults are what a client would send.
         json_schema=json.loads(json.dumps(config.model_json_schema())),
         presets=presets(method),

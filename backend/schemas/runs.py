@@ -266,7 +266,6 @@ class MethodAnswer(Answer):
     method: Method
     title: str
     description: str
-    is_available: bool
     json_schema: dict[str, Any]
     presets: list[Preset]
     # dotted path of each reference -> snapshot kind or model kind it wants

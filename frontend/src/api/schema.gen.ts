@@ -1866,8 +1866,6 @@ export interface components {
             title: string;
             /** Description */
             description: string;
-            /** Is Available */
-            is_available: boolean;
             /** Json Schema */
             json_schema: {
                 [key: string]: unknown;

@@ -9,7 +9,6 @@ const method: Method = {
   method: "sft",
   title: "SFT",
   description: "",
-  is_available: true,
   presets: [],
   references: { model: "causal_lm", "terms.*.model": "reward_model" },
   json_schema: {

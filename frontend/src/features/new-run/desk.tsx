@@ -33,12 +33,11 @@ export interface Materials extends Shelf {
 /** What the address says besides references. */
 const OWN_WORDS = new Set(["method", "preset", "from", "step", "view"]);
 
-/** Where the address says to begin; null where no method can be run at all. */
+/** Where the address says to begin; null where there is no method. */
 function firstStart(materials: Materials, search: URLSearchParams): Start | null {
   const { methods, parent } = materials;
-  const able = methods.filter((method) => method.is_available);
   const wanted = parent?.method ?? search.get("method");
-  const method = able.find((one) => one.method === wanted) ?? able[0];
+  const method = methods.find((one) => one.method === wanted) ?? methods[0];
   if (method === undefined) return null;
   if (parent !== null && parent.method === method.method) {
     const step = Number(search.get("step") ?? Number.NaN);
@@ -55,7 +54,7 @@ export function Desk({ projectId, materials }: { projectId: string; materials: M
   if (start === null)
     return (
       <Empty icon="runs" title="No method can be run">
-        This installation says that none of its methods is available.
+        This installation knows no method.
       </Empty>
     );
   const given = [...search].filter(([path]) => !OWN_WORDS.has(path));

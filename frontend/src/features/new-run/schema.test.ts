@@ -14,7 +14,6 @@ function method(name: Method["method"], own: JsonObject, required: string[]): Me
     method: name,
     title: name,
     description: "",
-    is_available: true,
     presets: [],
     references: { model: "causal_lm", "reward.terms.*.model": "reward_model" },
     json_schema: {

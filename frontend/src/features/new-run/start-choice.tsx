@@ -29,14 +29,11 @@ export function StartChoice(props: {
               type="radio"
               name={name}
               checked={props.method === method.method}
-              disabled={!method.is_available}
               onChange={() => props.onBegin({ method, preset: usual(method), ...ANEW })}
             />
             <span>
               <b>{method.title}</b>
-              <span className="hint">
-                {method.is_available ? method.description : "Not available in this version."}
-              </span>
+              <span className="hint">{method.description}</span>
             </span>
           </label>
         ))}
