@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from alembic import command
 from alembic.config import Config
+from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, text
 
 from backend.store.db import Database
@@ -18,6 +19,10 @@ from tests import servers
 
 ROOT = Path(__file__).resolve().parents[1]
 _counter = itertools.count()
+
+# A busy machine is no failure: how long an example takes says nothing about it.
+settings.register_profile("podium", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("podium")
 
 
 def migrate(url: str, revision: str = "head") -> None:

@@ -4,14 +4,11 @@ import math
 from dataclasses import dataclass
 
 import torch
-from hypothesis import settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 # What a masked place may hold.
 RUBBISH = [math.nan, math.inf, -math.inf, 1e30, 0.0]
-
-QUICK = settings(max_examples=100, deadline=None)
 
 
 @dataclass(frozen=True)

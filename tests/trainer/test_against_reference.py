@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.trainer import reference
-from tests.trainer.ragged import QUICK, Batch, batches
+from tests.trainer.ragged import Batch, batches
 from worker.trainer import losses
 from worker.trainer.advantages import estimate, masked_whiten
 
@@ -43,7 +43,6 @@ def check_gradient(
         assert gradient[tuple(place)].item() == pytest.approx(difference, rel=1e-4, abs=1e-6)
 
 
-@QUICK
 @given(SEEDS, st.sampled_from(["k1", "k2", "k3"]))
 def test_kl(seed: int, estimator: Any) -> None:
     logp, ref = (10 * normal(seed + i, 8) for i in range(2))
@@ -53,7 +52,6 @@ def test_kl(seed: int, estimator: Any) -> None:
     assert losses.kl(logp, ref, estimator).tolist() == pytest.approx(slow, rel=1e-9)
 
 
-@QUICK
 @given(
     batches(),
     AVERAGES,
@@ -94,7 +92,6 @@ def test_policy_loss(
         check_gradient(lambda rows: slow(rows).loss, logp, logp.grad, mask)
 
 
-@QUICK
 @given(batches(), st.sampled_from([None, 12.0]), st.sampled_from([0.2, 0.5]))
 def test_value_loss(batch: Batch, denominator: float | None, clip: float) -> None:
     value, old, target = (batch.normal(name) for name in ("value", "old", "target"))
@@ -115,7 +112,6 @@ def test_value_loss(batch: Batch, denominator: float | None, clip: float) -> Non
     check_gradient(lambda rows: slow(rows)[0], value, value.grad, mask)
 
 
-@QUICK
 @given(SEEDS, st.lists(st.integers(0, 3), min_size=1, max_size=7), st.booleans())
 def test_ranking_and_listwise_loss(seed: int, places: list[int], is_listwise: bool) -> None:
     """Place 3 stands for unranked; tiers may be empty and hold ties."""
@@ -132,7 +128,6 @@ def test_ranking_and_listwise_loss(seed: int, places: list[int], is_listwise: bo
     check_gradient(lambda scores: slow(scores, tiers), score, score.grad, is_placed)
 
 
-@QUICK
 @given(
     SEEDS,
     st.integers(1, 5),
@@ -167,7 +162,6 @@ REWARDS = st.one_of(
 )
 
 
-@QUICK
 @given(
     batches(fewest_rows=2),
     st.sampled_from(
@@ -227,7 +221,6 @@ def test_estimate(
             assert row == pytest.approx(slow_row, rel=1e-6, abs=1e-6)
 
 
-@QUICK
 @given(batches(), st.sampled_from([1.0, 1e-3, 3e-5, 1e-7]), st.sampled_from([0.0, 100.0]))
 def test_whitening(batch: Batch, spread: float, middle: float) -> None:
     """From wide spreads to those below the floor of the variance, and below rounding."""

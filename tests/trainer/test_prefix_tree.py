@@ -188,7 +188,7 @@ def test_each_token_goes_through_the_body_once(sequences: list[Tokens], n_tokens
     assert count.n_tokens == n_tokens
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_every_row_is_found_in_the_tree_at_its_places(data: st.DataObject) -> None:
     stems = data.draw(st.lists(st.lists(st.integers(0, 2), max_size=30), min_size=1, max_size=3))
