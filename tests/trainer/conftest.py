@@ -172,50 +172,25 @@ def _write(path: Path, records: list[dict[str, Any]]) -> None:
 
 def sft_config(model: Path, **more: Any) -> dict[str, Any]:
     """A small sft run with adapters."""
-    return {
-        "method": "sft",
-        "model": {"path": str(model)},
-        "demonstrations": {"path": "inputs/demonstrations.jsonl"},
-        "system": SYSTEM,
-        "lora": {"r": 4, "alpha": 8, "dropout": 0.1},
-        "optim": {"lr": 1e-2, "batch_size": 6, "epochs": 3, "schedule": "cosine"},
-    } | more
+    lora = {"r": 4, "alpha": 8, "dropout": 0.1}
+    optim = optim_of(epochs=3) | {"schedule": "cosine"}
+    return config_of("sft", model, "demonstrations", lora=lora, optim=optim) | more
 
 
 def reward_model_config(model: Path, **more: Any) -> dict[str, Any]:
     """A small reward_model run with adapters."""
-    return {
-        "method": "reward_model",
-        "model": {"path": str(model)},
-        "preferences": {"path": "inputs/preferences.jsonl"},
-        "system": SYSTEM,
-        "lora": {"r": 4, "alpha": 8},
-        "optim": {"lr": 1e-2, "batch_size": 6, "epochs": 3},
-    } | more
+    return config_of("reward_model", model, "preferences", optim=optim_of(epochs=3)) | more
 
 
 def process_reward_model_config(model: Path, **more: Any) -> dict[str, Any]:
     """A small process_reward_model run with adapters."""
-    return {
-        "method": "process_reward_model",
-        "model": {"path": str(model)},
-        "solutions": {"path": "inputs/solutions.jsonl"},
-        "system": SYSTEM,
-        "lora": {"r": 4, "alpha": 8},
-        "optim": {"lr": 1e-2, "batch_size": 12, "epochs": 1},
-    } | more
+    optim = optim_of(batch_size=12, epochs=1)
+    return config_of("process_reward_model", model, "solutions", optim=optim) | more
 
 
 def dpo_config(model: Path, **more: Any) -> dict[str, Any]:
     """A small dpo run with adapters."""
-    return {
-        "method": "dpo",
-        "model": {"path": str(model)},
-        "preferences": {"path": "inputs/preferences.jsonl"},
-        "system": SYSTEM,
-        "lora": {"r": 4, "alpha": 8},
-        "optim": {"lr": 1e-2, "batch_size": 6, "epochs": 3},
-    } | more
+    return config_of("dpo", model, "preferences", optim=optim_of(epochs=3)) | more
 
 
 def policy_gradient_config(model: Path, **more: Any) -> dict[str, Any]:
@@ -237,3 +212,19 @@ def policy_gradient_config(model: Path, **more: Any) -> dict[str, Any]:
         "eval_every": 2,
         "kl": {"coef": 0.05, "target": 0.5},
     } | more
+
+
+def config_of(method: str, model: Path, data: str, **more: Any) -> dict[str, Any]:
+    """What the small runs on records have in common; `data` names their input and its file."""
+    return {
+        "method": method,
+        "model": {"path": str(model)},
+        data: {"path": f"inputs/{data}.jsonl"},
+        "system": SYSTEM,
+        "lora": {"r": 4, "alpha": 8},
+    } | more
+
+
+def optim_of(*, epochs: int, batch_size: int = 6) -> dict[str, Any]:
+    """Passes over the few records of `write_inputs`, with a high learning rate."""
+    return {"lr": 1e-2, "batch_size": batch_size, "epochs": epochs}

@@ -13,7 +13,6 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.records import GeneratedRecord, SolutionRecord
 from backend.schemas.references import Reference
-from backend.schemas.rewards import ProcessReward
 from backend.schemas.vocabulary import FinishReason
 from tests.tiny_model import make_tiny_tokenizer
 from tests.trainer.conftest import (
@@ -28,7 +27,7 @@ from worker.trainer import models
 from worker.trainer.data import Tokens, encode_response, render_prompt
 from worker.trainer.losses import step_loss
 from worker.trainer.process_reward_model import Judged, heldout_metrics, judge
-from worker.trainer.reward_head import load_reward_model
+from worker.trainer.reward_head import PROCESS_REWARD_MODEL, load_reward_model, load_scorer
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.process import ProcessScorer, combined
 from worker.trainer.solutions import Solution, step_ends
@@ -146,15 +145,18 @@ def test_it_learns_which_steps_are_right_and_scores_new_ones(
     assert (card["separator"], card["system"]) == ("newline", SYSTEM)
 
     answers, is_right = heldout_answers(run_dir, tokenizer)
+    loaded = load_scorer(
+        output,
+        tokenizer,
+        kind=PROCESS_REWARD_MODEL,
+        budget=64,
+        dtype=torch.float32,
+        device=CPU,
+        check_stop=lambda: None,
+    )
     rewards = {}
     for combine in ("min", "mean", "last"):
-        term = ProcessReward.model_validate(
-            {"process_model": {"path": output.path}, "combine": combine}
-        )
-        score = ProcessScorer(
-            term, tokenizer, budget=64, dtype=torch.float32, device=CPU, check_stop=lambda: None
-        )
-        rewards[combine] = score(answers)
+        rewards[combine] = ProcessScorer(loaded, combine)(answers)
     right = fmean(r for r, good in zip(rewards["min"], is_right, strict=True) if good)
     wrong = fmean(r for r, good in zip(rewards["min"], is_right, strict=True) if not good)
     assert right > wrong + 0.5

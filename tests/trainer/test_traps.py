@@ -30,7 +30,7 @@ from worker.trainer.data import Tokens, collate, render_prompt
 from worker.trainer.logprobs import action_logp
 from worker.trainer.losses import policy_loss
 from worker.trainer.prompts import Prompt, answer
-from worker.trainer.reward_head import RewardModel
+from worker.trainer.reward_head import REWARD_MODEL, RewardModel, load_scorer
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.model import ModelScorer
 from worker.trainer.rewards.scorer import Scorer, Term
@@ -153,14 +153,16 @@ def test_04_the_reward_model_reads_in_the_rollout_what_it_read_in_training(
     assert workshop.run_here(run_dir)["code"] == 0
     text = (run_dir / "inputs" / "preferences.jsonl").read_text()
     records = [PreferenceRecord.model_validate_json(line) for line in text.splitlines()]
-    scorer = ModelScorer(
+    loaded = load_scorer(
         Reference(path=str(run_dir / "output")),
         tokenizer,
+        kind=REWARD_MODEL,
         budget=4096,
         dtype=torch.float32,
         device=CPU,
         check_stop=lambda: None,
     )
+    scorer = ModelScorer(loaded)
 
     def answers(*, always_ends: bool) -> list[Answer]:
         found = []

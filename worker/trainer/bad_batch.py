@@ -1,6 +1,6 @@
 """The batch whose loss or gradient was not finite, kept beside the run for whoever looks for why.
 
-Every loop puts its update into `saved_if_not_finite`; nothing is written while all is well.
+Every update runs inside `saved_if_not_finite`; nothing is written while all is well.
 """
 
 import json

@@ -115,6 +115,16 @@ def encode_response(
     return ids if end_id is None else [*ids, end_id]
 
 
+def check_length(what: str, sequences: Sequence[Tokens], max_tokens: int) -> None:
+    """Raise DataError if a sequence of a record, named `what`, is longer than `max_tokens`."""
+    longest = max(len(tokens) for tokens in sequences)
+    if longest > max_tokens:
+        raise DataError(
+            f"{what} has {longest} tokens with its prompt, max_tokens is {max_tokens}",
+            "raise max_tokens, or leave the record out",
+        )
+
+
 def template_hash(tokenizer: PreTrainedTokenizerBase) -> str:
     """A hash of how the tokenizer turns a conversation into ids."""
     probe = render_prompt(tokenizer, [Message(role="user", content="Hello, world 42!")], system="S")

@@ -13,7 +13,6 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from backend.schemas.training import DpoConfig
 from worker.trainer import losses, models, random_streams
-from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.data import collate
 from worker.trainer.errors import ConfigError, DataError
 from worker.trainer.logprobs import action_logp
@@ -74,9 +73,7 @@ def train(run: Run, config: DpoConfig) -> None:
             return _loss(logp, ref_K, chosen, config) / len(rankings)
 
         groups = group_rankings(rankings, budget=budget)
-        with saved_if_not_finite(run, step, responses_of(rankings)):
-            values = descend(run, optimizer, groups, loss_of, step)
-        run.events.tokens += sum(len(tokens) for tokens in responses_of(rankings))
+        values = descend(run, optimizer, groups, loss_of, step, responses_of(rankings))
         return values | {f"dpo/{name}": value for name, value in mean_of(judged).items()}
 
     @torch.no_grad()

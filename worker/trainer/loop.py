@@ -15,6 +15,8 @@ from torch import Tensor, nn
 
 from backend.schemas.sections import Optim
 from worker.trainer import checkpoint, random_streams
+from worker.trainer.bad_batch import saved_if_not_finite
+from worker.trainer.data import Tokens
 from worker.trainer.errors import ConfigError, NonFiniteLoss, StopRequested
 from worker.trainer.models import trainable
 from worker.trainer.optim import Optimizer
@@ -252,19 +254,24 @@ def descend(
     groups: Sequence[GroupT],
     loss_of: Callable[[GroupT], Tensor],
     step: int,
+    sequences: Sequence[Tokens],
 ) -> dict[str, float]:
     """One optimizer step over micro-batches; their losses add up to the `loss` of the step.
 
+    `sequences` are all that the micro-batches hold: they are counted as tokens, and kept beside the
+    run if loss or gradient is not finite.
     Raises NonFiniteLoss, and StopRequested between two micro-batches.
     """
-    total = 0.0
-    for group in groups:
-        run.stop.check()
-        loss = loss_of(group)
-        total += check_finite(loss, step)
-        loss.backward()
-    lr = optimizer.lr
-    return {"loss": total, "lr": lr, "grad_norm": optimizer.step()}
+    total, lr = 0.0, optimizer.lr
+    with saved_if_not_finite(run, step, sequences):
+        for group in groups:
+            run.stop.check()
+            loss = loss_of(group)
+            total += check_finite(loss, step)
+            loss.backward()
+        grad_norm = optimizer.step()
+    run.events.tokens += sum(len(tokens) for tokens in sequences)
+    return {"loss": total, "lr": lr, "grad_norm": grad_norm}
 
 
 def check_finite(loss: Tensor, step: int) -> float:

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from backend.schemas.training import ProcessRewardModelConfig
 from worker.trainer import losses, models
-from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.bootstrap import interval95
 from worker.trainer.data import collate, computed_tokens, micro_batches
 from worker.trainer.loop import Evaluation, Loop, batch_and_steps, descend, records_of_step
@@ -53,14 +52,7 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
     tokenizer = models.load_tokenizer(config.model)
     train_set, heldout = read_solutions(run, config, tokenizer)
-    model = new_reward_model(
-        config.model,
-        config.lora,
-        seed=config.seed,
-        longest=config.max_tokens,
-        dtype=run.dtype,
-        device=run.device,
-    )
+    model = new_reward_model(run, config)
     batch_size, steps = batch_and_steps(config.optim, len(train_set))
     optimizer = Optimizer(models.trainable(model), config.optim, steps)
     pad_id, budget = int(tokenizer.pad_token_id), config.optim.micro_batch_tokens
@@ -78,9 +70,9 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
             judged.extend(judge(s.detach(), one) for s, one in zip(scores, chosen, strict=True))
             return _summed_loss(scores, chosen) / n_steps
 
-        with saved_if_not_finite(run, step, [solution.tokens for solution in solutions]):
-            values = descend(run, optimizer, _groups(solutions, budget), loss_of, step)
-        run.events.tokens += sum(len(solution.tokens) for solution in solutions)
+        sequences = [solution.tokens for solution in solutions]
+        groups = _groups(solutions, budget)
+        values = descend(run, optimizer, groups, loss_of, step, sequences)
         n_judged = sum(one.n for one in judged)
         if n_judged:
             values["accuracy"] = sum(one.n_found for one in judged) / n_judged

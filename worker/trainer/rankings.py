@@ -14,6 +14,7 @@ from backend.schemas.references import Reference
 from backend.schemas.vocabulary import FinishReason, Split, Verdict
 from worker.trainer.data import (
     Tokens,
+    check_length,
     computed_tokens,
     encode_response,
     micro_batches,
@@ -92,12 +93,7 @@ def _encode(
         is_cut = response.finish_reason is FinishReason.LENGTH
         end_id = None if is_cut else int(tokenizer.eos_token_id)
         tokens = Tokens(prompt, encode_response(tokenizer, response.content, end_id=end_id))
-        if len(tokens) > max_tokens:
-            raise DataError(
-                f"response {response.id} has {len(tokens)} tokens with its prompt, "
-                f"max_tokens is {max_tokens}",
-                "raise max_tokens, or leave the comparison out",
-            )
+        check_length(f"response {response.id}", [tokens], max_tokens)
         responses.append(tokens)
     place = {response.id: index for index, response in enumerate(record.responses)}
     tiers = record.tiers if record.verdict is Verdict.RANKED else []

@@ -7,6 +7,7 @@ the last token before the limit.
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedTokenizerBase
 
 from backend.schemas.references import Reference
-from backend.schemas.sections import Lora
+from backend.schemas.training import ProcessRewardModelConfig, RewardModelConfig
 from worker.trainer import models, random_streams
 from worker.trainer.body import hidden_at, install_trees
 from worker.trainer.checkpoint import save_tensors
@@ -27,6 +28,7 @@ from worker.trainer.data import (
     template_hash,
 )
 from worker.trainer.errors import ConfigError
+from worker.trainer.run import Run
 
 HEAD_FILE = "reward_head.safetensors"
 CARD_FILE = "reward_model.json"
@@ -56,23 +58,36 @@ class RewardModel(nn.Module):
         return score
 
 
-def new_reward_model(
-    reference: Reference,
-    lora: Lora | None,
-    *,
-    seed: int,
-    longest: int,
-    dtype: torch.dtype,
-    device: torch.device,
-) -> RewardModel:
+@dataclass(frozen=True)
+class LoadedScorer:
+    """A trained reward model that scores what a policy samples, and how its forwards are made."""
+
+    model: RewardModel
+    tokenizer: PreTrainedTokenizerBase
+    card: dict[str, object]
+    budget: int
+    dtype: torch.dtype
+    check_stop: Callable[[], None]
+
+    @property
+    def system(self) -> str:
+        """The system prompt that it was trained with."""
+        return str(self.card.get("system", ""))
+
+
+def new_reward_model(run: Run, config: RewardModelConfig | ProcessRewardModelConfig) -> RewardModel:
     """A reward model on the body of a language model, its head drawn from N(0, 1 / (H + 1)^2)."""
-    stored = dtype if lora is not None else torch.float32
-    attention = models.attention_for(device, longest)
-    causal = models.load_causal_lm(reference, dtype=stored, device=device, attention=attention)
+    causal = models.load_causal_lm(
+        config.model,
+        dtype=run.dtype if config.lora is not None else torch.float32,
+        device=run.device,
+        attention=models.attention_for(run.device, config.max_tokens),
+    )
     body = causal.get_decoder()
-    if lora is not None:
-        body = models.add_lora(body, lora, seed=random_streams.derive(seed, "adapters"))
-    return RewardModel(body, _new_head(causal.config.hidden_size, seed).to(device))
+    if config.lora is not None:
+        adapter_seed = random_streams.derive(config.seed, "adapters")
+        body = models.add_lora(body, config.lora, seed=adapter_seed)
+    return RewardModel(body, _new_head(causal.config.hidden_size, config.seed).to(run.device))
 
 
 def _new_head(hidden_size: int, seed: int) -> nn.Linear:
@@ -130,9 +145,11 @@ def load_scorer(
     policy_tokenizer: PreTrainedTokenizerBase,
     *,
     kind: str,
+    budget: int,
     dtype: torch.dtype,
     device: torch.device,
-) -> tuple[RewardModel, PreTrainedTokenizerBase, dict[str, object]]:
+    check_stop: Callable[[], None],
+) -> LoadedScorer:
     """A trained reward model that is to score what a policy samples.
 
     Raises ConfigError if policy and reward model do not read the same tokens.
@@ -146,7 +163,7 @@ def load_scorer(
             "(their vocabularies or chat templates differ)",
             "train the reward model from the same base model as the policy",
         )
-    return model, tokenizer, card
+    return LoadedScorer(model, tokenizer, card, budget, dtype, check_stop)
 
 
 def load_reward_model(

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from backend.schemas.training import RewardModelConfig
 from worker.trainer import losses, models
-from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.calibration import calibration_curve, calibration_error, described
 from worker.trainer.data import collate
 from worker.trainer.length_bias import length_bias
@@ -39,14 +38,7 @@ def train(run: Run, config: RewardModelConfig) -> None:
     train_set, heldout = read_rankings(
         run, config.preferences, tokenizer, system=config.system, max_tokens=config.max_tokens
     )
-    model = new_reward_model(
-        config.model,
-        config.lora,
-        seed=config.seed,
-        longest=config.max_tokens,
-        dtype=run.dtype,
-        device=run.device,
-    )
+    model = new_reward_model(run, config)
     batch_size, steps = batch_and_steps(config.optim, len(train_set))
     optimizer = Optimizer(models.trainable(model), config.optim, steps)
     pad_id, budget = int(tokenizer.pad_token_id), config.optim.micro_batch_tokens
@@ -64,9 +56,7 @@ def train(run: Run, config: RewardModelConfig) -> None:
             return _loss(scores, chosen, config) / len(rankings)
 
         groups = group_rankings(rankings, budget=budget)
-        with saved_if_not_finite(run, step, responses_of(rankings)):
-            values = descend(run, optimizer, groups, loss_of, step)
-        run.events.tokens += sum(len(tokens) for tokens in responses_of(rankings))
+        values = descend(run, optimizer, groups, loss_of, step, responses_of(rankings))
         return values | _named(mean_of(judged))
 
     def scores_of(rankings: list[Ranking]) -> list[Tensor]:
@@ -80,30 +70,27 @@ def train(run: Run, config: RewardModelConfig) -> None:
         )
         return list(torch.tensor(scores).split(sizes_of(rankings)))
 
-    evaluated: dict[int, list[Tensor]] = {}
+    evaluated: list[Tensor] = []
 
-    def evaluate(step: int) -> Evaluation:
+    def evaluate(_step: int) -> Evaluation:
         if not heldout:
             return Evaluation({})
-        evaluated.clear()
-        evaluated[step] = scores_of(heldout)
-        flat = torch.cat(evaluated[step])
+        evaluated[:] = scores_of(heldout)
+        flat = torch.cat(evaluated)
         values = {
-            "eval/loss": float(_loss(evaluated[step], heldout, config)) / len(heldout),
+            "eval/loss": float(_loss(evaluated, heldout, config)) / len(heldout),
             "eval/score_mean": float(flat.mean()),
             "eval/score_std": float(flat.std(correction=0)),
-            "eval/calibration_error": calibration_error(
-                calibration_curve(evaluated[step], heldout)
-            ),
+            "eval/calibration_error": calibration_error(calibration_curve(evaluated, heldout)),
         }
-        values |= heldout_metrics(evaluated[step], heldout, seed=config.seed)
-        return Evaluation(values | length_bias(evaluated[step], heldout).metrics())
+        values |= heldout_metrics(evaluated, heldout, seed=config.seed)
+        return Evaluation(values | length_bias(evaluated, heldout).metrics())
 
     Loop(run, model, optimizer, steps).go(take_step, evaluate)
     card: dict[str, object] = {"system": config.system, "max_tokens": config.max_tokens}
     if heldout:
         # A run resumed after its last evaluation has not seen the scores.
-        card |= _heldout_card(evaluated.get(steps) or scores_of(heldout), heldout, run, steps)
+        card |= _heldout_card(evaluated or scores_of(heldout), heldout, run, steps)
     write_output(
         run, lambda folder: save_reward_model(model, config.model, tokenizer, folder, card=card)
     )

@@ -14,10 +14,10 @@ from backend.schemas.records import DemonstrationRecord
 from backend.schemas.training import SftConfig
 from backend.schemas.vocabulary import Split
 from worker.trainer import models, random_streams
-from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.body import takes_trees
 from worker.trainer.data import (
     Tokens,
+    check_length,
     collate,
     computed_tokens,
     encode_response,
@@ -70,12 +70,12 @@ def train(run: Run, config: SftConfig) -> None:
         records = [train_set[i] for i in indices]
         n_tokens = _response_tokens(records)
         groups = group_turns(records, budget=budget, packing=packing)
-        with saved_if_not_finite(run, step, [tokens for turns in records for tokens in turns]):
-            values = descend(
-                run, optimizer, groups, lambda group: summed_loss(group) / n_tokens, step
-            )
-        run.events.tokens += sum(len(tokens) for turns in records for tokens in turns)
-        return values
+        sequences = [tokens for turns in records for tokens in turns]
+
+        def loss_of(group: Sequence[Tokens]) -> torch.Tensor:
+            return summed_loss(group) / n_tokens
+
+        return descend(run, optimizer, groups, loss_of, step, sequences)
 
     def evaluate(_step: int) -> Evaluation:
         if not heldout:
@@ -115,13 +115,7 @@ def _read(
     sides: dict[Split, list[Turns]] = {Split.TRAIN: [], Split.HELDOUT: []}
     for record in records:
         turns = encode_turns(record, tokenizer, config)
-        longest = max(len(tokens) for tokens in turns)
-        if longest > config.max_tokens:
-            raise DataError(
-                f"demonstration {record.demonstration_id} has {longest} tokens, "
-                f"max_tokens is {config.max_tokens}",
-                "raise max_tokens, or leave the record out",
-            )
+        check_length(f"demonstration {record.demonstration_id}", turns, config.max_tokens)
         sides[record.split].append(turns)
     if not sides[Split.TRAIN]:
         raise DataError(

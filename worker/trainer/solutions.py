@@ -14,7 +14,13 @@ from transformers import PreTrainedTokenizerBase
 from backend.schemas.records import SolutionRecord
 from backend.schemas.training import ProcessRewardModelConfig
 from backend.schemas.vocabulary import Split
-from worker.trainer.data import Tokens, encode_response, read_records, render_prompt
+from worker.trainer.data import (
+    Tokens,
+    check_length,
+    encode_response,
+    read_records,
+    render_prompt,
+)
 from worker.trainer.errors import DataError
 from worker.trainer.run import Run
 
@@ -91,12 +97,7 @@ def _encode(
         render_prompt(tokenizer, record.messages, system=config.system),
         encode_response(tokenizer, text if record.is_finished else text + separator, end_id=end_id),
     )
-    if len(tokens) > config.max_tokens:
-        raise DataError(
-            f"solution {record.solution_id} has {len(tokens)} tokens with its prompt, "
-            f"max_tokens is {config.max_tokens}",
-            "raise max_tokens, or leave the solution out",
-        )
+    check_length(f"solution {record.solution_id}", [tokens], config.max_tokens)
     ends = step_ends(tokens.response, tokenizer, separator)
     if len(ends) != len(record.steps):
         raise DataError(

@@ -11,6 +11,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
+from backend.schemas.references import Reference
 from backend.schemas.rewards import (
     AnyRewardTerm,
     FinishedReward,
@@ -21,6 +22,12 @@ from backend.schemas.rewards import (
     Reward,
 )
 from worker.trainer.errors import ConfigError
+from worker.trainer.reward_head import (
+    PROCESS_REWARD_MODEL,
+    REWARD_MODEL,
+    LoadedScorer,
+    load_scorer,
+)
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.finished import finished_reward
 from worker.trainer.rewards.length import length_reward
@@ -63,23 +70,10 @@ def build_terms(
 
 def _build(term: AnyRewardTerm, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
     if isinstance(term, ModelReward):
-        return ModelScorer(
-            term.model,
-            tokenizer,
-            budget=run.config.optim.micro_batch_tokens,
-            dtype=run.dtype,
-            device=run.device,
-            check_stop=run.stop.check,
-        )
+        return ModelScorer(_load(term.model, REWARD_MODEL, tokenizer, run))
     if isinstance(term, ProcessReward):
-        return ProcessScorer(
-            term,
-            tokenizer,
-            budget=run.config.optim.micro_batch_tokens,
-            dtype=run.dtype,
-            device=run.device,
-            check_stop=run.stop.check,
-        )
+        loaded = _load(term.process_model, PROCESS_REWARD_MODEL, tokenizer, run)
+        return ProcessScorer(loaded, term.combine)
     if isinstance(term, RegexReward):
         pattern = compile_pattern(term.pattern)
         return lambda answers: [regex_reward(answer.text, pattern) for answer in answers]
@@ -88,6 +82,20 @@ def _build(term: AnyRewardTerm, tokenizer: PreTrainedTokenizerBase, run: Run) ->
         return lambda answers: [length_reward(a.text, low=low, high=high) for a in answers]
     assert isinstance(term, FinishedReward)
     return lambda answers: [finished_reward(answer) for answer in answers]
+
+
+def _load(
+    reference: Reference, kind: str, tokenizer: PreTrainedTokenizerBase, run: Run
+) -> LoadedScorer:
+    return load_scorer(
+        reference,
+        tokenizer,
+        kind=kind,
+        budget=run.config.optim.micro_batch_tokens,
+        dtype=run.dtype,
+        device=run.device,
+        check_stop=run.stop.check,
+    )
 
 
 @dataclass(frozen=True)
