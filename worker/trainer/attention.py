@@ -109,12 +109,16 @@ def _padded(x_M_D: Tensor, block: Block) -> Tensor:
 def _eager(
     query: Tensor, key: Tensor, value: Tensor, block: Block, scaling: float, dropout: float
 ) -> Tensor:
-    """Heads that share keys are rows of one product."""
+    """Heads that share keys are rows of one product.
+
+    The softmax sums in fp32 and is kept in the dtype of the values: autocast would keep both.
+    """
     n_rows, n_heads, n_queries, size = query.shape
     query = (query * scaling).reshape(n_rows, key.shape[1], -1, size)
     scores = (query @ key.transpose(-1, -2)).unflatten(2, (-1, n_queries))
-    weights = (scores + block.bias_S_Q_K[:, None, None]).softmax(-1, dtype=torch.float32)
-    weights = functional.dropout(weights.to(value.dtype), dropout)
+    bias = block.bias_S_Q_K[:, None, None].to(scores.dtype)
+    with torch.autocast(query.device.type, enabled=False):
+        weights = functional.dropout((scores + bias).softmax(-1), dropout)
     return (weights.flatten(2, 3) @ value).reshape(n_rows, n_heads, n_queries, -1)
 
 

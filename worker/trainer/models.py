@@ -6,7 +6,7 @@ safetensors and GGUF are read, and no code of a model is ever run.
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -88,6 +88,11 @@ def load_causal_lm(
     model.to(device).eval()
     install_trees(model)
     return model
+
+
+def load_whole(reference: Reference) -> PreTrainedModel:
+    """A model in fp32 on the processor, as it is saved."""
+    return load_causal_lm(reference, dtype=torch.float32, device=torch.device("cpu"))
 
 
 def context_length(reference: Reference) -> int | None:
@@ -229,17 +234,33 @@ def delta(module: LoraLayer) -> Tensor:
     return product * float(module.scaling["default"])
 
 
-@torch.no_grad()
-def full_weights(trained: nn.Module, fresh: nn.Module) -> None:
-    """Bring the fp32 copy `fresh` of the starting model to where `trained` is, in place."""
-    weights = dict(fresh.named_parameters())
+def full_model(trained: nn.Module, start: Callable[[], PreTrainedModel]) -> PreTrainedModel:
+    """The trained model as a whole, in fp32: itself, or with adapters what they add to `start()`.
+
+    `start` loads the starting model in fp32: beside adapters its weights may be of less precision.
+    """
     deltas = lora_deltas(trained)
-    if deltas:
+    if not deltas:
+        assert isinstance(trained, PreTrainedModel)  # only adapters wrap a model
+        return trained
+    fresh = start()
+    weights = dict(fresh.named_parameters())
+    with torch.no_grad():
         for name, value in deltas.items():
             weights[name].add_(value.to(weights[name].device))
-        return
-    for name, value in trained.named_parameters():
-        weights[name].copy_(value)
+    return fresh
+
+
+def halve_linears(model: PreTrainedModel, dtype: torch.dtype) -> None:
+    """Store the weights of linear layers in `dtype`, in which autocast computes them anyway.
+
+    For frozen models that run under autocast: equal numbers, half the memory. Weights that are
+    shared with the token embeddings stay as they are.
+    """
+    embedded = model.get_input_embeddings().weight
+    for module in model.modules():
+        if isinstance(module, nn.Linear) and module.weight is not embedded:
+            module.to(dtype)
 
 
 def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import torch
 from pydantic import BaseModel
 from safetensors import SafetensorError
 from torch import nn
@@ -41,12 +40,11 @@ def write_output(run: Run, fill: Callable[[Path], None]) -> None:
 def write_causal_lm(
     run: Run, trained: nn.Module, start: Reference, tokenizer: PreTrainedTokenizerBase
 ) -> None:
-    """Write the trained policy: the starting model in fp32 plus what training changed."""
+    """Write the trained policy, adapters merged."""
 
     def fill(folder: Path) -> None:
-        fresh = models.load_causal_lm(start, dtype=torch.float32, device=torch.device("cpu"))
-        models.full_weights(trained, fresh)
-        models.save_model(fresh, tokenizer, folder)
+        whole = models.full_model(trained, lambda: models.load_whole(start))
+        models.save_model(whole, tokenizer, folder)
 
     write_output(run, fill)
 

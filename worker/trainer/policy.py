@@ -39,6 +39,7 @@ class Policy:
             self._reference = models.load_causal_lm(
                 other or config.model, dtype=stored, device=run.device, attention=attention
             ).requires_grad_(False)
+            models.halve_linears(self._reference, run.dtype)
         self.sampler = models.load_causal_lm(
             config.model, dtype=run.dtype, device=run.device
         ).requires_grad_(False)

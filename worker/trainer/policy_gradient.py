@@ -31,7 +31,7 @@ from worker.trainer.policy_evaluation import evaluate_policy
 from worker.trainer.prompts import read_prompts, sampling_of
 from worker.trainer.rewards.scorer import Scorer, build_terms
 from worker.trainer.rollout_batch import Rollout, pad_flat
-from worker.trainer.run import Run
+from worker.trainer.run import Run, give_freed_memory_back
 
 
 def train(run: Run, config: PolicyGradientConfig) -> None:
@@ -100,12 +100,14 @@ class PolicyGradient:
         rollout = self.collector.collect(step)
         minibatches = self._partition(rollout, step)
         started_at = time.monotonic()
+        give_freed_memory_back()
         kept = self._log_probabilities(rollout, minibatches)
         rollout.seconds["logprob"] = time.monotonic() - started_at
         advantages = self._advantages(rollout)
         coef = self.kl_control.coef
         self.run.events.progress(step - 1, self.config.steps, "update")
         started_at = time.monotonic()
+        give_freed_memory_back()
         values = {"lr": self.optimizer.lr, "kl/coef": coef}
         updates = [
             self._update(rollout, advantages, groups, kept, step)

@@ -131,10 +131,8 @@ def save_reward_model(
     card: dict[str, object],
 ) -> None:
     """Save body (adapters merged, fp32), head, tokenizer and a card with what a user must know."""
-    cpu = torch.device("cpu")
-    fresh = models.load_causal_lm(start, dtype=torch.float32, device=cpu).get_decoder()
-    models.full_weights(trained.body, fresh)
-    models.save_model(fresh, tokenizer, folder)
+    body = models.full_model(trained.body, lambda: models.load_whole(start).get_decoder())
+    models.save_model(body, tokenizer, folder)
     save_tensors(folder / HEAD_FILE, {"weight": trained.head.weight})
     card = {"kind": REWARD_MODEL, "format": 1, "template": template_hash(tokenizer), **card}
     (folder / CARD_FILE).write_text(json.dumps(card, indent=1))

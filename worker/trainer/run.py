@@ -125,6 +125,17 @@ def keep_freed_memory() -> None:
         mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
+def give_freed_memory_back() -> None:
+    """Give the kernel what glibc keeps of freed blocks, between phases that allocate differently.
+
+    Holes among blocks that stay fit no later layer, so that a phase would grow beyond what it and
+    the phase before it need. Does nothing on other C libraries.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def attempt_number(directory: Path) -> int:
     """The highest number among `attempts/`, which the supervisor makes; 1 without any."""
     names = [path.name for path in (directory / "attempts").glob("*")]
