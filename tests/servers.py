@@ -22,6 +22,21 @@ START_TIMEOUT_S = 60.0
 def postgres() -> Iterator[str]:
     """Start a PostgreSQL on a Unix socket and give its URL, without a database name at the end."""
     folder = Path(tempfile.mkdtemp(prefix="podium-pg-", dir="/tmp"))
+    command, account = prepare_postgres(folder, keeps_commits=False)
+    server = _start(command, user=account, cwd=folder, log=folder / "log")
+    try:
+        _wait_until(lambda: postgres_answers(folder), server, folder)
+        yield postgres_url(folder)
+    finally:
+        _end(server)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def prepare_postgres(folder: Path, *, keeps_commits: bool) -> tuple[list[Path | str], str | None]:
+    """Make a cluster in a folder; the command that serves it and the account to run it as.
+
+    `keeps_commits`: what was committed is there after a SIGKILL of the server, at some cost.
+    """
     account = _unprivileged_account()
     binaries = _postgres_binaries(folder, account)
     data = folder / "data"
@@ -31,23 +46,22 @@ def postgres() -> Iterator[str]:
         if account:
             shutil.chown(path, account)
     _run([binaries / "initdb", "-A", "trust", "-U", "podium", "-D", data, "--no-sync"], account)
-    server = _start(
-        # Durability off: these databases live for one test run.
-        [binaries / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="]
-        + [part for name in ("fsync", "synchronous_commit", "full_page_writes")
-           for part in ("-c", f"{name}=off")]
-        + ["-c", "max_connections=300"],
-        user=account,
-        cwd=folder,
-        log=folder / "log",
-    )  # fmt: skip
-    try:
-        ready = [binaries / "pg_isready", "-q", "-h", folder, "-U", "podium", "-d", "postgres"]
-        _wait_until(lambda: subprocess.run(ready, check=False).returncode == 0, server, folder)
-        yield f"postgresql+psycopg://podium@/{{database}}?host={folder}"
-    finally:
-        _end(server)
-        shutil.rmtree(folder, ignore_errors=True)
+    # Nobody pulls the plug of a test's machine, so the disk itself need not be waited for.
+    off = ["fsync"] if keeps_commits else ["fsync", "synchronous_commit", "full_page_writes"]
+    settings = ["listen_addresses=", "max_connections=300", *(f"{name}=off" for name in off)]
+    flags = [part for setting in settings for part in ("-c", setting)]
+    return [binaries / "postgres", "-D", data, "-k", folder, *flags], account
+
+
+def postgres_answers(folder: Path) -> bool:
+    """Whether the server of this folder takes connections."""
+    ready = [postgres_programs() / "pg_isready", "-q", "-h", folder, "-U", "podium"]
+    return subprocess.run([*ready, "-d", "postgres"], check=False).returncode == 0
+
+
+def postgres_url(folder: Path) -> str:
+    """Its URL, with `{database}` to fill in."""
+    return f"postgresql+psycopg://podium@/{{database}}?host={folder}"
 
 
 @contextmanager
@@ -55,26 +69,19 @@ def redis() -> Iterator[str]:
     """Start a Redis on a free port and give its URL."""
     folder = Path(tempfile.mkdtemp(prefix="podium-redis-", dir="/tmp"))
     port = free_port()
-    server = _start(
-        [
-            _redis_binary(),
-            "--port",
-            str(port),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--dir",
-            folder,
-        ],
-        log=folder / "log",
-    )
+    server = _start(redis_command(folder, port), log=folder / "log")
     try:
-        _wait_until(lambda: _answers(port), server, folder)
+        _wait_until(lambda: redis_answers(port), server, folder)
         yield f"redis://127.0.0.1:{port}/0"
     finally:
         _end(server)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def redis_command(folder: Path, port: int) -> list[Path | str]:
+    """The command of a Redis that keeps nothing on disk."""
+    place = ["--port", str(port), "--bind", "127.0.0.1", "--dir", folder]
+    return [_redis_binary(), "--save", "", *place]
 
 
 def free_port() -> int:
@@ -143,7 +150,8 @@ def _start(
         )
 
 
-def _answers(port: int) -> bool:
+def redis_answers(port: int) -> bool:
+    """Whether a Redis on this port answers."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
             connection.sendall(b"PING\r\n")

@@ -1,0 +1,123 @@
+"""One disturbance: several runs at work, one part killed at a random moment, then the laws."""
+
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from tests import processes
+from tests.chaos import laws
+from tests.chaos.follower import Follower
+from tests.chaos.site import Site
+
+log = logging.getLogger("podium.chaos")
+
+# Trainers may come late on a busy machine; then the kill waits for one.
+_VICTIM_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is run meanwhile, and what an undisturbed one of it looks like."""
+
+    config: dict[str, Any]
+    seconds: float
+    values: laws.Values
+    weights: list[str | None]
+    samples: list[int]
+
+
+def undisturbed(site: Site, config: dict[str, Any]) -> Work:
+    """Run it once in peace."""
+    run_id = site.create_run("undisturbed", config)
+    started = time.monotonic()
+    run = site.floor.wait_for(run_id, *laws.ENDED, timeout_s=180)
+    laws.assert_ended_well(run)
+    laws.assert_logs_are_whole(site, run_id)
+    samples = sorted(
+        event.data["step"] for event in site.floor.events(run_id, "sample")
+    )  # What the stream told of; the store's rows are compared with it.
+    values, weights = laws.values_of(site, run_id), laws.weights_of(site, run_id)
+    assert len(weights) == 1
+    return Work(config, time.monotonic() - started, values, weights, samples)
+
+
+def disturb(site: Site, victim: str, chance: Random, work: Work, *, runs: int = 3) -> float:
+    """Kill `victim` while `runs` runs are made and run, then hold every law.
+
+    Returns the seconds from recovery to the last run's end.
+    """
+    with ThreadPoolExecutor(1) as elsewhere:
+        made = elsewhere.submit(_make_runs, site, work, runs)
+        # From before the first run is made to about the end of the last.
+        time.sleep(chance.uniform(0.0, work.seconds + 1.0))
+        if victim in ("guard", "trainer"):
+            followers = made.result()
+            _kill_process_of(site, victim, chance, list(followers))
+        else:
+            _kill_part(site, victim, chance)
+            followers = made.result()
+    recovered = time.monotonic()
+    seconds = _wait_for_ends(site, list(followers), recovered)
+    for run_id, follower in followers.items():
+        _hold_laws(site, run_id, follower, work)
+    laws.assert_no_orphans(site)
+    return seconds
+
+
+def _make_runs(site: Site, work: Work, count: int) -> dict[str, Follower]:
+    followers = {}
+    for number in range(count):
+        run_id = site.create_run(f"disturbed {number}", work.config)
+        followers[run_id] = Follower(site.url, site.key, run_id)
+        followers[run_id].start()
+    return followers
+
+
+def _kill_part(site: Site, victim: str, chance: Random) -> None:
+    part = chance.choice(site.workers) if victim == "worker" else site.servers[victim]
+    part.kill()
+    time.sleep(chance.uniform(0.0, 1.5))
+    part.start()
+    part.wait_until_ready()
+
+
+def _kill_process_of(site: Site, victim: str, chance: Random, run_ids: list[str]) -> None:
+    """Kill a guard or a trainer; if all runs have ended meanwhile there is none to kill."""
+    find = site.guards if victim == "guard" else site.trainers
+    deadline = time.monotonic() + _VICTIM_TIMEOUT_S
+    while not (pids := find(run_ids)):
+        if time.monotonic() > deadline or _have_ended(site, run_ids):
+            log.info("%s: nobody left to kill", victim)
+            return
+        time.sleep(0.01)
+    processes.kill(chance.choice(pids))
+
+
+def _have_ended(site: Site, run_ids: list[str]) -> bool:
+    try:
+        return all(site.floor.run(run_id).state in laws.ENDED[:3] for run_id in run_ids)
+    except SQLAlchemyError:
+        return False  # The database has come back this very moment; look again.
+
+
+def _wait_for_ends(site: Site, run_ids: list[str], recovered: float) -> float:
+    processes.wait_until(
+        lambda: _have_ended(site, run_ids),
+        f"{run_ids} have ended",
+        timeout_s=laws.RECOVERY_S,
+        log=site.workers[0].log,
+    )
+    return time.monotonic() - recovered
+
+
+def _hold_laws(site: Site, run_id: str, follower: Follower, work: Work) -> None:
+    laws.assert_ended_well(site.floor.run(run_id))
+    laws.assert_ran_alone(site, run_id)
+    laws.assert_told_once(site, run_id, work.values, samples=work.samples)
+    assert laws.weights_of(site, run_id) == work.weights
+    laws.assert_followed(site, run_id, follower)
