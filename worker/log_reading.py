@@ -1,7 +1,7 @@
 """The trainer's log files, followed line by line within limits.
 
-Called by the relay. It reads what the guard writes and keeps its place in memory: an attempt's logs
-are followed by that attempt's supervisor alone.
+Called by the relay. It reads what the guard writes and keeps its place in memory. Where lines end
+depends on the file alone, so that another supervisor goes on after as many lines as are stored.
 """
 
 import re
@@ -28,9 +28,21 @@ class LogReading:
         self._place = 0
         self._next_place = 0
         self._lines = 0
+        self._stored = 0
+
+    def skip(self, lines: int) -> None:
+        """Pass over lines that somebody else has stored; called before the first `peek`."""
+        while self._lines < lines and (read := self._read_on(to_the_end=True)):
+            if self._lines + len(read) > lines:
+                self._stored = lines - self._lines
+                return
+            self.accept(len(read))
 
     def peek(self, *, to_the_end: bool = False) -> list[str]:
         """New whole lines; the same again until `accept`. The last one may lack its newline."""
+        return self._read_on(to_the_end=to_the_end)[self._stored :]
+
+    def _read_on(self, *, to_the_end: bool) -> list[str]:
         if self._is_full():
             return []
         data = self._whole_lines(to_the_end)
@@ -55,7 +67,8 @@ class LogReading:
     def accept(self, count: int) -> None:
         """Say that the lines of the last `peek` are stored."""
         self._place = self._next_place
-        self._lines += count
+        self._lines += self._stored + count
+        self._stored = 0
 
     def _is_full(self) -> bool:
         return self._place >= MOST_BYTES

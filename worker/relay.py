@@ -59,8 +59,30 @@ class Relay:
         self._directory = directory
         self._place: int | None = None
         self._refusals = 0
-        attempt = directory.attempt(claim.attempt)
-        self._logs = [LogReading(attempt / f"{name}.log", name) for name in ("stdout", "stderr")]
+        self._logs = self._readings(claim.attempt)
+
+    def _readings(self, attempt: int) -> list[LogReading]:
+        folder = self._directory.attempt(attempt)
+        return [LogReading(folder / f"{name}.log", name) for name in ("stdout", "stderr")]
+
+    def carry_logs_left_behind(self) -> None:
+        """Store what earlier attempts printed here in their last moments, when nobody read it.
+
+        Raises GivenAway, or an outage of the store, after which it may be called again.
+        """
+        for attempt in range(1, self._claim.attempt):
+            with self._database.read() as session:
+                stored = logs.counts(session, self._claim.run_id, attempt)
+            printed: list[Printed] = []
+            for reading in self._readings(attempt):
+                reading.skip(stored.get(reading.stream, 0))
+                while lines := reading.peek(to_the_end=True):
+                    printed += [Printed(reading.stream, line) for line in lines]
+                    reading.accept(len(lines))
+            if printed:
+                with self._database.write() as session:
+                    run = supervision.hold(session, self._claim)
+                    logs.append(session, run.id, attempt, printed, at=_now())
 
     def carry(self, *, to_the_end: bool = False) -> bool:
         """Store one batch; whether there was anything.

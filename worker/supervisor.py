@@ -160,6 +160,7 @@ class Supervisor:
             patiently(self._find_checkpoint, self._station.wait)
         if run.parent_step is not None and not self._directory.checkpoint_steps():
             self._inherit(str(run.parent_id), run.parent_step)
+        patiently(self._relay.carry_logs_left_behind, self._station.wait)
         patiently(self._write_inputs, self._station.wait)
 
     def _find_checkpoint(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from backend.store import run_events
@@ -41,6 +41,16 @@ def append(
         for number, (s, text) in zip(numbers, lines, strict=True)
     ]
     run_events.append(session, run_id, events, at=at)
+
+
+def counts(session: Session, run_id: str, attempt: int) -> dict[str, int]:
+    """How many lines of each stream of an attempt are stored."""
+    statement = (
+        select(LogLine.stream, func.count())
+        .where(LogLine.run_id == run_id, LogLine.attempt == attempt)
+        .group_by(LogLine.stream)
+    )
+    return {stream: count for stream, count in session.execute(statement)}
 
 
 def tail(session: Session, run_id: str, attempt: int, *, limit: int) -> list[Printed]:

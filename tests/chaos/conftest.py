@@ -1,42 +1,87 @@
 """Sites to break: one per backend and module, so that a death has survivors with a past."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.chaos.disturbance import Work, undisturbed
-from tests.chaos.site import Site, embedded_site, server_site
+from tests.chaos.site import SHORT, Site, embedded_site, server_site
+from tests.worker.conftest import redis_floor  # noqa: F401 - a fixture for the tests here
+from tests.worker.tiny_floor import plant_tiny_model
 
 # Two and a half seconds of training, a checkpoint every half second.
 _FAKE = "worker.fake_trainer --steps 50 --step-s 0.05 --checkpoint-every 10"
-_CONFIG = {
+_FAKE_CONFIG = {
     "method": "sft",
     "model": {"id": "model_base"},
     "demonstrations": {"id": "snapshot_demonstrations"},
 }
+# Some seconds of training on one thread, and as many again for the libraries.
+_REAL_CONFIG = {
+    "method": "sft",
+    "model": {"id": "model_base"},
+    "demonstrations": {"id": "snapshot_more"},
+    "optim": {"lr": 1e-3, "batch_size": 2, "epochs": 200},
+    "precision": "fp32",
+    "resources": {"threads": 1},
+    "checkpoint_every": 20,
+}
+# The beats and sweeps of an operator who sets nothing: the promised 90 s are about these.
+_DEFAULTS: dict[str, str] = {}
 
-FakeSite = tuple[Site, Work]
+OpenSite = Callable[[str], tuple[Site, Work]]
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[ExitStack]:
+    """What is closed when the module ends."""
+    with ExitStack() as stack:
+        yield stack
 
 
 @pytest.fixture(scope="module")
 def fake_site(
-    tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path
-) -> Iterator[Callable[[str], FakeSite]]:
+    tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path, stack: ExitStack
+) -> OpenSite:
     """Opens the site of a backend with the fake trainer, or gives the one that is open."""
-    with ExitStack() as stack:
-        open_sites: dict[str, FakeSite] = {}
+    open_sites: dict[str, tuple[Site, Work]] = {}
 
-        def open_site(backend: str) -> FakeSite:
-            if backend not in open_sites:
-                folder = tmp_path_factory.mktemp(backend)
-                site = stack.enter_context(
-                    embedded_site(folder, sqlite_template, trainer=_FAKE)
-                    if backend == "embedded"
-                    else server_site(folder, trainer=_FAKE)
-                )
-                open_sites[backend] = site, undisturbed(site, _CONFIG)
-            return open_sites[backend]
+    def open_site(backend: str) -> tuple[Site, Work]:
+        if backend not in open_sites:
+            folder = tmp_path_factory.mktemp(backend)
+            opened = site_of(backend, folder, sqlite_template, _FAKE, SHORT)
+            site = stack.enter_context(opened)
+            open_sites[backend] = site, undisturbed(site, _FAKE_CONFIG)
+        return open_sites[backend]
 
-        yield open_site
+    return open_site
+
+
+@pytest.fixture(scope="module")
+def real_site(
+    tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path, stack: ExitStack
+) -> OpenSite:
+    """The same with the real trainer, a tiny model and the default settings."""
+    open_sites: dict[str, tuple[Site, Work]] = {}
+
+    def open_site(backend: str) -> tuple[Site, Work]:
+        if backend not in open_sites:
+            folder = tmp_path_factory.mktemp(f"real-{backend}")
+            opened = site_of(backend, folder, sqlite_template, "worker.trainer", _DEFAULTS)
+            site = stack.enter_context(opened)
+            plant_tiny_model(site.floor)
+            open_sites[backend] = site, undisturbed(site, _REAL_CONFIG)
+        return open_sites[backend]
+
+    return open_site
+
+
+def site_of(
+    backend: str, folder: Path, template: Path, trainer: str, settings: Mapping[str, str]
+) -> AbstractContextManager[Site]:
+    """The site of a backend, not opened yet."""
+    if backend == "embedded":
+        return embedded_site(folder, template, trainer=trainer, settings=settings)
+    return server_site(folder, trainer=trainer, settings=settings)

@@ -1,6 +1,5 @@
 """One disturbance: several runs at work, one part killed at a random moment, then the laws."""
 
-import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,11 +12,6 @@ from tests import processes
 from tests.chaos import laws
 from tests.chaos.follower import Follower
 from tests.chaos.site import Site
-
-log = logging.getLogger("podium.chaos")
-
-# Trainers may come late on a busy machine; then the kill waits for one.
-_VICTIM_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -53,12 +47,12 @@ def disturb(site: Site, victim: str, chance: Random, work: Work, *, runs: int = 
     """
     with ThreadPoolExecutor(1) as elsewhere:
         made = elsewhere.submit(_make_runs, site, work, runs)
-        # From before the first run is made to about the end of the last.
-        time.sleep(chance.uniform(0.0, work.seconds + 1.0))
         if victim in ("guard", "trainer"):
             followers = made.result()
-            _kill_process_of(site, victim, chance, list(followers))
+            _kill_process_of(site, victim, chance, list(followers), work)
         else:
+            # From before the first run is made to about the end of the last.
+            time.sleep(chance.uniform(0.0, work.seconds))
             _kill_part(site, victim, chance)
             followers = made.result()
     recovered = time.monotonic()
@@ -86,16 +80,16 @@ def _kill_part(site: Site, victim: str, chance: Random) -> None:
     part.wait_until_ready()
 
 
-def _kill_process_of(site: Site, victim: str, chance: Random, run_ids: list[str]) -> None:
-    """Kill a guard or a trainer; if all runs have ended meanwhile there is none to kill."""
+def _kill_process_of(
+    site: Site, victim: str, chance: Random, run_ids: list[str], work: Work
+) -> None:
+    """Kill a guard or a trainer at a random moment of its life, and be sure that it was alive."""
     find = site.guards if victim == "guard" else site.trainers
-    deadline = time.monotonic() + _VICTIM_TIMEOUT_S
-    while not (pids := find(run_ids)):
-        if time.monotonic() > deadline or _have_ended(site, run_ids):
-            log.info("%s: nobody left to kill", victim)
-            return
-        time.sleep(0.01)
-    processes.kill(chance.choice(pids))
+    processes.wait_until(lambda: bool(find(run_ids)), f"a {victim} lives")
+    time.sleep(chance.uniform(0.0, work.seconds / 2))
+    pids = find(run_ids)
+    assert pids, f"no {victim} was left to kill"
+    assert processes.kill(chance.choice(pids))
 
 
 def _have_ended(site: Site, run_ids: list[str]) -> bool:

@@ -8,7 +8,7 @@ from backend.store.tables import LogLine, MetricPoint, Model, Run, RunEvent, Sam
 from tests import processes
 from tests.chaos.follower import Follower
 from tests.chaos.site import Site
-from tests.chaos.witness import testimony
+from tests.chaos.witness import words_of
 
 # What a person was promised: from the return of the dead to the right state.
 RECOVERY_S = 90.0
@@ -36,7 +36,7 @@ def weights_of(site: Site, run_id: str) -> list[str | None]:
 
 def assert_ran_alone(site: Site, run_id: str) -> None:
     """No two trainers of the run were ever alive at once, and each attempt began one at most."""
-    words = testimony(site.witness, run_id)
+    words = words_of(site.witness, run_id)
     assert "doubled" not in words, f"two trainers of {run_id} at once: {words}"
     assert len(words) <= site.floor.run(run_id).attempt, f"{run_id}: {words}"
 

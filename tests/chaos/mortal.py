@@ -76,11 +76,15 @@ class Mortal:
         os.kill(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
-    def end(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """Ask it to end; SIGKILL after a minute."""
-        if self._process is None or self._process.poll() is not None:
+    def ask_to_end(self, number: signal.Signals = signal.SIGTERM) -> None:
+        """Send a signal that means the end; `wait_for_end` waits for it."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(number)
+
+    def wait_for_end(self) -> None:
+        """Wait; SIGKILL after a minute."""
+        if self._process is None:
             return
-        self._process.send_signal(number)
         try:
             self._process.wait(60)
         except subprocess.TimeoutExpired:

@@ -6,12 +6,12 @@ import signal
 import socket
 import sys
 import tempfile
-import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -19,6 +19,7 @@ from sqlalchemy import create_engine, text
 
 from backend.auth import add_key
 from tests import processes, servers
+from tests.chaos.clock import Clock
 from tests.chaos.mortal import Mortal
 from tests.conftest import migrate
 from tests.worker.floor import Floor
@@ -37,12 +38,21 @@ _CALL_TIMEOUT_S = 10.0
 class Site:
     """What a test may break, and what it asks about afterwards."""
 
-    def __init__(self, folder: Path, *, trainer: str, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        trainer: str,
+        settings: Mapping[str, str],
+        clocks: Mapping[str, Clock],
+    ) -> None:
+        """`clocks` gives parts by name a time of day of their own."""
         self.data_dir = folder / "data"
         self.witness = folder / "witness"
         self.servers: dict[str, Mortal] = {}
         self.workers: list[Mortal] = []
         self._folder = folder
+        self._clocks = clocks
         command = f"{sys.executable} -P -m tests.chaos.witness {self.witness} {trainer}"
         self._settings = {**settings, "PODIUM_TRAINER_COMMAND": command}
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=256)
@@ -70,15 +80,21 @@ class Site:
             part.wait_until_ready()
 
     def close(self) -> None:
-        """End what is left, the servers last."""
-        for part in reversed(self.parts()):
-            part.end(signal.SIGINT if part.name == "postgres" else signal.SIGTERM)
+        """End API and workers; they need the servers until then."""
+        for part in self.parts():
+            part.ask_to_end()
+        for part in self.parts():
+            part.wait_for_end()
         self.floor.database.close()
         self._socket.close()
 
     def parts(self) -> list[Mortal]:
         """API and workers."""
         return [self.servers["api"], *self.workers]
+
+    def clock_of(self, name: str) -> dict[str, str]:
+        """What makes a part see its own clock; nothing for a part that has none."""
+        return self._clocks[name].environment() if name in self._clocks else {}
 
     def _api(self, env: Mapping[str, str]) -> Mortal:
         listener = self._socket.fileno()
@@ -87,7 +103,7 @@ class Site:
             [sys.executable, "-m", "backend.serve", str(listener)],
             self._folder / "api.log",
             is_ready=lambda _: processes.answers(f"{self.url}/healthz"),
-            env=env,
+            env={**env, **self.clock_of("api")},
             pass_fds=(listener,),
         )
 
@@ -97,7 +113,7 @@ class Site:
             [sys.executable, "-m", "celery", "--app", "worker.celery_app", "worker"],
             self._folder / f"worker-{number}.log",
             is_ready=lambda said: "worker.ready" in said,
-            env=env,
+            env={**env, **self.clock_of(f"worker {number}")},
         )
 
     def create_run(self, name: str, config: dict[str, Any]) -> str:
@@ -185,7 +201,7 @@ def embedded_site(
     folder: Path, template: Path, *, trainer: str, settings: Mapping[str, str] = SHORT
 ) -> Iterator[Site]:
     """SQLite and files, one worker, as `podium up` has it."""
-    site = Site(folder, trainer=trainer, settings=settings)
+    site = Site(folder, trainer=trainer, settings=settings, clocks={})
     site.data_dir.mkdir(parents=True)
     shutil.copyfile(template, site.data_dir / "podium.sqlite3")
     url = f"sqlite:///{site.data_dir / 'podium.sqlite3'}"
@@ -198,10 +214,14 @@ def embedded_site(
 
 @contextmanager
 def server_site(
-    folder: Path, *, trainer: str, settings: Mapping[str, str] = SHORT
+    folder: Path,
+    *,
+    trainer: str,
+    settings: Mapping[str, str] = SHORT,
+    clocks: Mapping[str, Clock] = MappingProxyType({}),
 ) -> Iterator[Site]:
     """PostgreSQL and Redis that can be killed, and two workers."""
-    site = Site(folder, trainer=trainer, settings=settings)
+    site = Site(folder, trainer=trainer, settings=settings, clocks=clocks)
     cluster = Path(tempfile.mkdtemp(prefix="podium-pg-", dir="/tmp"))
     port = servers.free_port()
     command, account = servers.prepare_postgres(cluster, keeps_commits=True)
@@ -210,6 +230,7 @@ def server_site(
         command,
         folder / "postgres.log",
         is_ready=lambda _: servers.postgres_answers(cluster),
+        env={**os.environ, **site.clock_of("postgres")},
         user=account,
         cwd=cluster,
     )
@@ -229,8 +250,10 @@ def server_site(
         yield site
     finally:
         site.close()
-        postgres.end(signal.SIGINT)
-        redis.end()
+        postgres.ask_to_end(signal.SIGINT)
+        redis.ask_to_end()
+        for server in (postgres, redis):
+            server.wait_for_end()
         shutil.rmtree(cluster, ignore_errors=True)
 
 

@@ -5,12 +5,11 @@ One death of each kind belongs to every run of the tests; `make chaos` has the t
 
 import logging
 import os
-from collections.abc import Callable
 from random import Random
 
 import pytest
 
-from tests.chaos.conftest import FakeSite
+from tests.chaos.conftest import OpenSite
 from tests.chaos.disturbance import disturb
 
 log = logging.getLogger("podium.chaos")
@@ -21,15 +20,14 @@ VICTIMS = [
 ]
 # Deaths of each kind; fewer where a machine is too slow for an hour to suffice.
 ROUNDS = int(os.environ.get("PODIUM_CHAOS_ROUNDS", "20"))
+REAL_ROUNDS = min(ROUNDS, 3)
 
-OpenSite = Callable[[str], FakeSite]
 
-
-def kill(open_site: OpenSite, backend: str, victim: str, round_: int) -> float:
+def kill(open_site: OpenSite, backend: str, victim: str, round_: int, *, runs: int = 3) -> float:
     """One seeded disturbance; the seed is in the log, so that a failure can be had again."""
     site, work = open_site(backend)
     seed = f"{backend} {victim} {round_}"
-    seconds = disturb(site, victim, Random(seed), work)
+    seconds = disturb(site, victim, Random(seed), work, runs=runs)
     log.info("%s: all runs ended %.1f s after recovery", seed, seconds)
     return seconds
 
@@ -40,6 +38,11 @@ def test_a_death_costs_nothing_but_time(fake_site: OpenSite, backend: str, victi
     kill(fake_site, backend, victim, 0)
 
 
+@pytest.mark.slow
+def test_a_killed_real_training_ends_with_the_same_weights_to_the_bit(real_site: OpenSite) -> None:
+    kill(real_site, "embedded", "trainer", 0, runs=1)
+
+
 @pytest.mark.chaos
 @pytest.mark.parametrize(("backend", "victim"), VICTIMS)
 def test_twenty_deaths_cost_nothing_but_time(
@@ -47,7 +50,23 @@ def test_twenty_deaths_cost_nothing_but_time(
 ) -> None:
     seconds = [kill(fake_site, backend, victim, round_) for round_ in range(1, ROUNDS + 1)]
 
+    tell(capsys, f"fake, {backend}, {victim}", seconds)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize(("backend", "victim"), VICTIMS)
+def test_three_deaths_under_the_real_trainer_leave_the_same_weights_to_the_bit(
+    real_site: OpenSite, backend: str, victim: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rounds = range(1, REAL_ROUNDS + 1)
+    seconds = [kill(real_site, backend, victim, round_, runs=2) for round_ in rounds]
+
+    tell(capsys, f"real, {backend}, {victim}", seconds)
+
+
+def tell(capsys: pytest.CaptureFixture[str], what: str, seconds: list[float]) -> None:
+    """Print the numbers that a reader of `make chaos` looks for."""
     with capsys.disabled():
-        print(  # noqa: T201 - the number a reader of `make chaos` looks for
-            f"\n{backend} {victim}: {ROUNDS} deaths, slowest recovery {max(seconds):.1f} s"
+        print(  # noqa: T201
+            f"\n{what}: {len(seconds)} deaths, all laws held, slowest recovery {max(seconds):.1f} s"
         )

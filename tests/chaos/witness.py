@@ -32,7 +32,7 @@ def testify(folder: Path, run_id: str) -> None:
     os.close(log)
 
 
-def testimony(folder: Path, run_id: str) -> list[str]:
+def words_of(folder: Path, run_id: str) -> list[str]:
     """What the trainers of a run have said at their start, in order."""
     path = folder / "witness.log"
     lines = path.read_text().splitlines() if path.exists() else []

@@ -220,10 +220,10 @@ class Floor:
 
     @contextmanager
     def worker(
-        self, *flags: str, slots: int = 1, **settings: str
+        self, *flags: str, slots: int = 1, app: str = "worker.celery_app", **settings: str
     ) -> Iterator["subprocess.Popen[bytes]"]:
         """A real Celery worker whose trainer is the fake one with these flags."""
-        command = [sys.executable, "-m", "celery", "--app", "worker.celery_app", "worker"]
+        command = [sys.executable, "-m", "celery", "--app", app, "worker"]
         trainer = f"{sys.executable} -S -m worker.fake_trainer {' '.join(flags)}"
         given = {
             "PODIUM_DATABASE_URL": self.database.url,

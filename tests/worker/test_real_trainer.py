@@ -1,16 +1,14 @@
 """The real trainer under the real worker: train, then sample from what was trained."""
 
-import json
 import sys
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
-from backend.model_files import content_sha256, read_facts
 from backend.store import runs
 from backend.store.tables import Comparison, MetricPoint, Model, Response
-from tests.tiny_model import make_tiny_model
 from tests.worker.floor import PROMPTS, Floor
+from tests.worker.tiny_floor import plant_tiny_model
 
 TRAINER = f"{sys.executable} -P -m worker.trainer"
 SMALL = {
@@ -24,58 +22,8 @@ ROLLOUT = {"max_new_tokens": 4, "max_prompt_tokens": 128}
 @pytest.fixture
 def floor_with_model(sqlite_floor: Floor) -> Floor:
     """A floor with a tiny real model, a few demonstrations and a few rankings."""
-    floor = sqlite_floor
-    folder = make_tiny_model(floor.data_dir / "models" / "tiny")
-    weights = [folder / "model.safetensors"]
-    facts = read_facts(folder, weights).model_dump()
-    source, sha256 = {"path": str(folder)}, content_sha256(folder, weights)
-    with floor.database.write() as session:
-        session.execute(update(Model).values(source=source, facts=facts, sha256=sha256))
-        lines = [_demonstration(number) for number in range(PROMPTS)]
-        floor.add_snapshot(session, "demonstrations", lines, name="more")
-        rankings = [_preference(number) for number in range(PROMPTS)]
-        floor.add_snapshot(session, "preferences", rankings)
-        floor.add_snapshot(session, "solutions", [_solution(number) for number in range(PROMPTS)])
-    return floor
-
-
-def _demonstration(number: int) -> str:
-    record = {
-        "demonstration_id": f"demonstration_{number}",
-        "prompt_id": f"prompt_{number}",
-        "messages": [{"role": "user", "content": f"Question {number}?"}],
-        "response": f"Answer {number}.",
-        "split": "train" if number else "heldout",
-    }
-    return json.dumps(record)
-
-
-def _preference(number: int) -> str:
-    record = {
-        "judgment_id": f"judgment_{number}",
-        "comparison_id": f"comparison_{number}",
-        "prompt_id": f"prompt_{number}",
-        "messages": [{"role": "user", "content": f"Question {number}?"}],
-        "responses": [{"id": name, "content": name * 3} for name in ("good", "fair", "bad")],
-        "tiers": [["good"], ["fair"], ["bad"]],
-        "unranked": [],
-        "verdict": "ranked",
-        "annotator": "somebody",
-        "presented_order": ["good", "fair", "bad"],
-        "split": "train" if number else "heldout",
-    }
-    return json.dumps(record)
-
-
-def _solution(number: int) -> str:
-    record = {
-        "solution_id": f"solution_{number}",
-        "prompt_id": f"prompt_{number}",
-        "messages": [{"role": "user", "content": f"Question {number}?"}],
-        "steps": [{"content": "first", "label": 1}, {"content": "second", "label": 0.25}],
-        "split": "train" if number else "heldout",
-    }
-    return json.dumps(record)
+    plant_tiny_model(sqlite_floor)
+    return sqlite_floor
 
 
 @pytest.mark.slow

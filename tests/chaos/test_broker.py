@@ -1,0 +1,81 @@
+"""Rings that are lost, doubled and late: the store alone decides what runs, and once."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from tests import processes
+from tests.chaos.witness import words_of
+from tests.worker.floor import Floor
+
+pytestmark = pytest.mark.slow
+
+# What an operator has who sets nothing.
+DEFAULTS = {
+    "PODIUM_BEAT_S": "5",
+    "PODIUM_STALE_S": "45",
+    "PODIUM_SWEEP_S": "15",
+    "PODIUM_STOP_GRACE_S": "60",
+    "PODIUM_CRASH_BACK_OFF_S": "[10, 60, 300]",
+}
+# A person was promised: after the broker lost everything.
+START_S = 60.0
+
+
+def witnessed(folder: Path, *flags: str) -> str:
+    """The command of a fake trainer that testifies."""
+    command = f"{sys.executable} -S -P -m tests.chaos.witness {folder} worker.fake_trainer"
+    return " ".join([command, *flags])
+
+
+def test_queued_runs_start_within_a_minute_after_the_broker_lost_every_ring(
+    redis_floor: Floor, redis_url: str
+) -> None:
+    floor = redis_floor
+
+    with floor.worker(slots=2, **DEFAULTS):
+        # The first sweep is over, and the worker idles: nobody but the next sweep helps.
+        run_ids = [floor.new_run() for _ in range(8)]
+        Redis.from_url(redis_url).flushall()
+        processes.wait_until(
+            lambda: all(floor.run(run_id).started_at for run_id in run_ids),
+            "all runs have started",
+            timeout_s=START_S,
+            log=floor.newest_log(),
+        )
+        for run_id in run_ids:
+            floor.wait_for(run_id, "succeeded", timeout_s=120)
+
+    assert {floor.run(run_id).attempt for run_id in run_ids} == {1}
+
+
+@pytest.mark.parametrize(
+    "seconds", [pytest.param(12, id="short"), pytest.param(60, marks=pytest.mark.chaos)]
+)
+def test_rings_doubled_a_hundred_times_and_delivered_again_start_one_trainer(
+    redis_floor: Floor, tmp_path: Path, seconds: int
+) -> None:
+    floor = redis_floor
+    run_id = floor.new_run()
+    trainer = witnessed(tmp_path / "witness", "--steps", str(seconds * 4), "--step-s", "0.25")
+    impatient = "tests.chaos.impatient_app"
+    given = {"PODIUM_TRAINER_COMMAND": trainer}
+
+    with floor.worker(app=impatient, **given), floor.worker(app=impatient, **given):
+        for _ in range(100):
+            floor.ring(run_id)
+        floor.wait_for_step(run_id, 1)
+        # Both workers hold rings that they have not acknowledged, and get them again and again.
+        floor.wait_for(run_id, "succeeded", timeout_s=seconds + 120)
+        for _ in range(100):
+            floor.ring(run_id)
+        late = floor.new_run()
+        floor.behave(late, steps=1)
+        floor.ring(late)
+        floor.wait_for(late, "succeeded", timeout_s=120)
+
+    assert words_of(tmp_path / "witness", run_id) == ["alone"]
+    assert floor.states(run_id) == ["queued", "running", "succeeded"]
+    assert floor.run(run_id).attempt == 1

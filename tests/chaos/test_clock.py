@@ -1,0 +1,70 @@
+"""Clocks that jump by an hour while runs are at work: nobody is declared dead for it."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import processes
+from tests.chaos import laws
+from tests.chaos.clock import Clock, offset_seen
+from tests.chaos.disturbance import undisturbed
+from tests.chaos.site import server_site
+
+HOUR = 3600
+PARTS = ("api", "worker 0", "worker 1", "postgres")
+TRAINER = "worker.fake_trainer --steps 60 --step-s 0.1 --checkpoint-every 20"
+CONFIG = {
+    "method": "sft",
+    "model": {"id": "model_base"},
+    "demonstrations": {"id": "snapshot_demonstrations"},
+}
+
+
+@pytest.fixture
+def clocks() -> Iterator[dict[str, Clock]]:
+    """A clock for each part, in a folder that PostgreSQL's account may read."""
+    folder = Path(tempfile.mkdtemp(prefix="podium-clocks-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield {name: Clock(folder / name.replace(" ", "-")) for name in PARTS}
+    shutil.rmtree(folder)
+
+
+def test_a_clock_moves_for_who_sees_it(clocks: dict[str, Clock]) -> None:
+    clocks["api"].move(-HOUR)
+
+    assert offset_seen(clocks["api"].environment()) == pytest.approx(-HOUR, abs=120)
+    assert offset_seen(clocks["postgres"].environment()) == pytest.approx(0, abs=120)
+
+
+@pytest.mark.slow
+def test_an_hour_back_or_forward_is_nobodys_death(clocks: dict[str, Clock], tmp_path: Path) -> None:
+    with server_site(tmp_path, trainer=TRAINER, clocks=clocks) as site:
+        work = undisturbed(site, CONFIG)
+        run_ids = []
+        for jumps in (
+            {"api": HOUR, "worker 0": HOUR, "worker 1": -HOUR, "postgres": -HOUR},
+            {"api": -HOUR, "worker 0": -HOUR, "worker 1": HOUR, "postgres": HOUR},
+        ):
+            made = [site.create_run(f"run {number}", CONFIG) for number in range(4)]
+            for run_id in made[:2]:
+                site.floor.wait_for_step(run_id, 5)
+            for part, offset in jumps.items():
+                clocks[part].move(offset)
+            processes.wait_until(
+                lambda ids=made: all(site.floor.run(r).state in laws.ENDED for r in ids),
+                "all runs have ended",
+                timeout_s=180,
+            )
+            run_ids += made
+
+        for run_id in run_ids:
+            run = site.floor.run(run_id)
+            laws.assert_ended_well(run)
+            assert (run.attempt, run.crashes) == (1, 0)
+            assert site.floor.states(run_id) == ["queued", "running", "succeeded"]
+            laws.assert_ran_alone(site, run_id)
+            laws.assert_told_once(site, run_id, work.values, samples=work.samples)
+        laws.assert_no_orphans(site)
