@@ -28,7 +28,7 @@ up: $(VENV)/.ready frontend/dist/.ready ## API, browser UI and one worker, until
 
 ##@ Prove
 .PHONY: test check bench chaos
-test: $(VENV)/.ready-dev frontend/dist/.ready chromium ## every test, on SQLite and PostgreSQL, files and Redis, in Chromium (ARGS=...)
+test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## every test, on SQLite and PostgreSQL, files and Redis, in Chromium (ARGS=...)
 	$(NPM) run --silent test
 	$(BIN)/python -m pytest $(ARGS)
 
@@ -37,7 +37,7 @@ check: check-python check-arrows check-web check-client check-migrations check-i
 bench: $(VENV)/.ready-dev ## the benchmarks, each beside its peer
 	$(BIN)/python -m pytest -s tests/benchmarks/*.py $(ARGS)
 
-chaos: $(VENV)/.ready-dev ## kill, stall and starve things on purpose
+chaos: $(VENV)/.ready-dev faketime ## kill, stall and starve things on purpose, over an hour (PODIUM_CHAOS_ROUNDS=20)
 	$(BIN)/python -m pytest -m chaos $(ARGS)
 
 .PHONY: check-python check-arrows check-web check-client check-migrations check-images
@@ -127,3 +127,10 @@ chromium:
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
 	else echo "the browser tests need Chromium or Chrome on PATH; install it and run make test again" >&2; exit 1; fi
+
+.PHONY: faketime
+faketime:
+	@if command -v faketime >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends faketime; \
+	else echo "the tests of wrong clocks need faketime on PATH; install it and run make again" >&2; exit 1; fi

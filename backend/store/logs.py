@@ -50,7 +50,7 @@ def counts(session: Session, run_id: str, attempt: int) -> dict[str, int]:
         .where(LogLine.run_id == run_id, LogLine.attempt == attempt)
         .group_by(LogLine.stream)
     )
-    return {stream: count for stream, count in session.execute(statement)}
+    return dict(session.execute(statement).all())
 
 
 def tail(session: Session, run_id: str, attempt: int, *, limit: int) -> list[Printed]:

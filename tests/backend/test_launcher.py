@@ -133,7 +133,6 @@ def test_a_taken_port_is_named(served: Served, tmp_path: Path) -> None:
     assert "PODIUM_PORT" in done.stderr
 
 
-@pytest.mark.chaos
 def test_a_dead_api_comes_back_at_the_same_address(served: Served) -> None:
     api = served.child("backend.serve")
 
@@ -145,7 +144,6 @@ def test_a_dead_api_comes_back_at_the_same_address(served: Served) -> None:
     assert served.process.poll() is None
 
 
-@pytest.mark.chaos
 def test_a_dead_worker_comes_back(served: Served) -> None:
     worker = served.child("celery")
 
@@ -176,7 +174,6 @@ def test_a_signal_ends_everything_and_leaves_the_directory_free(
         assert not (served.data_dir / "server.json").exists()
 
 
-@pytest.mark.chaos
 def test_children_do_not_outlive_a_killed_launcher(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         children = [child.pid for child in psutil.Process(served.process.pid).children()]
