@@ -90,6 +90,7 @@ help: ## this list
 		PODIUM_BROKER_URL    'redis://... (files in the data directory)' \
 		PODIUM_ARTIFACT_URL  's3://bucket/prefix (a folder in the data directory)' \
 		PODIUM_MODEL_ROOTS   "folders a model's path may name, joined by ':' (the data directory)" \
+		PODIUM_MIN_FREE_GB   'GB free on disk below which a worker takes no new run (2)' \
 		PODIUM_SLOTS         'runs at once on a CPU worker (1)' \
 		PODIUM_STOP_GRACE_S  'seconds a trainer gets to write a checkpoint (60)' \
 		PODIUM_BEAT_S        'seconds between beats of a running run (5)' \

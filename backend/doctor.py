@@ -54,6 +54,9 @@ def _data_dir(settings: Settings) -> Finding:
     except OSError as error:
         return Finding("data directory", False, f"{folder} is not writable: {error.strerror}")
     sentence = f"{folder} is writable, {free / 1e9:.1f} GB free"
+    if free < settings.min_free_bytes:
+        needed = f"{settings.min_free_gb:g} GB (PODIUM_MIN_FREE_GB)"
+        return Finding("data directory", False, f"{sentence}; no new run starts below {needed}")
     if free < ENOUGH_FREE_BYTES:
         return Finding("data directory", False, f"{sentence}; a run needs about 5 GB")
     return Finding("data directory", True, sentence)

@@ -31,6 +31,13 @@ class Settings(BaseSettings):
     artifact_url: str | None = Field(
         None, description="s3://bucket/prefix ; default: a folder in the data directory."
     )
+    min_free_gb: float = Field(
+        2,
+        ge=0,
+        le=1_000_000,
+        description="GB free on the disk of the run directories below which a worker takes no "
+        "new run.",
+    )
     slots: int = Field(1, ge=1, le=256, description="Runs at once on a CPU worker.")
     stop_grace_s: float = Field(
         60, ge=0.1, le=3600, description="Seconds between asking a trainer to stop and killing it."
@@ -80,6 +87,11 @@ class Settings(BaseSettings):
     def is_embedded_broker(self) -> bool:
         """Whether doorbells travel through files in the data directory."""
         return self.broker_url is None
+
+    @property
+    def min_free_bytes(self) -> int:
+        """`min_free_gb` in bytes."""
+        return int(self.min_free_gb * 1e9)
 
     @property
     def runs_dir(self) -> Path:

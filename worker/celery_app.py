@@ -16,6 +16,7 @@ from backend.settings import Settings
 from backend.store.revision import require_current
 from worker import json_log, tasks
 from worker.outage import OUTAGES
+from worker.presence import Presence
 from worker.station import Station
 from worker.sweeper import Sweeper
 
@@ -37,6 +38,7 @@ class PodiumWorker(Worker):  # type: ignore[misc]  # Celery ships no types
         except OUTAGES as error:
             raise SystemExit(f"The database cannot be used: {error}") from error
         self._sweeper = Sweeper(self.station)
+        self._presence = Presence(self.station)
         # Chatter between workers, which the store makes needless.
         quiet = {"without_gossip": True, "without_mingle": True, "without_heartbeat": True}
         super().__init__(*args, **kwargs | quiet)
@@ -46,6 +48,7 @@ class PodiumWorker(Worker):  # type: ignore[misc]  # Celery ships no types
         super().on_consumer_ready(consumer)
         if not self._sweeper.is_alive():
             self._sweeper.start()
+            self._presence.start()
         log.info("worker.ready", extra={"worker": self.station.id})
 
     def stop(self, in_sighandler: bool = False, exitcode: int | None = None) -> None:
@@ -53,6 +56,7 @@ class PodiumWorker(Worker):  # type: ignore[misc]  # Celery ships no types
         self.station.drain()
         super().stop(in_sighandler=in_sighandler, exitcode=exitcode)
         self._sweeper.stop()
+        self._presence.stop()
         try:
             self.station.close()
         except OUTAGES as error:

@@ -1,8 +1,8 @@
-"""What this worker has to train on, and what of it is free.
+"""What this worker has to train on, who holds it, and whether it came back.
 
-Called by `worker.station`. CPU runs take a slot, GPU runs their GPUs. Several workers on one
-machine share its GPUs by CUDA_VISIBLE_DEVICES. Which run goes where is the business of the queue in
-the store.
+Called by `worker.station`. CPU runs take a slot, GPU runs their GPUs. A GPU whose memory is not
+back when its run has ended is not given out again until it is. Several workers on one machine share
+its GPUs by CUDA_VISIBLE_DEVICES. Which run goes where is the business of the queue in the store.
 """
 
 import os
@@ -13,30 +13,61 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend.store.supervision import Waiting
+from worker.gpus import Gpu
 
 # A big run that was passed over for this long reserves the next GPUs that come free.
 RESERVE_AFTER_S = 600.0
-
-
-@dataclass(frozen=True)
-class Gpu:
-    """One GPU: `id` is what CUDA_VISIBLE_DEVICES takes."""
-
-    id: str
-    name: str
-    memory_bytes: int
+# Memory that a driver may hold beyond what it held before; far below what any model needs.
+TOLERANCE_BYTES = 256 * 2**20
+# Drivers take a moment to take memory back; what lasts longer is worth a person's look.
+FAULT_AFTER_S = 5.0
 
 
 @dataclass(frozen=True)
 class Lease:
     """What one run holds while it runs."""
 
+    run_id: str
     gpus: tuple[Gpu, ...]
 
     @property
     def visible_devices(self) -> str:
         """The value of CUDA_VISIBLE_DEVICES; empty hides every GPU."""
         return ",".join(gpu.id for gpu in self.gpus)
+
+
+@dataclass
+class _Place:
+    """One GPU and who holds it: nobody, a run at work, or one that has ended but for its memory."""
+
+    gpu: Gpu
+    run_id: str | None = None
+    used_bytes: int | None = None
+    before_bytes: int | None = None
+    peak_bytes: int | None = None
+    ended_at: float | None = None
+
+    def take(self, run_id: str) -> None:
+        self.run_id, self.ended_at = run_id, None
+        self.before_bytes = self.peak_bytes = self.used_bytes
+
+    def read(self, used_bytes: int | None) -> None:
+        self.used_bytes = used_bytes
+        if self.run_id is not None and used_bytes is not None:
+            self.peak_bytes = max(used_bytes, self.peak_bytes or 0)
+
+    def has_come_back(self) -> bool:
+        # A driver that does not say how much is in use cannot keep a GPU from being used.
+        if self.used_bytes is None or self.before_bytes is None:
+            return True
+        return self.used_bytes <= self.before_bytes + TOLERANCE_BYTES
+
+    def free(self) -> None:
+        self.run_id = self.ended_at = None
+
+
+def _unknown(_: Gpu) -> int | None:
+    return None
 
 
 class Devices:
@@ -47,25 +78,20 @@ class Devices:
         slots: int,
         gpus: Sequence[Gpu],
         *,
+        used_bytes: Callable[[Gpu], int | None] = _unknown,
         clock: Callable[[], float] = time.monotonic,
         reserve_after_s: float = RESERVE_AFTER_S,
     ) -> None:
+        """`used_bytes` reads the memory in use on a GPU; None = nobody knows."""
         self.slots = slots
         self.gpus = tuple(gpus)
-        self._free_slots = slots
-        self._free_gpus = list(gpus)
-        self._passed_over: dict[str, float] = {}
+        self._used_bytes = used_bytes
         self._clock = clock
         self._reserve_after_s = reserve_after_s
         self._lock = threading.Lock()
-
-    def describe(self) -> list[dict[str, Any]]:
-        """The devices as the store keeps them."""
-        cpu: dict[str, Any] = {"kind": "cpu", "cores": os.cpu_count() or 1}
-        return [cpu] + [
-            {"kind": "gpu", "id": gpu.id, "name": gpu.name, "memory_bytes": gpu.memory_bytes}
-            for gpu in self.gpus
-        ]
+        self._in_slots: list[str] = []
+        self._places = {gpu.id: _Place(gpu, used_bytes=used_bytes(gpu)) for gpu in gpus}
+        self._passed_over: dict[str, float] = {}
 
     def take_best(self, queue: Sequence[Waiting]) -> tuple[str, Lease] | None:
         """The first run of the queue that fits what is free, and its devices; None if none does."""
@@ -73,7 +99,7 @@ class Devices:
             self._forget_all_but(queue)
             gpus_are_reserved = False
             for run_id, wanted in queue:
-                lease = None if wanted and gpus_are_reserved else self._take(wanted)
+                lease = None if wanted and gpus_are_reserved else self._take(run_id, wanted)
                 if lease is not None:
                     return run_id, lease
                 since = self._passed_over.setdefault(run_id, self._clock())
@@ -82,69 +108,103 @@ class Devices:
             return None
 
     def give_back(self, lease: Lease) -> None:
-        """Free what a run has held."""
+        """Free what a run has held, GPUs as soon as their memory is back."""
         with self._lock:
-            if lease.gpus:
-                self._free_gpus.extend(lease.gpus)
-            else:
-                self._free_slots += 1
+            if not lease.gpus:
+                self._in_slots.remove(lease.run_id)
+            for gpu in lease.gpus:
+                self._places[gpu.id].ended_at = self._clock()
+        self.measure()
+
+    def measure(self) -> bool:
+        """Read the memory of every GPU; whether one came free by it."""
+        # Outside the lock: a driver in trouble may take its time.
+        used = {gpu.id: self._used_bytes(gpu) for gpu in self.gpus}
+        has_freed = False
+        with self._lock:
+            for place in self._places.values():
+                place.read(used[place.gpu.id])
+                if place.ended_at is not None and place.has_come_back():
+                    place.free()
+                    has_freed = True
+        return has_freed
+
+    @property
+    def is_waiting_for_memory(self) -> bool:
+        """Whether a run has ended whose GPUs are not free yet."""
+        with self._lock:
+            return any(place.ended_at is not None for place in self._places.values())
+
+    def peak_bytes(self, lease: Lease) -> int | None:
+        """Most memory seen in use on a run's GPUs together, None without GPUs or a reading."""
+        with self._lock:
+            peaks = [self._places[gpu.id].peak_bytes for gpu in lease.gpus]
+        known = [peak for peak in peaks if peak is not None]
+        return sum(known) if known else None
 
     def has_room_for(self, queue: Sequence[Waiting]) -> bool:
         """Whether any of these runs would fit now."""
         with self._lock:
             return any(
-                wanted <= len(self._free_gpus) if wanted else self._free_slots > 0
+                wanted <= len(self._free_places()) if wanted else self._has_free_slot()
                 for _, wanted in queue
             )
 
-    def _take(self, wanted: int) -> Lease | None:
+    def describe(self) -> list[dict[str, Any]]:
+        """Every device with who holds it, as the store keeps it; the CPU first."""
+        with self._lock:
+            cpu = {
+                "kind": "cpu",
+                "cores": os.cpu_count() or 1,
+                "slots": self.slots,
+                "run_ids": list(self._in_slots),
+            }
+            return [cpu, *map(self._describe, self._places.values())]
+
+    def _describe(self, place: _Place) -> dict[str, Any]:
+        gpu, ended_at = place.gpu, place.ended_at
+        told: dict[str, Any] = {
+            "kind": "gpu",
+            "id": gpu.id,
+            "name": gpu.name,
+            "memory_bytes": gpu.memory_bytes,
+            "memory_used_bytes": place.used_bytes,
+            "run_ids": [] if place.run_id is None or ended_at is not None else [place.run_id],
+            "is_returning": ended_at is not None,
+            "fault": None,
+        }
+        if ended_at is not None and self._clock() - ended_at >= FAULT_AFTER_S:
+            told["fault"] = _fault(place)
+        return told
+
+    def _take(self, run_id: str, wanted: int) -> Lease | None:
         if wanted == 0:
-            if self._free_slots == 0:
+            if not self._has_free_slot():
                 return None
-            self._free_slots -= 1
-            return Lease(())
-        if wanted > len(self._free_gpus):
+            self._in_slots.append(run_id)
+            return Lease(run_id, ())
+        free = self._free_places()
+        if wanted > len(free):
             return None
-        taken, self._free_gpus = self._free_gpus[:wanted], self._free_gpus[wanted:]
-        return Lease(tuple(taken))
+        for place in free[:wanted]:
+            place.take(run_id)
+        return Lease(run_id, tuple(place.gpu for place in free[:wanted]))
+
+    def _has_free_slot(self) -> bool:
+        return len(self._in_slots) < self.slots
+
+    def _free_places(self) -> list[_Place]:
+        return [place for place in self._places.values() if place.run_id is None]
 
     def _forget_all_but(self, queue: Sequence[Waiting]) -> None:
         queued = {run_id for run_id, _ in queue}
         self._passed_over = {k: v for k, v in self._passed_over.items() if k in queued}
 
 
-def find_gpus() -> list[Gpu]:
-    """The GPUs that NVML shows and CUDA_VISIBLE_DEVICES allows; none where NVML is missing."""
-    try:
-        import pynvml  # type: ignore[import-not-found]  # optional, and without types
-    except ImportError:
-        return []
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return []
-    try:
-        found = [_describe(pynvml, index) for index in range(pynvml.nvmlDeviceGetCount())]
-    finally:
-        pynvml.nvmlShutdown()
-    return visible(found, os.environ.get("CUDA_VISIBLE_DEVICES"))
-
-
-def visible(gpus: Sequence[Gpu], allowed: str | None) -> list[Gpu]:
-    """Those of the GPUs, in PCI order, that a CUDA_VISIBLE_DEVICES value names."""
-    if allowed is None:
-        return list(gpus)
-    names = [name.strip() for name in allowed.split(",") if name.strip()]
-    by_name = {gpu.id: gpu for gpu in gpus} | {str(i): gpu for i, gpu in enumerate(gpus)}
-    return [by_name[name] for name in names if name in by_name]
-
-
-def _describe(nvml: Any, index: int) -> Gpu:
-    handle = nvml.nvmlDeviceGetHandleByIndex(index)
-    name, uuid = nvml.nvmlDeviceGetName(handle), nvml.nvmlDeviceGetUUID(handle)
-    memory = nvml.nvmlDeviceGetMemoryInfo(handle).total
-    return Gpu(id=_text(uuid), name=_text(name), memory_bytes=int(memory))
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value
+def _fault(place: _Place) -> str:
+    used, before = (place.used_bytes or 0) / 2**30, (place.before_bytes or 0) / 2**30
+    return (
+        f"{used:.1f} GiB are still in use after its run ended, {before:.1f} GiB before it began. "
+        "No run gets this GPU until they are free; it is looked at every few seconds. nvidia-smi "
+        "names the process that holds them."
+    )

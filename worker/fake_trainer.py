@@ -44,7 +44,7 @@ class FakeTrainer:
         for index in range(self._how.children):
             _start_child(is_daemon=index % 2 == 1)
         first = self._newest_checkpoint()
-        self._emit(type="start", attempt=self._attempt, step=first, environment={"fake": True})
+        self._emit(type="start", attempt=self._attempt, step=first, environment=_environment())
         for step in range(first + 1, self._how.steps + 1):
             self._step(step)
         while self._how.hang:
@@ -137,6 +137,10 @@ class FakeTrainer:
                 }
                 lines.append(json.dumps(record))
         return ("\n".join(lines) + "\n").encode()
+
+
+def _environment() -> dict[str, Any]:
+    return {"fake": True, "visible_devices": os.environ.get("CUDA_VISIBLE_DEVICES")}
 
 
 def _cut_torn_line(path: Path) -> None:

@@ -6,13 +6,16 @@ back devices; it supervises nothing itself.
 
 import os
 import shlex
+import shutil
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import psutil
 
 from backend.artifacts import ArtifactStore
 from backend.queue import ring
@@ -22,7 +25,8 @@ from backend.store.db import Database
 from backend.store.supervision import Claim
 from backend.store.tables import Run
 from worker import processes
-from worker.devices import Devices, Lease, find_gpus
+from worker.devices import Devices, Lease
+from worker.gpus import GpuReader
 
 
 class Claimed(NamedTuple):
@@ -43,10 +47,13 @@ class Station:
         self.clock = clock
         self.database = Database(settings.sqlalchemy_url)
         self.artifacts = ArtifactStore(settings.resolved_artifact_url)
-        self.devices = Devices(settings.slots, find_gpus())
+        gpus = GpuReader()
+        self.devices = Devices(settings.slots, gpus.find(), used_bytes=gpus.used_bytes)
         self.host = socket.gethostname()[:200]
         self.id = ""
         self.is_draining = threading.Event()
+        # Set when there is something to report before the next beat.
+        self.has_news = threading.Event()
         self._grace_ends = float("inf")
 
     @property
@@ -79,15 +86,44 @@ class Station:
                 pid=os.getpid(),
                 process=processes.identity(os.getpid()) or "",
                 slots=self.settings.slots,
-                devices=self.devices.describe(),
+                report=self.report(),
                 at=datetime.now(UTC),
             )
+
+    def report(self) -> dict[str, Any]:
+        """How the worker is, in bytes, as the store keeps it."""
+        memory = psutil.virtual_memory()
+        free, total = self._disk()
+        return {
+            "is_draining": self.is_draining.is_set(),
+            "devices": self.devices.describe(),
+            "memory_used_bytes": memory.total - memory.available,
+            "memory_bytes": memory.total,
+            "disk_free_bytes": free,
+            "disk_bytes": total,
+            "disk_needed_bytes": self.settings.min_free_bytes,
+        }
+
+    @property
+    def has_disk_space(self) -> bool:
+        """Whether the disk of the run directories has room for another run."""
+        return self._disk()[0] >= self.settings.min_free_bytes
+
+    def _disk(self) -> tuple[int, int]:
+        """Free and total bytes of the disk of the run directories; zeros if it is not there."""
+        try:
+            self.settings.runs_dir.mkdir(parents=True, exist_ok=True)
+            usage = shutil.disk_usage(self.settings.runs_dir)
+        except OSError:
+            return 0, 0
+        return usage.free, usage.total
 
     def drain(self) -> None:
         """Take no more runs; those at work stop within the grace. Safe in a signal handler."""
         if not self.is_draining.is_set():
             self._grace_ends = self.clock() + self.settings.stop_grace_s
             self.is_draining.set()
+            self.has_news.set()
 
     def wait(self, seconds: float) -> bool:
         """Sleep, and say whether there is any use in trying again afterwards."""
@@ -96,8 +132,11 @@ class Station:
         return self.clock() < self._grace_ends
 
     def claim_next(self) -> Claimed | None:
-        """The best queued run that fits what is free, made this worker's; None if there is none."""
-        while not self.is_draining.is_set():
+        """The best queued run that fits what is free, made this worker's; None if there is none.
+
+        A worker that drains, or whose disk is nearly full, takes none.
+        """
+        while not self.is_draining.is_set() and self.has_disk_space:
             with self.database.read() as session:
                 queue = supervision.waiting(session, most_gpus=len(self.devices.gpus))
             best = self.devices.take_best(queue)
@@ -106,6 +145,7 @@ class Station:
             run_id, lease = best
             claimed = self._claim(run_id, lease)
             if claimed is not None:
+                self.has_news.set()
                 return claimed
         return None
 
@@ -121,6 +161,23 @@ class Station:
         if run is None:
             return None
         return Claimed(run, Claim(run.id, self.id, run.attempt), lease, began)
+
+    def give_back(self, lease: Lease) -> None:
+        """Free the devices of a run that has ended."""
+        self.devices.give_back(lease)
+        self.has_news.set()
+
+    def wait_for_news(self, seconds: float) -> None:
+        """Sleep until there is something to report, or this long."""
+        self.has_news.wait(seconds)
+        self.has_news.clear()
+
+    def ring_if_there_is_room(self) -> None:
+        """Ring for a queued run that would fit; one ring is enough, see `worker.tasks`."""
+        with self.database.read() as session:
+            waiting = supervision.waiting(session, most_gpus=len(self.devices.gpus))
+        if waiting and self.devices.has_room_for(waiting):
+            self.ring(waiting[0].run_id)
 
     def ring(self, run_id: str) -> None:
         """Tell the other workers that there is work."""

@@ -94,7 +94,7 @@ class Sweeper(threading.Thread):
         self._take_back_stale_runs()
         self._forget_silent_workers()
         self._queue_crashed_runs()
-        self._ring_for_waiting_runs()
+        self._station.ring_if_there_is_room()
         clean_processed(self._settings)
 
     def _give_back_runs_of_dead_neighbours(self) -> None:
@@ -109,7 +109,7 @@ class Sweeper(threading.Thread):
             for seen in live:
                 if seen.owner == worker.id:
                     self._take_back(seen, queue_at_once=True)
-            self._write(partial(workers.stop, worker_id=worker.id, at=_now()))
+            self._write(partial(workers.lose, worker_id=worker.id, at=_now()))
 
     def _take_back_stale_runs(self) -> None:
         with self._station.database.read() as session:
@@ -138,7 +138,7 @@ class Sweeper(threading.Thread):
         self._workers.look(present)
         for seen in present:
             if self._workers.age_s(seen) >= self._settings.stale_s:
-                self._write(partial(workers.stop, worker_id=seen.worker_id, at=_now()))
+                self._write(partial(workers.lose, worker_id=seen.worker_id, at=_now()))
 
     def _queue_crashed_runs(self) -> None:
         with self._station.database.read() as session:
@@ -155,14 +155,6 @@ class Sweeper(threading.Thread):
     def _back_off_s(self, seen: Crashed) -> float:
         steps = self._settings.crash_back_off_s
         return steps[min(seen.crashes, len(steps)) - 1] if seen.crashes and steps else 0.0
-
-    def _ring_for_waiting_runs(self) -> None:
-        """One ring is enough: the task that hears it goes on until nothing fits."""
-        with self._station.database.read() as session:
-            gpus = len(self._station.devices.gpus)
-            waiting = supervision.waiting(session, most_gpus=gpus)
-        if waiting and self._station.devices.has_room_for(waiting):
-            self._station.ring(waiting[0].run_id)
 
     def _write(self, work: Callable[[Session], None]) -> None:
         with self._station.database.write() as session:

@@ -23,7 +23,7 @@ def execute(
             try:
                 supervisor(station, claimed).see_through()
             finally:
-                station.devices.give_back(claimed.lease)
+                station.give_back(claimed.lease)
     except OUTAGES as error:
         # The queue is in the store: it is there again when the store is.
         log.warning("store.away", extra={"error": str(error)[:300]})

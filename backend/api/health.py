@@ -1,6 +1,7 @@
 """Is the process alive, and can it do its work; without the /api/v1 prefix and without a key."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,18 @@ def is_alive() -> dict[str, str]:
 def is_ready(response: Response, database: DatabaseDep, settings: SettingsDep) -> dict[str, Any]:
     """Every dependency and its state; 503 if one is away that requests need.
 
-    Without the broker all requests work, and queued runs start a little later.
+    Without the broker all requests work, and queued runs start a little later; with a disk that is
+    nearly full they work, and a worker on it takes no new run.
     """
     needed = {
         "database": _state(lambda: revision.require_current(database)),
         "data_dir": _state(lambda: _check_folder(settings.data_dir)),
     }
-    checks = {**needed, "broker": _state(lambda: queue.require_broker(settings))}
+    wanted = {
+        "broker": _state(lambda: queue.require_broker(settings)),
+        "disk": _state(lambda: _check_space(settings.data_dir, settings.min_free_bytes)),
+    }
+    checks = {**needed, **wanted}
     ready = all(state == "ok" for state in needed.values())
     response.status_code = 200 if ready else 503
     return {"status": "ok" if ready else "unavailable", "checks": checks}
@@ -48,3 +54,15 @@ def _state(check: Callable[[], None]) -> str:
 def _check_folder(folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise Unavailable("the data directory is missing or not writable")
+
+
+def _check_space(folder: Path, needed_bytes: int) -> None:
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise Unavailable(f"the data directory cannot be read: {error.strerror}") from error
+    if free < needed_bytes:
+        raise Unavailable(
+            f"{free / 1e9:.1f} GB are free, a worker here takes no new run below "
+            f"{needed_bytes / 1e9:.1f} GB"
+        )

@@ -1,21 +1,29 @@
 """What is at work: live workers with their devices and runs, and the version of everything."""
 
 from importlib.metadata import version
+from time import monotonic
+
+from fastapi import Request
 
 from backend.deps import CurrentUser, Now, SessionDep, SettingsDep, api_router
-from backend.schemas.runs import VersionAnswer, WorkersAnswer
+from backend.domain.worker_state import SILENT_AFTER_BEATS
+from backend.schemas.runs import VersionAnswer
 from backend.schemas.training import SCHEMA_VERSION
+from backend.schemas.workers import WorkersAnswer
 from backend.store import worker_views
+from backend.store.worker_views import Watch
 
 router = api_router("workers")
 
 
 @router.get("/workers")
 def list_workers(
-    session: SessionDep, caller: CurrentUser, settings: SettingsDep, at: Now
+    request: Request, session: SessionDep, caller: CurrentUser, settings: SettingsDep, at: Now
 ) -> WorkersAnswer:
-    """Workers that have not stopped, newest first, what they run, and how many runs wait."""
-    return worker_views.listing(session, caller, at=at, stale_s=settings.stale_s)
+    """Workers, newest first, how they are, what they run, and how many runs wait."""
+    silent_after_s = SILENT_AFTER_BEATS * settings.beat_s
+    watch = Watch(request.app.state.pulses, at, monotonic(), silent_after_s)
+    return worker_views.listing(session, caller, watch)
 
 
 @router.get("/version")

@@ -1,11 +1,11 @@
-"""Runs, metrics, samples and workers as the API speaks of them."""
+"""Runs, metrics and samples as the API speaks of them."""
 
 from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import Field
 
-from backend.schemas.paging import Answer, Body, Listing
+from backend.schemas.paging import Answer, Body
 from backend.schemas.vocabulary import Method, RunState, StopReason
 
 # Names of metrics: a path of words; what comes from outside starts with gold/ or outside/.
@@ -230,26 +230,6 @@ class ExperimentAnswer(Answer):
     description: str
     run_ids: list[str]
     created_at: datetime
-
-
-class WorkerAnswer(Answer):
-    """A worker and what it runs."""
-
-    id: str
-    host: str
-    pid: int
-    slots: int
-    devices: list[dict[str, Any]]
-    busy: int = Field(description="Runs at work.")
-    run_ids: list[str] = Field(description="Those of them that the caller may see.")
-    is_alive: bool
-    beat_at: datetime
-
-
-class WorkersAnswer(Listing[WorkerAnswer]):
-    """The workers, and the queue they take from."""
-
-    queued_runs: int = Field(description="Runs of all projects that wait for a worker.")
 
 
 class Preset(Answer):

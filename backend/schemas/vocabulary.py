@@ -38,6 +38,35 @@ class StopReason(StrEnum):
     TIMEOUT = "timeout"
 
 
+class FailureCause(StrEnum):
+    """Why a run failed or crashed; `backend.domain.failures` has a sentence for each."""
+
+    OUT_OF_MEMORY = "out_of_memory"
+    NON_FINITE_LOSS = "non_finite_loss"
+    CONFIG = "config"
+    DATA = "data"
+    MISSING_MODEL = "missing_model"
+    CHECKPOINT = "checkpoint"
+    DISK = "disk"
+    TIMEOUT = "timeout"
+    KILLED = "killed"
+    WORKER_LOST = "worker_lost"
+    BUG = "bug"
+    NOT_STARTED = "not_started"
+    OUTPUT = "output"
+    UNEXPLAINED = "unexplained"
+
+
+class WorkerState(StrEnum):
+    """How a worker is: whether it takes runs, and if not, why."""
+
+    READY = "ready"
+    DISK_LOW = "disk_low"
+    DRAINING = "draining"
+    SILENT = "silent"
+    LOST = "lost"
+
+
 class Method(StrEnum):
     """What a run executes; each method is one loop of the trainer and one variant of its config."""
 

@@ -1,52 +1,111 @@
-"""Workers as the API shows them: who lives, on which devices, with which runs.
+"""Workers as the API shows them: how they are, on which devices, with which runs.
 
 Called by routes; the worker's own rows and beats are `backend.store.workers`.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from backend.domain import run_state
+from backend.domain import run_state, worker_state
 from backend.domain.access import Caller
-from backend.schemas.runs import WorkerAnswer, WorkersAnswer
-from backend.schemas.vocabulary import RunState
+from backend.domain.worker_state import Pulses
+from backend.schemas.vocabulary import RunState, WorkerState
+from backend.schemas.workers import DeviceAnswer, WorkerAnswer, WorkersAnswer
 from backend.store.tables import Run
 from backend.store.worker_tables import Worker
 
 MOST_WORKERS = 500
+# A worker that vanished is of interest for this long.
+_LOST_FOR = timedelta(hours=1)
 
 
-def listing(session: Session, caller: Caller, *, at: datetime, stale_s: float) -> WorkersAnswer:
-    """Workers that have not stopped, newest first; alive = a beat within `stale_s` before `at`.
+class Watch(NamedTuple):
+    """Who looks, when by both clocks, and what he has seen before."""
 
+    pulses: Pulses
+    at: datetime
+    now_s: float
+    silent_after_s: float
+
+
+class _Work(NamedTuple):
+    """Runs at work by worker: how many, and which of them the caller may see."""
+
+    busy: Counter[str | None]
+    seen: dict[str | None, list[str]]
+
+
+def listing(session: Session, caller: Caller, watch: Watch) -> WorkersAnswer:
+    """Workers at work, and those that vanished lately, newest first.
+
+    Whether one is silent is decided by the watcher's own clock as soon as he has seen it twice.
     Runs of projects that the caller does not see are counted and not named.
     """
-    statement = select(Worker).where(Worker.stopped_at.is_(None)).order_by(Worker.number.desc())
-    workers = list(session.scalars(statement.limit(MOST_WORKERS)))
-    run_ids: dict[str | None, list[str]] = defaultdict(list)
-    busy = Counter[str | None]()
+    vanished = and_(Worker.is_lost, Worker.stopped_at >= watch.at - _LOST_FOR)
+    statement = select(Worker).where(or_(Worker.stopped_at.is_(None), vanished))
+    workers = session.scalars(statement.order_by(Worker.number.desc()).limit(MOST_WORKERS))
+    work = _work(session, caller)
+    queued = select(func.count()).select_from(Run).where(Run.state == RunState.QUEUED)
+    return WorkersAnswer(
+        items=[_answer(worker, work, watch) for worker in workers],
+        queued_runs=session.scalar(queued) or 0,
+    )
+
+
+def _work(session: Session, caller: Caller) -> _Work:
+    work = _Work(Counter(), defaultdict(list))
     live = select(Run.owner, Run.id, Run.project_id).where(Run.state.in_(run_state.LIVE))
     for owner, run_id, project_id in session.execute(live.order_by(Run.number)):
-        busy[owner] += 1
+        work.busy[owner] += 1
         if caller.sees(project_id):
-            run_ids[owner].append(run_id)
-    limit = at - timedelta(seconds=stale_s)
-    items = [
-        WorkerAnswer(
-            id=worker.id,
-            host=worker.host,
-            pid=worker.pid,
-            slots=worker.slots,
-            devices=worker.devices,
-            busy=busy[worker.id],
-            run_ids=run_ids[worker.id],
-            is_alive=worker.beat_at >= limit,
-            beat_at=worker.beat_at,
-        )
-        for worker in workers
-    ]
-    queued = select(func.count()).select_from(Run).where(Run.state == RunState.QUEUED)
-    return WorkersAnswer(items=items, queued_runs=session.scalar(queued) or 0)
+            work.seen[owner].append(run_id)
+    return work
+
+
+def _answer(worker: Worker, work: _Work, watch: Watch) -> WorkerAnswer:
+    report, is_lost = worker.report, worker.stopped_at is not None
+    state = worker_state.state_of(report, is_lost=is_lost, is_silent=_is_silent(worker, watch))
+    seen = work.seen[worker.id]
+    return WorkerAnswer(
+        **{name: report.get(name) for name in _MEASURED},
+        id=worker.id,
+        host=worker.host,
+        pid=worker.pid,
+        state=state,
+        state_sentence=worker_state.sentence(state, report),
+        is_alive=state not in (WorkerState.SILENT, WorkerState.LOST),
+        slots=worker.slots,
+        devices=[_device(told, seen) for told in worker.devices],
+        busy=work.busy[worker.id],
+        run_ids=seen,
+        beat_at=worker.beat_at,
+    )
+
+
+_MEASURED = (
+    "memory_used_bytes",
+    "memory_bytes",
+    "disk_free_bytes",
+    "disk_bytes",
+    "disk_needed_bytes",
+)
+
+
+def _device(told: Mapping[str, Any], seen: list[str]) -> dict[str, Any]:
+    holders = told.get("run_ids", [])
+    named = [run_id for run_id in holders if run_id in seen]
+    unknown: dict[str, Any] = dict.fromkeys(DeviceAnswer.model_fields)
+    return {**unknown, "is_returning": False, **told, "busy": len(holders), "run_ids": named}
+
+
+def _is_silent(worker: Worker, watch: Watch) -> bool:
+    silence_s = watch.pulses.silence_s(worker.id, worker.beat, watch.now_s)
+    if silence_s is None:
+        # The first look: only the clock of the worker says how old its beat is.
+        silence_s = (watch.at - worker.beat_at).total_seconds()
+    return silence_s > watch.silent_after_s

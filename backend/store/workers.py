@@ -27,7 +27,7 @@ def register(
     pid: int,
     process: str,
     slots: int,
-    devices: list[dict[str, Any]],
+    report: dict[str, Any],
     at: datetime,
 ) -> str:
     """Add a worker and return its id, the owner of every run that it claims."""
@@ -38,7 +38,8 @@ def register(
         pid=pid,
         process=process,
         slots=slots,
-        devices=devices,
+        devices=report["devices"],
+        report=report,
         beat_at=at,
     )
     session.add(worker)
@@ -48,21 +49,39 @@ def register(
 
 def beat(session: Session, worker_id: str, *, at: datetime) -> None:
     """Show life; a worker that was taken for dead is back."""
-    values = {"beat": Worker.beat + 1, "beat_at": at, "stopped_at": None}
+    _show_life(session, worker_id, at)
+
+
+def report(session: Session, worker_id: str, report: dict[str, Any], *, at: datetime) -> None:
+    """Show life and say how the worker is; see `worker.station` for what a report holds."""
+    _show_life(session, worker_id, at, report=report, devices=report["devices"])
+
+
+def stop(session: Session, worker_id: str, *, at: datetime) -> None:
+    """Keep in mind that a worker has said good-bye."""
+    _end(session, worker_id, at, is_lost=False)
+
+
+def lose(session: Session, worker_id: str, *, at: datetime) -> None:
+    """Keep in mind that a worker is gone without a word."""
+    _end(session, worker_id, at, is_lost=True)
+
+
+def _show_life(session: Session, worker_id: str, at: datetime, **told: Any) -> None:
+    back = {"beat": Worker.beat + 1, "beat_at": at, "stopped_at": None, "is_lost": False}
     session.execute(
         update(Worker)
         .where(Worker.id == worker_id)
-        .values(**values)
+        .values(**back, **told)
         .execution_options(synchronize_session=False)
     )
 
 
-def stop(session: Session, worker_id: str, *, at: datetime) -> None:
-    """Say that a worker is gone."""
+def _end(session: Session, worker_id: str, at: datetime, *, is_lost: bool) -> None:
     session.execute(
         update(Worker)
         .where(Worker.id == worker_id, Worker.stopped_at.is_(None))
-        .values(stopped_at=at)
+        .values(stopped_at=at, is_lost=is_lost)
         .execution_options(synchronize_session=False)
     )
 

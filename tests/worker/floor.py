@@ -43,6 +43,7 @@ FAST = {
     "PODIUM_SWEEP_S": "0.2",
     "PODIUM_STOP_GRACE_S": "1.5",
     "PODIUM_CRASH_BACK_OFF_S": "[0.1, 0.1, 0.1]",
+    "PODIUM_MIN_FREE_GB": "0",
 }
 
 

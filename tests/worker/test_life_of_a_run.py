@@ -36,7 +36,7 @@ def test_a_run_goes_from_queued_to_succeeded_and_everything_it_told_is_stored(
     assert (run.state, run.error, run.exit_code) == ("succeeded", None, 0)
     assert floor.states(run_id) == ["queued", "running", "succeeded"]
     assert (run.attempt, run.owner, run.step, run.steps) == (1, None, 7, 7)
-    assert run.environment == {"fake": True}
+    assert run.environment == {"fake": True, "visible_devices": ""}
     assert run.summary.keys() == {"loss", "reward/mean"}
     points = floor.rows(select(MetricPoint).where(MetricPoint.name == "loss"))
     assert sorted(point.step for point in points) == list(range(1, 8))

@@ -1110,7 +1110,7 @@ export interface paths {
         };
         /**
          * List Workers
-         * @description Workers that have not stopped, newest first, what they run, and how many runs wait.
+         * @description Workers, newest first, how they are, what they run, and how many runs wait.
          */
         get: operations["list_workers_api_v1_workers_get"];
         put?: never;
@@ -1486,6 +1486,61 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+        };
+        /**
+         * DeviceAnswer
+         * @description The CPU with its slots, or one GPU; as the worker said at its last beat.
+         */
+        DeviceAnswer: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "cpu" | "gpu";
+            /**
+             * Id
+             * @description A GPU's id, as CUDA_VISIBLE_DEVICES takes it.
+             */
+            id: string | null;
+            /** Name */
+            name: string | null;
+            /** Cores */
+            cores: number | null;
+            /**
+             * Slots
+             * @description CPU runs that fit at once.
+             */
+            slots: number | null;
+            /**
+             * Memory Bytes
+             * @description Of a GPU.
+             */
+            memory_bytes: number | null;
+            /**
+             * Memory Used Bytes
+             * @description In use by anybody; null where the driver does not say.
+             */
+            memory_used_bytes: number | null;
+            /**
+             * Busy
+             * @description Runs that hold it.
+             */
+            busy: number;
+            /**
+             * Run Ids
+             * @description Those of them that the caller may see.
+             */
+            run_ids: string[];
+            /**
+             * Is Returning
+             * @description Its run has ended, its memory is in use yet.
+             */
+            is_returning: boolean;
+            /**
+             * Fault
+             * @description Why no run gets it, until it is free again.
+             */
+            fault: string | null;
         };
         /**
          * EventAnswer
@@ -2608,7 +2663,7 @@ export interface components {
         };
         /**
          * WorkerAnswer
-         * @description A worker and what it runs.
+         * @description A worker, how it is, and what it runs.
          */
         WorkerAnswer: {
             /** Id */
@@ -2617,12 +2672,18 @@ export interface components {
             host: string;
             /** Pid */
             pid: number;
+            state: components["schemas"]["WorkerState"];
+            /**
+             * State Sentence
+             * @description The state in one sentence, with its numbers.
+             */
+            state_sentence: string;
+            /** Is Alive */
+            is_alive: boolean;
             /** Slots */
             slots: number;
             /** Devices */
-            devices: {
-                [key: string]: unknown;
-            }[];
+            devices: components["schemas"]["DeviceAnswer"][];
             /**
              * Busy
              * @description Runs at work.
@@ -2633,14 +2694,38 @@ export interface components {
              * @description Those of them that the caller may see.
              */
             run_ids: string[];
-            /** Is Alive */
-            is_alive: boolean;
+            /**
+             * Memory Used Bytes
+             * @description Of the machine, by anybody.
+             */
+            memory_used_bytes: number | null;
+            /** Memory Bytes */
+            memory_bytes: number | null;
+            /**
+             * Disk Free Bytes
+             * @description Of the disk of its run directories.
+             */
+            disk_free_bytes: number | null;
+            /** Disk Bytes */
+            disk_bytes: number | null;
+            /**
+             * Disk Needed Bytes
+             * @description With less free it takes no new run.
+             */
+            disk_needed_bytes: number | null;
             /**
              * Beat At
              * Format: date-time
+             * @description Last sign of life, by the clock of the worker.
              */
             beat_at: string;
         };
+        /**
+         * WorkerState
+         * @description How a worker is: whether it takes runs, and if not, why.
+         * @enum {string}
+         */
+        WorkerState: "ready" | "disk_low" | "draining" | "silent" | "lost";
         /**
          * WorkersAnswer
          * @description The workers, and the queue they take from.

@@ -1,8 +1,10 @@
 """Runs through the REST API: created, listed, grouped; and what the form is made from."""
 
-from datetime import UTC, datetime
+import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
 from backend.schemas.training import METHOD_CONFIGS
@@ -146,7 +148,7 @@ def test_a_worker_counts_every_run_and_names_those_that_the_caller_may_see(
     with database.write() as session:
         at = datetime.now(UTC)
         worker_id = workers.register(
-            session, host="box", pid=1, process="p", slots=2, devices=[], at=at
+            session, host="box", pid=1, process="p", slots=2, report={"devices": []}, at=at
         )
     busy, _ = (api.post("/runs", json=seed.body(seed.sft())).json()["id"] for _ in range(2))
     with database.write() as session:
@@ -157,3 +159,44 @@ def test_a_worker_counts_every_run_and_names_those_that_the_caller_may_see(
     assert (mine["items"][0]["busy"], mine["items"][0]["run_ids"]) == (1, [busy])
     assert (theirs["items"][0]["busy"], theirs["items"][0]["run_ids"]) == (1, [])
     assert mine["queued_runs"] == theirs["queued_runs"] == 1
+
+
+def test_a_worker_that_beats_no_more_is_told_as_silent_whatever_its_clock_says(
+    api: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = {"devices": [], "disk_free_bytes": 10, "disk_needed_bytes": 5}
+    with database.write() as session:
+        ahead = datetime.now(UTC) + timedelta(hours=1)
+        worker_id = workers.register(
+            session, host="box", pid=1, process="p", slots=1, report=report, at=ahead
+        )
+    now_s = time.monotonic()
+
+    def told(after_s: float) -> Any:
+        monkeypatch.setattr("backend.api.workers.monotonic", lambda: now_s + after_s)
+        (worker,) = api.get("/workers").json()["items"]
+        return worker
+
+    def beat(**changes: Any) -> None:
+        with database.write() as session:
+            workers.report(session, worker_id, report | changes, at=ahead)
+
+    assert told(0)["state"] == "ready"
+    assert told(14)["state"] == "ready"
+    assert (told(16)["state"], told(16)["is_alive"]) == ("silent", False)
+    beat()
+    assert told(17)["state"] == "ready"
+    beat(is_draining=True)
+    assert told(18)["state"] == "draining"
+    beat(disk_free_bytes=4)
+    low = told(19)
+    assert low["state"] == "disk_low"
+    assert "0.0 GB are free on its disk" in low["state_sentence"]
+    with database.write() as session:
+        workers.lose(session, worker_id, at=datetime.now(UTC))
+    assert (told(20)["state"], told(20)["is_alive"]) == ("lost", False)
+    beat()
+    assert told(21)["state"] == "ready", "one that was only cut off is back"
+    with database.write() as session:
+        workers.stop(session, worker_id, at=datetime.now(UTC))
+    assert api.get("/workers").json()["items"] == []

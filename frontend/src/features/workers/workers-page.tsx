@@ -1,52 +1,87 @@
-/** Machines, their devices, what runs where, last sign of life. */
+/** Machines: how each worker is, what it has, who holds what, and its last sign of life. */
+import "./workers.css";
+
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 
 import { workersQuery } from "@/api/runs";
-import type { Worker } from "@/api/types";
+import type { Worker, WorkerState } from "@/api/types";
 import { Ago } from "@/components/clock";
-import { Empty, Loaded } from "@/components/states";
-import { Table } from "@/components/table";
-import { bytes, plural, shortId } from "@/lib/format";
+import { Empty, Failure, Loaded } from "@/components/states";
+import { bytes, plural, shortId, words } from "@/lib/format";
 
-const REFRESH_MS = 5000;
+import { DeviceRow, Meter } from "./device";
 
-function deviceText(device: Record<string, unknown>): string {
-  const name = device["name"] ?? device["kind"] ?? "device";
-  const memory = device["memory_bytes"];
-  return `${String(name)}${typeof memory === "number" ? `, ${bytes(memory)}` : ""}`;
+const REFRESH_MS = 2000;
+
+const TONES: Readonly<Record<WorkerState, string>> = {
+  ready: "good",
+  disk_low: "warn",
+  draining: "warn",
+  silent: "bad",
+  lost: "bad",
+};
+
+function Measures({ worker }: { worker: Worker }) {
+  const { disk_free_bytes: free, disk_bytes: disk, disk_needed_bytes: needed } = worker;
+  const { memory_used_bytes: used, memory_bytes: memory } = worker;
+  return (
+    <div className="measures">
+      {used !== null && memory !== null && (
+        <Meter label={`memory ${bytes(used)} of ${bytes(memory)}`} used={used} total={memory} />
+      )}
+      {free !== null && disk !== null && (
+        <Meter
+          label={`disk ${bytes(free)} free of ${bytes(disk)}`}
+          used={disk - free}
+          total={disk}
+          isTight={free < (needed ?? 0)}
+        />
+      )}
+    </div>
+  );
 }
 
-function Row({ worker }: { worker: Worker }) {
+function Runs({ worker }: { worker: Worker }) {
+  const hidden = worker.busy - worker.run_ids.length;
+  if (worker.busy === 0) return <span className="small faint">idle</span>;
   return (
-    <tr>
-      <td>
-        <b>{worker.host}</b> <span className="mono faint">pid {worker.pid}</span>
-      </td>
-      <td>
-        <span className={worker.is_alive ? "pill good" : "pill bad"}>
-          {worker.is_alive ? "alive" : "silent"}
+    <span className="small">
+      {worker.run_ids.length > 0 && "runs "}
+      {worker.run_ids.map((id) => (
+        <Link key={id} className="mono" to={`/runs/${id}`}>
+          {shortId(id)}{" "}
+        </Link>
+      ))}
+      {hidden > 0 && <span className="faint">{plural(hidden, "run")} of other projects</span>}
+    </span>
+  );
+}
+
+function Card({ worker }: { worker: Worker }) {
+  return (
+    <section
+      className={worker.is_alive ? "card worker" : "card worker gone"}
+      aria-label={`Worker on ${worker.host}`}
+    >
+      <header>
+        <h2>{worker.host}</h2>
+        <span className={`pill ${TONES[worker.state]}`}>{words(worker.state)}</span>
+        <span className="small faint mono">pid {worker.pid}</span>
+        <Runs worker={worker} />
+        <span className="grow" />
+        <span className="small muted">
+          last beat <Ago at={worker.beat_at} />
         </span>
-      </td>
-      <td className="nowrap">
-        {worker.busy} of {plural(worker.slots, "slot")}
-      </td>
-      <td>{worker.devices.length === 0 ? "CPU" : worker.devices.map(deviceText).join("; ")}</td>
-      <td className="mono">
-        {worker.busy === 0 && <span className="faint">idle</span>}
-        {worker.busy > worker.run_ids.length && (
-          <span className="faint">{worker.busy - worker.run_ids.length} of other projects </span>
-        )}
-        {worker.run_ids.map((id) => (
-          <Link key={id} to={`/runs/${id}`}>
-            {shortId(id)}{" "}
-          </Link>
+      </header>
+      <p className="small muted">{worker.state_sentence}</p>
+      <Measures worker={worker} />
+      <ul className="devices">
+        {worker.devices.map((device) => (
+          <DeviceRow key={device.id ?? device.kind} device={device} />
         ))}
-      </td>
-      <td className="small muted">
-        <Ago at={worker.beat_at} />
-      </td>
-    </tr>
+      </ul>
+    </section>
   );
 }
 
@@ -60,38 +95,31 @@ export function WorkersPage() {
           <p>A worker takes queued runs that fit its free devices and sees them through.</p>
         </div>
       </div>
-      <section className="card">
-        <Loaded query={workers}>
-          {({ items, queued_runs: queued }) => (
-            <>
-              <p className="card-title">
-                {queued === 0 ? (
-                  <span className="muted">No run waits in the queue.</span>
-                ) : (
-                  <>
-                    <b>{plural(queued, "run")} in the queue</b>
-                    <span className="muted">
-                      ; the highest priority goes first, then the oldest.
-                    </span>
-                  </>
-                )}
-              </p>
-              <Table
-                columns={["Machine", "State", "Busy", "Devices", "Runs", "Last beat"]}
-                items={items}
-                empty={
-                  <Empty icon="workers" title="No worker has reported">
-                    Queued runs wait until one does. make up starts one on this machine; docker
-                    compose starts them elsewhere.
-                  </Empty>
-                }
-              >
-                {(worker) => <Row key={worker.id} worker={worker} />}
-              </Table>
-            </>
-          )}
-        </Loaded>
-      </section>
+      {workers.data !== undefined && workers.error !== null && (
+        // What is on the screen is old by now, and a page of old beats must say so.
+        <Failure error={workers.error} onRetry={() => void workers.refetch()} />
+      )}
+      <Loaded query={workers}>
+        {({ items, queued_runs: queued }) => (
+          <>
+            <p className={queued === 0 ? "muted" : undefined}>
+              {queued === 0
+                ? "No run waits in the queue."
+                : `${plural(queued, "run")} in the queue; the highest priority goes first, then the oldest.`}
+            </p>
+            {items.length === 0 ? (
+              <section className="card">
+                <Empty icon="workers" title="No worker has reported">
+                  Queued runs wait until one does. make up starts one on this machine; docker
+                  compose starts them elsewhere.
+                </Empty>
+              </section>
+            ) : (
+              items.map((worker) => <Card key={worker.id} worker={worker} />)
+            )}
+          </>
+        )}
+      </Loaded>
     </div>
   );
 }

@@ -1,0 +1,60 @@
+"""How a worker is, from what it has said and how long ago, and the sentence for the screen.
+
+Called by `backend.store.worker_views`. Pure: the caller brings times and readings.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from backend.schemas.vocabulary import WorkerState
+
+# A worker beats every `beat_s`; one that has missed this many has something to hide.
+SILENT_AFTER_BEATS = 3
+
+S = WorkerState
+
+
+class Pulses:
+    """When the beat of each worker was last seen to change, by one clock: the watcher's own."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, float]] = {}
+
+    def silence_s(self, worker_id: str, beat: int, now_s: float) -> float | None:
+        """Seconds for which the beat stands still; None when it is seen for the first time."""
+        before = self._seen.get(worker_id)
+        if before is None or before[0] != beat:
+            self._seen[worker_id] = (beat, now_s)
+        return None if before is None else now_s - self._seen[worker_id][1]
+
+
+def state_of(report: Mapping[str, Any], *, is_lost: bool, is_silent: bool) -> WorkerState:
+    """The worst that is true of a worker."""
+    if is_lost:
+        return S.LOST
+    if is_silent:
+        return S.SILENT
+    if report.get("is_draining"):
+        return S.DRAINING
+    if report.get("disk_free_bytes", 0) < report.get("disk_needed_bytes", 0):
+        return S.DISK_LOW
+    return S.READY
+
+
+def sentence(state: WorkerState, report: Mapping[str, Any]) -> str:
+    """The state for the screen: what it means, and what to do where something is wrong."""
+    if state == S.DISK_LOW:
+        free, needed = (report.get(f"disk_{name}_bytes", 0) / 1e9 for name in ("free", "needed"))
+        return (
+            f"Takes no new runs: {free:.1f} GB are free on its disk, {needed:.1f} GB must be. "
+            "Runs at work go on. Free space (`podium prune` helps), or lower PODIUM_MIN_FREE_GB."
+        )
+    return _SENTENCES[state]
+
+
+_SENTENCES = {
+    S.READY: "Takes queued runs that fit its free devices.",
+    S.DRAINING: "Shuts down: it takes no new runs, and its own write a checkpoint and queue again.",
+    S.SILENT: "Shows no sign of life. Its runs go on elsewhere if it stays silent.",
+    S.LOST: "Gone without a word; its runs were queued again. Look at its log and its machine.",
+}

@@ -1,0 +1,54 @@
+"""Workers and their devices as the API speaks of them."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from backend.schemas.paging import Answer, Listing
+from backend.schemas.vocabulary import WorkerState
+
+
+class DeviceAnswer(Answer):
+    """The CPU with its slots, or one GPU; as the worker said at its last beat."""
+
+    kind: Literal["cpu", "gpu"]
+    id: str | None = Field(description="A GPU's id, as CUDA_VISIBLE_DEVICES takes it.")
+    name: str | None
+    cores: int | None
+    slots: int | None = Field(description="CPU runs that fit at once.")
+    memory_bytes: int | None = Field(description="Of a GPU.")
+    memory_used_bytes: int | None = Field(
+        description="In use by anybody; null where the driver does not say."
+    )
+    busy: int = Field(description="Runs that hold it.")
+    run_ids: list[str] = Field(description="Those of them that the caller may see.")
+    is_returning: bool = Field(description="Its run has ended, its memory is in use yet.")
+    fault: str | None = Field(description="Why no run gets it, until it is free again.")
+
+
+class WorkerAnswer(Answer):
+    """A worker, how it is, and what it runs."""
+
+    id: str
+    host: str
+    pid: int
+    state: WorkerState
+    state_sentence: str = Field(description="The state in one sentence, with its numbers.")
+    is_alive: bool
+    slots: int
+    devices: list[DeviceAnswer]
+    busy: int = Field(description="Runs at work.")
+    run_ids: list[str] = Field(description="Those of them that the caller may see.")
+    memory_used_bytes: int | None = Field(description="Of the machine, by anybody.")
+    memory_bytes: int | None
+    disk_free_bytes: int | None = Field(description="Of the disk of its run directories.")
+    disk_bytes: int | None
+    disk_needed_bytes: int | None = Field(description="With less free it takes no new run.")
+    beat_at: datetime = Field(description="Last sign of life, by the clock of the worker.")
+
+
+class WorkersAnswer(Listing[WorkerAnswer]):
+    """The workers, and the queue they take from."""
+
+    queued_runs: int = Field(description="Runs of all projects that wait for a worker.")

@@ -1,0 +1,63 @@
+/** One device of a worker: what it is, how full, and who holds it. */
+import { Link } from "react-router";
+
+import type { Device } from "@/api/types";
+import { bytes, plural, shortId } from "@/lib/format";
+
+/** A share as a bar, with its numbers in words beside it. */
+export function Meter(props: { label: string; used: number; total: number; isTight?: boolean }) {
+  const share = props.total > 0 ? Math.min(100, (100 * props.used) / props.total) : 0;
+  return (
+    <div className="meter">
+      <div className={props.isTight === true ? "bar tight" : "bar"} aria-hidden="true">
+        <i style={{ width: `${share}%` }} />
+      </div>
+      <span className="small muted nowrap">{props.label}</span>
+    </div>
+  );
+}
+
+function Holders({ device }: { device: Device }) {
+  const hidden = device.busy - device.run_ids.length;
+  if (device.fault !== null) return <span className="pill bad">kept back</span>;
+  if (device.is_returning) return <span className="pill warn">memory coming back</span>;
+  if (device.busy === 0) return <span className="pill good">free</span>;
+  return (
+    <span className="mono small">
+      {device.run_ids.map((id) => (
+        <Link key={id} to={`/runs/${id}`}>
+          {shortId(id)}{" "}
+        </Link>
+      ))}
+      {hidden > 0 && <span className="faint">{plural(hidden, "run")} of other projects</span>}
+    </span>
+  );
+}
+
+export function DeviceRow({ device }: { device: Device }) {
+  const { memory_bytes: total, memory_used_bytes: used } = device;
+  const title = device.kind === "cpu" ? plural(device.cores ?? 1, "core") : (device.name ?? "GPU");
+  return (
+    <li className="device">
+      <div>
+        <b>{device.kind === "cpu" ? "CPU" : title}</b>{" "}
+        <span className="small faint mono">
+          {device.kind === "cpu" ? title : shortId(device.id ?? "")}
+        </span>
+      </div>
+      {device.kind === "cpu" ? (
+        <Meter
+          label={`${device.busy} of ${plural(device.slots ?? 1, "slot")} taken`}
+          used={device.busy}
+          total={device.slots ?? 1}
+        />
+      ) : total !== null && used !== null ? (
+        <Meter label={`${bytes(used)} of ${bytes(total)}`} used={used} total={total} />
+      ) : (
+        <span className="small faint">memory in use is not told</span>
+      )}
+      <Holders device={device} />
+      {device.fault !== null && <p className="small bad-text">{device.fault}</p>}
+    </li>
+  );
+}

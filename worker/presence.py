@@ -1,0 +1,58 @@
+"""The thread of every worker that tells the store how it is: its beat and what it has measured.
+
+Started by `worker.celery_app` when the worker is ready. It tells every `beat_s` and at once when a
+device changes hands or the worker drains; it decides about no run.
+"""
+
+import logging
+import threading
+from datetime import UTC, datetime
+
+from backend.store import workers
+from worker.outage import OUTAGES
+from worker.station import Station
+
+log = logging.getLogger("podium.worker")
+
+# Between two reports at least, however often devices change hands.
+_SHORTEST_S = 0.5
+
+
+class Presence(threading.Thread):
+    """Reports until it is stopped."""
+
+    def __init__(self, station: Station) -> None:
+        super().__init__(name="presence", daemon=True)
+        self._station = station
+        self._end = threading.Event()
+
+    def run(self) -> None:
+        """Report, wait, report; an outage of the store skips a turn and nothing else."""
+        while not self._end.is_set():
+            try:
+                self.tell()
+            except (*OUTAGES, OSError) as error:
+                log.warning("worker.not_reported", extra={"error": str(error)[:300]})
+            if not self._end.wait(_SHORTEST_S):
+                self._station.wait_for_news(self._pause_s())
+
+    def stop(self) -> None:
+        """End after the report at hand, if it was started at all."""
+        self._end.set()
+        self._station.has_news.set()
+        if self.is_alive():
+            self.join()
+
+    def tell(self) -> None:
+        """One report; rings if a GPU came free by its memory."""
+        station = self._station
+        if station.devices.measure():
+            station.ring_if_there_is_room()
+        report = station.report()
+        with station.database.write() as session:
+            workers.report(session, station.id, report, at=datetime.now(UTC))
+
+    def _pause_s(self) -> float:
+        if self._station.devices.is_waiting_for_memory:
+            return _SHORTEST_S
+        return self._station.settings.beat_s
