@@ -37,7 +37,7 @@ check: check-python check-arrows check-web check-client check-migrations check-i
 bench: $(VENV)/.ready-dev ## the benchmarks, each beside its peer
 	$(BIN)/python -m pytest -s tests/benchmarks/*.py $(ARGS)
 
-chaos: $(VENV)/.ready-dev faketime ## kill, stall and starve things on purpose, over an hour (PODIUM_CHAOS_ROUNDS=20)
+chaos: $(VENV)/.ready-dev faketime ## kill, stall and starve things on purpose, for more than an hour
 	$(BIN)/python -m pytest -m chaos $(ARGS)
 
 .PHONY: check-python check-arrows check-web check-client check-migrations check-images
