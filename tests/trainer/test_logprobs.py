@@ -140,7 +140,7 @@ def test_merged_weights_compute_what_the_adapters_computed(tiny_model: Path) -> 
                 parameter.normal_(generator=torch.Generator().manual_seed(len(name)))
         batch = collate(ROWS, pad_id=2, device=CPU)
         before = action_logp(model, batch, temperature=1.0).logp_N
-        models.full_weights(adapted, fresh)
+        models.full_model(adapted, lambda: fresh)
         after = action_logp(fresh, batch, temperature=1.0).logp_N
     assert not torch.allclose(before, torch.cat([alone(fresh, row) for row in ROWS]) + 1)
     assert torch.allclose(before, after, atol=1e-3)
