@@ -72,14 +72,18 @@ class Sweeper(threading.Thread):
     def run(self) -> None:
         """Sweep at once, then every `sweep_s`."""
         while True:
-            try:
-                self.sweep()
-            except (SQLAlchemyError, ServiceError, OSError) as error:
-                for sightings in (self._live, self._crashed, self._workers):
-                    sightings.forget()
-                log.warning("sweep.failed", extra={"error": str(error)[:300]})
+            self.turn()
             if self._end.wait(self._settings.sweep_s):
                 return
+
+    def turn(self) -> None:
+        """Sweep; after a sweep that failed nothing seen before it counts."""
+        try:
+            self.sweep()
+        except (SQLAlchemyError, ServiceError, OSError) as error:
+            for sightings in (self._live, self._crashed, self._workers):
+                sightings.forget()
+            log.warning("sweep.failed", extra={"error": str(error)[:300]})
 
     def stop(self) -> None:
         """End after the sweep at hand, if it was started at all."""

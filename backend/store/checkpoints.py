@@ -50,7 +50,7 @@ def steps(session: Session, run_id: str) -> list[int]:
 def written_by(session: Session, run_id: str) -> dict[int, int]:
     """The attempts that wrote a run's checkpoints, by step."""
     statement = select(Checkpoint.step, Checkpoint.attempt).where(Checkpoint.run_id == run_id)
-    return dict(session.execute(statement).tuples().all())
+    return dict(session.execute(statement).all())
 
 
 class Shared(NamedTuple):
