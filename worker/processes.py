@@ -1,7 +1,7 @@
 """What the operating system knows of processes: who descends from whom, and which one this is.
 
 Called by the guard, the supervisor and the sweeper. Standard library only, so that the guard starts
-in milliseconds; it signals nobody except through `signal_members`.
+in milliseconds; it signals nobody except through `signal_all`.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,26 +25,49 @@ class Process(NamedTuple):
     started: str
 
 
+def pids() -> list[int]:
+    """Every process there is; empty where there is no /proc."""
+    return [int(name) for name in os.listdir(_PROC) if name.isdigit()] if _PROC.is_dir() else []
+
+
 def members(root: int) -> list[int]:
     """Every descendant of `root` and every other process of its session, without `root` itself."""
     table = _table()
-    found = {process.pid for process in table if process.session == root}
-    found.add(root)
-    grew = True
-    while grew:
-        children = {process.pid for process in table if process.parent in found}
-        grew = not children <= found
-        found |= children
-    return sorted(found - {root})
+    in_session = {process.pid for process in table if process.session == root}
+    return sorted(_with_descendants(in_session | {root}, table) - {root})
+
+
+def with_descendants(some: Set[int]) -> list[int]:
+    """These processes, those that they have started, and so on."""
+    return sorted(_with_descendants(some, _table()))
+
+
+def _with_descendants(some: Set[int], table: list[Process]) -> Set[int]:
+    children = {process.pid for process in table if process.parent in some}
+    return some if children <= some else _with_descendants(some | children, table)
 
 
 def signal_members(root: int, number: signal.Signals) -> int:
     """Send a signal to all `members` of root and return how many there were."""
-    pids = members(root)
-    for pid in pids:
+    return signal_all(members(root), number)
+
+
+def signal_all(some: list[int], number: signal.Signals) -> int:
+    """Send a signal to these processes and return how many they are."""
+    for pid in some:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
-    return len(pids)
+    return len(some)
+
+
+def variables(pid: int) -> dict[str, str]:
+    """The environment a process was started with; empty if it is gone or another user's."""
+    try:
+        text = (_PROC / str(pid) / "environ").read_text(errors="replace")
+    except OSError:
+        return {}
+    pairs = (pair.partition("=") for pair in text.split("\0") if pair)
+    return {name: value for name, _, value in pairs}
 
 
 def identity(pid: int) -> str | None:
@@ -76,8 +99,7 @@ def uptime_s() -> float:
 def _table() -> list[Process]:
     if not _PROC.is_dir():
         return list(_listed_by_ps(["-A"]))
-    pids = (int(name) for name in os.listdir(_PROC) if name.isdigit())
-    return [process for process in map(_read, pids) if process is not None]
+    return [process for process in map(_read, pids()) if process is not None]
 
 
 def _read(pid: int) -> Process | None:

@@ -20,12 +20,13 @@ from backend.schemas.vocabulary import RunState, StopReason
 from backend.store import checkpoints, metrics, runs, samples, supervision
 from backend.store.supervision import GivenAway
 from backend.store.tables import Run
-from worker import checkpoint_sharing, log_reading
+from worker import checkpoint_sharing, log_reading, marks
 from worker.checkpoint_sharing import CheckpointSharing
 from worker.exit_reading import Failure, Reading, RunFailed, read_end, read_report
 from worker.export import Export, disk_failure
 from worker.heart import Heart
 from worker.intake import Intake
+from worker.marks import Mark
 from worker.outage import OUTAGES, delay_s, patiently
 from worker.parent_checkpoint import ParentCheckpoint
 from worker.relay import Relay
@@ -56,6 +57,7 @@ class Supervisor:
         self._claim = claim
         self._directory = RunDirectory(self._settings.runs_dir, run.id)
         self._logs = self._directory.attempt(claim.attempt)
+        self._mark = Mark(self._directory.path.resolve(), claim.attempt)
         self._relay = Relay(station.database, claim, self._directory)
         self._relay_failures = 0
         self._next_relay = 0.0
@@ -114,10 +116,16 @@ class Supervisor:
         return lock_fd
 
     def _try_lock(self) -> int | None:
+        # A worker that died together with its guard has left a trainer that nobody ends.
+        if self._mark.attempt > 1 and marks.kill(self._is_of_earlier_attempt):
+            return None
         try:
             return self._directory.try_lock()
         except OSError as error:
             raise RunFailed(disk_failure(error)) from error
+
+    def _is_of_earlier_attempt(self, mark: Mark) -> bool:
+        return mark.run_dir == self._mark.run_dir and mark.attempt < self._mark.attempt
 
     def _await_proof(self) -> None:
         """Start nothing on an ownership whose proof is about to expire, or is older than that."""
@@ -217,10 +225,10 @@ class Supervisor:
         try:
             self._process = self.start_trainer(
                 [*command, "--run-dir", str(self._directory.path)],
-                folder=self._directory.path,
+                mark=self._mark,
                 logs=self._logs,
                 lock_fd=lock_fd,
-                environment=environment(self._lease.visible_devices, self._claim.attempt),
+                environment=environment(self._lease.visible_devices),
                 pause_after_s=self._station.pause_after_s,
                 proven_at=self._heart.proven_at,
             )

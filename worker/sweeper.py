@@ -20,8 +20,9 @@ from backend.queue import clean_processed
 from backend.schemas.vocabulary import RunState
 from backend.store import supervision, workers
 from backend.store.supervision import Crashed, Live
-from worker import processes
+from worker import marks, processes
 from worker.exit_reading import LOST, TIMEOUT
+from worker.marks import Mark
 from worker.station import Station
 
 log = logging.getLogger("podium.worker")
@@ -96,6 +97,7 @@ class Sweeper(threading.Thread):
         self._write(lambda session: workers.beat(session, self._station.id, at=_now()))
         self._give_back_runs_of_dead_neighbours()
         self._take_back_stale_runs()
+        self._kill_what_attempts_have_left()
         self._forget_silent_workers()
         self._queue_crashed_runs()
         self._station.ring_if_there_is_room()
@@ -134,6 +136,19 @@ class Sweeper(threading.Thread):
                         supervision.queue_again(session, crashed, at=_now())
 
         self._write(write)
+
+    def _kill_what_attempts_have_left(self) -> None:
+        """Trainers of this machine without a guard, of attempts that are over or given away."""
+        runs_dir = self._settings.runs_dir.resolve()
+        # Before the store is asked: what lives now was claimed before.
+        here = {mark for mark in marks.living().values() if mark.run_dir.parent == runs_dir}
+        if not here:
+            return
+        with self._station.database.read() as session:
+            live = supervision.live(session)
+        left = here - {Mark(runs_dir / seen.run_id, seen.attempt) for seen in live}
+        if left and (count := marks.kill(left.__contains__)):
+            log.warning("run.left_behind_killed", extra={"processes": count})
 
     def _forget_silent_workers(self) -> None:
         """Workers that show no life are gone; one that was only cut off comes back by its beat."""

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import worker
-from worker import processes
+from worker import marks, processes
+from worker.marks import Mark
 
 # The folder that holds the packages `worker` and `backend`, installed or not.
 _SOURCE = str(Path(worker.__file__).resolve().parent.parent)
@@ -42,7 +43,7 @@ class Ended:
     not_started: str | None = None
 
 
-def environment(visible_devices: str, attempt: int) -> dict[str, str]:
+def environment(visible_devices: str) -> dict[str, str]:
     """The allow-listed environment of a trainer that may use these CUDA devices."""
     kept = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
     return kept | {
@@ -51,7 +52,6 @@ def environment(visible_devices: str, attempt: int) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": visible_devices,
-        "PODIUM_ATTEMPT": str(attempt),
     }
 
 
@@ -62,14 +62,14 @@ class TrainerProcess:
         self,
         command: Sequence[str],
         *,
-        folder: Path,
+        mark: Mark,
         logs: Path,
         lock_fd: int,
         environment: Mapping[str, str],
         pause_after_s: float,
         proven_at: float,
     ) -> None:
-        """Start `command` in `folder`; `lock_fd` stays open until the last descendant is gone.
+        """Start `command` in the run directory; `lock_fd` is for the trainer to keep open.
 
         It stands still `pause_after_s` after the newest proof of ownership (0 = never); proofs
         count in `processes.uptime_s`.
@@ -83,12 +83,13 @@ class TrainerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
-                cwd=folder,
-                env=environment,
+                cwd=mark.run_dir,
+                env={**environment, **mark.variables()},
                 start_new_session=True,
                 pass_fds=(lock_fd,),
                 bufsize=0,
             )
+        self._mark = mark
         self._reports = b""
         self._ended: Ended | None = None
         self.pid: int | None = None
@@ -151,8 +152,12 @@ class TrainerProcess:
                 self._ended = Ended(code=report["code"], signal=report["signal"])
 
     def _end_without_guard(self) -> None:
-        """The guard was killed: its session is found by its number and ended from here."""
+        """The guard was killed: its session and whatever has left it are ended from here."""
         self._guard.wait()
-        while processes.signal_members(self._guard.pid, signal.SIGKILL):
+        while self._kill_without_guard():
             time.sleep(0.02)
         self._ended = Ended(code=None, signal=int(signal.SIGKILL))
+
+    def _kill_without_guard(self) -> int:
+        by_session = processes.signal_members(self._guard.pid, signal.SIGKILL)
+        return by_session + marks.kill(lambda mark: mark == self._mark)

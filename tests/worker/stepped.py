@@ -20,6 +20,7 @@ from backend.settings import Settings
 from backend.store.db import Database
 from tests.worker.floor import write_model
 from worker.heart import Heart
+from worker.marks import Mark
 from worker.station import Station
 from worker.supervisor import Supervisor
 from worker.trainer_process import Ended
@@ -187,18 +188,18 @@ class ScriptedTrainer:
         self,
         command: Sequence[str],
         *,
-        folder: Path,
+        mark: Mark,
         logs: Path,
         lock_fd: int,
         environment: Mapping[str, str],
         pause_after_s: float,
         proven_at: float,
     ) -> None:
-        self.run_id = folder.name
+        self.run_id = mark.run_dir.name
         self.is_orphan = False
         self.is_deaf = False
-        self._folder = folder
-        self._attempt = int(environment["PODIUM_ATTEMPT"])
+        self._folder = mark.run_dir
+        self._attempt = mark.attempt
         self._lock_fd = os.dup(lock_fd)
         self._pause_after_s = pause_after_s
         self._proven_at = proven_at

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import subprocess
 
 import pytest
 from sqlalchemy import select, update
 
+from backend.store import runs
 from backend.store.tables import MetricPoint, Run
 from tests import processes
 from tests.worker.floor import Floor
@@ -91,10 +93,58 @@ def test_killing_the_guard_ends_the_trainer_and_counts_as_a_crash(sqlite_floor: 
     with sqlite_floor.worker(PODIUM_CRASH_BACK_OFF_S="[600]"):
         sqlite_floor.ring(run_id)
         sqlite_floor.wait_for_step(run_id, 3)
-        trainer = sqlite_floor.trainer_pid(run_id)
-        os.kill(os.getsid(trainer), signal.SIGKILL)
+        os.kill(os.getsid(sqlite_floor.trainer_pid(run_id)), signal.SIGKILL)
         sqlite_floor.wait_for(run_id, "crashed")
-        assert not processes.is_alive(trainer)
+        # One of the children has left the session, and its parent is gone.
+        assert sqlite_floor.pids_of(run_id) == []
+
+
+def kill_worker_and_guard(floor: Floor, run_id: str, worker: "subprocess.Popen[bytes]") -> None:
+    """Nobody is left who could end the trainer."""
+    worker.send_signal(signal.SIGSTOP)
+    os.kill(os.getsid(floor.trainer_pid(run_id)), signal.SIGKILL)
+    worker.kill()
+    worker.wait()
+    assert floor.pids_of(run_id) != []
+
+
+def test_the_next_owner_ends_what_a_dead_worker_and_its_dead_guard_have_left(
+    sqlite_floor: Floor,
+) -> None:
+    floor, run_id = sqlite_floor, sqlite_floor.new_run()
+    floor.behave(run_id, steps=3, hang=True, deaf=True, children=4)
+
+    with floor.worker() as worker:
+        floor.ring(run_id)
+        floor.wait_for_step(run_id, 3)
+        left = floor.pids_of(run_id)
+        kill_worker_and_guard(floor, run_id, worker)
+
+    floor.behave(run_id, steps=4, hang=True)
+    with floor.worker(PODIUM_STALE_S="600"):
+        floor.wait_for_step(run_id, 4)
+        assert [pid for pid in left if processes.is_alive(pid)] == []
+        assert floor.run(run_id).attempt == 2
+
+
+def test_the_sweeper_ends_what_a_run_that_needs_no_owner_has_left(sqlite_floor: Floor) -> None:
+    floor, run_id = sqlite_floor, sqlite_floor.new_run()
+    floor.behave(run_id, steps=3, hang=True, deaf=True, children=4)
+
+    with floor.worker(PODIUM_STOP_GRACE_S="600") as worker:
+        floor.ring(run_id)
+        floor.wait_for_step(run_id, 3)
+        floor.ask(runs.cancel, run_id)
+        kill_worker_and_guard(floor, run_id, worker)
+
+    at_work = floor.new_run()
+    floor.behave(at_work, steps=3, hang=True, children=2)
+    with floor.worker():
+        floor.ring(at_work)
+        floor.wait_for_step(at_work, 3)
+        floor.wait_for(run_id, "cancelled")
+        processes.wait_until(lambda: floor.pids_of(run_id) == [], "nothing of it is left")
+        assert len(floor.pids_of(at_work)) == 4, "what is at work stays"
 
 
 def test_a_run_that_was_given_away_writes_nothing_more_and_its_trainer_dies(floor: Floor) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from tests import processes
 from worker.bounded_log import BoundedLog
+from worker.marks import Mark
 from worker.processes import identity, members, uptime_s
 from worker.trainer_process import Ended, TrainerProcess, environment
 
@@ -25,10 +26,10 @@ def guarded(
     lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR)
     process = TrainerProcess(
         program or [sys.executable, "-S", "-c", code],
-        folder=folder,
+        mark=Mark(folder, 1),
         logs=folder,
         lock_fd=lock,
-        environment=environment("", 1),
+        environment=environment(""),
         pause_after_s=pause_after_s,
         proven_at=uptime_s(),
     )
@@ -98,7 +99,9 @@ def test_the_trainer_sees_an_allow_listed_environment_and_default_signals(
     with guarded(tmp_path, code) as process:
         process.wait(20)
 
-    assert (tmp_path / "stdout.log").read_text() == "['PODIUM_ATTEMPT'] True True\n"
+    assert (
+        tmp_path / "stdout.log"
+    ).read_text() == "['PODIUM_ATTEMPT', 'PODIUM_RUN_DIR'] True True\n"
 
 
 def test_a_trainer_stands_still_without_beats_and_goes_on_with_the_next(tmp_path: Path) -> None:
@@ -139,10 +142,11 @@ def test_the_death_of_the_worker_ends_the_trainer_however_it_came(tmp_path: Path
     code = (
         "import os, sys, time\n"
         "from pathlib import Path\n"
+        "from worker.marks import Mark\n"
         "from worker.trainer_process import TrainerProcess, environment\n"
         "folder = Path(sys.argv[1]); lock = os.open(folder / 'lock', os.O_CREAT | os.O_RDWR)\n"
-        f"process = TrainerProcess([sys.executable, '-S', '-c', {BUSY!r}], folder=folder,\n"
-        "    logs=folder, lock_fd=lock, environment=environment('', 1), pause_after_s=0,\n"
+        f"process = TrainerProcess([sys.executable, '-S', '-c', {BUSY!r}], mark=Mark(folder, 1),\n"
+        "    logs=folder, lock_fd=lock, environment=environment(''), pause_after_s=0,\n"
         "    proven_at=0)\n"
         "process.wait(0.5); (folder / 'pid').write_text(str(process.pid)); time.sleep(600)\n"
     )
