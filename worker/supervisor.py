@@ -90,7 +90,7 @@ class Supervisor:
     def _hold_directory(self) -> None:
         lock_fd = self._wait_for_lock()
         if lock_fd is None:
-            log.warning("run.directory_locked", extra=self._fields)
+            log.warning("run.not_started", extra=self._fields)
             self._leave()
             return
         try:
@@ -107,11 +107,15 @@ class Supervisor:
             os.close(lock_fd)
 
     def _wait_for_lock(self) -> int | None:
-        """The lock on the run directory; None if a trainer still has it after the stop grace."""
+        """The lock on the run directory.
+
+        None if a trainer still has it after the stop grace, or the run is to stop meanwhile.
+        """
         deadline = self._station.clock() + self._settings.stop_grace_s
         while (lock_fd := self._try_lock()) is None:
             self._leave_if_lost()
-            if self._station.clock() > deadline or not self._station.wait(_LONGEST_TICK_S):
+            is_over = self._station.clock() > deadline or not self._station.wait(_LONGEST_TICK_S)
+            if is_over or self._heart.pulse.reason:
                 return None
         return lock_fd
 

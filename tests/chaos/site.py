@@ -19,6 +19,7 @@ from sqlalchemy import create_engine, text
 
 from backend.auth import add_key
 from tests import processes, servers
+from tests.chaos import witness
 from tests.chaos.clock import Clock
 from tests.chaos.mortal import Mortal
 from tests.conftest import migrate
@@ -33,6 +34,12 @@ SHORT = {
     "PODIUM_CRASH_BACK_OFF_S": "[0.2, 0.5, 1]",
 }
 _CALL_TIMEOUT_S = 10.0
+# What every site can train.
+SFT: dict[str, Any] = {
+    "method": "sft",
+    "model": {"id": "model_base"},
+    "demonstrations": {"id": "snapshot_demonstrations"},
+}
 
 
 class Site:
@@ -53,7 +60,7 @@ class Site:
         self.workers: list[Mortal] = []
         self._folder = folder
         self._clocks = clocks
-        command = f"{sys.executable} -P -m tests.chaos.witness {self.witness} {trainer}"
+        command = witness.command(self.witness, trainer)
         self._settings = {**settings, "PODIUM_TRAINER_COMMAND": command}
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"

@@ -1,13 +1,12 @@
 """Rings that are lost, doubled and late: the store alone decides what runs, and once."""
 
-import sys
 from pathlib import Path
 
 import pytest
 from redis import Redis
 
 from tests import processes
-from tests.chaos.witness import words_of
+from tests.chaos import witness
 from tests.worker.floor import Floor
 
 pytestmark = pytest.mark.slow
@@ -22,12 +21,6 @@ DEFAULTS = {
 }
 # A person was promised: after the broker lost everything.
 START_S = 60.0
-
-
-def witnessed(folder: Path, *flags: str) -> str:
-    """The command of a fake trainer that testifies."""
-    command = f"{sys.executable} -S -P -m tests.chaos.witness {folder} worker.fake_trainer"
-    return " ".join([command, *flags])
 
 
 def test_queued_runs_start_within_a_minute_after_the_broker_lost_every_ring(
@@ -59,7 +52,8 @@ def test_rings_doubled_a_hundred_times_and_delivered_again_start_one_trainer(
 ) -> None:
     floor = redis_floor
     run_id = floor.new_run()
-    trainer = witnessed(tmp_path / "witness", "--steps", str(seconds * 4), "--step-s", "0.25")
+    fake = f"worker.fake_trainer --steps {seconds * 4} --step-s 0.25"
+    trainer = witness.command(tmp_path / "witness", fake)
     impatient = "tests.chaos.impatient_app"
     given = {"PODIUM_TRAINER_COMMAND": trainer}
 
@@ -76,6 +70,6 @@ def test_rings_doubled_a_hundred_times_and_delivered_again_start_one_trainer(
         floor.ring(late)
         floor.wait_for(late, "succeeded", timeout_s=120)
 
-    assert words_of(tmp_path / "witness", run_id) == ["alone"]
+    assert witness.words_of(tmp_path / "witness", run_id) == ["alone"]
     assert floor.states(run_id) == ["queued", "running", "succeeded"]
     assert floor.run(run_id).attempt == 1

@@ -32,6 +32,11 @@ def testify(folder: Path, run_id: str) -> None:
     os.close(log)
 
 
+def command(folder: Path, trainer: str) -> str:
+    """The command of a trainer, a module and its flags, that testifies in this folder."""
+    return f"{sys.executable} -P -m tests.chaos.witness {folder} {trainer}"
+
+
 def words_of(folder: Path, run_id: str) -> list[str]:
     """What the trainers of a run have said at their start, in order."""
     path = folder / "witness.log"

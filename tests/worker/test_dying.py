@@ -3,14 +3,21 @@
 import os
 import signal
 import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
 
-from backend.store import runs
+from backend.store import runs, supervision
 from backend.store.tables import MetricPoint, Run
+from backend.store.worker_tables import Worker
 from tests import processes
+from tests.chaos import witness
 from tests.worker.floor import Floor
+from worker.processes import namespace
+from worker.run_directory import RunDirectory
+from worker.station import Station
 
 pytestmark = pytest.mark.slow
 
@@ -125,6 +132,55 @@ def test_the_next_owner_ends_what_a_dead_worker_and_its_dead_guard_have_left(
         floor.wait_for_step(run_id, 4)
         assert [pid for pid in left if processes.is_alive(pid)] == []
         assert floor.run(run_id).attempt == 2
+
+
+def test_a_run_given_back_waits_until_the_guard_of_its_dead_owner_lets_go(
+    sqlite_floor: Floor,
+) -> None:
+    floor, run_id = sqlite_floor, sqlite_floor.new_run()
+    dead = Station(floor.settings)
+    dead.register()
+    dead.database.close()
+    with floor.database.write() as session:
+        gone = update(Worker).where(Worker.id == dead.id)
+        session.execute(gone.values(process=f"{namespace()}/1"))
+        supervision.claim(session, run_id, dead.id, at=datetime.now(UTC))
+    # Its guard is in another container: it cannot be seen, and it has the directory.
+    lock_fd = RunDirectory(floor.settings.runs_dir, run_id).try_lock()
+    assert lock_fd is not None
+
+    with floor.worker(PODIUM_STALE_S="600", PODIUM_STOP_GRACE_S="0.5"):
+        processes.wait_until(lambda: floor.run(run_id).attempt >= 3, "it was tried twice")
+        assert floor.events(run_id, "start") == []
+        os.close(lock_fd)
+        floor.wait_for(run_id, "succeeded")
+
+    assert floor.states(run_id)[:6] == [
+        "queued", "running", "crashed", "queued", "running", "queued"
+    ]  # fmt: skip
+    assert len(floor.events(run_id, "start")) == 1
+
+
+def test_the_trainer_of_a_guard_that_sleeps_is_gone_before_the_next_one_starts(
+    sqlite_floor: Floor, tmp_path: Path
+) -> None:
+    floor, run_id = sqlite_floor, sqlite_floor.new_run()
+    trainer = witness.command(tmp_path, "worker.fake_trainer")
+    floor.behave(run_id, steps=3, hang=True)
+
+    with floor.worker(PODIUM_TRAINER_COMMAND=trainer) as worker:
+        floor.ring(run_id)
+        floor.wait_for_step(run_id, 3)
+        os.kill(os.getsid(floor.trainer_pid(run_id)), signal.SIGSTOP)
+        worker.kill()
+        worker.wait()
+    assert len(floor.pids_of(run_id)) == 2, "the guard has not noticed"
+
+    floor.behave(run_id, steps=3, hang=False)
+    with floor.worker(PODIUM_TRAINER_COMMAND=trainer, PODIUM_STALE_S="600"):
+        floor.wait_for(run_id, "succeeded")
+
+    assert witness.words_of(tmp_path, run_id) == ["alone", "alone"]
 
 
 def test_the_sweeper_ends_what_a_run_that_needs_no_owner_has_left(sqlite_floor: Floor) -> None:

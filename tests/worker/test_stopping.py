@@ -1,10 +1,13 @@
 """Cancel, pause, drain and timeouts: what a run becomes, and that nothing of it stays alive."""
 
+import os
+
 import pytest
 
 from backend.store import runs
 from tests import processes
 from tests.worker.floor import Floor
+from worker.run_directory import RunDirectory
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +38,24 @@ def test_cancelling_a_running_run_lets_it_checkpoint_and_ends_it(floor: Floor) -
     assert floor.states(run_id) == ["queued", "running", "stopping", "cancelled"]
     assert (run.exit_code, run.checkpoint_step, run.stop_reason) == (5, 3, "cancel")
     assert floor.pids_of(run_id) == []
+
+
+def test_a_stop_that_comes_before_the_trainer_starts_none(sqlite_floor: Floor) -> None:
+    run_id = sqlite_floor.new_run()
+    directory = RunDirectory(sqlite_floor.settings.runs_dir, run_id)
+    # An earlier trainer, of another container, has not let go of the directory yet.
+    lock_fd = directory.try_lock()
+    assert lock_fd is not None
+
+    with sqlite_floor.worker(PODIUM_STOP_GRACE_S="600"):
+        sqlite_floor.ring(run_id)
+        sqlite_floor.wait_for(run_id, "running")
+        sqlite_floor.ask(runs.cancel, run_id)
+        sqlite_floor.wait_for(run_id, "cancelled")
+        os.close(lock_fd)
+
+    assert sqlite_floor.states(run_id) == ["queued", "running", "stopping", "cancelled"]
+    assert not directory.attempt(1).exists()
 
 
 def test_a_deaf_trainer_and_its_children_are_killed_after_the_grace(sqlite_floor: Floor) -> None:
