@@ -4,12 +4,11 @@ Called by the command line; it changes nothing.
 """
 
 import importlib.util
-import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
 
-from backend import queue
+from backend import disk_space, queue
 from backend.errors import ServiceError, Unavailable
 from backend.launcher import read_server
 from backend.settings import Settings
@@ -50,14 +49,14 @@ def _data_dir(settings: Settings) -> Finding:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
-            free = shutil.disk_usage(folder).free
+            space = disk_space.look_at(folder, settings.min_free_bytes)
     except OSError as error:
         return Finding("data directory", False, f"{folder} is not writable: {error.strerror}")
-    sentence = f"{folder} is writable, {free / 1e9:.1f} GB free"
-    if free < settings.min_free_bytes:
+    sentence = f"{folder} is writable, {space.free_bytes / 1e9:.1f} GB free"
+    if space.is_low:
         needed = f"{settings.min_free_gb:g} GB (PODIUM_MIN_FREE_GB)"
         return Finding("data directory", False, f"{sentence}; no new run starts below {needed}")
-    if free < ENOUGH_FREE_BYTES:
+    if space.free_bytes < ENOUGH_FREE_BYTES:
         return Finding("data directory", False, f"{sentence}; a run needs about 5 GB")
     return Finding("data directory", True, sentence)
 

@@ -6,7 +6,6 @@ back devices; it supervises nothing itself.
 
 import os
 import shlex
-import shutil
 import socket
 import sys
 import threading
@@ -17,7 +16,9 @@ from typing import Any, NamedTuple
 
 import psutil
 
+from backend import disk_space
 from backend.artifacts import ArtifactStore
+from backend.disk_space import DiskSpace
 from backend.queue import ring
 from backend.settings import Settings
 from backend.store import supervision, workers
@@ -93,30 +94,30 @@ class Station:
     def report(self) -> dict[str, Any]:
         """How the worker is, in bytes, as the store keeps it."""
         memory = psutil.virtual_memory()
-        free, total = self._disk()
+        disk = self._disk()
         return {
             "is_draining": self.is_draining.is_set(),
             "devices": self.devices.describe(),
             "memory_used_bytes": memory.total - memory.available,
             "memory_bytes": memory.total,
-            "disk_free_bytes": free,
-            "disk_bytes": total,
-            "disk_needed_bytes": self.settings.min_free_bytes,
+            "disk_free_bytes": disk.free_bytes,
+            "disk_bytes": disk.total_bytes,
+            "disk_needed_bytes": disk.needed_bytes,
         }
 
     @property
     def has_disk_space(self) -> bool:
         """Whether the disk of the run directories has room for another run."""
-        return self._disk()[0] >= self.settings.min_free_bytes
+        return not self._disk().is_low
 
-    def _disk(self) -> tuple[int, int]:
-        """Free and total bytes of the disk of the run directories; zeros if it is not there."""
+    def _disk(self) -> DiskSpace:
+        """The disk of the run directories; one without room if it is not there."""
+        needed_bytes = self.settings.min_free_bytes
         try:
             self.settings.runs_dir.mkdir(parents=True, exist_ok=True)
-            usage = shutil.disk_usage(self.settings.runs_dir)
+            return disk_space.look_at(self.settings.runs_dir, needed_bytes)
         except OSError:
-            return 0, 0
-        return usage.free, usage.total
+            return DiskSpace(0, 0, needed_bytes)
 
     def drain(self) -> None:
         """Take no more runs; those at work stop within the grace. Safe in a signal handler."""

@@ -1,4 +1,4 @@
-"""The thread of every worker that keeps the queue honest: beats, takes back, queues again, rings.
+"""The thread of every worker that keeps the queue honest: takes back, queues again, rings.
 
 Started by `worker.celery_app` when the worker is ready. Staleness and back-off are measured by its
 own monotonic clock alone, so wrong clocks and store outages count for nobody's death. It prunes
@@ -94,7 +94,6 @@ class Sweeper(threading.Thread):
 
     def sweep(self) -> None:
         """One turn; raises the store's outages."""
-        self._write(lambda session: workers.beat(session, self._station.id, at=_now()))
         self._give_back_runs_of_dead_neighbours()
         self._take_back_stale_runs()
         self._kill_what_attempts_have_left()

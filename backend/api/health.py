@@ -1,14 +1,13 @@
 """Is the process alive, and can it do its work; without the /api/v1 prefix and without a key."""
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Response
 
-from backend import queue
+from backend import disk_space, queue
 from backend.deps import DatabaseDep, SettingsDep
 from backend.errors import Unavailable
 from backend.store import revision
@@ -58,11 +57,11 @@ def _check_folder(folder: Path) -> None:
 
 def _check_space(folder: Path, needed_bytes: int) -> None:
     try:
-        free = shutil.disk_usage(folder).free
+        space = disk_space.look_at(folder, needed_bytes)
     except OSError as error:
         raise Unavailable(f"the data directory cannot be read: {error.strerror}") from error
-    if free < needed_bytes:
+    if space.is_low:
         raise Unavailable(
-            f"{free / 1e9:.1f} GB are free, a worker here takes no new run below "
+            f"{space.free_bytes / 1e9:.1f} GB are free, a worker here takes no new run below "
             f"{needed_bytes / 1e9:.1f} GB"
         )

@@ -23,7 +23,7 @@ class Worker(Numbered, Base):
     process: Mapped[str] = mapped_column(String(200))
     slots: Mapped[int]
     devices: Mapped[list[Any]]
-    # What it measured at its last beat: memory, disk, GPUs and who holds them.
+    # What it measured at its last beat: memory and disk, and whether it drains.
     report: Mapped[dict[str, Any]] = mapped_column(default=dict)
     beat: Mapped[int] = mapped_column(BigInteger, default=0)
     beat_at: Mapped[datetime]

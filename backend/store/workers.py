@@ -38,23 +38,32 @@ def register(
         pid=pid,
         process=process,
         slots=slots,
-        devices=report["devices"],
-        report=report,
         beat_at=at,
+        **_told(report),
     )
     session.add(worker)
     session.flush()
     return worker.id
 
 
-def beat(session: Session, worker_id: str, *, at: datetime) -> None:
-    """Show life; a worker that was taken for dead is back."""
-    _show_life(session, worker_id, at)
-
-
 def report(session: Session, worker_id: str, report: dict[str, Any], *, at: datetime) -> None:
-    """Show life and say how the worker is; see `worker.station` for what a report holds."""
-    _show_life(session, worker_id, at, report=report, devices=report["devices"])
+    """Show life and say how the worker is; see `worker.station` for what a report holds.
+
+    A worker that was taken for dead is back.
+    """
+    back = {"beat": Worker.beat + 1, "beat_at": at, "stopped_at": None, "is_lost": False}
+    session.execute(
+        update(Worker)
+        .where(Worker.id == worker_id)
+        .values(**back, **_told(report))
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _told(report: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a report: the devices in one, what was measured in the other."""
+    measured = {name: value for name, value in report.items() if name != "devices"}
+    return {"devices": report["devices"], "report": measured}
 
 
 def stop(session: Session, worker_id: str, *, at: datetime) -> None:
@@ -65,16 +74,6 @@ def stop(session: Session, worker_id: str, *, at: datetime) -> None:
 def lose(session: Session, worker_id: str, *, at: datetime) -> None:
     """Keep in mind that a worker is gone without a word."""
     _end(session, worker_id, at, is_lost=True)
-
-
-def _show_life(session: Session, worker_id: str, at: datetime, **told: Any) -> None:
-    back = {"beat": Worker.beat + 1, "beat_at": at, "stopped_at": None, "is_lost": False}
-    session.execute(
-        update(Worker)
-        .where(Worker.id == worker_id)
-        .values(**back, **told)
-        .execution_options(synchronize_session=False)
-    )
 
 
 def _end(session: Session, worker_id: str, at: datetime, *, is_lost: bool) -> None:

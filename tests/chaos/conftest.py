@@ -7,21 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.disturbance import Work, undisturbed
-from tests.chaos.site import SHORT, Site, embedded_site, server_site
+from tests.chaos.site import SFT, SHORT, Site, embedded_site, server_site
 from tests.worker.conftest import redis_floor  # noqa: F401 - a fixture for the tests here
 from tests.worker.tiny_floor import plant_tiny_model
 
 # Two and a half seconds of training, a checkpoint every half second.
 _FAKE = "worker.fake_trainer --steps 50 --step-s 0.05 --checkpoint-every 10"
-_FAKE_CONFIG = {
-    "method": "sft",
-    "model": {"id": "model_base"},
-    "demonstrations": {"id": "snapshot_demonstrations"},
-}
 # Some seconds of training on one thread, and as many again for the libraries.
 _REAL_CONFIG = {
-    "method": "sft",
-    "model": {"id": "model_base"},
+    **SFT,
     "demonstrations": {"id": "snapshot_more"},
     "optim": {"lr": 1e-3, "batch_size": 2, "epochs": 200},
     "precision": "fp32",
@@ -53,7 +47,7 @@ def fake_site(
             folder = tmp_path_factory.mktemp(backend)
             opened = site_of(backend, folder, sqlite_template, _FAKE, SHORT)
             site = stack.enter_context(opened)
-            open_sites[backend] = site, undisturbed(site, _FAKE_CONFIG)
+            open_sites[backend] = site, undisturbed(site, SFT)
         return open_sites[backend]
 
     return open_site

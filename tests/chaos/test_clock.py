@@ -11,16 +11,11 @@ from tests import processes
 from tests.chaos import laws
 from tests.chaos.clock import Clock, offset_seen
 from tests.chaos.disturbance import undisturbed
-from tests.chaos.site import server_site
+from tests.chaos.site import SFT, server_site
 
 HOUR = 3600
 PARTS = ("api", "worker 0", "worker 1", "postgres")
 TRAINER = "worker.fake_trainer --steps 60 --step-s 0.1 --checkpoint-every 20"
-CONFIG = {
-    "method": "sft",
-    "model": {"id": "model_base"},
-    "demonstrations": {"id": "snapshot_demonstrations"},
-}
 
 
 @pytest.fixture
@@ -42,13 +37,13 @@ def test_a_clock_moves_for_who_sees_it(clocks: dict[str, Clock]) -> None:
 @pytest.mark.slow
 def test_an_hour_back_or_forward_is_nobodys_death(clocks: dict[str, Clock], tmp_path: Path) -> None:
     with server_site(tmp_path, trainer=TRAINER, clocks=clocks) as site:
-        work = undisturbed(site, CONFIG)
+        work = undisturbed(site, SFT)
         run_ids = []
         for jumps in (
             {"api": HOUR, "worker 0": HOUR, "worker 1": -HOUR, "postgres": -HOUR},
             {"api": -HOUR, "worker 0": -HOUR, "worker 1": HOUR, "postgres": HOUR},
         ):
-            made = [site.create_run(f"run {number}", CONFIG) for number in range(4)]
+            made = [site.create_run(f"run {number}", SFT) for number in range(4)]
             for run_id in made[:2]:
                 site.floor.wait_for_step(run_id, 5)
             for part, offset in jumps.items():

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,8 +18,10 @@ import psutil
 import pytest
 
 from tests import processes
+from tests.chaos import laws
+from tests.chaos.conftest import site_of
 from tests.chaos.follower import Follower
-from tests.chaos.site import Site, embedded_site, server_site
+from tests.chaos.site import SFT, SHORT, Site
 
 pytestmark = pytest.mark.chaos
 
@@ -32,12 +33,6 @@ REST_S = 4.0
 MOST_MB_PER_MINUTE = 1.0
 MOST_MORE_FILES = 5
 TRAINER = "worker.fake_trainer --steps 20 --step-s 0.05 --checkpoint-every 10 --noise-bytes 200"
-CONFIG = {
-    "method": "sft",
-    "model": {"id": "model_base"},
-    "demonstrations": {"id": "snapshot_demonstrations"},
-}
-ENDED = ("succeeded", "failed", "crashed", "cancelled")
 
 
 class Look(NamedTuple):
@@ -48,19 +43,9 @@ class Look(NamedTuple):
     files: int
 
 
-@contextmanager
-def opened(backend: str, folder: Path, template: Path) -> Iterator[Site]:
-    if backend == "embedded":
-        with embedded_site(folder, template, trainer=TRAINER) as site:
-            yield site
-    else:
-        with server_site(folder, trainer=TRAINER) as site:
-            yield site
-
-
 def see_one_through(site: Site, number: int) -> None:
     """One run as people use them: watched, some cancelled, some paused and resumed."""
-    run_id = site.create_run(f"soak {number}", CONFIG)
+    run_id = site.create_run(f"soak {number}", SFT)
     follower = Follower(site.url, site.key, run_id)
     follower.start()
     if number % 4 == 1:
@@ -68,7 +53,7 @@ def see_one_through(site: Site, number: int) -> None:
     elif number % 4 == 2:
         ask_when(site, run_id, "running", "pause")
         ask_when(site, run_id, "paused", "resume")
-    run = site.floor.wait_for(run_id, *ENDED, timeout_s=120)
+    run = site.floor.wait_for(run_id, *laws.ENDED, timeout_s=120)
     follower.stop()
     assert run.state in ("succeeded", "cancelled"), run.error
     for path in ("", "/samples", "/logs", "/checkpoints"):
@@ -79,7 +64,7 @@ def see_one_through(site: Site, number: int) -> None:
 
 def ask_when(site: Site, run_id: str, state: str, verb: str) -> None:
     """Ask for it as soon as the run is in this state, unless it has ended before."""
-    if site.floor.wait_for(run_id, state, *ENDED, timeout_s=120).state == state:
+    if site.floor.wait_for(run_id, state, *laws.ENDED, timeout_s=120).state == state:
         headers = {"Authorization": f"Bearer {site.key}"}
         answer = httpx.post(f"{site.url}/api/v1/runs/{run_id}/{verb}", headers=headers, timeout=60)
         # It may have ended in between; then the wish is refused, as it should be.
@@ -112,7 +97,7 @@ def watch(site: Site, is_over: Callable[[], bool]) -> dict[str, list[Look]]:
 def test_a_long_use_leaves_memory_and_files_as_they_were(
     backend: str, tmp_path: Path, sqlite_template: Path
 ) -> None:
-    with opened(backend, tmp_path, sqlite_template) as site:
+    with site_of(backend, tmp_path, sqlite_template, TRAINER, SHORT) as site:
         see_one_through(site, 0)
         started = {part.name: look(part.pid, 0).files for part in site.parts()}
         until = time.monotonic() + SOAK_S

@@ -6,6 +6,7 @@ and in the end everything heals and every run must come to rest.
 """
 
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,6 +43,7 @@ from tests.worker.stepped import (
 )
 from worker import processes, tasks
 from worker.outage import OUTAGES
+from worker.presence import Presence
 from worker.sweeper import Sweeper
 from worker.trainer_process import Ended
 
@@ -139,12 +141,19 @@ class Interleavings(RuleBasedStateMachine):
     @precondition(lambda self: self.stations)
     @rule(which=st.integers(0, 2), steps=st.integers(1, 12))
     def sweep(self, which: int, steps: int) -> None:
-        """A sweep begins, and perhaps ends."""
+        """A sign of life and a sweep begin, and perhaps end."""
         station = self._station(which)
         at_work = [actor for actor in station.actors if not actor.is_over]
         sweeps = [actor for actor in at_work if actor.name == "sweep"]
-        turn = self.sweepers[station.id].turn
-        self._go_on(sweeps[0] if sweeps else station.begin(turn, "sweep"), steps)
+        self._go_on(sweeps[0] if sweeps else station.begin(self._turn_of(station), "sweep"), steps)
+
+    def _turn_of(self, station: SteppedStation) -> Callable[[], None]:
+        def turn() -> None:
+            with suppress(*OUTAGES):
+                Presence(station).tell()
+            self.sweepers[station.id].turn()
+
+        return turn
 
     @rule(
         which=st.integers(0, 3),

@@ -155,7 +155,7 @@ def test_a_silent_worker_of_another_machine_leaves_the_list_and_a_beat_brings_it
     swept(floor, Clock(), 60)
     assert floor.rows(select(Worker.stopped_at).where(Worker.id == far.id)) != [None]
     with floor.database.write() as session:
-        workers.beat(session, far.id, at=datetime.now(UTC))
+        workers.report(session, far.id, far.report(), at=datetime.now(UTC))
 
     assert floor.rows(select(Worker.stopped_at).where(Worker.id == far.id)) == [None]
 

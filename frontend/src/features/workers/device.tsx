@@ -17,21 +17,26 @@ export function Meter(props: { label: string; used: number; total: number; isTig
   );
 }
 
-function Holders({ device }: { device: Device }) {
-  const hidden = device.busy - device.run_ids.length;
-  if (device.fault !== null) return <span className="pill bad">kept back</span>;
-  if (device.is_returning) return <span className="pill warn">memory coming back</span>;
-  if (device.busy === 0) return <span className="pill good">free</span>;
+/** Runs at work: links to those one may see, and how many others there are. */
+export function RunLinks({ busy, run_ids: ids }: { busy: number; run_ids: string[] }) {
+  const hidden = busy - ids.length;
   return (
-    <span className="mono small">
-      {device.run_ids.map((id) => (
-        <Link key={id} to={`/runs/${id}`}>
+    <span className="small">
+      {ids.map((id) => (
+        <Link key={id} className="mono" to={`/runs/${id}`}>
           {shortId(id)}{" "}
         </Link>
       ))}
       {hidden > 0 && <span className="faint">{plural(hidden, "run")} of other projects</span>}
     </span>
   );
+}
+
+function Holders({ device }: { device: Device }) {
+  if (device.fault !== null) return <span className="pill bad">kept back</span>;
+  if (device.is_returning) return <span className="pill warn">memory coming back</span>;
+  if (device.busy === 0) return <span className="pill good">free</span>;
+  return <RunLinks {...device} />;
 }
 
 export function DeviceRow({ device }: { device: Device }) {

@@ -2,15 +2,14 @@
 import "./workers.css";
 
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "react-router";
 
 import { workersQuery } from "@/api/runs";
 import type { Worker, WorkerState } from "@/api/types";
 import { Ago } from "@/components/clock";
 import { Empty, Failure, Loaded } from "@/components/states";
-import { bytes, plural, shortId, words } from "@/lib/format";
+import { bytes, plural, words } from "@/lib/format";
 
-import { DeviceRow, Meter } from "./device";
+import { DeviceRow, Meter, RunLinks } from "./device";
 
 const REFRESH_MS = 2000;
 
@@ -43,17 +42,11 @@ function Measures({ worker }: { worker: Worker }) {
 }
 
 function Runs({ worker }: { worker: Worker }) {
-  const hidden = worker.busy - worker.run_ids.length;
   if (worker.busy === 0) return <span className="small faint">idle</span>;
   return (
     <span className="small">
       {worker.run_ids.length > 0 && "runs "}
-      {worker.run_ids.map((id) => (
-        <Link key={id} className="mono" to={`/runs/${id}`}>
-          {shortId(id)}{" "}
-        </Link>
-      ))}
-      {hidden > 0 && <span className="faint">{plural(hidden, "run")} of other projects</span>}
+      <RunLinks {...worker} />
     </span>
   );
 }
