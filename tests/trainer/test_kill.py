@@ -1,14 +1,65 @@
-"""SIGKILL in the middle of writing a checkpoint: the run goes on from the one before it."""
+"""SIGKILL, while a checkpoint is being written and at any moment: as if nothing had been."""
 
+import logging
+import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
-from tests.trainer.conftest import Workshop, lines
-from tests.trainer.test_resume import METHODS, exact_metrics, sampled, weights
+from tests.trainer.conftest import (
+    Workshop,
+    dpo_config,
+    lines,
+    policy_gradient_config,
+    process_reward_model_config,
+    reward_model_config,
+    series,
+    sft_config,
+)
+from tests.trainer.test_resume import METHODS, exact_metrics, sampled, wait_for_step, weights
+
+log = logging.getLogger(__name__)
+
+ADAPTERS = {"lora": {"r": 4, "alpha": 8}, "full": None}
+EVERY_METHOD: dict[str, Callable[..., dict[str, Any]]] = {
+    "sft": sft_config,
+    "reward_model": reward_model_config,
+    "process_reward_model": process_reward_model_config,
+    "dpo": dpo_config,
+} | {
+    estimator: partial(policy_gradient_config, estimator=estimator)
+    for estimator in (
+        "reinforce_pp",
+        "reinforce_pp_baseline",
+        "rloo",
+        "grpo",
+        "dr_grpo",
+        "remax",
+        "ppo",
+    )
+}
+
+
+@dataclass(frozen=True)
+class Moment:
+    """So many shares of a step's time after the metrics of a step; the same for the same words."""
+
+    step: int
+    share: float
+
+    @classmethod
+    def of(cls, words: str, n_steps: int) -> "Moment":
+        """At least two steps before the end."""
+        random = Random(words)
+        return cls(random.randint(0, n_steps - 3), random.random())
 
 
 def kill_while_saving(process: subprocess.Popen[str], run_dir: Path, first: int) -> None:
@@ -28,8 +79,56 @@ def step_of(partial: Path) -> int:
     return int(partial.name.split("-")[1].split(".")[0])
 
 
+def kill_at(process: subprocess.Popen[str], run_dir: Path, moment: Moment, step_s: float) -> None:
+    """Kill the trainer there; `step_s` is how long a step takes."""
+    wait_for_step(process, run_dir, moment.step)
+    time.sleep(moment.share * step_s)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+
+def check_goes_on(workshop: Workshop, killed: Path, whole: Path) -> int:
+    """The killed run, resumed, is equal to the whole one to the bit; the step it resumed from."""
+    assert not (killed / "output").exists()
+    (killed / "attempts" / "2").mkdir(parents=True)
+    assert workshop.run_here(killed)["code"] == 0
+
+    assert weights(killed) == weights(whole)
+    assert exact_metrics(killed) == exact_metrics(whole)
+    assert sampled(killed) == sampled(whole)
+    assert not list((killed / "checkpoints").glob(".*.partial"))
+    return int(lines(killed, "start")[-1]["step"])
+
+
+def check_a_random_kill(workshop: Workshop, config: dict[str, Any], words: str) -> None:
+    """Run once undisturbed, once killed at the moment that the words stand for."""
+    config = config | {"checkpoint_every": 2, "log": {"samples_per_step": 100}}
+    whole, killed = workshop.lay_out("whole", config), workshop.lay_out("killed", config)
+    assert workshop.run_here(whole)["code"] == 0
+    seconds = series(whole, "time/step_s")
+    moment, step_s = Moment.of(words, max(seconds)), sorted(seconds.values())[len(seconds) // 2]
+
+    kill_at(workshop.start(killed), killed, moment, step_s)
+    step = check_goes_on(workshop, killed, whole)
+
+    killed_at = moment.step + moment.share
+    log.info("%s: killed after %.2f steps, resumed from step %d", words, killed_at, step)
+
+
+def test_every_method_is_killed_while_it_saves() -> None:
+    methods = {make_config(Path("model"))["method"] for make_config in METHODS}
+    assert methods == {
+        "sft",
+        "reward_model",
+        "process_reward_model",
+        "dpo",
+        "policy_gradient",
+    }
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("lora", [{"r": 4, "alpha": 8}, None])
+@pytest.mark.parametrize("lora", ADAPTERS.values(), ids=ADAPTERS)
 @pytest.mark.parametrize("make_config", METHODS)
 def test_a_run_killed_while_it_saves_ends_as_if_nothing_had_been(
     workshop: Workshop,
@@ -43,12 +142,36 @@ def test_a_run_killed_while_it_saves_ends_as_if_nothing_had_been(
     assert workshop.run_here(whole)["code"] == 0
 
     kill_while_saving(workshop.start(killed), killed, first=3)
-    assert not (killed / "output").exists()
-    (killed / "attempts" / "2").mkdir(parents=True)
-    assert workshop.run_here(killed)["code"] == 0
+    assert check_goes_on(workshop, killed, whole) >= 2
 
-    assert lines(killed, "start")[-1]["step"] >= 2
-    assert weights(killed) == weights(whole)
-    assert exact_metrics(killed) == exact_metrics(whole)
-    assert sampled(killed) == sampled(whole)
-    assert not list((killed / "checkpoints").glob(".*.partial"))
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "adapters", "round_"),
+    [
+        ("sft", "lora", 1),
+        ("reward_model", "full", 0),
+        ("process_reward_model", "lora", 3),
+        ("dpo", "full", 2),
+        ("ppo", "lora", 0),
+    ],
+)
+def test_a_run_killed_at_any_moment_ends_as_if_nothing_had_been(
+    workshop: Workshop, tiny_model: Path, name: str, adapters: str, round_: int
+) -> None:
+    """Once for each method, after a checkpoint; `make chaos` has every estimator and the rest."""
+    config = EVERY_METHOD[name](tiny_model) | {"lora": ADAPTERS[adapters]}
+    check_a_random_kill(workshop, config, f"{name} {adapters} {round_}")
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("adapters", ADAPTERS)
+@pytest.mark.parametrize("name", EVERY_METHOD)
+def test_runs_of_every_method_are_killed_at_random_moments(
+    workshop: Workshop, tiny_model: Path, name: str, adapters: str
+) -> None:
+    """PODIUM_CHAOS_ROUNDS moments for each, 3 by default."""
+    config = EVERY_METHOD[name](tiny_model) | {"lora": ADAPTERS[adapters]}
+    for round_ in range(int(os.environ.get("PODIUM_CHAOS_ROUNDS", "3"))):
+        place = Workshop(workshop.folder / str(round_))
+        check_a_random_kill(place, config, f"{name} {adapters} {round_}")
