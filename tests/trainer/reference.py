@@ -159,6 +159,16 @@ def listwise_loss(score: Sequence[float], tiers: Tiers) -> float:
     return mean(losses)
 
 
+def step_loss(score: Rows, label: Rows) -> float:
+    """The mean over all steps of all solutions of the cross-entropy of label and sigmoid(score)."""
+    losses = [
+        -y * log_sigmoid(x) - (1 - y) * log_sigmoid(-x)
+        for scores, labels in zip(score, label, strict=True)
+        for x, y in zip(scores, labels, strict=True)
+    ]
+    return mean(losses)
+
+
 def dpo_loss(
     chosen: Sequence[float],
     rejected: Sequence[float],
@@ -193,6 +203,7 @@ def estimate(
     lam: float = 1.0,
     value: Rows | None = None,
     greedy_reward: Sequence[float] | None = None,
+    shaped_clip: float = math.inf,
 ) -> tuple[list[list[float]], list[list[float]]]:
     """Advantages and returns (ppo: the critic's targets), zero at places that do not count."""
     greedy = greedy_reward or [0.0] * len(reward)
@@ -209,7 +220,9 @@ def estimate(
         peers = [reward[i] for i in range(len(reward)) if usable[i] and group[i] == group[b]]
         places = [t for t, counts in enumerate(row) if counts]
         rewards = [-kl_coef * kl_rows[b][t] for t in places]
-        rewards[-1] += shaped(estimator, reward[b], peers, greedy[b])
+        rewards[-1] += clamp(
+            shaped(estimator, reward[b], peers, greedy[b]), -shaped_clip, shaped_clip
+        )
         values = [value[b][t] for t in places] if value is not None else None
         for i, t in enumerate(places):
             if values is None:

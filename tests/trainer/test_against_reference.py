@@ -15,6 +15,7 @@ from tests.trainer import reference
 from tests.trainer.ragged import Batch, batches
 from worker.trainer import losses
 from worker.trainer.advantages import estimate, masked_whiten
+from worker.trainer.process_reward_model import summed_loss
 
 SEEDS = st.integers(0, 10**6)
 AVERAGES = st.sampled_from(["token", "sequence", "constant"])
@@ -155,6 +156,35 @@ def test_dpo_loss(seed: int, n_pairs: int, beta: float, smoothing: float, kind: 
     check_gradient(slow, chosen, chosen.grad, torch.ones(n_pairs, dtype=torch.bool))
 
 
+LABELS = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1))
+
+
+@given(SEEDS, st.lists(st.lists(LABELS, min_size=1, max_size=5), min_size=1, max_size=6), st.data())
+def test_the_loss_of_a_process_reward_model(
+    seed: int, labels: list[list[float]], data: st.DataObject
+) -> None:
+    """Solutions of different length, in two micro-batches whose losses are added."""
+    rows = [4 * normal(seed + i, len(own)) for i, own in enumerate(labels)]
+    cut, n_steps = data.draw(st.integers(0, len(rows) - 1)), sum(map(len, labels))
+    for row in rows:
+        row.requires_grad_()
+
+    loss = torch.zeros((), dtype=torch.float64)
+    for part in (slice(0, cut), slice(cut, None)):
+        if rows[part]:
+            loss = loss + summed_loss(rows[part], labels[part]) / n_steps
+    loss.backward()
+
+    scores = [row.tolist() for row in rows]
+    assert loss.item() == pytest.approx(reference.step_loss(scores, labels), rel=1e-6)
+    for i, row in enumerate(rows):
+
+        def slow(scores_of_row: list[float], i: int = i) -> float:
+            return reference.step_loss([*scores[:i], scores_of_row, *scores[i + 1 :]], labels)
+
+        check_gradient(slow, row, row.grad, torch.ones_like(row, dtype=torch.bool))
+
+
 REWARDS = st.one_of(
     st.sampled_from([0.0, 1.0, 0.7, -1.3]),
     st.sampled_from([math.nan, math.inf]),
@@ -172,6 +202,7 @@ REWARDS = st.one_of(
     st.sampled_from([0.0, 0.3]),
     st.sampled_from([1.0, 0.9]),
     st.sampled_from([1.0, 0.8, 0.0]),
+    st.sampled_from([None, 0.4, 3.0]),
 )
 def test_estimate(
     batch: Batch,
@@ -181,6 +212,7 @@ def test_estimate(
     kl_coef: float,
     gamma: float,
     lam: float,
+    shaped_clip: float | None,
 ) -> None:
     """Groups of different size, some of one; rewards that are equal, or no number."""
     n_rows = len(batch.mask_B_T)
@@ -188,6 +220,8 @@ def test_estimate(
     kl_B_T, value_B_T = batch.normal("kl"), batch.normal("value")
     greedy = [math.nan, 0.5, -1.0, 0.7, 2.0, 0.0][:n_rows]
     options: dict[str, Any] = {"kl_coef": kl_coef}
+    if shaped_clip is not None:
+        options["shaped_clip"] = shaped_clip
     if estimator in ("reinforce_pp", "ppo"):
         options["gamma"] = gamma
     slow_options = dict(options)

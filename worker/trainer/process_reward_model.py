@@ -68,7 +68,7 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
             chosen = [solutions[i] for i in group]
             scores = step_scores(model, chosen, pad_id, run)
             judged.extend(judge(s.detach(), one) for s, one in zip(scores, chosen, strict=True))
-            return _summed_loss(scores, chosen) / n_steps
+            return summed_loss(scores, [one.labels for one in chosen]) / n_steps
 
         sequences = [solution.tokens for solution in solutions]
         groups = _groups(solutions, budget)
@@ -88,7 +88,7 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
             run.stop.check()
             chosen = [heldout[i] for i in group]
             scores = step_scores(model, chosen, pad_id, run)
-            total += float(_summed_loss(scores, chosen))
+            total += float(summed_loss(scores, [one.labels for one in chosen]))
             judged += [judge(s, one) for s, one in zip(scores, chosen, strict=True)]
         n_steps = sum(len(solution.labels) for solution in heldout)
         return Evaluation({"eval/loss": total / n_steps} | heldout_metrics(judged, config.seed))
@@ -114,6 +114,16 @@ def step_scores(
     with models.autocast(run.device, run.dtype):
         score_M = model.at(batch, places_of(sequences, ends, batch.action_B_T))
     return list(score_M.split([len(own) for own in ends]))
+
+
+def summed_loss(scores: Sequence[Tensor], labels: Sequence[Sequence[float]]) -> Tensor:
+    """The losses of all steps of some solutions added up, nats; see `losses.step_loss`.
+
+    Divided by the steps of the whole batch it is this part's share of the batch's mean.
+    """
+    score_M = torch.cat(list(scores))
+    label_M = torch.tensor([label for own in labels for label in own], device=score_M.device)
+    return losses.step_loss(score_M, label_M).sum()
 
 
 def judge(score_S: Tensor, solution: Solution) -> Judged:
@@ -155,9 +165,3 @@ def heldout_metrics(judged: Sequence[Judged], seed: int) -> dict[str, float]:
 
 def _groups(solutions: Sequence[Solution], budget: int) -> list[list[int]]:
     return micro_batches([computed_tokens([one.tokens]) for one in solutions], budget=budget)
-
-
-def _summed_loss(scores: Sequence[Tensor], solutions: Sequence[Solution]) -> Tensor:
-    labels = torch.tensor([label for one in solutions for label in one.labels])
-    score_M = torch.cat(list(scores))
-    return losses.step_loss(score_M, labels.to(score_M.device)).sum()
