@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gguf import GGUFWriter
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
+from backend.schemas.references import Reference
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, sft_config
 from worker.trainer import models
+from worker.trainer.errors import ConfigError
 
 
 def without_weights(folder: Path) -> Path:
@@ -38,6 +41,36 @@ def test_what_does_not_fit_into_the_window_is_refused(
     assert "reads at most 512 tokens" in report["message"]
     assert "513" in report["message"]
     assert "lower" in report["advice"]
+
+
+def gguf_header(path: Path, *, window: int | None) -> Path:
+    """A GGUF file without weights, the header of a Llama."""
+    writer = GGUFWriter(path, "llama")
+    if window is not None:
+        writer.add_context_length(window)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    return path
+
+
+def test_the_window_of_a_gguf_file_is_that_of_its_header(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    model = gguf_header(tmp_path / "model.gguf", window=512)
+
+    report = workshop.run_here(workshop.lay_out("run", sft_config(model, max_tokens=513)))
+
+    assert (report["code"], report["cause"]) == (2, "config")
+    assert "reads at most 512 tokens" in report["message"]
+
+
+def test_a_gguf_file_may_leave_its_window_open_but_must_be_one(tmp_path: Path) -> None:
+    silent, broken = gguf_header(tmp_path / "silent.gguf", window=None), tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF")
+    assert models.context_length(Reference(path=str(silent))) is None
+    with pytest.raises(ConfigError, match=r"broken\.gguf could not be loaded"):
+        models.context_length(Reference(path=str(broken)))
 
 
 def test_a_reference_with_another_vocabulary_is_refused(workshop: Workshop, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import torch
+from gguf import GGUFReader
 from peft import LoraConfig, PeftModel, get_peft_model
 from peft.tuners.lora import LoraLayer
 from safetensors import SafetensorError
@@ -35,7 +36,8 @@ PLAIN_TEMPLATE = (
     "{% for m in messages %}{{ m['role'] | capitalize + ': ' + m['content'] + '\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'Assistant:' }}{% endif %}"
 )
-_LOAD_ERRORS = (OSError, ValueError, KeyError, SafetensorError)
+# IndexError: a GGUF file that ends within its header.
+_LOAD_ERRORS = (OSError, ValueError, KeyError, IndexError, SafetensorError)
 
 
 def compute_dtype(precision: str, device: torch.device) -> torch.dtype:
@@ -96,19 +98,28 @@ def load_whole(reference: Reference) -> PreTrainedModel:
 
 
 def context_length(reference: Reference) -> int | None:
-    """Most tokens that a model reads, by its config; None where that does not say.
+    """Most tokens that a model reads, by its config or GGUF header; None where that does not say.
 
     Raises ConfigError if it cannot be found.
     """
     name, options = locate(reference)
-    if "gguf_file" in options:
-        return None  # its header is only read together with its weights
     try:
+        if "gguf_file" in options:
+            return _gguf_context_length(Path(name) / str(options["gguf_file"]))
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
     except _LOAD_ERRORS as error:
         raise _unloadable(reference, error) from error
     window = getattr(config.get_text_config(), "max_position_embeddings", None)
     return int(window) if window else None
+
+
+def _gguf_context_length(path: Path) -> int | None:
+    reader = GGUFReader(path)  # maps the file, and reads its header alone
+    architecture = reader.get_field("general.architecture")
+    if architecture is None:
+        return None
+    window = reader.get_field(f"{architecture.contents()}.context_length")
+    return None if window is None else int(window.contents())
 
 
 def load_tokenizer(reference: Reference) -> PreTrainedTokenizerBase:
