@@ -40,25 +40,65 @@ def test_k3_stays_finite_however_far_the_reference_is() -> None:
     assert kl(torch.tensor([0.0]), torch.tensor([-500.0]), "k1").item() == 500
 
 
-@pytest.mark.parametrize("garbage", [math.nan, 1e9, -math.inf])
-def test_masked_places_change_neither_value_nor_gradient(garbage: float) -> None:
-    batch = ragged(3, [4, 0, 2])
-    dirty = {
-        name: value if name == "mask_B_T" else value.masked_fill(~batch["mask_B_T"], garbage)
-        for name, value in batch.items()
-    }
-    logp, dirty_logp = batch["logp_B_T"].requires_grad_(), dirty["logp_B_T"].requires_grad_()
+def test_a_loss_or_an_estimator_that_does_not_exist_is_refused() -> None:
+    one = torch.ones(1)
+    with pytest.raises(ValueError, match="unknown KL estimator 'k4'"):
+        kl(one, one, "k4")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unknown DPO loss 'hinge'"):
+        dpo_loss(one, one, one, one, beta=0.1, loss="hinge")  # type: ignore[arg-type]
 
-    clean_result = policy_loss(**{**batch, "logp_B_T": logp}, **CLIP)
-    dirty_result = policy_loss(**{**dirty, "logp_B_T": dirty_logp}, **CLIP)
+
+ROTTEN = ["logp_B_T", "old_logp_B_T", "advantage_B_T"]
+
+
+@pytest.mark.parametrize("names", [[ROTTEN[0]], [ROTTEN[1]], [ROTTEN[2]], ROTTEN])
+@pytest.mark.parametrize("garbage", [math.nan, 1e9, -math.inf])
+def test_masked_places_change_neither_value_nor_gradient(garbage: float, names: list[str]) -> None:
+    batch = ragged(3, [4, 0, 2])
+    dirty = batch | {name: batch[name].masked_fill(~batch["mask_B_T"], garbage) for name in names}
+    logp, dirty_logp = batch["logp_B_T"].requires_grad_(), dirty["logp_B_T"].clone()
+    dirty_logp = dirty_logp.detach().requires_grad_()
+
+    clean_result = policy_loss(**{**batch, "logp_B_T": logp}, **CLIP, dual_clip=3.0)
+    dirty_result = policy_loss(**{**dirty, "logp_B_T": dirty_logp}, **CLIP, dual_clip=3.0)
     clean_result.loss.backward()
     dirty_result.loss.backward()
 
-    assert clean_result.loss.item() == dirty_result.loss.item()
-    assert clean_result.ratio_max.item() == dirty_result.ratio_max.item()
+    assert {n: v.item() for n, v in vars(dirty_result).items()} == {
+        n: v.item() for n, v in vars(clean_result).items()
+    }
     assert logp.grad is not None
     assert dirty_logp.grad is not None
     assert torch.equal(logp.grad, dirty_logp.grad)
+
+
+@pytest.mark.parametrize("name", ["value_B_T", "old_value_B_T", "return_B_T"])
+@pytest.mark.parametrize("garbage", [math.nan, 1e9, -math.inf])
+def test_masked_places_change_nothing_in_the_value_loss(garbage: float, name: str) -> None:
+    """V 1, 0 counts not, 3; old 1.5, 0, 3; returns 2, 0, 5: max(1, .49) and max(4, 4), halved."""
+    rows = {
+        "value_B_T": torch.tensor([[1.0, 0.0, 3.0]]),
+        "old_value_B_T": torch.tensor([[1.5, 0.0, 3.0]]),
+        "return_B_T": torch.tensor([[2.0, 0.0, 5.0]]),
+    }
+    rows[name][0, 1] = garbage
+    value = rows["value_B_T"].requires_grad_()
+
+    result = value_loss(**rows, mask_B_T=torch.tensor([[1, 0, 1]]))
+    result.loss.backward()
+
+    assert result.loss.item() == pytest.approx(1.25)
+    assert result.clip_fraction.item() == 0
+    assert value.grad is not None
+    assert value.grad.tolist() == [[-0.5, 0.0, -1.0]]
+
+
+def test_a_mask_may_be_of_numbers() -> None:
+    """Ratio 1 and advantages 1, 9 and 5; the second does not count, the loss is -3."""
+    logp, advantage = torch.zeros(1, 3), torch.tensor([[1.0, 9.0, 5.0]])
+    for mask in (torch.tensor([[1, 0, 1]]), torch.tensor([[1.0, 0.0, 1.0]])):
+        assert policy_loss(logp, logp, advantage, mask, **CLIP).loss.item() == -3
+        assert aggregate(advantage, mask, average="token").item() == 3
 
 
 def test_equal_log_probabilities_give_ratio_one_and_no_clipping() -> None:

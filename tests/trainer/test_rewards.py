@@ -14,7 +14,6 @@ from backend.schemas.rewards import AnyRewardTerm, Reward
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.data import Tokens
 from worker.trainer.errors import ConfigError
-from worker.trainer.overlong import overlong_penalty
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.finished import finished_reward
 from worker.trainer.rewards.length import length_reward
@@ -101,15 +100,6 @@ def test_the_running_statistics_are_those_of_all_values(values: list[float]) -> 
     mean = sum(values) / len(values)
     deviation = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
     assert running.statistics() == pytest.approx((mean, max(deviation, 1e-4)), abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("n_tokens", "penalty"), [(1, 0.0), (16, 0.0), (17, -0.5), (19, -1.5), (20, -2.0)]
-)
-def test_the_overlong_penalty_grows_over_the_buffer(n_tokens: int, penalty: float) -> None:
-    """A buffer of 4 tokens before a limit of 20, factor 2."""
-    found = overlong_penalty(n_tokens, limit=20, buffer=4, factor=2.0)
-    assert found == pytest.approx(penalty)
 
 
 def test_the_penalty_comes_before_normalizing_and_clipping() -> None:

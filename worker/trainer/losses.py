@@ -93,8 +93,8 @@ def policy_loss(
     dual clip: arXiv 1912.09729.
     """
     mask_B_T = mask_B_T.bool()
-    log_ratio_B_T = _clamp(_keep(logp_B_T, mask_B_T) - _keep(old_logp_B_T, mask_B_T))
-    advantage_B_T = _keep(advantage_B_T, mask_B_T)
+    # Nothing that a masked place holds comes through this or through the average below.
+    log_ratio_B_T = _clamp(_keep(logp_B_T - old_logp_B_T, mask_B_T))
     ratio_B_T = log_ratio_B_T.exp()
     free_B_T = ratio_B_T * advantage_B_T
     clipped_B_T = ratio_B_T.clamp(1 - clip_low, 1 + clip_high) * advantage_B_T
@@ -161,8 +161,7 @@ def value_loss(
     Source: OpenAI baselines' PPO2, as in Huang et al. 2022, "The 37 implementation details of PPO".
     """
     mask_B_T = mask_B_T.bool()
-    value_B_T, old_value_B_T = _keep(value_B_T, mask_B_T), _keep(old_value_B_T, mask_B_T)
-    return_B_T = _keep(return_B_T, mask_B_T)
+    value_B_T = _keep(value_B_T, mask_B_T)
     held_B_T = value_B_T.clamp(old_value_B_T - clip, old_value_B_T + clip)
     free_error_B_T = (value_B_T - return_B_T).square()
     held_error_B_T = (held_B_T - return_B_T).square()
