@@ -93,7 +93,7 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
     keep_freed_memory()
     torch.use_deterministic_algorithms(True, warn_only=True)
     # An aid to find reads of memory that nobody wrote; it costs every new tensor a pass.
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     if config.resources.gpus > 0 and not torch.cuda.is_available():
         raise ConfigError(
             f"resources.gpus is {config.resources.gpus}, but this machine has no usable GPU",
