@@ -8,7 +8,7 @@ import pytest
 
 from tests.chaos.disturbance import Work, undisturbed
 from tests.chaos.site import SFT, SHORT, Site, embedded_site, server_site
-from tests.worker.conftest import redis_floor  # noqa: F401 - a fixture for the tests here
+from tests.worker.conftest import redis_floor, sqlite_floor  # noqa: F401 - for the tests here
 from tests.worker.tiny_floor import plant_tiny_model
 
 # Two and a half seconds of training, a checkpoint every half second.

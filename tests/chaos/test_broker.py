@@ -7,18 +7,11 @@ from redis import Redis
 
 from tests import processes
 from tests.chaos import witness
+from tests.chaos.queue_of_runs import DEFAULTS
 from tests.worker.floor import Floor
 
 pytestmark = pytest.mark.slow
 
-# What an operator has who sets nothing.
-DEFAULTS = {
-    "PODIUM_BEAT_S": "5",
-    "PODIUM_STALE_S": "45",
-    "PODIUM_SWEEP_S": "15",
-    "PODIUM_STOP_GRACE_S": "60",
-    "PODIUM_CRASH_BACK_OFF_S": "[10, 60, 300]",
-}
 # A person was promised: after the broker lost everything.
 START_S = 60.0
 

@@ -111,15 +111,22 @@ class Floor:
                 SnapshotLine(snapshot_id=snapshot_id, position=position, split="train", line=line)
             )
 
-    def new_run(
+    def new_run(self, method: str = "sft", **given: Any) -> str:
+        """A queued run, not rung for; see `add_run`."""
+        with self.database.write() as session:
+            return self.add_run(session, method, **given)
+
+    def add_run(
         self,
+        session: Session,
         method: str = "sft",
         *,
         gpus: int = 0,
+        priority: int = 0,
         from_checkpoint: tuple[str, int] | None = None,
         **changes: Any,
     ) -> str:
-        """A queued run, not rung for; it may go on from a step of another run."""
+        """A queued run; it may go on from a step of another one."""
         parent_id, parent_step = from_checkpoint or (None, None)
         config: dict[str, Any] = {"method": method, "model": {"id": "model_base"}}
         data = {
@@ -140,11 +147,11 @@ class Floor:
             config=config | changes,
             schema_version=1,
             gpus=gpus,
+            priority=priority,
             parent_id=parent_id,
             parent_step=parent_step,
         )
-        with self.database.write() as session:
-            return runs.create(session, new, at=datetime.now(UTC)).id
+        return runs.create(session, new, at=datetime.now(UTC)).id
 
     def behave(self, run_id: str, **flags: Any) -> None:
         """Tell the fake trainer of this run how to behave."""

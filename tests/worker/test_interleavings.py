@@ -30,7 +30,7 @@ from backend.errors import Conflict
 from backend.schemas.vocabulary import RunState
 from backend.store import runs
 from backend.store.db import Database
-from backend.store.tables import MetricPoint, Run, RunEvent
+from backend.store.tables import MetricPoint, RunEvent
 from backend.store.worker_tables import Worker
 from tests.worker.floor import Floor
 from tests.worker.history import History
@@ -101,9 +101,7 @@ class Interleavings(RuleBasedStateMachine):
     @rule(priority=st.integers(0, 1))
     def add_run(self, priority: int) -> None:
         """Somebody starts a run, or clones one."""
-        run_id = self.floor.new_run()
-        with self.database.write() as session:
-            session.execute(update(Run).where(Run.id == run_id).values(priority=priority))
+        run_id = self.floor.new_run(priority=priority)
         self.run_ids.append(run_id)
         self.histories[run_id] = History()
         self._is_checked = False
