@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from worker.trainer.advantages import estimate
+from worker.trainer.advantages import are_equal, estimate, masked_whiten, place_rewards
 
 GROUPED = ["reinforce_pp_baseline", "rloo", "grpo", "dr_grpo"]
 
@@ -112,3 +112,90 @@ def test_the_clip_of_openrlhf_comes_after_the_baseline(
     assert found.return_B_T[:, 0].tolist() == pytest.approx(expected)
     before = estimate("dr_grpo", reward_B=reward_B.clamp(max=10), **arguments)
     assert before.return_B_T[:, 0].tolist() == pytest.approx([7.5, -2.5, -2.5, -2.5])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([], True),
+        ([7.0], True),
+        ([0.0, 1e-6], True),
+        ([0.0, 1.1e-6], False),
+        ([-0.6e-6, 0.6e-6], False),
+        ([1e6, 1e6 + 0.9], True),
+        ([1e6, 1e6 + 1.1], False),
+        ([-1e6, -1e6 - 0.9], True),
+        ([0.5, 0.5 + 0.9e-6, 0.5 + 0.3e-6], True),
+    ],
+)
+def test_values_are_equal_within_a_millionth_of_one_or_of_their_mean(
+    values: list[float], expected: bool
+) -> None:
+    assert are_equal(torch.tensor(values, dtype=torch.float64)) is expected
+
+
+def test_grpo_divides_by_a_little_more_than_the_deviation() -> None:
+    """Rewards 0 and 2e-6: 1e-6 / (sqrt(2) * 1e-6 + 1e-9)."""
+    found = estimate("grpo", **one_token_each([0.0, 2e-6])).advantage_B_T[:, 0].tolist()
+    assert found == pytest.approx([-0.706607, 0.706607], abs=1e-5)
+
+
+def test_whitening_does_not_blow_up_a_small_spread() -> None:
+    """Values of +-1e-5 have variance 1e-10, below the floor of 1e-8: +-0.1."""
+    value_B_T = torch.tensor([[1e-5, 7.0], [-1e-5, math.nan]], dtype=torch.float64)
+    mask_B_T = torch.tensor([[True, False], [True, False]])
+    found = masked_whiten(value_B_T, mask_B_T).tolist()
+    assert found == [pytest.approx([0.1, 0.0]), pytest.approx([-0.1, 0.0])]
+
+
+def test_the_reward_stands_at_the_last_action_and_the_kl_at_all() -> None:
+    """KL 1, 2, 4, 8 by 0.5; the second row has no action and so no reward."""
+    found = place_rewards(
+        torch.tensor([3.0, 5.0]),
+        torch.tensor([[1.0, 2.0, 4.0, 8.0]]).repeat(2, 1),
+        torch.tensor([[True, False, True, False], [False] * 4]),
+        kl_coef=0.5,
+    )
+    assert found.tolist() == [[-0.5, 0.0, 1.0, 0.0], [0.0] * 4]
+
+
+def test_sums_are_in_float64() -> None:
+    """In float32 100,000,000 + 1 is 100,000,000, and the mean of the three rewards is whole."""
+    one = one_token_each([0.0]) | {"mask_B_T": torch.ones(1, 3)}
+    kl = {"kl_B_T": torch.tensor([[1e8, 1.0, -1e8]]), "kl_coef": 1.0}
+    assert estimate("reinforce_pp", **one | kl).return_B_T[0, 0].item() == -1
+
+    rewards = one_token_each([16777216.0, 16777218.0, 16777300.0])
+    found = estimate("dr_grpo", **rewards).return_B_T[:, 0].tolist()
+    assert found == pytest.approx([-86 / 3, -80 / 3, 166 / 3])
+
+    values = {"kl_B_T": torch.zeros(1, 3), "value_B_T": torch.tensor([[1.0, 1e8, 0.0]])}
+    assert estimate("ppo", **one | values).return_B_T[0].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("estimator", ["reinforce_pp", "remax", "ppo", *GROUPED])
+def test_no_gradient_passes_through_an_advantage(estimator: str) -> None:
+    batch = ragged(5, [3, 4])
+    for name in ("reward_B", "kl_B_T"):
+        batch[name].requires_grad_()
+    more = {
+        "remax": {"greedy_reward_B": torch.zeros(2, requires_grad=True)},
+        "ppo": {"value_B_T": torch.zeros(2, 6, requires_grad=True)},
+    }
+    found = estimate(estimator, **batch, **more.get(estimator, {}))
+    assert not found.advantage_B_T.requires_grad
+    assert not found.return_B_T.requires_grad
+    assert found.advantage_B_T.any()
+
+
+@pytest.mark.parametrize("estimator", ["reinforce_pp", *GROUPED])
+def test_of_no_response_there_is_no_advantage(estimator: str) -> None:
+    nothing = one_token_each([]) | {"group_B": torch.zeros(0)}
+    assert estimate(estimator, **nothing).advantage_B_T.shape == (0, 1)
+
+
+def test_groups_are_told_by_any_numbers_in_any_order() -> None:
+    """Prompts -4 and 9: rewards 1 and 3, 10 and 20; one alone gives no signal."""
+    rewards = one_token_each([1.0, 10.0, 5.0, 3.0, 20.0], [-4, 9, 7, -4, 9])
+    found = estimate("rloo", **rewards).return_B_T[:, 0].tolist()
+    assert found == [-2.0, -10.0, 0.0, 2.0, 10.0]

@@ -1,12 +1,15 @@
 """The losses: laws, numbers worked by hand, refusals."""
 
 import math
+from functools import partial
+from typing import Any
 
 import pytest
 import torch
 
 from worker.trainer.losses import (
     aggregate,
+    centering_loss,
     dpo_loss,
     kl,
     listwise_loss,
@@ -123,12 +126,61 @@ def test_clipping_is_counted_on_the_side_where_it_happens() -> None:
     assert result.loss.item() == pytest.approx(-(1.3 - 2.0 + 0.5 - 0.8) / 4)
 
 
+@pytest.mark.parametrize(
+    ("average", "denominator", "expected"),
+    [
+        ("token", None, 11 / 4),
+        ("token", 0.5, 22.0),
+        ("sequence", None, 3.5),
+        ("sequence", 10.0, 0.7),
+        ("constant", 0.5, 22.0),
+    ],
+)
+def test_the_averages_worked_by_hand(
+    average: Any, denominator: float | None, expected: float
+) -> None:
+    """Rows 1 2 3 and 5 count: sum 11 of 4 tokens, means 2 and 5; a row counts nowhere."""
+    rows = torch.tensor([[1.0, 2.0, 3.0], [5.0, math.nan, 7.0], [math.inf, 8.0, 9.0]])
+    mask = torch.tensor([[1, 1, 1], [1, 0, 0], [0, 0, 0]])
+    found = aggregate(rows, mask, average=average, denominator=denominator)
+    assert found.item() == pytest.approx(expected)
+    nothing = aggregate(rows, torch.zeros(3, 3), average=average, denominator=denominator)
+    assert nothing.item() == 0
+
+
+def test_the_largest_ratio_is_that_of_an_action() -> None:
+    """Ratios .5, and 1 where masked; without any token all is 0."""
+    logp, zero = torch.tensor([[0.5, 1.0]]).log(), torch.zeros(1, 2)
+    found = policy_loss(logp, zero, zero, torch.tensor([[True, False]]), **CLIP)
+    assert found.ratio_max.item() == 0.5
+    empty = torch.zeros(2, 0)
+    found = policy_loss(empty, empty, empty, empty, **CLIP)
+    assert {value.item() for value in vars(found).values()} == {0.0}
+
+
 def test_an_average_without_a_denominator_is_refused() -> None:
     ones = torch.ones(1, 1)
     with pytest.raises(ValueError, match="denominator"):
         aggregate(ones, ones.bool(), average="constant")
     with pytest.raises(ValueError, match="positive"):
         aggregate(ones, ones.bool(), average="token", denominator=0)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        partial(ranking_loss, tiers=[[0], [1, 2]]),
+        partial(listwise_loss, tiers=[[0], [1], [2]]),
+        partial(centering_loss, tiers=[[0], [1], [2]]),
+        partial(step_loss, label_M=torch.tensor([1.0, 0.0, 0.5], dtype=torch.bfloat16)),
+    ],
+)
+def test_scores_of_half_precision_are_computed_with_in_fp32(loss: Any) -> None:
+    """3 less 0.0078 has no name in bf16."""
+    score = torch.tensor([3.0, 0.0078125, -1.4375])
+    assert loss(score.bfloat16()).dtype == torch.float32
+    assert torch.equal(loss(score.bfloat16()), loss(score))
+    assert loss(score.double()).dtype == torch.float64
 
 
 def test_a_tie_is_half_a_win_each_way() -> None:
@@ -147,7 +199,7 @@ def test_permuting_the_responses_does_not_change_the_ranking_loss() -> None:
     )
 
 
-@pytest.mark.parametrize("tiers", [[[0], [0]], [[5]], [[-1]]])
+@pytest.mark.parametrize("tiers", [[[0], [0]], [[5]], [[3]], [[-1]]])
 def test_tiers_that_do_not_fit_the_scores_are_refused(tiers: list[list[int]]) -> None:
     with pytest.raises(ValueError, match="may stand once"):
         ranking_loss(torch.zeros(3), tiers)
@@ -165,6 +217,14 @@ def test_the_listwise_loss_is_the_log_likelihood_of_plackett_and_luce() -> None:
     scores = torch.tensor([3.0, 2.0, 1.0]).log()
     expected = -math.log(3 / 6 * 2 / 3) / 2
     assert listwise_loss(scores, [[0], [1], [2]]).item() == pytest.approx(expected)
+
+
+def test_dpo_refuses_a_beta_of_zero_and_a_batch_of_nothing() -> None:
+    one, none = torch.ones(1), torch.ones(0)
+    with pytest.raises(ValueError, match="beta 0 and 1 pairs"):
+        dpo_loss(one, one, one, one, beta=0)
+    with pytest.raises(ValueError, match=r"beta 0\.1 and 0 pairs"):
+        dpo_loss(none, none, none, none, beta=0.1)
 
 
 def test_equal_log_probabilities_give_log_two_for_dpo() -> None:
@@ -187,7 +247,7 @@ def test_dpo_worked_by_hand() -> None:
 def test_the_value_loss_takes_the_worse_of_free_and_clipped() -> None:
     """V .9, V_old .5, R 1: free .01, held at .7: .09; half of it, over one unmasked token."""
     value, old, target = torch.tensor([[0.9, math.nan]]), torch.full((1, 2), 0.5), torch.ones(1, 2)
-    result = value_loss(value, old, target, torch.tensor([[True, False]]), clip=0.2)
+    result = value_loss(value, old, target, torch.tensor([[True, False]]))
     assert result.loss.item() == pytest.approx(0.045)
     assert result.clip_fraction.item() == 1.0
 

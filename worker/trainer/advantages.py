@@ -68,14 +68,12 @@ def estimate(
     if kind is Estimator.REMAX and greedy_reward_B is not None:
         usable_B = usable_B & torch.isfinite(greedy_reward_B)
     mask_B_T = mask_B_T.bool() & usable_B[:, None]
-    shaped_B = shape_rewards(
-        kind, torch.where(usable_B, reward_B, 0.0), usable_B, group_B, greedy_reward_B
-    )
+    shaped_B = shape_rewards(kind, reward_B, usable_B, group_B, greedy_reward_B)
     if shaped_clip is not None:
         shaped_B = shaped_B.clamp(-shaped_clip, shaped_clip)
     reward_B_T = place_rewards(shaped_B, kl_B_T, mask_B_T, kl_coef=kl_coef)
     if kind is Estimator.PPO and value_B_T is not None:
-        value_B_T = torch.where(mask_B_T, value_B_T.detach().double(), 0.0)
+        value_B_T = value_B_T.detach().double()
         advantage_B_T = gae(reward_B_T, value_B_T, mask_B_T, gamma=gamma, lam=lam)
         return_B_T = torch.where(mask_B_T, advantage_B_T + value_B_T, 0.0)
     else:
@@ -101,17 +99,17 @@ def shape_rewards(
     Raises ValueError if a grouped estimator sees no group of at least two.
     """
     if kind is Estimator.REMAX and greedy_reward_B is not None:
-        return torch.where(usable_B, reward_B - greedy_reward_B.detach().double(), 0.0)
+        return torch.where(usable_B, reward_B - greedy_reward_B.detach(), 0.0)
     if kind not in GROUPED_ESTIMATORS:
         return torch.where(usable_B, reward_B, 0.0)
-    _, group_B = torch.unique(group_B, return_inverse=True)
-    if len(group_B) and int(torch.bincount(group_B).max()) < 2:
+    groups = group_B.unique()
+    if 0 < len(groups) == len(group_B):
         raise ValueError(
             f"{kind} compares responses of one prompt, but each prompt has one; "
             "sample at least 2 per prompt or use reinforce_pp"
         )
     shaped_B = torch.zeros_like(reward_B)
-    for group in range(int(group_B.max()) + 1 if len(group_B) else 0):
+    for group in groups:
         members_B = (group_B == group) & usable_B
         shaped_B[members_B] = _shape_group(kind, reward_B[members_B])
     return shaped_B
@@ -185,12 +183,11 @@ def masked_whiten(value_B_T: Tensor, mask_B_T: Tensor) -> Tensor:
 
 
 def _shape_group(kind: Estimator, reward_G: Tensor) -> Tensor:
-    n_members = len(reward_G)
-    if n_members < 2 or are_equal(reward_G):
+    if are_equal(reward_G):
         return torch.zeros_like(reward_G)
     centred_G = reward_G - reward_G.mean()
     if kind is Estimator.RLOO:
-        return reward_G - (reward_G.sum() - reward_G) / (n_members - 1)
+        return reward_G - (reward_G.sum() - reward_G) / (len(reward_G) - 1)
     if kind is Estimator.GRPO:
         return centred_G / (reward_G.std(correction=1) + 1e-9)
     return centred_G

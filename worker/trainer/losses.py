@@ -125,24 +125,21 @@ def aggregate(
     """
     if denominator is not None and denominator <= 0:
         raise ValueError(f"denominator is {denominator}; expected a positive number")
+    if average == "constant" and denominator is None:
+        raise ValueError("average constant has no denominator of its own; pass one")
     mask_B_T = mask_B_T.bool()
     kept_B_T = _keep(loss_B_T, mask_B_T)
-    n_actions_B = mask_B_T.sum(dim=-1)
-    if average == "token":
-        total, default = kept_B_T.sum(), int(n_actions_B.sum())
-    elif average == "sequence":
-        total = (kept_B_T.sum(dim=-1) / n_actions_B.clamp(min=1)).sum()
+    n_actions_B = mask_B_T.sum(dim=1)
+    if average == "sequence":
+        total = (kept_B_T.sum(dim=1) / n_actions_B.clamp(min=1)).sum()
         default = int((n_actions_B > 0).sum())
     else:
-        total, default = kept_B_T.sum(), 0
-        if denominator is None:
-            raise ValueError(f"average {average!r} has no denominator of its own; pass one")
+        total, default = kept_B_T.sum(), int(n_actions_B.sum())
     return total / (denominator if denominator is not None else max(default, 1))
 
 
 def masked_mean(value_B_T: Tensor, mask_B_T: Tensor) -> Tensor:
-    """Mean over the places where the mask is True; 0 for an empty mask."""
-    value_B_T = value_B_T if value_B_T.is_floating_point() else value_B_T.float()
+    """Mean over the places where the mask is True, of truths their share; 0 for an empty mask."""
     return _keep(value_B_T, mask_B_T).sum() / mask_B_T.sum().clamp(min=1)
 
 
@@ -168,7 +165,7 @@ def value_loss(
     error_B_T = 0.5 * torch.maximum(free_error_B_T, held_error_B_T)
     return ValueLoss(
         loss=aggregate(error_B_T, mask_B_T, average="token", denominator=denominator),
-        clip_fraction=masked_mean(held_error_B_T > free_error_B_T, mask_B_T).detach(),
+        clip_fraction=masked_mean(held_error_B_T > free_error_B_T, mask_B_T),
     )
 
 
@@ -185,7 +182,8 @@ def ranking_loss(score_K: Tensor, tiers: Sequence[Sequence[int]]) -> Tensor:
     first, second, wins = tier_pairs(tiers)
     if not wins:
         return _keep(score_K, torch.zeros_like(score_K, dtype=torch.bool)).sum()
-    margin_P = _at_least_fp32(score_K[first] - score_K[second])
+    score_K = _at_least_fp32(score_K)
+    margin_P = score_K[first] - score_K[second]
     win_P = torch.tensor(wins, dtype=margin_P.dtype, device=margin_P.device)
     return (win_P * softplus(-margin_P) + (1 - win_P) * softplus(margin_P)).mean()
 
