@@ -98,6 +98,7 @@ help: ## this list
 		PODIUM_SWEEP_S       'seconds between looks for such runs (15)' \
 		PODIUM_CRASH_BACK_OFF_S 'seconds a crashed run waits, by number of crashes ([10, 60, 300])' \
 		PODIUM_TRAINER_COMMAND  'another program that writes the same run directory' \
+		PODIUM_VLLM_PYTHON   'python of an environment with vllm, for rollout.engine vllm' \
 		PODIUM_LOG_LEVEL     'debug, info, warning or error (info)'
 
 # Set-up, each step once: a stamp is as new as the files that it was made from.

@@ -4,6 +4,7 @@ Called by the command line; it changes nothing.
 """
 
 import importlib.util
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -28,13 +29,14 @@ class Finding:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Look at Python, data directory, database, broker and trainer."""
+    """Look at Python, data directory, database, broker, trainer and what the trainer may use."""
     return [
         _python(),
         _data_dir(settings),
         _database(settings),
         _broker(settings),
         _trainer(),
+        *_vllm(settings),
         _server(settings),
     ]
 
@@ -88,6 +90,24 @@ def _trainer() -> Finding:
     if importlib.util.find_spec("torch") is None:
         return Finding("trainer", False, "torch is not installed; `pip install podium[worker]`")
     return Finding("trainer", True, "torch is installed")
+
+
+def _vllm(settings: Settings) -> list[Finding]:
+    """Nothing where none is asked for."""
+    if settings.vllm_python is None:
+        return []
+    python = settings.vllm_python
+    ask = "import vllm; print(vllm.__version__)"
+    try:
+        found = subprocess.run(
+            [str(python), "-c", ask], capture_output=True, text=True, check=False, timeout=120
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return [Finding("vllm", False, f"PODIUM_VLLM_PYTHON {python} does not run: {error}")]
+    if found.returncode:
+        last = found.stderr.strip().rpartition("\n")[2]
+        return [Finding("vllm", False, f"{python} has no vllm that can be imported: {last}")]
+    return [Finding("vllm", True, f"{found.stdout.split()[-1]} of {python}")]
 
 
 def _server(settings: Settings) -> Finding:

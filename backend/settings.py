@@ -38,6 +38,9 @@ class Settings(BaseSettings):
         description="GB free on the disk of the run directories below which a worker takes no "
         "new run.",
     )
+    vllm_python: Path | None = Field(
+        None, description="Python of an environment with vllm, for rollout.engine vllm."
+    )
     slots: int = Field(1, ge=1, le=256, description="Runs at once on a CPU worker.")
     stop_grace_s: float = Field(
         60, ge=0.1, le=3600, description="Seconds between asking a trainer to stop and killing it."

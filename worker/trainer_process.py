@@ -23,14 +23,14 @@ from worker.marks import Mark
 # The folder that holds the packages `worker` and `backend`, installed or not.
 _SOURCE = str(Path(worker.__file__).resolve().parent.parent)
 
-# What a trainer may see of the worker's environment. No settings of ours and no secrets: the
-# trainer needs neither the database nor the broker.
+# What a trainer may see of the worker's environment. No secrets and of our settings only where its
+# sampler is: the trainer needs neither the database nor the broker.
 _ALLOWED = (
     "PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "VIRTUAL_ENV",
     "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY",
     "HF_HOME", "HF_HUB_OFFLINE", "HF_ENDPOINT", "HF_HUB_CACHE", "XDG_CACHE_HOME",
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "ONEDNN_MAX_CPU_ISA", "CUDA_HOME",
-    "NCCL_SOCKET_IFNAME", "PYTORCH_CUDA_ALLOC_CONF", "TRITON_CACHE_DIR",
+    "NCCL_SOCKET_IFNAME", "PYTORCH_CUDA_ALLOC_CONF", "TRITON_CACHE_DIR", "PODIUM_VLLM_PYTHON",
 )  # fmt: skip
 
 

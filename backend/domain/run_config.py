@@ -5,19 +5,14 @@ not which models and snapshots exist.
 """
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from backend.schemas.policy_gradient import Caution, PolicyGradientConfig
 from backend.schemas.runs import ConfigProblem
-from backend.schemas.training import (
-    METHOD_CONFIGS,
-    EvaluateConfig,
-    GenerateConfig,
-    RunConfig,
-)
+from backend.schemas.training import METHOD_CONFIGS, RunConfig
 from backend.schemas.vocabulary import Method
 
 # What other libraries call our keys.
@@ -127,26 +122,16 @@ def _walk(schema: Mapping[str, Any], defs: Mapping[str, Any], prefix: str) -> It
 
 
 def remarks(config: RunConfig) -> list[ConfigProblem]:
-    """Errors for what the schema has a name for and nothing runs yet, and the config's cautions."""
-    found = []
-    if isinstance(config, PolicyGradientConfig | GenerateConfig | EvaluateConfig):
-        engine = config.rollout.engine
-        if engine != "transformers":
-            found.append(_not_yet("rollout.engine", engine, ["transformers"]))
-    if isinstance(config, PolicyGradientConfig):
-        found += [_warning(caution) for caution in config.cautions()]
-    return found
+    """The config's cautions."""
+    if not isinstance(config, PolicyGradientConfig):
+        return []
+    return [_warning(caution) for caution in config.cautions()]
 
 
 def _warning(caution: Caution) -> ConfigProblem:
     message = f"{caution.path} {caution.message}"
     advice = f"{caution.advice[0].upper()}{caution.advice[1:]}."
     return ConfigProblem(path=caution.path, message=message, advice=advice, level="warning")
-
-
-def _not_yet(path: str, value: str, can: Iterable[str]) -> ConfigProblem:
-    advice = f"Available: {', '.join(sorted(can))}."
-    return ConfigProblem(path=path, message=f"{path} {value} is not available yet", advice=advice)
 
 
 def merged(parent: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -119,6 +119,18 @@ class DynamicSampling(Section):
     )
 
 
+class Importance(Section):
+    """How samples of another program count: by the ratio of our probability to its own."""
+
+    level: Literal["token", "sequence"] = Field(
+        "token", description="One ratio per token, or their product for the whole response."
+    )
+    action: Literal["truncate", "mask"] = Field(
+        "truncate", description="Above the cap: truncate to it, or leave out, also below 1 / cap."
+    )
+    cap: float = Field(2.0, gt=1, le=100, description="Largest ratio that counts as it is.")
+
+
 class PolicyGradientConfig(Common):
     """Sample, score, estimate advantages, update; one step = one rollout with all its updates."""
 
@@ -131,6 +143,10 @@ class PolicyGradientConfig(Common):
     prompts: Reference = Field(description="A snapshot of prompts to answer.")
     reward: Reward
     rollout: Rollout = Field(default_factory=Rollout)
+    importance: Importance | None = Field(
+        default_factory=Importance,
+        description="Used where rollout.engine is vllm; null = samples count as if they were ours.",
+    )
     kl: Kl = Field(default_factory=Kl)
     clip: Clip = Field(default_factory=Clip)
     gae: Gae | None = Field(None, description="Default: gamma 1, and lambda 0.95 for ppo.")

@@ -4,9 +4,9 @@ Read by `backend.schemas.training` and by whoever takes one section; imports no 
 carries its unit, range and default here and nowhere else.
 """
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Section(BaseModel):
@@ -127,4 +127,19 @@ class Rollout(Section):
         1.0, gt=0, le=1, description="Nucleus; below 1 the ratio no longer fits what was sampled."
     )
     system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
-    engine: Literal["transformers", "vllm"] = Field("transformers", description="Who samples.")
+    engine: Literal["transformers", "vllm"] = Field(
+        "transformers",
+        description="Who samples: the trainer itself, or vLLM where the worker has it.",
+    )
+    engine_memory: float = Field(
+        0.3, gt=0, lt=1, description="Share of the GPU's memory that vllm may hold."
+    )
+
+    @model_validator(mode="after")
+    def _logp_is_of_the_whole_distribution(self) -> Self:
+        if self.engine == "vllm" and self.top_p < 1 and self.temperature != 1:
+            raise ValueError(
+                f"rollout.top_p is {self.top_p:g} at temperature {self.temperature:g}, of which "
+                "vllm tells no log-probability; set either to 1, or engine to transformers"
+            )
+        return self

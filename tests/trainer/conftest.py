@@ -67,10 +67,10 @@ class Workshop:
         report: dict[str, Any] = json.loads((run_dir / "exit.json").read_text())
         return report
 
-    def run(self, run_dir: Path, **options: Any) -> dict[str, Any]:
+    def run(self, run_dir: Path, *, timeout_s: float = 240, **options: Any) -> dict[str, Any]:
         """Run to the end; returns exit.json."""
         process = self.start(run_dir, **options)
-        _, stderr = process.communicate(timeout=240)
+        _, stderr = process.communicate(timeout=timeout_s)
         report: dict[str, Any] = json.loads((run_dir / "exit.json").read_text())
         assert report["code"] == process.returncode, stderr
         report["stderr"] = stderr

@@ -6,13 +6,14 @@ It scores nothing and writes nothing but progress.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.training import EvaluateConfig, GenerateConfig
+from worker.trainer.engine import Engine
 from worker.trainer.errors import DataError
 from worker.trainer.prompts import Prompt, answer, read_prompts
 from worker.trainer.rewards.answer import Answer
-from worker.trainer.rollout import Request, Response, Sampling, sample
+from worker.trainer.rollout import Request, Response, Sampling
 from worker.trainer.run import Run
 
 # Prompts between two progress lines.
@@ -53,7 +54,7 @@ def steps_of(prompts: Sequence[Prompt]) -> int:
 
 def answer_all(
     run: Run,
-    model: PreTrainedModel,
+    engine: Engine,
     tokenizer: PreTrainedTokenizerBase,
     prompts: Sequence[Prompt],
     sampling: Sampling,
@@ -72,8 +73,7 @@ def answer_all(
     for portion in range(steps_of(prompts)):
         run.events.progress(first_step + portion, steps, "rollout")
         chosen = prompts[portion * PROMPTS_PER_STEP : (portion + 1) * PROMPTS_PER_STEP]
-        responses = sample(
-            model,
+        responses = engine.sample(
             [Request(prompt.id, prompt.ids, n_samples) for prompt in chosen],
             sampling,
             seed=run.config.seed,

@@ -22,7 +22,7 @@ from worker.trainer.policy import Policy
 from worker.trainer.prompts import Prompt, answer
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.scorer import Scorer, Scores
-from worker.trainer.rollout import Request, Response, Sampling, sample
+from worker.trainer.rollout import Request, Response, Sampling
 from worker.trainer.rollout_batch import Rollout, action_mask, pad_rows, requests_of
 from worker.trainer.run import Run
 
@@ -81,7 +81,7 @@ class Collector:
     def collect(self, step: int) -> Rollout:
         """The rollout of a step, without log-probabilities."""
         account = _Account()
-        self._policy.refresh_sampler()
+        self._policy.engine.refresh(self._policy.trained)
         groups = self._answered(self._config.rollout.prompts_per_step, step, account)
         n_replaced = self._replace_without_signal(groups, step, account)
         # Later prompts have moved the running statistics: one normalization for all.
@@ -155,8 +155,7 @@ class Collector:
     ) -> list[list[Response]]:
         self._run.events.progress(step - 1, self._config.steps, "rollout")
         with account.spending("rollout"):
-            found = sample(
-                self._policy.sampler,
+            found = self._policy.engine.sample(
                 requests,
                 sampling,
                 seed=self._config.seed,

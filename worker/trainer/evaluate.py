@@ -6,6 +6,7 @@ scores differ by the models and not by luck. Trains nothing.
 
 import math
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -16,6 +17,7 @@ from backend.schemas.vocabulary import FinishReason
 from worker.trainer import models
 from worker.trainer.answers import Sampled, answer_all, read_split, steps_of
 from worker.trainer.bootstrap import mean_with_interval
+from worker.trainer.engine import open_engine
 from worker.trainer.output import write_json, write_output
 from worker.trainer.prompts import sampling_of
 from worker.trainer.rewards.scorer import Scorer, Scores, build_terms
@@ -83,17 +85,18 @@ def _measure(run: Run, config: EvaluateConfig, reference: Reference, *, place: i
     prompts = read_split(run, config, tokenizer)
     portions = steps_of(prompts)
     n_models = 1 if config.baseline_model is None else 2
-    sampled = answer_all(
-        run,
-        model,
-        tokenizer,
-        prompts,
-        sampling_of(config.rollout, model, tokenizer),
-        n_samples=config.samples_per_prompt,
-        stream="evaluation",
-        first_step=place * portions,
-        steps=n_models * portions,
-    )
+    with closing(open_engine(run, config.rollout, model, lambda: model)) as engine:
+        sampled = answer_all(
+            run,
+            engine,
+            tokenizer,
+            prompts,
+            sampling_of(config.rollout, model, tokenizer),
+            n_samples=config.samples_per_prompt,
+            stream="evaluation",
+            first_step=place * portions,
+            steps=n_models * portions,
+        )
     run.events.progress((place + 1) * portions, n_models * portions, "reward")
     terms = build_terms(config.reward.terms, tokenizer, run, system=config.rollout.system)
     scores = Scorer(config.reward, terms)([one.answer for one in sampled], learn=False)

@@ -4,6 +4,7 @@ Called by `__main__`. With a reference it also measures how far the model has go
 reward terms it scores each response. Trains nothing.
 """
 
+from contextlib import closing
 from statistics import fmean
 
 from backend.schemas.events import SampleLine
@@ -13,6 +14,7 @@ from backend.schemas.vocabulary import FinishReason
 from worker.trainer import models
 from worker.trainer.answers import Sampled, answer_all, read_split, steps_of
 from worker.trainer.bootstrap import mean_with_interval
+from worker.trainer.engine import open_engine
 from worker.trainer.output import write_lines, write_output
 from worker.trainer.policy_evaluation import Distance, distance_to
 from worker.trainer.prompts import sampling_of
@@ -28,17 +30,18 @@ def generate(run: Run, config: GenerateConfig) -> None:
     prompts = read_split(run, config, tokenizer)
     sampling = sampling_of(config.rollout, model, tokenizer)
     steps = steps_of(prompts)
-    sampled = answer_all(
-        run,
-        model,
-        tokenizer,
-        prompts,
-        sampling,
-        n_samples=config.samples_per_prompt,
-        stream="generate",
-        first_step=0,
-        steps=steps,
-    )
+    with closing(open_engine(run, config.rollout, model, lambda: model)) as engine:
+        sampled = answer_all(
+            run,
+            engine,
+            tokenizer,
+            prompts,
+            sampling,
+            n_samples=config.samples_per_prompt,
+            stream="generate",
+            first_step=0,
+            steps=steps,
+        )
     answers = [one.answer for one in sampled]
     prompt_ids = [one.prompt.id for one in sampled]
     values = _sampling_metrics([one.response for one in sampled])

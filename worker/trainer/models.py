@@ -228,6 +228,15 @@ def trained_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
             yield _plain_name(name) + ".weight", weight + delta(module)
 
 
+def all_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Every weight by its name without adapters, merged; a shared one under each of its names."""
+    changed = dict(trained_weights(model))
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        plain = _plain_name(name).replace(".base_layer.", ".")
+        if ".lora_" not in plain:
+            yield plain, changed.get(plain, parameter.detach())
+
+
 def lora_deltas(model: nn.Module) -> dict[str, Tensor]:
     """What the adapters add to each weight, fp32, by the weight's name without adapters."""
     return {

@@ -1,7 +1,7 @@
-"""A policy in training: its weights, its reference and the copy that samples.
+"""A policy in training: its weights, its reference and the engine that samples.
 
 Made by policy_gradient. With adapters and no other reference, the reference is the same model with
-its adapters off; the sampling copy is merged and refreshed in place before it is used.
+its adapters off; the engine gets the merged weights before it is used.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from worker.trainer import models, random_streams
+from worker.trainer.engine import open_engine
 from worker.trainer.run import Run
 
 
@@ -40,10 +41,15 @@ class Policy:
                 other or config.model, dtype=stored, device=run.device, attention=attention
             ).requires_grad_(False)
             models.halve_linears(self._reference, run.dtype)
-        self.sampler = models.load_causal_lm(
-            config.model, dtype=run.dtype, device=run.device
-        ).requires_grad_(False)
         self.trained.eval()
+        self.engine = open_engine(
+            run,
+            config.rollout,
+            self.causal,
+            lambda: models.load_causal_lm(
+                config.model, dtype=run.dtype, device=run.device
+            ).requires_grad_(False),
+        )
 
     @contextmanager
     def as_reference(self) -> Iterator[PreTrainedModel]:
@@ -55,10 +61,3 @@ class Policy:
             assert isinstance(self.trained, PeftModel)  # __init__ loads a reference otherwise
             with self.trained.disable_adapter():
                 yield self.causal
-
-    @torch.no_grad()
-    def refresh_sampler(self) -> None:
-        """Copy the current weights, adapters merged, into the sampling copy."""
-        targets = dict(self.sampler.named_parameters())
-        for name, weight in models.trained_weights(self.trained):
-            targets[name].copy_(weight)

@@ -20,7 +20,7 @@ from worker.trainer.logprobs import action_hidden, exact_kl
 from worker.trainer.policy import Policy
 from worker.trainer.prompts import Prompt, answer
 from worker.trainer.rewards.scorer import Scorer
-from worker.trainer.rollout import Request, Sampling, sample
+from worker.trainer.rollout import Request, Sampling
 from worker.trainer.run import Run
 
 SAMPLES_PER_PROMPT = 2
@@ -39,9 +39,8 @@ def evaluate_policy(
     run: Run, policy: Policy, prompts: Sequence[Prompt], sampling: Sampling, scorer: Scorer
 ) -> dict[str, float]:
     """Reward, exact KL with its interval by prompt, length and truncation on these prompts."""
-    policy.refresh_sampler()
-    responses = sample(
-        policy.sampler,
+    policy.engine.refresh(policy.trained)
+    responses = policy.engine.sample(
         [Request(prompt.id, prompt.ids, SAMPLES_PER_PROMPT) for prompt in prompts],
         sampling,
         seed=run.config.seed,

@@ -6,6 +6,7 @@ Called by `__main__`. Told top to bottom in `PolicyGradient.take_step`; the math
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 
 import torch
@@ -20,6 +21,7 @@ from worker.trainer.collector import Collector
 from worker.trainer.critic import Critic
 from worker.trainer.data import Batch, collate, micro_batches_by_prompt
 from worker.trainer.errors import DataError
+from worker.trainer.importance import Weights, weights
 from worker.trainer.kl_control import KlControl
 from worker.trainer.logprobs import TokenLogp, action_logp
 from worker.trainer.loop import Evaluation, Loop, check_finite
@@ -50,7 +52,8 @@ def train(run: Run, config: PolicyGradientConfig) -> None:
         },
         tensor_parts={} if training.critic is None else {"critic": training.critic},
     )
-    loop.go(training.take_step, training.evaluate)
+    with closing(training.policy.engine):
+        loop.go(training.take_step, training.evaluate)
     write_causal_lm(run, training.policy.trained, config.model, training.policy.tokenizer)
 
 
@@ -68,7 +71,7 @@ class PolicyGradient:
             raise DataError(
                 "the snapshot has no prompts in its train split", "use a smaller held-out fraction"
             )
-        self.sampling = sampling_of(rollout, self.policy.sampler, tokenizer)
+        self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
         self.scorer = Scorer(
             config.reward,
             build_terms(config.reward.terms, tokenizer, run, system=rollout.system),
@@ -102,6 +105,7 @@ class PolicyGradient:
         started_at = time.monotonic()
         give_freed_memory_back()
         kept = self._log_probabilities(rollout, minibatches)
+        rollout.importance = self._importance(rollout)
         rollout.seconds["logprob"] = time.monotonic() - started_at
         advantages = self._advantages(rollout)
         coef = self.kl_control.coef
@@ -247,6 +251,13 @@ class PolicyGradient:
             shaped_clip=config.reward.clip if config.reward.clip_after_baseline else None,
         )
 
+    def _importance(self, rollout: Rollout) -> Weights | None:
+        """How much each token counts; None where the trainer has sampled it."""
+        config = self.config.importance
+        if config is None or self.config.rollout.engine == "transformers":
+            return None
+        return weights(rollout.logp_B_T, rollout.sampler_logp_B_T, rollout.mask_B_T, config)
+
     def _update(
         self,
         rollout: Rollout,
@@ -293,10 +304,14 @@ class PolicyGradient:
         if not self.is_single_update:
             old_B_T = rollout.logp_B_T[group, :width].to(device)
         denominator = _denominator(config, rollout.mask_B_T[rows], self.sampling.max_new_tokens)
+        advantage_B_T = advantages.advantage_B_T[group, :width]
+        if rollout.importance is not None:
+            # A weight >= 0 on the loss of a token is one on its advantage, clipped or not.
+            advantage_B_T = advantage_B_T * rollout.importance.weight_B_T[group, :width]
         policy = losses.policy_loss(
             logp_B_T,
             old_B_T,
-            advantages.advantage_B_T[group, :width].to(device),
+            advantage_B_T.to(device),
             mask_B_T,
             clip_low=config.clip.low,
             clip_high=config.clip.high,

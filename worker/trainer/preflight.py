@@ -6,20 +6,27 @@ recorded what a model is.
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference
-from backend.schemas.training import RunConfig, longest_sequence, references
+from backend.schemas.training import (
+    EvaluateConfig,
+    GenerateConfig,
+    RunConfig,
+    longest_sequence,
+    references,
+)
 from backend.schemas.vocabulary import SnapshotKind
-from worker.trainer import models
+from worker.trainer import models, vllm_engine
 from worker.trainer.errors import ConfigError
 from worker.trainer.run import Run
 
+SamplingConfig = PolicyGradientConfig | GenerateConfig | EvaluateConfig
 _DATA = frozenset(kind.value for kind in SnapshotKind)
 
 
 def check(run: Run, config: RunConfig) -> None:
     """Warn of what the config cautions against.
 
-    Raises ConfigError for sequences longer than a model's window, and for a reference that reads
-    other tokens than the policy.
+    Raises ConfigError for sequences longer than a model's window, for a reference that reads other
+    tokens than the policy, and for an engine that the worker lacks.
     """
     found = {
         path: reference
@@ -28,6 +35,8 @@ def check(run: Run, config: RunConfig) -> None:
     }
     for path, reference in found.items():
         _check_window(path, reference, longest_sequence(config))
+    if isinstance(config, SamplingConfig) and config.rollout.engine == "vllm":
+        vllm_engine.interpreter()
     if isinstance(config, PolicyGradientConfig):
         _check_reference(config)
         for caution in config.cautions():

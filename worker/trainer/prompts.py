@@ -14,7 +14,7 @@ from backend.schemas.references import Reference
 from backend.schemas.sections import Rollout
 from worker.trainer import models
 from worker.trainer.data import Tokens, read_records, render_prompt
-from worker.trainer.errors import ConfigError, DataError
+from worker.trainer.errors import DataError
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rollout import Response, Sampling
 
@@ -55,14 +55,7 @@ def read_prompts(
 def sampling_of(
     rollout: Rollout, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> Sampling:
-    """How to sample with this model.
-
-    Raises ConfigError for another engine than transformers.
-    """
-    if rollout.engine != "transformers":
-        raise ConfigError(
-            f"rollout.engine {rollout.engine!r} is not available", "use 'transformers'"
-        )
+    """How to sample with this model."""
     return Sampling(
         max_new_tokens=rollout.max_new_tokens,
         temperature=rollout.temperature,

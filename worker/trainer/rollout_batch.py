@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from backend.schemas.vocabulary import FinishReason
+from worker.trainer.importance import Weights
 from worker.trainer.prompts import Prompt
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.scorer import Scores
@@ -39,6 +40,7 @@ class Rollout:
     greedy_reward_B: Tensor | None = None
     value_B_T: Tensor | None = None
     n_replaced: int | None = None
+    importance: Weights | None = None
     logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
     ref_logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
     entropy_B_T: Tensor = field(default_factory=lambda: torch.empty(0))

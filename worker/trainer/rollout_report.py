@@ -127,6 +127,7 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
         "tokens/sampled": float(rollout.n_sampled),
         **_baseline_metrics(rollout, advantages, usable_B),
         **_collection_metrics(rollout, usable_B),
+        **_importance_metrics(rollout),
         **_group_metrics(rollout, usable_B),
         **{f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()},
     }
@@ -214,6 +215,16 @@ def _collection_metrics(rollout: Rollout, usable_B: Tensor) -> dict[str, float]:
         values["group/sampled"] = float(n_groups + rollout.n_replaced)
         values["group/replaced"] = float(rollout.n_replaced)
     return values
+
+
+def _importance_metrics(rollout: Rollout) -> dict[str, float]:
+    found = rollout.importance
+    if found is None:
+        return {}
+    return {
+        "importance/mean": float(losses.masked_mean(found.weight_B_T, rollout.mask_B_T)),
+        "importance/cut_fraction": found.cut_fraction,
+    }
 
 
 def _baseline_metrics(

@@ -1192,7 +1192,8 @@ export interface paths {
          * Is Ready
          * @description Every dependency and its state; 503 if one is away that requests need.
          *
-         *     Without the broker all requests work, and queued runs start a little later.
+         *     Without the broker all requests work, and queued runs start a little later; with a disk that is
+         *     nearly full they work, and a worker on it takes no new run.
          */
         get: operations["is_ready_readyz_get"];
         put?: never;

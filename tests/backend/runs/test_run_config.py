@@ -99,10 +99,15 @@ def test_a_reference_that_does_not_fit_is_refused(
     assert message in found["message"]
 
 
-def test_what_is_not_available_yet_is_said_plainly(api: TestClient, seed: Seed) -> None:
-    vllm = seed.policy_gradient(rollout={"engine": "vllm"})
+def test_a_nucleus_with_a_temperature_is_refused_for_vllm(api: TestClient, seed: Seed) -> None:
+    vllm = {"engine": "vllm", "top_p": 0.9}
 
-    assert [found["path"] for found in problems(api, seed, vllm)] == ["rollout.engine"]
+    (refused,) = problems(api, seed, seed.policy_gradient(rollout=vllm | {"temperature": 0.7}))
+
+    assert refused["level"] == "error"
+    assert "set either to 1, or engine to transformers" in refused["message"]
+    allowed = problems(api, seed, seed.policy_gradient(rollout=vllm))
+    assert all(found["level"] == "warning" for found in allowed)
 
 
 def test_dpo_can_be_run_and_wants_rankings(api: TestClient, seed: Seed) -> None:

@@ -4,7 +4,7 @@ const GROUPS: readonly (readonly [string, RegExp])[] = [
   ["Outcome", /^(reward\/mean|kl\/response|length\/mean|accuracy|margin|loss|entropy)$/],
   ["Evaluation", /^(eval|gold|outside)\/|^kl\/exact$/],
   ["Reward", /^(reward|group|dpo)\//],
-  ["KL to the reference", /^kl\/|^logp_drift$/],
+  ["KL to the reference", /^kl\/|^logp_drift$|^importance\//],
   ["Responses", /^(length\/|truncated_fraction|advantage\/)/],
   ["Optimization", /^(lr|grad_norm|approx_kl|clip_fraction|ratio|value)/],
   ["Speed and memory", /^(time|memory)\/|tokens_per_s/],

@@ -1,0 +1,157 @@
+"""Sampling in another interpreter: weights go over, tokens and log-probabilities come back.
+
+With a stand-in for vllm; and with vllm itself where PODIUM_TEST_VLLM_PYTHON names the python of an
+environment that has it.
+"""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tiny_model import make_tiny_model
+from tests.trainer.conftest import (
+    Workshop,
+    lines,
+    policy_gradient_config,
+    series,
+)
+
+STAND_IN = Path(__file__).with_name("vllm_stand_in")
+REAL = os.environ.get("PODIUM_TEST_VLLM_PYTHON")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model with heads as large as vllm's kernels want them."""
+    return make_tiny_model(tmp_path_factory.mktemp("models") / "wide", hidden_size=128)
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path) -> Path:
+    """An interpreter whose `vllm` is the stand-in."""
+    return _stand_in(tmp_path)
+
+
+@pytest.fixture(params=["stand-in", "vllm"])
+def vllm_python(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The interpreter to sample in."""
+    if request.param == "stand-in":
+        return str(_stand_in(tmp_path))
+    if REAL is None:
+        pytest.skip("PODIUM_TEST_VLLM_PYTHON names no interpreter with vllm")
+    return REAL
+
+
+def _stand_in(folder: Path) -> Path:
+    path = folder / "python"
+    path.write_text(f'#!/bin/sh\nPYTHONPATH="{STAND_IN}" exec "{sys.executable}" "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def config_of(model: Path, **more: Any) -> dict[str, Any]:
+    """Four steps, large enough to move the weights far."""
+    config = policy_gradient_config(model, steps=4, eval_every=4, **more)
+    config["rollout"] = config["rollout"] | {"engine": "vllm", "prompts_per_step": 4}
+    return config
+
+
+@pytest.mark.parametrize("lora", [None, {"r": 4, "alpha": 8}])
+def test_what_is_sampled_follows_the_weights(
+    workshop: Workshop, model: Path, vllm_python: str, lora: dict[str, Any] | None
+) -> None:
+    run_dir = workshop.lay_out("run", config_of(model, lora=lora))
+
+    report = workshop.run(run_dir, environment={"PODIUM_VLLM_PYTHON": vllm_python}, timeout_s=900)
+
+    assert report["code"] == 0, report
+    assert series(run_dir, "kl/response")[4] > 0.1  # the weights have gone somewhere,
+    drift = series(run_dir, "logp_drift")
+    assert max(drift.values()) < 1e-3, drift  # and the sampler with them
+    assert series(run_dir, "importance/mean")[4] == pytest.approx(1, abs=1e-3)
+    assert set(series(run_dir, "importance/cut_fraction").values()) == {0.0}
+    assert any("samples; a resumed run" in line["message"] for line in lines(run_dir, "alert"))
+    assert not (run_dir / ".vllm").exists()
+
+
+def test_generate_samples_there_too(workshop: Workshop, model: Path, vllm_python: str) -> None:
+    config = {
+        "method": "generate",
+        "model": {"path": str(model)},
+        "prompts": {"path": "inputs/prompts.jsonl"},
+        "samples_per_prompt": 2,
+        "rollout": {"engine": "vllm", "max_new_tokens": 6},
+        "reference": {"path": str(model)},
+        "split": "all",
+    }
+    run_dir = workshop.lay_out("run", config)
+
+    report = workshop.run(run_dir, environment={"PODIUM_VLLM_PYTHON": vllm_python}, timeout_s=900)
+
+    assert report["code"] == 0, report
+    records = (run_dir / "output" / "responses.jsonl").read_text().splitlines()
+    assert len(records) == 32
+    assert series(run_dir, "kl/exact")[1] == pytest.approx(0, abs=1e-5)
+
+
+def test_the_same_seeds_draw_the_same_tokens(
+    workshop: Workshop, model: Path, stand_in: Path
+) -> None:
+    texts = []
+    for name in ("one", "two"):
+        run_dir = workshop.lay_out(name, config_of(model))
+        workshop.run(run_dir, environment={"PODIUM_VLLM_PYTHON": str(stand_in)})
+        texts.append([line["response"] for line in lines(run_dir, "sample")])
+    assert texts[0] == texts[1]
+    assert len(set(texts[0])) > 3
+
+
+def test_a_worker_without_vllm_says_so_before_it_loads_anything(
+    workshop: Workshop, model: Path
+) -> None:
+    run_dir = workshop.lay_out("run", config_of(model))
+
+    report = workshop.run(run_dir, environment={"PODIUM_VLLM_PYTHON": ""})
+
+    assert (report["code"], report["cause"]) == (2, "config")
+    assert "PODIUM_VLLM_PYTHON" in report["advice"]
+    assert not (run_dir / ".vllm").exists()
+
+
+def test_an_engine_that_dies_ends_the_run_with_its_code(
+    workshop: Workshop, model: Path, stand_in: Path
+) -> None:
+    run_dir = workshop.lay_out("run", config_of(model))
+
+    report = workshop.run(
+        run_dir, environment={"PODIUM_VLLM_PYTHON": str(stand_in), "STAND_IN_DOES": "die"}
+    )
+
+    assert report["code"] == 1
+    assert "vllm ended with code 7" in report["message"]
+
+
+def test_a_stop_does_not_wait_for_the_engine(
+    workshop: Workshop, model: Path, stand_in: Path
+) -> None:
+    run_dir = workshop.lay_out("run", config_of(model))
+    process = workshop.start(
+        run_dir,
+        environment={"PODIUM_VLLM_PYTHON": str(stand_in), "STAND_IN_DOES": "stall"},
+    )
+    deadline = time.monotonic() + 120
+    while not (run_dir / "events.jsonl").exists() or not [
+        line for line in lines(run_dir, "alert") if "a resumed run" in line["message"]
+    ]:
+        assert time.monotonic() < deadline, "the engine did not start"
+        time.sleep(0.1)
+
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=120)
+
+    assert process.returncode == 5
