@@ -27,7 +27,7 @@ up: $(VENV)/.ready frontend/dist/.ready ## API, browser UI and one worker, until
 	$(BIN)/podium up
 
 ##@ Prove
-.PHONY: test check bench chaos
+.PHONY: test check bench chaos mutate
 test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## every test, on SQLite and PostgreSQL, files and Redis, in Chromium (ARGS=...)
 	$(NPM) run --silent test
 	$(BIN)/python -m pytest $(ARGS)
@@ -39,6 +39,9 @@ bench: $(VENV)/.ready-dev ## the benchmarks, each beside its peer
 
 chaos: $(VENV)/.ready-dev faketime ## kill, stall and starve things on purpose, for more than an hour
 	$(BIN)/python -m pytest -m chaos $(ARGS)
+
+mutate: $(VENV)/.ready-dev ## break the mathematics in a thousand places and see that a test notices each (ARGS=losses)
+	OMP_NUM_THREADS=1 $(BIN)/python tests/trainer/mutate.py $(ARGS)
 
 .PHONY: check-python check-arrows check-web check-client check-migrations check-images
 check-python: $(VENV)/.ready-dev

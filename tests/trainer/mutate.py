@@ -1,236 +1,255 @@
-"""Would a test notice? Break `losses` and `advantages` in one place after another and see.
+"""Would a test notice? Break the mathematics in one place after another and see.
 
-`python tests/trainer/mutate.py [--share k/n]`; outside the test suite. Each mutant runs the quick
-tests of the two modules in a forked process; what survives is printed with its line and must stand
-in `KNOWN`, with the reason why it changes nothing.
+`make mutate`, or `python tests/trainer/mutate.py [--jobs N] [MODULE...]`; outside the test suite.
+Tests are collected once; each mutant is a forked process that puts the broken code into the
+functions that the tests have imported and runs them until one fails. What survives is printed with
+its line and must stand in `known_mutants`, with the reason why it changes nothing.
 """
 
 import argparse
-import ast
-import copy
-import importlib.util
 import os
+import resource
 import sys
 import time
 import types
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-# Loaded once, before the forks; what is mutated and what tests it must not be among them.
-import hypothesis.strategies
 import pytest
 import torch
+from hypothesis import HealthCheck, Phase, settings
 
-import backend.schemas.vocabulary
-
-PRELOADED = (hypothesis.strategies, backend.schemas.vocabulary)
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ("losses", "advantages")
-TESTS = ("golden_vectors", "losses", "advantages", "against_reference")
-TIME_LIMIT_S = 120
+sys.path.insert(0, str(ROOT))
 
-SWAPPED_OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
-SWAPPED_NAMES = {
-    "minimum": "maximum",
-    "maximum": "minimum",
-    "min": "max",
-    "max": "min",
-    "any": "all",
-    "all": "any",
-    "sum": "mean",
-    "mean": "sum",
-    "sqrt": "square",
-    "rsqrt": "sqrt",
-    "square": "abs",
-    "exp": "expm1",
-    "expm1": "exp",
-}
-# A call of these becomes its receiver or its argument: a mask, a clamp or a detach forgotten.
-DROPPED_CALLS = {"_keep": 0, "where": 1, "_clamp": 0, "reversed": 0, "_at_least_fp32": 0}
-DROPPED_METHODS = {"clamp", "detach", "double", "float", "bool", "sum", "logsumexp"}
+from tests.trainer.known_mutants import KNOWN  # noqa: E402
+from tests.trainer.mutations import Mutant, mutants  # noqa: E402
 
-# Survivors that change nothing, by module and the mutated line with its change.
-KNOWN: dict[str, str] = {}
+# Seconds of a processor, however busy it is: a mutant that takes more does not end, so is noticed.
+TIME_LIMIT_S = 60
+# The exit code of a mutant that was noticed in another way than by a failing test.
+UNKNOWN = 255
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """A module with one change."""
+class Target:
+    """A module, or one function of it, and the tests that must notice; worked numbers first."""
 
     module: str
-    line: int
-    change: str
-    tree: ast.Module
+    tests: tuple[str, ...]
+    function: str | None = None
 
-    @property
-    def name(self) -> str:
-        """How it is printed and listed."""
-        return f"{self.module}: {self.change}"
-
-
-def mutants(module: str) -> Iterator[Mutant]:
-    """Every change of a module, one at a time."""
-    source = (ROOT / "worker" / "trainer" / f"{module}.py").read_text()
-    tree = ast.parse(source)
-    for place, node in enumerate(ast.walk(tree)):
-        for number, _ in enumerate(changes(node)):
-            mutated = copy.deepcopy(tree)
-            target = next(n for i, n in enumerate(ast.walk(mutated)) if i == place)
-            before = ast.unparse(statement_of(mutated, target))
-            changed = list(changes(target))[number]
-            replace(mutated, target, changed)
-            ast.fix_missing_locations(mutated)
-            after = ast.unparse(statement_of(mutated, changed))
-            if before != after:
-                yield Mutant(module, target.lineno, f"{before}  ->  {after}", mutated)
+    def mutants(self) -> list[Mutant]:
+        """Every change of it."""
+        source = (ROOT / "worker" / "trainer" / f"{self.module}.py").read_text()
+        return mutants(self.module, source, self.function)
 
 
-def changes(node: ast.AST) -> Iterator[ast.AST]:
-    """What a node could wrongly be."""
-    if isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in SWAPPED_OPERATORS:
-        yield with_(node, op=SWAPPED_OPERATORS[type(node.op)]())
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPPED_OPERATORS:
-        yield with_(node, ops=[SWAPPED_OPERATORS[type(node.ops[0])](), *node.ops[1:]])
-    if isinstance(node, ast.UnaryOp):
-        yield node.operand
-    if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
-        is_bool = isinstance(node.value, bool)
-        yield with_(node, value=not node.value if is_bool else node.value + 1)
-    if isinstance(node, ast.IfExp):
-        yield node.body
-        yield node.orelse
-    if isinstance(node, ast.Call):
-        yield from changed_calls(node)
+TARGETS = (
+    Target("losses", ("golden_vectors", "losses", "reward_model", "against_reference")),
+    Target("advantages", ("golden_vectors", "advantages", "against_reference")),
+    Target("kl_control", ("kl_control",)),
+    Target("overlong", ("overlong",)),
+    Target("critic", ("critic",), "explained_variance"),
+    Target("calibration", ("reward_model",)),
+    Target("length_bias", ("reward_model",)),
+    Target("ranking_evaluation", ("reward_model",)),
+)
 
 
-def changed_calls(node: ast.Call) -> Iterator[ast.AST]:
-    """Another function of the like, or none."""
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    if name in SWAPPED_NAMES:
-        field = "attr" if isinstance(function, ast.Attribute) else "id"
-        yield with_(node, func=with_(function, **{field: SWAPPED_NAMES[name]}))
-    if name in DROPPED_CALLS and len(node.args) > DROPPED_CALLS[name]:
-        yield node.args[DROPPED_CALLS[name]]
-    elif name in DROPPED_METHODS and isinstance(function, ast.Attribute):
-        yield function.value
+@dataclass(frozen=True)
+class Child:
+    """A process that tests one mutant; its exit code is the number of the test that noticed."""
 
+    pid: int
 
-def with_(node: ast.AST, **fields: object) -> ast.AST:
-    """A copy of a node with other fields."""
-    changed = copy.copy(node)
-    for name, value in fields.items():
-        setattr(changed, name, value)
-    return changed
-
-
-def replace(tree: ast.Module, old: ast.AST, new: ast.AST) -> None:
-    """Put a node in the place of another."""
-    for parent in ast.walk(tree):
-        for field, value in ast.iter_fields(parent):
-            if value is old:
-                setattr(parent, field, new)
-            elif isinstance(value, list) and any(item is old for item in value):
-                value[[item is old for item in value].index(True)] = new
-
-
-def statement_of(tree: ast.Module, node: ast.AST) -> ast.AST:
-    """The smallest statement, or head of one, that holds a node."""
-    found: ast.AST = tree
-    for parent in ast.walk(tree):
-        if isinstance(parent, ast.stmt) and any(child is node for child in ast.walk(parent)):
-            found = parent
-    if isinstance(found, ast.FunctionDef):
-        return found.args
-    if isinstance(found, ast.For):
-        return found.iter
-    return found.test if isinstance(found, ast.If) else found
-
-
-def is_noticed(mutant: Mutant) -> bool:
-    """Run the tests against the mutant in a forked process; a hang is noticed, too."""
-    child = os.fork()
-    if child == 0:
-        code = 1
+    @classmethod
+    def fork(cls, noticed_by: Callable[[], int]) -> "Child":
+        """Ask in a process of its own."""
+        pid = os.fork()
+        if pid:
+            return cls(pid)
+        number = UNKNOWN
         try:
-            code = run_tests(mutant)
+            resource.setrlimit(resource.RLIMIT_CPU, (TIME_LIMIT_S, TIME_LIMIT_S))
+            number = noticed_by()
         finally:
-            os._exit(code)
-    deadline = time.monotonic() + TIME_LIMIT_S
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status) != 0
-        time.sleep(0.01)
-    os.kill(child, 9)
-    os.waitpid(child, 0)
-    return True
+            os._exit(min(number, UNKNOWN))
+
+    def result(self) -> int | None:
+        """The number of the test that noticed, from 1; 0 for none; None while it runs."""
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if not pid:
+            return None
+        return os.WEXITSTATUS(status) if os.WIFEXITED(status) else UNKNOWN
+
+    def wait(self) -> int:
+        """The result, when it is there."""
+        while (found := self.result()) is None:
+            time.sleep(0.01)
+        return found
 
 
-def run_tests(mutant: Mutant) -> int:
-    """0 if every test passes."""
-    sink = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(sink, 1)
-    os.dup2(sink, 2)
+@dataclass
+class Mutation:
+    """A pytest plugin that runs the collected tests once per mutant instead of once."""
+
+    targets: Sequence[Target]
+    jobs: int
+    survivors: list[Mutant] = field(default_factory=list)
+    n_mutants: int = 0
+    failing: list[str] = field(default_factory=list)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self) -> None:
+        """The same few examples for every mutant; nobody reads the smallest one that fails.
+
+        After the tests' own profile, before the tests are read.
+        """
+        settings.register_profile(
+            "mutate",
+            deadline=None,
+            database=None,
+            derandomize=True,
+            max_examples=25,
+            phases=[Phase.explicit, Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        settings.load_profile("mutate")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Test every mutant of every target; broken code says a lot that nobody wants to read."""
+        session.config.pluginmanager.unregister(name="terminalreporter")
+        for target in self.targets:
+            items = tests_of(target, session.items)
+            if not items or Child.fork(partial(noticed_by, items)).wait():
+                self.failing.append(target.module)
+                continue
+            found = target.mutants()
+            self.n_mutants += len(found)
+            self.test(found, items)
+        return True
+
+    def test(self, found: Sequence[Mutant], items: list[pytest.Item]) -> None:
+        """Test mutants, `jobs` at a time; the test that noticed one looks first at the next."""
+        waiting, running = list(reversed(found)), dict[Child, tuple[Mutant, list[pytest.Item]]]()
+        while waiting or running:
+            while waiting and len(running) < self.jobs:
+                mutant = waiting.pop()
+                running[Child.fork(partial(break_and_run, mutant, items))] = mutant, items
+            time.sleep(0.005)
+            for child, (mutant, asked) in list(running.items()):
+                number = child.result()
+                if number is not None:
+                    del running[child]
+                if number == 0:
+                    self.survived(mutant)
+                elif number and number != UNKNOWN:
+                    best = asked[number - 1]
+                    items = [best, *(item for item in items if item is not best)]
+
+    def survived(self, mutant: Mutant) -> None:
+        """Keep and tell of a mutant that no test noticed."""
+        self.survivors.append(mutant)
+        reason = KNOWN.get(mutant.name, "NOT KNOWN TO CHANGE NOTHING")
+        say(f"{mutant.module}.py:{mutant.line}: {mutant.name}\n    {reason}")
+
+
+def tests_of(target: Target, items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """The tests of a target, in the order of its files; none that runs the trainer."""
+    return [
+        item
+        for test in target.tests
+        for item in items
+        if item.path.name == f"test_{test}.py"
+        and not {"workshop", "tiny_model"} & set(getattr(item, "fixturenames", ()))
+    ]
+
+
+def break_and_run(mutant: Mutant, items: Sequence[pytest.Item]) -> int:
+    """Break the module and run the tests."""
+    install(mutant)
+    return noticed_by(items)
+
+
+def install(mutant: Mutant) -> None:
+    """Let the module that the tests have imported behave as the mutant does."""
     name = f"worker.trainer.{mutant.module}"
-    package = importlib.import_module("worker.trainer")
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    setattr(package, mutant.module, module)
-    exec(compile(mutant.tree, f"{mutant.module}.py", "exec"), module.__dict__)
-    files = [str(ROOT / "tests" / "trainer" / f"test_{test}.py") for test in TESTS]
-    # Hypothesis was loaded before pytest could rewrite its assertions.
-    quiet = ["-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    return int(pytest.main(["-x", "-q", "--noconftest", *quiet, *files]))
+    module, broken = sys.modules[name], types.ModuleType(name)
+    exec(mutant.compile(), broken.__dict__)
+    for key, value in vars(broken).items():
+        if getattr(value, "__module__", None) != name:
+            if not key.startswith("__"):
+                setattr(module, key, value)
+        elif isinstance(value, type):
+            for method, function in vars(value).items():
+                if isinstance(function, types.FunctionType):
+                    transplant(vars(getattr(module, key))[method], function)
+        elif isinstance(value, types.FunctionType):
+            transplant(getattr(module, key), value)
+
+
+def transplant(function: types.FunctionType, broken: types.FunctionType) -> None:
+    """Give a function, whoever holds it, the code and the defaults of another."""
+    function.__code__ = broken.__code__
+    function.__defaults__, function.__kwdefaults__ = broken.__defaults__, broken.__kwdefaults__
+
+
+def noticed_by(items: Sequence[pytest.Item]) -> int:
+    """The number of the first test that fails, from 1; 0 if none does."""
+    for number, (item, following) in enumerate(zip(items, [*items[1:], None], strict=True), 1):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if item.session.testsfailed:
+            return number
+    return 0
+
+
+def say(text: str) -> None:
+    """Print at once, also into a file."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def main() -> int:
-    """0 if no survivor is unknown."""
+    """0 if exactly the known mutants survive."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--share", default="1/1", help="k/n: every n-th mutant, from the k-th")
-    share, shares = map(int, parser.parse_args().share.split("/"))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutants at a time")
+    parser.add_argument("modules", nargs="*", help="default: all")
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    sys.path.insert(0, str(ROOT))
-    for module in MODULES:
-        source = (ROOT / "worker" / "trainer" / f"{module}.py").read_text()
-        if is_noticed(Mutant(module, 0, "nothing", ast.parse(source))):
-            sys.stdout.write(f"the tests fail without any change to {module}\n")
-            return 2
-    every = [mutant for module in MODULES for mutant in mutants(module)]
-    mine = every[share - 1 :: shares]
-    survivors = []
-    for mutant in mine:
-        if not is_noticed(mutant):
-            survivors.append(mutant)
-            reason = KNOWN.get(mutant.name, "NOT KNOWN TO CHANGE NOTHING")
-            sys.stdout.write(f"{mutant.module}.py:{mutant.line}: {mutant.change}\n    {reason}\n")
-            sys.stdout.flush()
-    unknown = [mutant for mutant in survivors if mutant.name not in KNOWN]
-    sys.stdout.write(
-        f"{len(mine)} mutants, {len(mine) - len(survivors)} noticed, "
-        f"{len(survivors)} survived, {len(unknown)} of them without a reason\n"
+    targets = [t for t in TARGETS if t.module in arguments.modules or not arguments.modules]
+    files = {
+        str(ROOT / "tests" / "trainer" / f"test_{test}.py") for t in targets for test in t.tests
+    }
+    quiet = ["-qq", "--tb=no", "--no-header", "--no-summary", "-p", "no:cacheprovider"]
+    # Loaded before pytest could rewrite their assertions: not ours.
+    quiet += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    mutation = Mutation(targets, arguments.jobs)
+    started = time.monotonic()
+    pytest.main([*quiet, "--rootdir", str(ROOT), *sorted(files)], plugins=[mutation])
+    return report(mutation, time.monotonic() - started)
+
+
+def report(mutation: Mutation, elapsed_s: float) -> int:
+    """Say what was found; the exit code."""
+    for module in mutation.failing:
+        say(f"the tests fail without any change to {module}")
+    modules = {target.module for target in mutation.targets}
+    survived = {mutant.name for mutant in mutation.survivors}
+    stale = [n for n in KNOWN if n.split(".")[0].split(":")[0] in modules and n not in survived]
+    for name in stale:
+        say(f"listed in known_mutants, but it did not survive or does not exist: {name}")
+    times, unknown = os.times(), survived - KNOWN.keys()
+    processor_s = times.children_user + times.children_system
+    say(
+        f"{mutation.n_mutants} mutants, {mutation.n_mutants - len(survived)} noticed, "
+        f"{len(survived)} survived, {len(unknown)} of them without a reason; "
+        f"{elapsed_s / 60:.1f} minutes, {processor_s / 60:.1f} of a processor"
     )
-    return 1 if unknown else 0
+    return 1 if unknown or stale or mutation.failing else 0
 
 
 if __name__ == "__main__":
