@@ -3,16 +3,20 @@
 Called by `worker.supervisor`. Pure but for `read_report`; it moves no state itself.
 """
 
+import re
 import signal
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
+from backend.domain.failures import SENTENCES, Facts, advise, cause_of
 from backend.domain.run_state import state_asked_for
 from backend.schemas.events import ExitReport
-from backend.schemas.vocabulary import ExitCode, RunState, StopReason
-from worker.trainer_process import Ended
+from backend.schemas.vocabulary import ExitCode, FailureCause, RunState, StopReason
+from worker.trainer_process import Ended, Used
 
 # The report is written over a reserve of this size.
 _LONGEST_REPORT_BYTES = 65536
@@ -20,15 +24,29 @@ _LONGEST_REPORT_BYTES = 65536
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run ended badly: a word for programs, a sentence, and what to do about it."""
+    """Why a run ended badly: what kind of thing, what exactly, and what to do about it.
 
-    cause: str
+    `changes` are values of the config, by dotted path, with which a clone should fare better.
+    """
+
+    cause: FailureCause
     message: str
     advice: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
-    def as_error(self) -> dict[str, str]:
+    def as_error(self) -> dict[str, Any]:
         """The form in which the store keeps it."""
-        return {"cause": self.cause, "message": self.message, "advice": self.advice}
+        return {
+            "cause": self.cause,
+            "message": self.message,
+            "advice": self.advice,
+            "changes": dict(self.changes),
+        }
+
+    def advised(self, config: Mapping[str, Any], facts: Facts) -> "Failure":
+        """The same with advice in numbers of the run, where numbers help."""
+        better = advise(self.cause, config, facts)
+        return self if better is None else replace(self, advice=better.text, changes=better.changes)
 
 
 class RunFailed(Exception):
@@ -53,46 +71,49 @@ class Reading:
         return self.state == RunState.CRASHED
 
 
+def _usual(cause: FailureCause, advice: str) -> Failure:
+    return Failure(cause, SENTENCES[cause], advice)
+
+
 _BY_CODE = {
-    ExitCode.BUG: Failure(
-        "bug",
-        "The trainer stopped with an error of its own.",
-        "Read the traceback in the log; if it is none of your files, report it. Retry goes on "
-        "from the last checkpoint.",
+    ExitCode.BUG: _usual(
+        FailureCause.BUG,
+        "Read the traceback in the log; if it is none of your files, report it.",
     ),
     ExitCode.CONFIG_OR_DATA: Failure(
-        "config_or_data",
+        FailureCause.CONFIG,
         "The trainer refused the config or its data.",
         "Change what the message names, in a clone of this run.",
     ),
-    ExitCode.OUT_OF_MEMORY: Failure(
-        "out_of_memory",
-        "The trainer ran out of memory.",
+    ExitCode.OUT_OF_MEMORY: _usual(
+        FailureCause.OUT_OF_MEMORY,
         "Lower optim.micro_batch_tokens or rollout.max_new_tokens, or train with LoRA.",
     ),
-    ExitCode.NON_FINITE_LOSS: Failure(
-        "non_finite_loss",
-        "The loss was no longer a finite number.",
-        "Lower optim.lr or optim.grad_clip, or set precision to fp32; retry goes on from the "
-        "last checkpoint.",
+    ExitCode.NON_FINITE_LOSS: _usual(
+        FailureCause.NON_FINITE_LOSS,
+        "Lower optim.lr or optim.grad_clip, or set precision to fp32.",
     ),
-    ExitCode.DISK: Failure(
-        "disk",
-        "The run directory is full or not writable.",
+    ExitCode.DISK: _usual(
+        FailureCause.DISK,
         "Free space in the data directory (`podium prune` helps), then retry.",
     ),
 }
 
 TIMEOUT = Failure(
-    "timeout",
+    FailureCause.TIMEOUT,
     "The run took longer than resources.timeout_s.",
     "Retry goes on from the last checkpoint with a fresh clock; a clone can set a longer time.",
 )
 
 LOST = Failure(
-    "worker_lost",
+    FailureCause.WORKER_LOST,
     "The worker that ran it showed no sign of life.",
-    "It goes on from its last checkpoint by itself, three times at most; look at the worker's log.",
+    "Look at the worker's log and its machine.",
+)
+
+# What a process prints that got no memory, of the GPU or of the machine.
+_NO_MEMORY = re.compile(
+    r"(CUDA|HIP) out of memory|CUDA error: out of memory|\bOutOfMemoryError\b|\bMemoryError\b"
 )
 
 
@@ -134,12 +155,13 @@ def _failure(report: ExitReport, log_tail: str) -> Failure:
     message = report.message or usual.message
     if report.code == ExitCode.BUG and not report.message:
         message += f"\n{log_tail}"
-    return Failure(report.cause or usual.cause, message, report.advice or usual.advice)
+    cause = cause_of(report.cause, otherwise=usual.cause)
+    return Failure(cause, message, report.advice or usual.advice)
 
 
 def _not_started(why: str) -> Reading:
     failure = Failure(
-        "not_started",
+        FailureCause.NOT_STARTED,
         f"The trainer could not be started: {why}",
         "Check PODIUM_TRAINER_COMMAND and that the worker's extra is installed: "
         "pip install 'podium[worker]'.",
@@ -149,13 +171,26 @@ def _not_started(why: str) -> Reading:
 
 def _crash(ended: Ended, report: ExitReport | None, log_tail: str) -> Failure:
     if ended.signal is not None:
-        name = signal.Signals(ended.signal).name
-        how = f"The trainer was killed by {name}."
+        failure = _killed(signal.Signals(ended.signal), ended.usage)
     elif report is not None:
-        how = f"The trainer returned {ended.code}, but its exit.json says {report.code}."
+        failure = _unexplained(f"returned {ended.code}, but its exit.json says {report.code}")
     else:
-        how = f"The trainer returned {ended.code} and left no exit.json."
-    advice = "It goes on from its last checkpoint by itself, three times at most; read the log."
-    if ended.signal == signal.SIGKILL:
-        advice = "Often the kernel's answer to too little memory: see `dmesg`. " + advice
-    return Failure("crashed", f"{how}\n{log_tail}".strip(), advice)
+        failure = _unexplained(f"returned {ended.code} and left no exit.json")
+    if _NO_MEMORY.search(log_tail):
+        failure = replace(failure, cause=FailureCause.OUT_OF_MEMORY)
+    return replace(failure, message=f"{failure.message}\n{log_tail}".strip())
+
+
+def _unexplained(how: str) -> Failure:
+    return Failure(FailureCause.UNEXPLAINED, f"The trainer {how}.", "Read the log.")
+
+
+def _killed(by: signal.Signals, used: Used | None) -> Failure:
+    if by == signal.SIGKILL and used is not None and used.is_oom_kill:
+        size = f"{used.peak_rss_bytes / 1e9:.2f} GB"
+        how = f"The kernel killed the trainer (SIGKILL) for want of memory; it had {size} at most."
+        return replace(_BY_CODE[ExitCode.OUT_OF_MEMORY], message=how)
+    advice = "Read the log."
+    if by == signal.SIGKILL:
+        advice = "Somebody killed it, or too little memory did: see `dmesg`."
+    return Failure(FailureCause.KILLED, f"The trainer was killed by {by.name}.", advice)

@@ -22,7 +22,7 @@ from backend.errors import ServiceError
 from backend.model_files import confined, content_sha256, weight_files
 from backend.schemas.references import Reference
 from backend.schemas.training import RunConfig, parse_run_config, references
-from backend.schemas.vocabulary import SnapshotKind
+from backend.schemas.vocabulary import FailureCause, SnapshotKind
 from backend.settings import Settings
 from backend.store import snapshots
 from backend.store.tables import Model, Run, Snapshot
@@ -66,29 +66,38 @@ class Export:
             return self._model(session, reference)
         except ServiceError as error:
             advice = error.advice or "Restore what is missing, then retry."
-            raise RunFailed(Failure("input", f"{path}: {error.detail}", advice)) from error
+            cause = FailureCause.DATA if name in _DATA else FailureCause.MISSING_MODEL
+            raise RunFailed(Failure(cause, f"{path}: {error.detail}", advice)) from error
 
     def _snapshot(self, session: Session, name: str, reference: Reference) -> dict[str, Any]:
         snapshot = session.scalar(select(Snapshot).where(Snapshot.id == reference.id))
         if snapshot is None:
-            raise _changed(f"there is no snapshot {reference.id}")
+            raise _changed(f"there is no snapshot {reference.id}", FailureCause.DATA)
         if reference.sha256 not in (None, snapshot.sha256):
-            raise _changed(f"snapshot {snapshot.id} is not the one that this run was made with")
+            raise _changed(
+                f"snapshot {snapshot.id} is not the one that this run was made with",
+                FailureCause.DATA,
+            )
         target = self._directory.inputs / f"{name}.jsonl"
         if _sha256_or_none(target) != snapshot.sha256:
             lines = (f"{line}\n".encode() for line in snapshots.every_line(session, snapshot.id))
             written = write_whole(target, lines)
             if written != snapshot.sha256:
                 target.unlink()
-                raise _changed(f"the lines of snapshot {snapshot.id} do not have its sha256")
+                raise _changed(
+                    f"the lines of snapshot {snapshot.id} do not have its sha256", FailureCause.DATA
+                )
         return {"path": f"inputs/{name}.jsonl", "sha256": snapshot.sha256}
 
     def _model(self, session: Session, reference: Reference) -> dict[str, Any]:
         model = session.scalar(select(Model).where(Model.id == reference.id))
         if model is None:
-            raise _changed(f"there is no model {reference.id}")
+            raise _changed(f"there is no model {reference.id}", FailureCause.MISSING_MODEL)
         if reference.sha256 is not None and reference.sha256 != model.sha256:
-            raise _changed(f"model {model.id} is not the one that this run was made with")
+            raise _changed(
+                f"model {model.id} is not the one that this run was made with",
+                FailureCause.MISSING_MODEL,
+            )
         if "hub_id" in model.source:
             return {"hub_id": model.source["hub_id"]}
         folder = self._model_folder(model)
@@ -113,7 +122,10 @@ class Export:
     def _verify(self, model: Model, folder: Path) -> None:
         roots = (*self._settings.resolved_model_roots, folder.resolve())
         if content_sha256(folder, weight_files(folder, roots)) != model.sha256:
-            raise _changed(f"the files of model {model.id} in {folder} have changed")
+            raise _changed(
+                f"the files of model {model.id} in {folder} have changed",
+                FailureCause.MISSING_MODEL,
+            )
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> str:
@@ -151,7 +163,7 @@ def disk_errors() -> Iterator[None]:
 def disk_failure(error: OSError) -> Failure:
     """A full or read-only disk, in words."""
     return Failure(
-        "disk",
+        FailureCause.DISK,
         f"The run directory cannot be written: {error.strerror} ({error.filename or 'no name'}).",
         "Free space in the data directory (`podium prune` helps) or make it writable, then retry.",
     )
@@ -164,12 +176,12 @@ def _parsed(run: Run) -> RunConfig:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         advice = "It was made by another version: clone the run and correct what is named."
-        raise RunFailed(Failure("config", f"{where}: {first['msg']}", advice)) from error
+        raise RunFailed(Failure(FailureCause.CONFIG, f"{where}: {first['msg']}", advice)) from error
 
 
-def _changed(what: str) -> RunFailed:
+def _changed(what: str, cause: FailureCause) -> RunFailed:
     advice = "Freeze a new snapshot or register the model again, and clone this run with it."
-    return RunFailed(Failure("input", f"{what}.", advice))
+    return RunFailed(Failure(cause, f"{what}.", advice))
 
 
 def _sha256_or_none(path: Path) -> str | None:

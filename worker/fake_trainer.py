@@ -21,6 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+_OUT_OF_MEMORY = 3
 _STOPPED = 5
 
 
@@ -50,9 +51,22 @@ class FakeTrainer:
         while self._how.hang:
             self._stop_if_asked(self._how.steps)
             time.sleep(0.02)
+        if self._how.hoard_mib:
+            self._hoard()
         if self._how.exit == 0:
             self._write_output()
         self._end(self._how.exit)
+
+    def _hoard(self) -> None:
+        """Take memory until there is none left, or so much as was asked for."""
+        kept = []
+        try:
+            for _ in range(self._how.hoard_mib):
+                # Written to: pages that nobody touched are not there yet.
+                kept.append(b"x" * 2**20)
+        except MemoryError:
+            kept.clear()
+            self._end(_OUT_OF_MEMORY)
 
     def _step(self, step: int) -> None:
         time.sleep(self._how.step_s)
@@ -69,7 +83,7 @@ class FakeTrainer:
             self._write_checkpoint(step)
         if step == self._how.die_at and self._attempt <= self._how.die_attempts:
             self._events.write(b'{"type":"metric","step":')  # a torn line
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self._how.die_signal)
 
     def _on_sigterm(self, _number: int, _frame: FrameType | None) -> None:
         self._is_asked_to_stop = True
@@ -81,7 +95,8 @@ class FakeTrainer:
 
     def _end(self, code: int) -> NoReturn:
         if not self._how.silent:
-            report = {"attempt": self._attempt, "code": code, "message": self._how.message}
+            report = {"attempt": self._attempt, "code": code}
+            report |= {"cause": self._how.cause, "message": self._how.message}
             _write_whole(self._dir / "exit.json", json.dumps(report).encode())
         sys.stderr.write(f"the fake trainer ends with {code}\n")
         sys.stderr.flush()
@@ -174,6 +189,9 @@ def main(arguments: list[str]) -> NoReturn:
     parser.add_argument("--step-s", type=float, default=0.01, help="seconds a step takes")
     parser.add_argument("--exit", type=int, default=0, help="exit code in the end")
     parser.add_argument("--message", default=None, help="message of exit.json")
+    parser.add_argument("--cause", default=None, help="cause of exit.json")
+    parser.add_argument("--hoard-mib", type=int, default=0, help="MiB to take in the end")
+    parser.add_argument("--die-signal", type=int, default=9, help="signal to die of")
     parser.add_argument("--silent", action="store_true", help="leave no exit.json")
     parser.add_argument("--hang", action="store_true", help="never end after the last step")
     parser.add_argument("--deaf", action="store_true", help="ignore SIGTERM")

@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import ctypes
 import json
+import math
 import os
 import selectors
 import signal
@@ -30,6 +31,7 @@ from typing import Any
 
 from worker import processes
 from worker.bounded_log import BoundedLog
+from worker.usage import LOOK_S, Usage
 
 _PR_SET_CHILD_SUBREAPER = 36
 _CHUNK_BYTES = 65536
@@ -55,6 +57,8 @@ class Guard:
         self._has_children = True
         self._must_end = False
         self._is_paused = False
+        self._usage = Usage()
+        self._next_look = 0.0
 
     def run(self, command: list[str]) -> None:
         """Start the command, see it to its end, and leave nothing of it alive."""
@@ -64,12 +68,12 @@ class Guard:
             return
         self._watch(0, self._obey)
         while self._status is None and not self._must_end:
-            self._turn(self._pause_if_unproven())
+            self._turn(min(self._pause_if_unproven(), self._look()))
         self._end_all()
         for key in list(self._selector.get_map().values()):
             if isinstance(key.data, _Pump):
                 key.data.drain()
-        self._report(**_outcome(self._status))
+        self._report(**_outcome(self._status), usage=self._usage.told())
 
     def _start(self, command: list[str]) -> bool:
         try:
@@ -111,7 +115,7 @@ class Guard:
         os.set_blocking(fd, False)
         self._selector.register(fd, selectors.EVENT_READ, call)
 
-    def _turn(self, timeout_s: float | None) -> None:
+    def _turn(self, timeout_s: float) -> None:
         for key, _ in self._selector.select(timeout_s):
             if key.data() is False:
                 self._selector.unregister(key.fd)
@@ -146,10 +150,10 @@ class Guard:
             processes.signal_members(os.getpid(), signal.SIGCONT)
             self._is_paused = False
 
-    def _pause_if_unproven(self) -> float | None:
-        """Stop the trainer while nobody proves that he owns it; returns when to look again."""
+    def _pause_if_unproven(self) -> float:
+        """Stop the trainer while nobody proves that he owns it; seconds until the next look."""
         if not self._pause_after_s or self._is_paused:
-            return None
+            return math.inf
         left_s = self._left_s()
         if left_s > 0:
             return left_s
@@ -158,7 +162,15 @@ class Guard:
         while (found := processes.signal_members(os.getpid(), signal.SIGSTOP)) > stopped:
             stopped = found
         self._is_paused = True
-        return None
+        return math.inf
+
+    def _look(self) -> float:
+        """Measure what the trainer uses, once a second; seconds until the next look."""
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._usage.look(os.getpid())
+            self._next_look = now + LOOK_S
+        return self._next_look - now
 
     def _reap(self, wakeup_fd: int | None = None) -> None:
         if wakeup_fd is not None:
@@ -167,12 +179,13 @@ class Guard:
         assert self._trainer is not None  # SIGCHLD needs a child
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, used = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 self._has_children = False
                 return
             if pid == 0:
                 return
+            self._usage.add(used)
             if pid == self._trainer.pid:
                 self._status = os.waitstatus_to_exitcode(status)
                 self._trainer.returncode = self._status

@@ -21,7 +21,7 @@ from backend.model_files import content_sha256, read_facts, weight_files
 from backend.schemas.events import MetricLine
 from backend.schemas.models import ModelFacts
 from backend.schemas.records import GeneratedRecord
-from backend.schemas.vocabulary import Method, ModelKind
+from backend.schemas.vocabulary import FailureCause, Method, ModelKind
 from backend.store import comparisons, metrics, models, outputs, responses
 from backend.store.outputs import OutputFile
 from backend.store.tables import Run
@@ -180,4 +180,6 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def _bad_output(what: str) -> RunFailed:
     advice = "The trainer said that it was done: this is a fault of the trainer. Read its log."
-    return RunFailed(Failure("output", f"The results cannot be taken home: {what}.", advice))
+    return RunFailed(
+        Failure(FailureCause.OUTPUT, f"The results cannot be taken home: {what}.", advice)
+    )

@@ -13,7 +13,7 @@ LONGEST_LINE = 2000
 # What of one stream of one attempt is kept in the store; the file holds more.
 MOST_LINES = 2000
 MOST_BYTES = 2 * 2**20
-_TAIL_BYTES = 16384
+_TAIL_BYTES = 65536
 _CHUNK_BYTES = 65536
 # Colours and cursor moves of terminals.
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")

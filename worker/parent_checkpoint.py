@@ -11,6 +11,7 @@ from pathlib import Path
 
 from backend.artifacts import ArtifactStore, link_or_copy, sha256_of
 from backend.errors import ServiceError
+from backend.schemas.vocabulary import FailureCause
 from backend.store import checkpoints
 from backend.store.db import Database
 from worker.exit_reading import Failure, RunFailed
@@ -62,7 +63,7 @@ class ParentCheckpoint:
 
     def _failure(self, problem: str) -> Failure:
         return Failure(
-            "checkpoint",
+            FailureCause.CHECKPOINT,
             f"Step {self._step} of run {self._parent_id} cannot be gone on from: {problem}",
             "Clone the parent again from a checkpoint that it still has, or from its start.",
         )

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -16,11 +17,12 @@ from sqlalchemy.orm import Session
 from backend.domain.run_state import state_asked_for
 from backend.errors import ServiceError
 from backend.schemas.events import CheckpointLine, ExitReport
-from backend.schemas.vocabulary import RunState, StopReason
+from backend.schemas.vocabulary import FailureCause, RunState, StopReason
 from backend.store import checkpoints, metrics, runs, samples, supervision
+from backend.store.failures import Evidence
 from backend.store.supervision import GivenAway
 from backend.store.tables import Run
-from worker import checkpoint_sharing, log_reading, marks
+from worker import checkpoint_sharing, log_reading, marks, post_mortem
 from worker.checkpoint_sharing import CheckpointSharing
 from worker.exit_reading import Failure, Reading, RunFailed, read_end, read_report
 from worker.export import Export, disk_failure
@@ -71,6 +73,8 @@ class Supervisor:
             clock=station.clock,
             on_beat=self._pass_beat_on,
         )
+        self._first_step = 0 if run.from_start else run.checkpoint_step or 0
+        self._ran_s = 0.0
         self._fields = {"run_id": run.id, "attempt": claim.attempt}
 
     def see_through(self) -> None:
@@ -259,6 +263,7 @@ class Supervisor:
                 asked_at = clock()
             elif asked_at is not None and clock() - asked_at > self._settings.stop_grace_s:
                 process.kill()
+        self._ran_s = clock() - started
         return ended
 
     def _pass_beat_on(self, proven_at: float) -> None:
@@ -309,24 +314,38 @@ class Supervisor:
         if self._read(ended, report, None).state == RunState.SUCCEEDED:
             intake = Intake(self._station.artifacts, self._directory, self._run)
             intake.collect()
+        evidence = post_mortem.evidence(
+            self._logs,
+            ended,
+            ran_s=self._ran_s,
+            gpu_peak_bytes=self._station.devices.peak_bytes(self._lease),
+            directory=self._directory,
+        )
 
         def move(session: Session) -> None:
             run = supervision.hold(session, self._claim)
             if intake is not None:
                 intake.keep(session, run)
             reason = _reason(run) or self._own_reason
-            _move(session, run, self._read(ended, report, reason), reason)
+            reading = self._read(ended, report, reason)
+            _move(session, run, self._advised(run, reading), reason, evidence)
 
         try:
             self._write(move)
         except ServiceError as error:
             advice = error.advice or "Read the log, then retry."
-            raise RunFailed(Failure("output", error.detail, advice)) from error
+            raise RunFailed(Failure(FailureCause.OUTPUT, error.detail, advice)) from error
         if self._own_reason == StopReason.DRAIN:
             self._station.ring(self._claim.run_id)
 
     def _read(self, ended: Ended, report: ExitReport | None, reason: StopReason | None) -> Reading:
         return read_end(ended, report, reason, log_reading.tail(self._logs / "stderr.log"))
+
+    def _advised(self, run: Run, reading: Reading) -> Reading:
+        if reading.failure is None:
+            return reading
+        facts = post_mortem.facts(run, self._first_step, self._ran_s, self._directory)
+        return replace(reading, failure=reading.failure.advised(run.config, facts))
 
     def _fail(self, failure: Failure) -> None:
         log.info("run.failed", extra=self._fields | {"cause": failure.cause})
@@ -348,15 +367,26 @@ class Supervisor:
         patiently(once, self._station.wait)
 
 
-def _move(session: Session, run: Run, reading: Reading, reason: StopReason | None) -> None:
+def _move(
+    session: Session, run: Run, reading: Reading, reason: StopReason | None, evidence: Evidence
+) -> None:
     error = reading.failure.as_error() if reading.failure else None
     at, code = _now(), reading.exit_code
     if error is not None and reading.is_unexplained:
-        supervision.crash(session, run, error, at=at, exit_code=code)
+        supervision.crash(session, run, error, at=at, exit_code=code, evidence=evidence)
         return
     is_asked_for = reason is not None and reading.state == state_asked_for(reason)
     kept = reason if is_asked_for else None
-    runs.transition(session, run, reading.state, at=at, reason=kept, error=error, exit_code=code)
+    runs.transition(
+        session,
+        run,
+        reading.state,
+        at=at,
+        reason=kept,
+        error=error,
+        exit_code=code,
+        evidence=evidence,
+    )
 
 
 def _reason(run: Run) -> StopReason | None:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import worker
@@ -35,12 +35,22 @@ _ALLOWED = (
 
 
 @dataclass(frozen=True)
+class Used:
+    """What a trainer and its descendants used, and whether the kernel killed for want of memory."""
+
+    peak_rss_bytes: int
+    cpu_s: float
+    is_oom_kill: bool
+
+
+@dataclass(frozen=True)
 class Ended:
     """How the trainer ended: an exit code, or the signal that killed it, or why it never began."""
 
     code: int | None
     signal: int | None = None
     not_started: str | None = None
+    usage: Used | None = field(default=None, compare=False)
 
 
 def environment(visible_devices: str) -> dict[str, str]:
@@ -149,7 +159,7 @@ class TrainerProcess:
             elif "not_started" in report:
                 self._ended = Ended(code=None, not_started=report["not_started"])
             else:
-                self._ended = Ended(code=report["code"], signal=report["signal"])
+                self._ended = Ended(report["code"], report["signal"], usage=Used(**report["usage"]))
 
     def _end_without_guard(self) -> None:
         """The guard was killed: its session and whatever has left it are ended from here."""

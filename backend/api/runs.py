@@ -23,6 +23,7 @@ from backend.schemas.runs import (
     CheckpointAnswer,
     CloneBody,
     EventAnswer,
+    FailureAnswer,
     LogLineAnswer,
     RetryBody,
     RunAnswer,
@@ -198,6 +199,12 @@ def list_log_lines(
     """What the trainer printed, in order; `after` takes the cursor."""
     found = run_views.log_lines(session, run_id, after=after, limit=limit)
     return Listing(items=found, next_cursor=str(found[-1].number) if len(found) == limit else None)
+
+
+@router.get("/runs/{run_id}/failures")
+def list_failures(run_id: SeenRun, session: SessionDep) -> Listing[FailureAnswer]:
+    """How the run ended badly, newest first: cause, advice, last lines, resources."""
+    return Listing(items=run_views.bad_ends(session, run_id))
 
 
 @router.get("/runs/{run_id}/checkpoints")

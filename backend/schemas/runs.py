@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from backend.schemas.paging import Answer, Body
-from backend.schemas.vocabulary import Method, RunState, StopReason
+from backend.schemas.vocabulary import FailureCause, Method, RunState, StopReason
 
 # Names of metrics: a path of words; what comes from outside starts with gold/ or outside/.
 METRIC_NAME = r"^[A-Za-z0-9_@.+-]+(/[A-Za-z0-9_@.+-]+){0,4}$"
@@ -52,9 +52,38 @@ class Progress(Answer):
 class RunError(Answer):
     """Why a run ended badly and what to do."""
 
-    cause: str
+    cause: FailureCause
+    sentence: str = Field(description="The cause in one sentence.")
+    message: str = Field(description="What exactly happened.")
+    advice: str
+    changes: dict[str, Any] = Field(
+        description="Values of the config, by dotted path, with which a clone should fare better."
+    )
+
+
+class PrintedLine(Answer):
+    """A line the trainer printed, and where."""
+
+    stream: str
+    text: str
+
+
+class FailureAnswer(Answer):
+    """One bad end of a run with what was known at that moment."""
+
+    attempt: int
+    cause: FailureCause
+    sentence: str
     message: str
     advice: str
+    step: int
+    exit_code: int | None
+    log: list[PrintedLine] = Field(description="The last lines, 200 at most.")
+    resources: dict[str, float | None] = Field(
+        description="ran_s, cpu_s, peak_rss_bytes of all its processes together, gpu_peak_bytes, "
+        "disk_free_bytes; null or absent = not known."
+    )
+    created_at: datetime
 
 
 class RunAnswer(Answer):

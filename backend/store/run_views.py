@@ -4,25 +4,29 @@ Called by routes; it changes nothing.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from backend.domain import run_state
+from backend.domain.failures import SENTENCES, cause_of
 from backend.schemas.paging import Listing
 from backend.schemas.runs import (
     ArtifactAnswer,
     CheckpointAnswer,
     EventAnswer,
+    FailureAnswer,
     LogLineAnswer,
     Progress,
     RunAnswer,
 )
 from backend.schemas.vocabulary import RunState, StopReason
-from backend.store import run_events, runs
+from backend.store import failures, run_events, runs
 from backend.store.paging import Page
 from backend.store.runs import RunFilter
 from backend.store.tables import Artifact, Checkpoint, LogLine, Model, Run
+from backend.store.worker_tables import RunFailure
 
 
 def one(session: Session, run_id: str) -> RunAnswer:
@@ -56,8 +60,30 @@ def _answer(run: Run, output_model_ids: list[str]) -> RunAnswer:
             "output_model_ids": output_model_ids,
             "allowed": list(run_state.allowed_verbs(state)),
             "worker_id": run.owner,
+            "error": _error(run.error),
         }
     )
+
+
+def _error(error: dict[str, Any] | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    return {"changes": {}} | error | _cause(error["cause"])
+
+
+def _cause(word: str) -> dict[str, str]:
+    cause = cause_of(word)
+    return {"cause": cause, "sentence": SENTENCES[cause]}
+
+
+def bad_ends(session: Session, run_id: str) -> list[FailureAnswer]:
+    """How the run ended badly, newest first."""
+    rows = failures.of_run(session, run_id)
+    return [FailureAnswer.model_validate(_columns(row) | _cause(row.cause)) for row in rows]
+
+
+def _columns(row: RunFailure) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in FailureAnswer.model_fields if hasattr(row, name)}
 
 
 def _output_model_ids(session: Session, run_ids: Sequence[str]) -> dict[str, list[str]]:

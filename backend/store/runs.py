@@ -18,13 +18,15 @@ from backend.errors import Conflict, NotFound
 from backend.schemas.runs import CloneBody, RunBody
 from backend.schemas.training import SCHEMA_VERSION
 from backend.schemas.vocabulary import RunState, StopReason
-from backend.store import run_events
+from backend.store import failures, run_events
+from backend.store.failures import Evidence
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.run_events import NewEvent
 from backend.store.tables import Run
 
 _STOP_REASONS = frozenset(StopReason)
+_BAD_ENDS = frozenset({RunState.FAILED, RunState.CRASHED})
 
 
 @dataclass(frozen=True)
@@ -175,10 +177,12 @@ def transition(
     reason: str | None = None,
     error: dict[str, Any] | None = None,
     exit_code: int | None = None,
+    evidence: Evidence | None = None,
 ) -> None:
     """Move a run to another state and append the event; the only way `state` changes.
 
-    `error` is {cause, message, advice}. A StopReason given as `reason` is kept with the run.
+    `error` is {cause, message, advice, changes}; a bad end is kept with its evidence. A StopReason
+    given as `reason` is kept with the run.
     Raises Conflict if the table of moves forbids it or another writer has moved the run meanwhile.
     """
     from_ = RunState(run.state)
@@ -203,6 +207,8 @@ def transition(
         raise Conflict(f"run {run.id} is no longer {from_}; look again", state=from_)
     session.refresh(run)
     _append_state(session, run, reason=reason, at=at)
+    if error is not None and to in _BAD_ENDS:
+        failures.record(session, run, error, evidence, exit_code=exit_code, at=at)
 
 
 def _reason_carried(run: Run, to: RunState) -> str | None:

@@ -6,14 +6,16 @@ attempt it names one try of one run. State itself moves by `store.runs.transitio
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from backend.domain import run_state
+from backend.domain.failures import after_crash
 from backend.schemas.vocabulary import RunState, StopReason
 from backend.store import runs
+from backend.store.failures import Evidence
 from backend.store.tables import Run
 
 # Unexplained ends since the last checkpoint after which a run stays crashed.
@@ -161,7 +163,7 @@ def live(session: Session) -> list[Live]:
 
 
 def take_back(
-    session: Session, seen: Live, error: dict[str, str], *, at: datetime
+    session: Session, seen: Live, error: dict[str, Any], *, at: datetime
 ) -> RunState | None:
     """End the claim of an owner that shows no life; the state that follows.
 
@@ -183,14 +185,19 @@ def take_back(
 def crash(
     session: Session,
     run: Run,
-    error: dict[str, str],
+    error: dict[str, Any],
     *,
     at: datetime,
     exit_code: int | None = None,
+    evidence: Evidence | None = None,
 ) -> None:
     """Move a run to crashed and count it; a checkpoint sets the count back."""
     run.crashes += 1
-    runs.transition(session, run, RunState.CRASHED, at=at, error=error, exit_code=exit_code)
+    follows = after_crash(run.crashes, CRASH_LIMIT, run.checkpoint_step)
+    error = error | {"advice": f"{error['advice']} {follows}"}
+    runs.transition(
+        session, run, RunState.CRASHED, at=at, error=error, exit_code=exit_code, evidence=evidence
+    )
 
 
 def crashed(session: Session) -> list[Crashed]:

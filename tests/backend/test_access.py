@@ -73,6 +73,7 @@ RULES: dict[str, frozenset[str] | None] = {
     "GET /runs/{run_id}/events": READING,
     "GET /runs/{run_id}/logs": READING,
     "GET /runs/{run_id}/checkpoints": READING,
+    "GET /runs/{run_id}/failures": READING,
     "GET /runs/{run_id}/artifacts": READING,
     "POST /experiments": WRITING,
     "GET /experiments": READING,

@@ -10,9 +10,10 @@ import torch
 from backend.schemas.events import ExitReport
 from backend.schemas.policy_gradient import Kl
 from backend.schemas.sections import Optim
+from backend.schemas.vocabulary import FailureCause
 from worker.trainer import checkpoint, exit_report
 from worker.trainer.__main__ import as_trainer_error
-from worker.trainer.errors import ConfigError, NonFiniteLoss, OutOfMemory
+from worker.trainer.errors import ConfigError, MissingModel, NonFiniteLoss, OutOfMemory
 from worker.trainer.events import Events
 from worker.trainer.kl_control import KlControl
 from worker.trainer.optim import Optimizer, learning_rate
@@ -100,6 +101,9 @@ def test_the_report_takes_the_place_of_its_reserve(tmp_path: Path) -> None:
         (MemoryError(), 3),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9"), 3),
         (torch.OutOfMemoryError("CUDA out of memory"), 3),
+        (RuntimeError("CUDA error: out of memory"), 3),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate`"), 3),
+        (MissingModel("no"), 2),
         (OSError(28, "No space left on device"), 6),
         (ConfigError("no"), 2),
         (KeyError("a bug"), 1),
@@ -108,6 +112,7 @@ def test_the_report_takes_the_place_of_its_reserve(tmp_path: Path) -> None:
 def test_every_exception_has_its_exit_code(error: Exception, code: int) -> None:
     found = as_trainer_error(error)
     assert found.code == code
+    assert found.cause in set(FailureCause)
     assert found.advice or code in (1, 2)
     assert isinstance(found, OutOfMemory) == (code == 3)
 

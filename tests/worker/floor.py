@@ -188,7 +188,7 @@ class Floor:
         with self.database.write() as session:
             verb(session, run_id, at=datetime.now(UTC), **extra)
 
-    def wait_for(self, run_id: str, *states: str, timeout_s: float = 30) -> Run:
+    def wait_for(self, run_id: str, *states: str, timeout_s: float = 120) -> Run:
         """The run once it is in one of these states."""
         what = f"run is {states}"
         processes.wait_until(

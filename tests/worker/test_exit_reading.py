@@ -10,12 +10,12 @@ from backend.schemas.vocabulary import RunState, StopReason
 from tests import processes
 from tests.worker.floor import Floor
 from worker.exit_reading import read_end, read_report
-from worker.trainer_process import Ended
+from worker.trainer_process import Ended, Used
 
 S = RunState
 FAILURES = {
     1: "bug",
-    2: "config_or_data",
+    2: "config",
     3: "out_of_memory",
     4: "non_finite_loss",
     6: "disk",
@@ -77,19 +77,57 @@ def test_an_end_that_explains_nothing_is_a_crash(ended: Ended, said: ExitReport 
     assert reading.state == S.CRASHED
     assert reading.failure is not None
     assert "the last line" in reading.failure.message
+    assert reading.failure.cause == ("killed" if ended.signal else "unexplained")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB.",
+        "RuntimeError: CUDA error: out of memory",
+        "MemoryError",
+    ],
+)
+@pytest.mark.parametrize("ended", [Ended(1), Ended(None, 6)])
+def test_a_crash_whose_last_words_are_of_memory_ran_out_of_it(ended: Ended, said: str) -> None:
+    failure = read_end(ended, None, None, f"Traceback\n{said}").failure
+
+    assert failure is not None
+    assert failure.cause == "out_of_memory"
+
+
+@pytest.mark.parametrize(
+    ("signal", "is_oom_kill", "cause"),
+    [(9, True, "out_of_memory"), (9, False, "killed"), (15, True, "killed")],
+)
+def test_a_kill_by_the_kernel_is_told_from_kills_by_others(
+    signal: int, is_oom_kill: bool, cause: str
+) -> None:
+    used = Used(peak_rss_bytes=3 * 10**9, cpu_s=1.0, is_oom_kill=is_oom_kill)
+
+    failure = read_end(Ended(None, signal, usage=used), None, None, "").failure
+
+    assert failure is not None
+    assert failure.cause == cause
+    assert ("it had 3.00 GB at most" in failure.message) == (cause == "out_of_memory")
 
 
 def test_what_the_trainer_says_goes_before_what_we_usually_say() -> None:
-    said = ExitReport(attempt=1, code=2, cause="no_pairs", message="no pairs", advice="rank some")
+    said = ExitReport(attempt=1, code=2, cause="data", message="no pairs", advice="rank some")
 
     failure = read_end(Ended(2), said, None, "").failure
 
     assert failure is not None
     assert failure.as_error() == {
-        "cause": "no_pairs",
+        "cause": "data",
         "message": "no pairs",
         "advice": "rank some",
+        "changes": {},
     }
+    foreign = ExitReport(attempt=1, code=2, cause="no_pairs")
+    other = read_end(Ended(2), foreign, None, "").failure
+    assert other is not None
+    assert other.cause == "config", "a word of its own is read by the exit code"
 
 
 def test_a_report_counts_for_its_own_attempt_only(tmp_path: Path) -> None:

@@ -56,6 +56,10 @@ from worker.trainer.errors import (
 )
 from worker.trainer.run import Run, StopWish, attempt_number, open_run
 
+# What torch says of memory that it did not get where it raises a bare RuntimeError: its allocator
+# on CPUs, CUDA itself, and cuBLAS and cuDNN.
+_NO_MEMORY = ("allocate memory", "CUDA error: out of memory", "_STATUS_ALLOC_FAILED")
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the config and report how it ended; returns the exit code."""
@@ -141,12 +145,17 @@ def as_trainer_error(error: Exception) -> TrainerError:
         return error
     if isinstance(error, OSError) and error.errno in DISK_ERRNOS:
         return disk_error(error, error.filename or "the run directory")
-    if isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in str(error):
+    if _is_out_of_memory(error):
         return OutOfMemory(
             f"out of memory: {error}",
             "lower optim.micro_batch_tokens or rollout sizes, use LoRA, or a larger machine",
         )
     return TrainerError("".join(traceback.format_exception(error)))
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    is_one = isinstance(error, MemoryError | torch.OutOfMemoryError)
+    return is_one or any(words in str(error) for words in _NO_MEMORY)
 
 
 def report(directory: Path, error: TrainerError | None) -> int:

@@ -2,6 +2,7 @@
 
     TrainerError
       ConfigError      2  the config asks for something that is missing or does not fit
+        MissingModel   2  a model is not there or cannot be loaded
       DataError        2  the input files cannot be used as they are
       OutOfMemory      3  neither the CPU nor the GPU has the memory
       NonFiniteLoss    4  the loss or a gradient is NaN or infinite
@@ -36,6 +37,12 @@ class ConfigError(TrainerError, ValueError):
 
     code = ExitCode.CONFIG_OR_DATA
     cause = "config"
+
+
+class MissingModel(ConfigError):
+    """A model is not there or cannot be loaded."""
+
+    cause = "missing_model"
 
 
 class DataError(TrainerError, ValueError):

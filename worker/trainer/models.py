@@ -27,7 +27,7 @@ from transformers import (
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora
 from worker.trainer.body import install_trees
-from worker.trainer.errors import ConfigError
+from worker.trainer.errors import ConfigError, MissingModel
 
 ATTENTION_TARGETS = ["k_proj", "o_proj", "q_proj", "v_proj"]
 
@@ -75,8 +75,8 @@ def load_causal_lm(
 ) -> PreTrainedModel:
     """A causal language model in eval mode.
 
-    Raises ConfigError naming the model and what to do if it cannot be loaded, or if its logits are
-    more than its output embeddings of its last hidden states.
+    Raises MissingModel naming it and what to do if it cannot be loaded, ConfigError if its logits
+    are more than its output embeddings of its last hidden states.
     """
     name, options = locate(reference)
     try:
@@ -100,7 +100,7 @@ def load_whole(reference: Reference) -> PreTrainedModel:
 def context_length(reference: Reference) -> int | None:
     """Most tokens that a model reads, by its config or GGUF header; None where that does not say.
 
-    Raises ConfigError if it cannot be found.
+    Raises MissingModel if it cannot be found.
     """
     name, options = locate(reference)
     try:
@@ -125,7 +125,7 @@ def _gguf_context_length(path: Path) -> int | None:
 def load_tokenizer(reference: Reference) -> PreTrainedTokenizerBase:
     """The tokenizer of a model, with a padding token and a chat template.
 
-    Raises ConfigError if it cannot be loaded or has no end-of-sequence token.
+    Raises MissingModel if it cannot be loaded, ConfigError if it has no end-of-sequence token.
     """
     name, options = locate(reference)
     options.pop("use_safetensors", None)
@@ -147,7 +147,7 @@ def load_tokenizer(reference: Reference) -> PreTrainedTokenizerBase:
 def locate(reference: Reference) -> tuple[str, dict[str, object]]:
     """What `from_pretrained` needs to find a model: a name and options.
 
-    Raises ConfigError for an id, a path that does not exist, or a folder without a model.
+    Raises ConfigError for an id, MissingModel for a path that leads to no model.
     """
     if reference.hub_id is not None:
         return reference.hub_id, {"use_safetensors": True}
@@ -166,7 +166,7 @@ def locate(reference: Reference) -> tuple[str, dict[str, object]]:
     found = (
         "which does not exist" if not path.exists() else "with neither config.json nor one .gguf"
     )
-    raise ConfigError(
+    raise MissingModel(
         f"model: {path}, {found}",
         "give the absolute path of a folder with config.json and *.safetensors, or of a .gguf file",
     )
@@ -338,9 +338,9 @@ def _check_logits(model: PreTrainedModel, name: str) -> None:
         )
 
 
-def _unloadable(reference: Reference, error: Exception) -> ConfigError:
+def _unloadable(reference: Reference, error: Exception) -> MissingModel:
     name = reference.path or reference.hub_id
-    return ConfigError(
+    return MissingModel(
         f"model: {name} could not be loaded: {str(error).strip().splitlines()[0][:500]}",
         "check that the folder holds config.json, *.safetensors (no pickle) and a tokenizer"
         if reference.path

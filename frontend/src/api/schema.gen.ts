@@ -894,6 +894,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Failures
+         * @description How the run ended badly, newest first: cause, advice, last lines, resources.
+         */
+        get: operations["list_failures_api_v1_runs__run_id__failures_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/checkpoints": {
         parameters: {
             query?: never;
@@ -1599,6 +1619,48 @@ export interface components {
             description: string;
         };
         /**
+         * FailureAnswer
+         * @description One bad end of a run with what was known at that moment.
+         */
+        FailureAnswer: {
+            /** Attempt */
+            attempt: number;
+            cause: components["schemas"]["FailureCause"];
+            /** Sentence */
+            sentence: string;
+            /** Message */
+            message: string;
+            /** Advice */
+            advice: string;
+            /** Step */
+            step: number;
+            /** Exit Code */
+            exit_code: number | null;
+            /**
+             * Log
+             * @description The last lines, 200 at most.
+             */
+            log: components["schemas"]["PrintedLine"][];
+            /**
+             * Resources
+             * @description ran_s, cpu_s, peak_rss_bytes of all its processes together, gpu_peak_bytes, disk_free_bytes; null or absent = not known.
+             */
+            resources: {
+                [key: string]: number | null;
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * FailureCause
+         * @description Why a run failed or crashed; `backend.domain.failures` has a sentence for each.
+         * @enum {string}
+         */
+        FailureCause: "out_of_memory" | "non_finite_loss" | "config" | "data" | "missing_model" | "checkpoint" | "disk" | "timeout" | "killed" | "worker_lost" | "bug" | "not_started" | "output" | "unexplained";
+        /**
          * FinishReason
          * @description Why a sampled response ended: its own end-of-sequence token, or the token limit.
          * @enum {string}
@@ -1799,6 +1861,13 @@ export interface components {
         Listing_ExperimentAnswer_: {
             /** Items */
             items: components["schemas"]["ExperimentAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Listing[FailureAnswer] */
+        Listing_FailureAnswer_: {
+            /** Items */
+            items: components["schemas"]["FailureAnswer"][];
             /** Next Cursor */
             next_cursor?: string | null;
         };
@@ -2116,6 +2185,16 @@ export interface components {
             };
         };
         /**
+         * PrintedLine
+         * @description A line the trainer printed, and where.
+         */
+        PrintedLine: {
+            /** Stream */
+            stream: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * Progress
          * @description How far a run is.
          */
@@ -2379,12 +2458,26 @@ export interface components {
          * @description Why a run ended badly and what to do.
          */
         RunError: {
-            /** Cause */
-            cause: string;
-            /** Message */
+            cause: components["schemas"]["FailureCause"];
+            /**
+             * Sentence
+             * @description The cause in one sentence.
+             */
+            sentence: string;
+            /**
+             * Message
+             * @description What exactly happened.
+             */
             message: string;
             /** Advice */
             advice: string;
+            /**
+             * Changes
+             * @description Values of the config, by dotted path, with which a clone should fare better.
+             */
+            changes: {
+                [key: string]: unknown;
+            };
         };
         /**
          * RunState
@@ -4504,6 +4597,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Listing_LogLineAnswer_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_failures_api_v1_runs__run_id__failures_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing_FailureAnswer_"];
                 };
             };
             /** @description Validation Error */

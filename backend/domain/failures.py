@@ -1,0 +1,150 @@
+"""Why runs end badly, in a sentence each, and what to do about it with the numbers of the run.
+
+Called by the worker when a run ends and by the API when it is shown. Pure: a cause, a config and
+what was measured go in, words come out.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from backend.schemas.vocabulary import FailureCause
+
+C = FailureCause
+
+SENTENCES: dict[FailureCause, str] = {
+    C.OUT_OF_MEMORY: "It ran out of memory.",
+    C.NON_FINITE_LOSS: "The loss was no longer a finite number.",
+    C.CONFIG: "The config cannot be run as it is.",
+    C.DATA: "The data cannot be used as it is.",
+    C.MISSING_MODEL: "A model that it needs is missing or has changed.",
+    C.CHECKPOINT: "The checkpoint that it was to go on from is missing or damaged.",
+    C.DISK: "The disk of the run directory is full or not writable.",
+    C.TIMEOUT: "It ran longer than it was allowed to.",
+    C.KILLED: "Its trainer was killed, and nobody here asked for it.",
+    C.WORKER_LOST: "The worker that ran it was lost.",
+    C.BUG: "The trainer stopped with an error of its own.",
+    C.NOT_STARTED: "The trainer could not be started.",
+    C.OUTPUT: "The trainer was done, but its results cannot be used.",
+    C.UNEXPLAINED: "The trainer ended without saying why.",
+}
+
+_SAMPLERS = frozenset({"generate", "evaluate"})
+_SAMPLING_PHASES = frozenset({"rollout", "reward"})
+# What memory grows with, best first, and the least that makes sense: one record has about 256
+# tokens.
+_TO_HALVE_IN_SAMPLING = (("rollout.prompts_per_step", 1), ("rollout.max_new_tokens", 1))
+_TO_HALVE_IN_TRAINING = (("optim.micro_batch_tokens", 256),)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was known when the run ended; None = not known."""
+
+    phase: str = ""
+    step: int = 0
+    steps: int = 0
+    # Where this attempt began, and how long it took.
+    first_step: int = 0
+    ran_s: float = 0.0
+    disk_free_bytes: int | None = None
+    checkpoint_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do in a clone of the run: a sentence, and new values by dotted path of the config."""
+
+    text: str
+    changes: dict[str, Any] = field(default_factory=dict)
+
+
+def cause_of(word: str | None, otherwise: FailureCause = C.UNEXPLAINED) -> FailureCause:
+    """The cause that a word names; words of another release or trainer are none of ours."""
+    return FailureCause(word) if word in set(FailureCause) else otherwise
+
+
+def advise(cause: FailureCause, config: Mapping[str, Any], facts: Facts) -> Advice | None:
+    """What would help, in numbers of this run; None where only the message can say."""
+    if cause == C.OUT_OF_MEMORY:
+        return _less_memory(config, facts)
+    if cause == C.NON_FINITE_LOSS:
+        return _gentler(config)
+    if cause == C.TIMEOUT:
+        return _longer(config, facts)
+    return _more_disk(config, facts) if cause == C.DISK else None
+
+
+def after_crash(crashes: int, limit: int, checkpoint_step: int | None) -> str:
+    """What becomes of a run that has crashed so often since its last checkpoint."""
+    if crashes >= limit:
+        return f"It has crashed {crashes} times without a new checkpoint: resume it by hand."
+    where = "from the beginning" if checkpoint_step is None else f"from step {checkpoint_step}"
+    return f"It goes on {where} by itself."
+
+
+def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:
+    is_sampler = config.get("method") in _SAMPLERS
+    is_sampling = is_sampler or facts.phase in _SAMPLING_PHASES
+    for path, least in _TO_HALVE_IN_SAMPLING if is_sampling else _TO_HALVE_IN_TRAINING:
+        value = _number(config, path)
+        if value is not None and value // 2 >= least:
+            return Advice(f"Lower {path} from {value} to {value // 2}.", {path: value // 2})
+    if config.get("lora") is None and not is_sampler:
+        return Advice("Train with LoRA (lora.r 16), or use a machine with more memory.")
+    return Advice("Use a smaller model, shorter records or a machine with more memory.")
+
+
+def _gentler(config: Mapping[str, Any]) -> Advice:
+    rate = _value(config, "optim.lr")
+    if not isinstance(rate, int | float):
+        return Advice("Lower optim.lr or optim.grad_clip, or set precision to fp32.")
+    text = f"Lower optim.lr from {rate:g} to {rate / 2:g}"
+    if config.get("precision") in ("auto", "bf16"):
+        text += f", or set precision from {config['precision']} to fp32"
+    return Advice(f"{text}.", {"optim.lr": rate / 2})
+
+
+def _longer(config: Mapping[str, Any], facts: Facts) -> Advice | None:
+    limit = _value(config, "resources.timeout_s")
+    done, left = facts.step - facts.first_step, facts.steps - facts.step
+    if not isinstance(limit, int | float) or done <= 0 or left <= 0:
+        return None
+    pace_s = facts.ran_s / done
+    needed_s = math.ceil(1.2 * pace_s * left)
+    if needed_s <= limit:
+        text = f"Retry goes on from the last checkpoint with another {limit:g} s"
+        return Advice(f"{text}; the {left} steps left need about {math.ceil(pace_s * left)} s.")
+    text = f"Raise resources.timeout_s from {limit:g} to {needed_s}"
+    rest = f"{done} steps took {facts.ran_s:.0f} s, and {left} are left"
+    return Advice(f"{text}: {rest}.", {"resources.timeout_s": needed_s})
+
+
+def _more_disk(config: Mapping[str, Any], facts: Facts) -> Advice | None:
+    if facts.disk_free_bytes is None:
+        return None
+    text = f"{_gb(facts.disk_free_bytes)} are free on the disk of the run directories"
+    if facts.checkpoint_bytes:
+        text += f", and a checkpoint takes {_gb(facts.checkpoint_bytes)}"
+    text += ". Free space (`podium prune` helps), then retry."
+    kept = _number(config, "max_checkpoints")
+    if kept is not None and kept > 1:
+        text += f" A clone with max_checkpoints {kept - 1} instead of {kept} needs less."
+    return Advice(text)
+
+
+def _number(config: Mapping[str, Any], path: str) -> int | None:
+    value = _value(config, path)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _value(config: Mapping[str, Any], path: str) -> Any:
+    here: Any = config
+    for part in path.split("."):
+        here = here.get(part) if isinstance(here, Mapping) else None
+    return here
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 10**8 else f"{size / 1e6:.1f} MB"

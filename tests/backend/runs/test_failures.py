@@ -1,0 +1,77 @@
+"""How runs ended badly, through the REST API."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from fastapi.testclient import TestClient
+
+from backend.store import supervision
+from backend.store.db import Database
+from backend.store.failures import LOG_LINES, Evidence
+from backend.store.logs import Printed
+from tests.backend.runs.conftest import Seed
+
+ERROR = {"cause": "killed", "message": "by SIGSEGV", "advice": "Read the log."}
+
+
+def crashed(api: TestClient, seed: Seed, database: Database, error: dict[str, Any]) -> str:
+    """A run that has crashed with 300 lines of log."""
+    run_id = str(api.post("/runs", json=seed.body(seed.sft())).json()["id"])
+    log = [Printed("stderr", f"line {number}") for number in range(300)]
+    at = datetime.now(UTC)
+    with database.write() as session:
+        run = supervision.claim(session, run_id, "worker_x", at=at)
+        assert run is not None
+        evidence = Evidence(log, {"ran_s": 4.5, "gpu_peak_bytes": None})
+        supervision.crash(session, run, error, at=at, evidence=evidence)
+    return run_id
+
+
+def test_a_bad_end_is_told_with_its_evidence(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    run_id = crashed(api, seed, database, ERROR)
+
+    (end,) = api.get(f"/runs/{run_id}/failures").json()["items"]
+
+    assert (end["cause"], end["attempt"], end["message"]) == ("killed", 1, "by SIGSEGV")
+    assert end["sentence"] == "Its trainer was killed, and nobody here asked for it."
+    assert end["advice"] == "Read the log. It goes on from the beginning by itself."
+    assert end["resources"] == {"ran_s": 4.5, "gpu_peak_bytes": None}
+    assert len(end["log"]) == LOG_LINES
+    assert end["log"][-1] == {"stream": "stderr", "text": "line 299"}
+    error = api.get(f"/runs/{run_id}").json()["error"]
+    told = {name: end[name] for name in ("cause", "sentence", "message", "advice")}
+    assert error == told | {"changes": {}}
+
+
+def test_a_cause_of_another_release_is_unexplained(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    run_id = crashed(api, seed, database, ERROR | {"cause": "solar_flare"})
+
+    assert api.get(f"/runs/{run_id}").json()["error"]["cause"] == "unexplained"
+    (end,) = api.get(f"/runs/{run_id}/failures").json()["items"]
+    assert end["cause"] == "unexplained"
+
+
+def test_bad_ends_are_for_those_who_may_see_the_run(
+    api: TestClient, seed: Seed, database: Database, new_user: Any
+) -> None:
+    address = f"/runs/{crashed(api, seed, database, ERROR)}/failures"
+
+    clients = {
+        "stranger": new_user("researcher")[0],
+        "annotator": new_user("annotator", seed.project)[0],
+        "viewer": new_user("viewer", seed.project)[0],
+    }
+
+    seen = {name: client.get(address).status_code for name, client in clients.items()}
+    assert seen == {"stranger": 404, "annotator": 403, "viewer": 200}
+    assert api.get("/runs/run_nothing/failures").status_code == 404
+
+
+def test_a_run_that_never_ended_badly_has_none(api: TestClient, seed: Seed) -> None:
+    run_id = api.post("/runs", json=seed.body(seed.sft())).json()["id"]
+
+    assert api.get(f"/runs/{run_id}/failures").json()["items"] == []

@@ -1,0 +1,65 @@
+"""What is known of a trainer when it has ended: its last lines, and what it used.
+
+Called by the supervisor, before the devices are given back. It reads; what it means is
+`worker.exit_reading`'s and `backend.domain.failures`'s to say.
+"""
+
+import shutil
+from pathlib import Path
+
+from backend.domain.failures import Facts
+from backend.store.failures import LOG_LINES, Evidence
+from backend.store.logs import Printed
+from backend.store.tables import Run
+from worker import log_reading
+from worker.run_directory import RunDirectory
+from worker.trainer_process import Ended
+
+
+def evidence(
+    logs: Path, ended: Ended, *, ran_s: float, gpu_peak_bytes: int | None, directory: RunDirectory
+) -> Evidence:
+    """The last lines of both streams, errors last, and the resources at the end."""
+    used = ended.usage
+    resources = {
+        "ran_s": round(ran_s, 1),
+        "cpu_s": used.cpu_s if used else None,
+        "peak_rss_bytes": used.peak_rss_bytes if used else None,
+        "gpu_peak_bytes": gpu_peak_bytes,
+        "disk_free_bytes": free_bytes(directory),
+    }
+    return Evidence(_last_lines(logs), resources)
+
+
+def facts(run: Run, first_step: int, ran_s: float, directory: RunDirectory) -> Facts:
+    """The numbers that advice is made of, of a run whose attempt began after `first_step`."""
+    return Facts(
+        phase=run.phase,
+        step=run.step,
+        steps=run.steps,
+        first_step=first_step,
+        ran_s=ran_s,
+        disk_free_bytes=free_bytes(directory),
+        checkpoint_bytes=_largest_checkpoint(directory),
+    )
+
+
+def free_bytes(directory: RunDirectory) -> int | None:
+    """Free bytes on the disk of a run directory."""
+    try:
+        return shutil.disk_usage(directory.path).free
+    except OSError:
+        return None
+
+
+def _last_lines(logs: Path) -> list[Printed]:
+    errors = log_reading.tail(logs / "stderr.log", lines=LOG_LINES).splitlines()
+    room = LOG_LINES - len(errors)
+    said = log_reading.tail(logs / "stdout.log", lines=room).splitlines() if room else []
+    return [Printed("stdout", line) for line in said] + [Printed("stderr", x) for x in errors]
+
+
+def _largest_checkpoint(directory: RunDirectory) -> int | None:
+    folders = [directory.checkpoint(step) for step in directory.checkpoint_steps()]
+    sizes = [sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) for folder in folders]
+    return max(sizes, default=None)
