@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, StorageState, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    StorageState,
+    expect,
+    sync_playwright,
+)
 
 from tests import processes
 from tests.e2e.workshop import Workshop
@@ -30,6 +37,9 @@ TRAINER = "python -m worker.fake_trainer --steps 60 --step-s 0.1 --checkpoint-ev
 
 OpenPage = Callable[..., Page]
 
+# On a busy machine a page may take long to draw what it was told.
+expect.set_options(timeout=120_000)
+
 
 @pytest.fixture(scope="session")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
@@ -37,7 +47,14 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
     folder = tmp_path_factory.mktemp("e2e")
     data_dir, log = folder / "data", folder / "up.log"
     write_model(data_dir / "models" / "base")
-    env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_TRAINER_COMMAND=TRAINER)
+    env = processes.environment(
+        data_dir,
+        PODIUM_PORT="0",
+        PODIUM_TRAINER_COMMAND=TRAINER,
+        # Long enough to be looked at.
+        PODIUM_CRASH_BACK_OFF_S="[600]",
+        PODIUM_STOP_GRACE_S="15",
+    )
     with processes.running(["podium", "up"], env, log) as process:
         processes.wait_until(
             (data_dir / "server.json").exists, "the server is ready", process=process, log=log

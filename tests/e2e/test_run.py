@@ -87,6 +87,21 @@ def test_a_run_is_stopped_from_its_page_and_retried(
     assert workshop.get(f"/runs/{run}")["attempt"] == 2
 
 
+def test_a_stop_shows_at_once_and_ends_a_trainer_that_does_not_listen(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Deaf")
+    run = workshop.start_behaving(project, steps=5, hang=True, deaf=True)
+    page = open_page(f"/projects/{project}/runs/{run}")
+    wait_for_points(page, 5)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("button", name="Stop the run").click()
+    # Within the grace, in which the trainer still runs.
+    expect(page.get_by_text("stopping", exact=True)).to_be_visible(timeout=10_000)
+    assert workshop.get(f"/runs/{run}")["state"] == "stopping"
+    expect(page.get_by_text("cancelled", exact=True)).to_be_visible(timeout=120_000)
+
+
 def test_a_run_goes_on_from_a_checkpoint_as_a_new_run(
     workshop: Workshop, open_page: OpenPage
 ) -> None:

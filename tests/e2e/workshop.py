@@ -97,6 +97,21 @@ class Workshop:
         body = {"project_id": project_id, "name": "sft-1", "config": config}
         return str(self.post("/runs", body)["id"])
 
+    def behave(self, run_id: str, **how: Any) -> None:
+        """Tell the fake trainer of this run how to behave from its next start."""
+        folder = self.data_dir / "runs" / run_id
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "behaviour.json").write_text(json.dumps({"step_s": 0.01} | how))
+
+    def start_behaving(self, project_id: str, **how: Any) -> str:
+        """The id of a run whose trainer was told how to behave before it began."""
+        run = self.start_sft(project_id)
+        self.post(f"/runs/{run}/cancel", {})
+        self.wait_for_run(run, "cancelled")
+        self.behave(run, **how)
+        self.post(f"/runs/{run}/retry", {"from": "start"})
+        return run
+
     def api_pid(self) -> int:
         """The process that answers; the launcher starts another one when it dies."""
         launcher = psutil.Process(json.loads((self.data_dir / "server.json").read_text())["pid"])

@@ -5,6 +5,7 @@ import { post, request, type QueryValue } from "./client";
 import type {
   Artifact,
   Checkpoint,
+  Failure,
   Listing,
   LogLine,
   Methods,
@@ -68,6 +69,8 @@ export const eventsQuery = (runId: string) =>
   part<RunEvent>(runId, "events", { limit: 5000, type: TOLD });
 export const checkpointsQuery = (runId: string) => part<Checkpoint>(runId, "checkpoints");
 export const artifactsQuery = (runId: string) => part<Artifact>(runId, "artifacts");
+/** Bad ends, newest first. */
+export const failuresQuery = (runId: string) => part<Failure>(runId, "failures");
 
 export const methodsQuery = queryOptions({
   queryKey: ["methods"],
@@ -85,5 +88,8 @@ export const createRun = (body: RunBody, idempotencyKey: string) =>
 
 export const validateRun = (body: RunBody, signal?: AbortSignal) =>
   post<Validation>("/runs/validate", body, signal === undefined ? {} : { signal });
+
+export const retryRun = (runId: string, from: "checkpoint" | "start") =>
+  post<Run>(`/runs/${runId}/retry`, { from });
 
 export const applyVerb = (runId: string, verb: Verb) => post<Run>(`/runs/${runId}/${verb}`);

@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { LiveSeries } from "@/charts/live-series";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
-import { Empty } from "@/components/states";
+import { Empty, Skeleton } from "@/components/states";
 
 import { CurveCard } from "./curve-card";
 import { grouped } from "./curve-groups";
@@ -61,14 +61,16 @@ export function ViewTools() {
 export interface CurvesTabProps {
   readonly live: LiveSeries;
   readonly tick: number;
+  readonly isLoaded: boolean;
   readonly isWaiting: boolean;
   readonly onPick: (step: number) => void;
 }
 
-export function CurvesTab({ live, tick, isWaiting, onPick }: CurvesTabProps) {
+export function CurvesTab({ live, tick, isLoaded, isWaiting, onPick }: CurvesTabProps) {
   const { view, zoomTo } = useView();
   const [filter, setFilter] = useState("");
   const names = [...live.curves.keys()].filter((name) => name.includes(filter.trim()));
+  if (live.curves.size === 0 && !isLoaded) return <Skeleton label="Loading the curves" />;
   if (live.curves.size === 0)
     return (
       <section className="card">

@@ -1,9 +1,8 @@
 /** Who this run is, where it stands, and what can be done to it. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 
-import { applyVerb, runQuery, type Verb } from "@/api/runs";
+import { applyVerb, type Verb } from "@/api/runs";
 import type { StreamStatus } from "@/api/stream";
 import type { Run } from "@/api/types";
 import { Ago, useNow } from "@/components/clock";
@@ -15,6 +14,8 @@ import { Failure } from "@/components/states";
 import { duration, number, plural, shortId, words } from "@/lib/format";
 
 import { ContinueLink } from "./continue-link";
+import { FailurePanel } from "./failure-panel";
+import { useChange } from "./use-change";
 
 const VERBS: readonly (readonly [Verb, string, IconName])[] = [
   ["pause", "Pause", "pause"],
@@ -50,18 +51,13 @@ function StopDialog(props: { run: Run; onStop: () => void; onClose: () => void }
 }
 
 function Actions({ run }: { run: Run }) {
-  const client = useQueryClient();
   const [isAsking, setAsking] = useState(false);
-  const act = useMutation({
-    mutationFn: (verb: Verb) => applyVerb(run.id, verb),
-    onSuccess: (changed) => {
-      client.setQueryData(runQuery(run.id).queryKey, changed);
-      void client.invalidateQueries({ queryKey: ["runs"] });
-    },
-  });
+  const act = useChange(run.id, (verb: Verb) => applyVerb(run.id, verb));
+  // A run that ended badly has its retry in the failure panel.
+  const verbs = run.allowed.filter((verb) => verb !== "retry" || run.error === null);
   return (
     <div className="acts">
-      {VERBS.filter(([verb]) => run.allowed.includes(verb)).map(([verb, label, icon]) => (
+      {VERBS.filter(([verb]) => verbs.includes(verb)).map(([verb, label, icon]) => (
         <button
           type="button"
           key={verb}
@@ -190,18 +186,7 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
         <Actions run={run} />
       </div>
       <ProgressLine run={run} />
-      {run.error !== null && (
-        <div className="note bad" role="alert">
-          <Icon name="alert" />
-          <span className="grow">
-            <b>{run.error.cause}.</b> {run.error.message} {run.error.advice}
-            {run.exit_code !== null && <span className="mono"> exit code {run.exit_code}</span>}
-          </span>
-          <Link className="btn" to={`/projects/${run.project_id}/runs/${run.id}/logs`}>
-            Logs
-          </Link>
-        </div>
-      )}
+      <FailurePanel run={run} />
     </>
   );
 }

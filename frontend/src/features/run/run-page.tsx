@@ -99,6 +99,7 @@ function Tab(props: { run: Run; live: LiveRun; tab: string; base: string }) {
         <CurvesTab
           live={live.live}
           tick={live.tick}
+          isLoaded={live.isLoaded}
           isWaiting={WAITING.has(run.state)}
           onPick={(step) => void navigate(`${base}/samples?step=${step}`)}
         />

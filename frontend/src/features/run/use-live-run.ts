@@ -17,6 +17,8 @@ export interface LiveRun {
   /** Grows whenever there is something new to draw. */
   readonly tick: number;
   readonly status: StreamStatus;
+  /** Whether what the run had told before this page is here. */
+  readonly isLoaded: boolean;
   readonly error: unknown;
   readonly lines: readonly LogLine[];
   readonly alerts: readonly RunEvent[];
@@ -142,8 +144,8 @@ export function useLiveRun(runId: string, axis: Axis): LiveRun {
     };
   }, [client, runId, axis]);
 
-  const { live, lines, alerts } = shown;
-  return { live, lines, alerts, tick, status, error };
+  const { live, isLoaded, lines, alerts } = shown;
+  return { live, isLoaded, lines, alerts, tick, status, error };
 }
 
 function progressOf(data: LiveEvent["data"]): Partial<Run["progress"]> {

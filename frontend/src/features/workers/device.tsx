@@ -39,7 +39,8 @@ function Holders({ device }: { device: Device }) {
   return <RunLinks {...device} />;
 }
 
-export function DeviceRow({ device }: { device: Device }) {
+/** A device of a worker that is gone is neither free nor anybody's. */
+export function DeviceRow({ device, isGone }: { device: Device; isGone: boolean }) {
   const { memory_bytes: total, memory_used_bytes: used } = device;
   const title = device.kind === "cpu" ? plural(device.cores ?? 1, "core") : (device.name ?? "GPU");
   return (
@@ -61,7 +62,7 @@ export function DeviceRow({ device }: { device: Device }) {
       ) : (
         <span className="small faint">memory in use is not told</span>
       )}
-      <Holders device={device} />
+      {isGone ? <span className="small faint">out of reach</span> : <Holders device={device} />}
       {device.fault !== null && <p className="small bad-text">{device.fault}</p>}
     </li>
   );

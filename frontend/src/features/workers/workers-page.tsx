@@ -6,6 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { workersQuery } from "@/api/runs";
 import type { Worker, WorkerState } from "@/api/types";
 import { Ago } from "@/components/clock";
+import { Sentence } from "@/components/sentence";
 import { Empty, Failure, Loaded } from "@/components/states";
 import { bytes, plural, words } from "@/lib/format";
 
@@ -42,6 +43,7 @@ function Measures({ worker }: { worker: Worker }) {
 }
 
 function Runs({ worker }: { worker: Worker }) {
+  if (!worker.is_alive) return null;
   if (worker.busy === 0) return <span className="small faint">idle</span>;
   return (
     <span className="small">
@@ -67,11 +69,13 @@ function Card({ worker }: { worker: Worker }) {
           last beat <Ago at={worker.beat_at} />
         </span>
       </header>
-      <p className="small muted">{worker.state_sentence}</p>
+      <p className="small muted">
+        <Sentence text={worker.state_sentence} />
+      </p>
       <Measures worker={worker} />
       <ul className="devices">
         {worker.devices.map((device) => (
-          <DeviceRow key={device.id ?? device.kind} device={device} />
+          <DeviceRow key={device.id ?? device.kind} device={device} isGone={!worker.is_alive} />
         ))}
       </ul>
     </section>

@@ -1,0 +1,205 @@
+/** Why the run ended badly: one sentence, what exactly, what to do, and the evidence on demand. */
+import { useQuery } from "@tanstack/react-query";
+import type { SyntheticEvent } from "react";
+import { Link } from "react-router";
+
+import { failuresQuery, retryRun } from "@/api/runs";
+import type { Failure as BadEnd, Run, RunError } from "@/api/types";
+import { Ago } from "@/components/clock";
+import { Icon } from "@/components/icons";
+import { Sentence } from "@/components/sentence";
+import { Failure } from "@/components/states";
+import { bytes, duration, number, plural, words } from "@/lib/format";
+
+import { useChange } from "./use-change";
+
+/** Measures in the order of interest, with how to write them. */
+const MEASURES: readonly (readonly [string, string, (value: number) => string])[] = [
+  ["peak_rss_bytes", "memory at most", bytes],
+  ["gpu_peak_bytes", "GPU memory at most", bytes],
+  ["disk_free_bytes", "disk free at the end", bytes],
+  ["ran_s", "ran for", duration],
+  ["cpu_s", "CPU time", duration],
+];
+
+/** The line that says most: of a traceback its last, of anything else its first. */
+function gist(message: string): string {
+  const lines = message.trim().split("\n");
+  return (lines[0]?.startsWith("Traceback") === true ? lines.at(-1) : lines[0]) ?? "";
+}
+
+/** The end of a log is what is looked for. */
+function showEnd({ currentTarget }: SyntheticEvent<HTMLDetailsElement>) {
+  const box = currentTarget.lastElementChild;
+  if (box !== null) box.scrollTop = box.scrollHeight;
+}
+
+function Resources({ end }: { end: BadEnd }) {
+  const known = MEASURES.flatMap(([name, label, write]) => {
+    const value = end.resources[name];
+    return value == null ? [] : [[label, write(value)] as const];
+  });
+  if (known.length === 0) return null;
+  return (
+    <dl className="resources">
+      {known.map(([label, value]) => (
+        <div key={label}>
+          <dt className="small muted">{label}</dt>
+          <dd className="mono">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Log({ end }: { end: BadEnd }) {
+  if (end.log.length === 0)
+    return <p className="small muted">No line of attempt {end.attempt} was brought home.</p>;
+  return (
+    <details onToggle={showEnd}>
+      <summary>
+        {end.log.length === 1 ? "The last line" : `The last ${end.log.length} lines`} of attempt{" "}
+        {end.attempt}
+      </summary>
+      <div
+        className="log-box"
+        tabIndex={0}
+        role="log"
+        aria-label={`Last lines of attempt ${end.attempt}`}
+      >
+        {end.log.map((line, place) => (
+          <div key={place} className={line.stream}>
+            <span className="n">{place + 1}</span>
+            <code>{line.text}</code>
+          </div>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function Evidence({ end }: { end: BadEnd }) {
+  return (
+    <>
+      <Resources end={end} />
+      <Log end={end} />
+    </>
+  );
+}
+
+/** Bad ends that the run went on after. */
+function Earlier({ ends }: { ends: readonly BadEnd[] }) {
+  if (ends.length === 0) return null;
+  return (
+    <details className="earlier">
+      <summary>{plural(ends.length, "earlier attempt")} ended badly</summary>
+      <ol>
+        {ends.map((end) => (
+          <li key={end.created_at}>
+            <p>
+              <span className="muted">
+                attempt {end.attempt}, step {number(end.step)}, <Ago at={end.created_at} />:
+              </span>{" "}
+              {gist(end.message)}
+            </p>
+            <Evidence end={end} />
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+/** Queue the same config again; nobody has to know what retry means to press it. */
+function Resume({ run }: { run: Run }) {
+  const again = useChange(run.id, (from: "checkpoint" | "start") => retryRun(run.id, from));
+  if (!run.allowed.includes("retry")) return null;
+  const step = run.checkpoint_step;
+  return (
+    <div className="row">
+      {step !== null && (
+        <button
+          type="button"
+          className="btn primary"
+          disabled={again.isPending}
+          onClick={() => again.mutate("checkpoint")}
+        >
+          <Icon name="play" /> Resume from step {number(step)}
+        </button>
+      )}
+      <button
+        type="button"
+        className={step === null ? "btn primary" : "btn"}
+        disabled={again.isPending}
+        onClick={() => again.mutate("start")}
+      >
+        <Icon name="retry" /> Restart from the beginning
+      </button>
+      {again.error !== null && <Failure error={again.error} onRetry={() => again.reset()} />}
+    </div>
+  );
+}
+
+/** What happened, exactly: one line at once, the whole on demand. */
+function Message({ error }: { error: RunError }) {
+  const line = gist(error.message);
+  return (
+    <>
+      {line !== error.sentence && <p>{line}</p>}
+      {error.message.trim() !== line && (
+        <details>
+          <summary>The whole message</summary>
+          <pre className="small">{error.message}</pre>
+        </details>
+      )}
+    </>
+  );
+}
+
+function Changes({ changes }: { changes: RunError["changes"] }) {
+  const lines = Object.entries(changes).map(([path, value]) => `${path} = ${String(value)}`);
+  if (lines.length === 0) return null;
+  return (
+    <p className="small muted">
+      In a clone: <code className="mono">{lines.join(", ")}</code>
+    </p>
+  );
+}
+
+export function FailurePanel({ run }: { run: Run }) {
+  const { error, attempt } = run;
+  const query = useQuery({ ...failuresQuery(run.id), enabled: error !== null || attempt > 1 });
+  const ends = query.data ?? [];
+  if (error === null) return <Earlier ends={ends} />;
+  const end = ends.find((one) => one.attempt === attempt);
+  return (
+    <section className="card failure" aria-label="Why it ended">
+      <header>
+        <div role="alert">
+          <h2>
+            <Icon name="alert" /> {error.sentence}
+          </h2>
+        </div>
+        <span className="tag">{words(error.cause)}</span>
+        {run.exit_code !== null && (
+          <span className="small mono muted">exit code {run.exit_code}</span>
+        )}
+        <span className="grow" />
+        <Link className="btn" to={`/projects/${run.project_id}/runs/${run.id}/logs`}>
+          All logs
+        </Link>
+      </header>
+      <Message error={error} />
+      <p>
+        <b>
+          <Sentence text={error.advice} />
+        </b>
+      </p>
+      <Changes changes={error.changes} />
+      <Resume run={run} />
+      {query.error !== null && <Failure error={query.error} onRetry={() => void query.refetch()} />}
+      {end !== undefined && <Evidence end={end} />}
+      <Earlier ends={ends.filter((one) => one !== end)} />
+    </section>
+  );
+}

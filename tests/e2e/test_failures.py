@@ -1,0 +1,71 @@
+"""Runs that ended badly, and workers, as their pages tell of them."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import OpenPage
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+
+def test_a_failed_run_says_why_what_to_do_and_goes_on_from_its_checkpoint(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Out of memory")
+    run = workshop.start_behaving(project, steps=60, exit=3, checkpoint_every=20)
+    workshop.wait_for_run(run, "failed")
+
+    page = open_page(f"/projects/{project}/runs/{run}")
+
+    panel = page.get_by_role("region", name="Why it ended")
+    expect(panel.get_by_role("heading", name="It ran out of memory.")).to_be_visible()
+    expect(panel).to_contain_text("Lower optim.micro_batch_tokens from 4096 to 2048.")
+    expect(panel).to_contain_text("memory at most")
+    panel.locator("summary").first.press("Enter")
+    expect(panel.get_by_role("log")).to_contain_text("step 60 of 60")
+
+    workshop.behave(run, steps=70)
+    panel.get_by_role("button", name="Resume from step 60").press("Enter")
+
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=120_000)
+    expect(panel).to_have_count(0)
+    page.get_by_text("1 earlier attempt ended badly").click()
+    expect(page.locator(".earlier")).to_contain_text("It ran out of memory.")
+    starts = workshop.get(f"/runs/{run}/events", type="start")["items"]
+    assert [event["data"]["step"] for event in starts][-2:] == [0, 60]
+
+
+def test_a_crashed_run_without_a_checkpoint_begins_again(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Crashed")
+    how = {"steps": 9, "checkpoint_every": 0, "die_at": 4, "die_signal": 11, "die_attempts": 9}
+    run = workshop.start_behaving(project, **how)
+    workshop.wait_for_run(run, "crashed")
+
+    page = open_page(f"/projects/{project}/runs/{run}")
+
+    panel = page.get_by_role("region", name="Why it ended")
+    expect(panel).to_contain_text("SIGSEGV")
+    expect(panel.get_by_role("button", name="Resume from")).to_have_count(0)
+    workshop.behave(run, steps=9)
+    panel.get_by_role("button", name="Restart from the beginning").click()
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=120_000)
+
+
+def test_the_workers_page_tells_devices_and_who_holds_them(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("At work")
+    page = open_page(f"/projects/{project}/workers")
+    worker = page.get_by_role("region", name="Worker on").first
+    expect(worker.get_by_text("ready", exact=True)).to_be_visible()
+    expect(worker).to_contain_text("0 of 1 slot taken")
+    expect(worker).to_contain_text("free of")
+    run = workshop.start_sft(project)
+
+    expect(worker).to_contain_text("1 of 1 slot taken", timeout=60_000)
+    expect(worker.locator(".device").get_by_role("link")).to_have_attribute("href", f"/runs/{run}")
+    workshop.wait_for_run(run, "succeeded")
+    expect(worker).to_contain_text("0 of 1 slot taken", timeout=60_000)
