@@ -127,7 +127,7 @@ def _more_disk(config: Mapping[str, Any], facts: Facts) -> Advice | None:
     text = f"{_gb(facts.disk_free_bytes)} are free on the disk of the run directories"
     if facts.checkpoint_bytes:
         text += f", and a checkpoint takes {_gb(facts.checkpoint_bytes)}"
-    text += ". Free space (`podium prune` helps), then retry."
+    text += ". Free space (podium prune helps), then retry."
     kept = _number(config, "max_checkpoints")
     if kept is not None and kept > 1:
         text += f" A clone with max_checkpoints {kept - 1} instead of {kept} needs less."

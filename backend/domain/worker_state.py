@@ -47,7 +47,7 @@ def sentence(state: WorkerState, report: Mapping[str, Any]) -> str:
         free, needed = (report.get(f"disk_{name}_bytes", 0) / 1e9 for name in ("free", "needed"))
         return (
             f"Takes no new runs: {free:.1f} GB are free on its disk, {needed:.1f} GB must be. "
-            "Runs at work go on. Free space (`podium prune` helps), or lower PODIUM_MIN_FREE_GB."
+            "Runs at work go on. Free space (podium prune helps), or lower PODIUM_MIN_FREE_GB."
         )
     return _SENTENCES[state]
 
