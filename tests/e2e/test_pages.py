@@ -24,6 +24,8 @@ def pages(workshop: Workshop) -> list[str]:
     run = workshop.start_sft(project)
     workshop.wait_for_run(run, "succeeded")
     (model,) = workshop.get(f"/runs/{run}")["output_model_ids"]
+    failed = workshop.start_behaving(workshop.new_project("Failed"), steps=20, exit=3)
+    workshop.wait_for_run(failed, "failed")
     base = f"/projects/{project}"
     data = ("", "/demonstrations", "/comparisons", "/judgments", "/snapshots", "/import")
     tabs = ("", "/samples", "/logs", "/config", "/checkpoints", "/events")
@@ -36,6 +38,7 @@ def pages(workshop: Workshop) -> list[str]:
         f"{base}/runs/new?method=policy_gradient",
         f"{base}/runs/new?from={run}&step=40",
         *(f"{base}/runs/{run}{tab}" for tab in tabs),
+        f"/runs/{failed}",
         f"{base}/models",
         f"{base}/models/{model}",
         f"{base}/workers",
