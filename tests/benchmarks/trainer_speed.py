@@ -41,7 +41,7 @@ SMALL = {
 }
 REAL = {
     "policy, 64-token prompts": Job("policy_gradient", "", 64, (48, 48), batch=4, responses=4),
-    "reward model, P 128, R 96": Job("reward_model", "", 128, (96, 96), batch=1, responses=4),
+    "reward model, P 128, R 96": Job("reward_model", "", 128, (96, 96), batch=2, responses=4),
     "dpo, P 64, R 64": Job("dpo", "", 64, (64, 64), batch=4, responses=2),
     "sft, equal lengths": Job("sft", "", 64, (64, 64), batch=8),
     "sft, ragged, packed": Job("sft", "", 10, (10, 116), batch=8, packing=True),
