@@ -10,6 +10,7 @@ from backend.store import supervision
 from backend.store.supervision import Claim, Live
 from backend.store.tables import LogLine
 from tests.worker.floor import Floor
+from worker.exit_reading import LOST
 from worker.log_reading import MOST_LINES, LogReading
 from worker.relay import Relay
 from worker.run_directory import RunDirectory
@@ -20,7 +21,7 @@ def claim_again(floor: Floor, run_id: str) -> Claim:
     at = datetime.now(UTC)
     with floor.database.write() as session:
         for seen in supervision.live(session):
-            supervision.take_back(session, Live(*seen), {"cause": "lost"}, at=at)
+            supervision.take_back(session, Live(*seen), LOST.as_error(), at=at)
         for crashed in supervision.crashed(session):
             supervision.queue_again(session, crashed, at=at)
         run = supervision.claim(session, run_id, "worker_me", at=at)
