@@ -53,9 +53,10 @@ def prepare_postgres(folder: Path, *, keeps_commits: bool) -> tuple[list[Path | 
     return [binaries / "postgres", "-D", data, "-k", folder, *flags], account
 
 
-def postgres_answers(folder: Path) -> bool:
+def postgres_answers(folder: Path, port: int = 5432) -> bool:
     """Whether the server of this folder takes connections."""
-    ready = [postgres_programs() / "pg_isready", "-q", "-h", folder, "-U", "podium"]
+    ready = [postgres_programs() / "pg_isready", "-q", "-h", folder, "-p", str(port)]
+    ready += ["-U", "podium"]
     return subprocess.run([*ready, "-d", "postgres"], check=False).returncode == 0
 
 

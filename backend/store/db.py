@@ -14,6 +14,15 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session
 
 BUSY_TIMEOUT_S = 30.0
+# A network that is gone breaks connections after some seconds, so that callers can try again: TCP's
+# own patience of minutes and hours would cost a worker its runs and the API its threads.
+_SILENT_NETWORK = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 10_000,  # milliseconds
+    "keepalives_idle": 5,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+}
 
 # SQLite lets one writer in at a time and makes the others poll; sixteen polling writers starve one
 # another for seconds. Queueing them inside the process keeps the tail short.
@@ -60,7 +69,7 @@ def _postgres_engine(url: str) -> Engine:
         pool_pre_ping=True,
         pool_size=10,
         max_overflow=20,
-        connect_args={"connect_timeout": 5},
+        connect_args=_SILENT_NETWORK,
     )
 
 

@@ -252,7 +252,7 @@ def server_site(
         for server in (postgres, redis):
             server.start()
             server.wait_until_ready()
-        url = _new_database(servers.postgres_url(cluster))
+        url = new_database(servers.postgres_url(cluster))
         site.open(url, f"redis://127.0.0.1:{port}/0", workers=2, slots=2)
         yield site
     finally:
@@ -264,7 +264,8 @@ def server_site(
         shutil.rmtree(cluster, ignore_errors=True)
 
 
-def _new_database(server: str) -> str:
+def new_database(server: str) -> str:
+    """A migrated database on a server, whose URL has `{database}` to fill in."""
     engine = create_engine(server.format(database="postgres"), isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text("CREATE DATABASE podium"))

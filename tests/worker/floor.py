@@ -8,7 +8,7 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -159,6 +159,12 @@ class Floor:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "behaviour.json").write_text(json.dumps(flags))
 
+    def move_to(self, data_dir: Path) -> None:
+        """From now on this floor is another machine: nothing of the first one's is there."""
+        data_dir.mkdir()
+        self.data_dir = data_dir
+        self.settings = Settings(data_dir=data_dir, database_url=self.database.url)
+
     def ring(self, run_id: str) -> None:
         """One ring."""
         assert ring(self.settings, run_id)
@@ -228,10 +234,18 @@ class Floor:
 
     @contextmanager
     def worker(
-        self, *flags: str, slots: int = 1, app: str = "worker.celery_app", **settings: str
+        self,
+        *flags: str,
+        slots: int = 1,
+        app: str = "worker.celery_app",
+        launcher: Sequence[str] = (),
+        **settings: str,
     ) -> Iterator["subprocess.Popen[bytes]"]:
-        """A real Celery worker whose trainer is the fake one with these flags."""
-        command = [sys.executable, "-m", "celery", "--app", app, "worker"]
+        """A real Celery worker whose trainer is the fake one with these flags.
+
+        `launcher` is the beginning of a command that becomes the worker.
+        """
+        command = [*launcher, sys.executable, "-m", "celery", "--app", app, "worker"]
         trainer = f"{sys.executable} -S -m worker.fake_trainer {' '.join(flags)}"
         given = {
             "PODIUM_DATABASE_URL": self.database.url,

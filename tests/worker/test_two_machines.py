@@ -5,19 +5,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from backend.settings import Settings
 from backend.store import runs
 from backend.store.tables import Checkpoint, MetricPoint
 from tests.worker.floor import Floor
 
 pytestmark = pytest.mark.slow
-
-
-def elsewhere(floor: Floor, data_dir: Path) -> None:
-    """From now on this floor is another machine: nothing of the first one's directory is there."""
-    data_dir.mkdir()
-    floor.data_dir = data_dir
-    floor.settings = Settings(data_dir=data_dir, database_url=floor.database.url)
 
 
 def test_a_paused_run_goes_on_from_the_shared_checkpoint_on_another_machine(
@@ -37,7 +29,7 @@ def test_a_paused_run_goes_on_from_the_shared_checkpoint_on_another_machine(
     rows = floor.rows(select(Checkpoint).where(Checkpoint.run_id == run_id))
     assert [(row.step, row.artifact is not None) for row in rows] == [(2, False), (4, True)]
 
-    elsewhere(floor, tmp_path / "second")
+    floor.move_to(tmp_path / "second")
     floor.ask(runs.resume, run_id)
     floor.behave(run_id, steps=6, checkpoint_every=2)
     with floor.worker(**shared):
