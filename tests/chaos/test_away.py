@@ -193,10 +193,11 @@ def test_a_worker_that_comes_back_writes_nothing_on_a_run_that_was_given_away(
             what = "another worker has it"
             processes.wait_until(lambda: floor.run(run_id).attempt == 2, what, timeout_s=150)
             assert stands_still(trainer)
-            floor.wait_for_step(run_id, 1)
-            before = written_by_first(floor, run_id)
             time.sleep(max(0.0, since + seconds - time.monotonic()))
             assert stands_still(trainer)
+            what = "the next attempt has taken back what lay beyond its checkpoint"
+            processes.wait_until(lambda: len(floor.events(run_id, "start")) == 2, what)
+            before = written_by_first(floor, run_id)
 
             come_back()
             what = "the first trainer is gone"
