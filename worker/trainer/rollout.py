@@ -197,11 +197,7 @@ class _Decoding:
         return logits
 
     def _record(self, active: list[int], tokens: list[int], logps: list[float]) -> None:
-        if not all(map(math.isfinite, logps)):
-            raise NonFiniteLoss(
-                "the model's logits are not finite: nothing can be sampled from it",
-                "lower optim.lr, or use precision fp32; go on from an earlier checkpoint",
-            )
+        require_finite(logps)
         for row, token, logp in zip(active, tokens, logps, strict=True):
             self.rows[row].ids.append(token)
             self.rows[row].logp.append(logp)
@@ -209,6 +205,15 @@ class _Decoding:
 
     def _response(self, row: _Row) -> Response:
         return Response(row.ids, row.logp, FinishReason.STOP if row.ended else FinishReason.LENGTH)
+
+
+def require_finite(logps: Sequence[float]) -> None:
+    """Raise NonFiniteLoss if a log-probability of what was sampled is not finite."""
+    if not all(map(math.isfinite, logps)):
+        raise NonFiniteLoss(
+            "the model's logits are not finite: nothing can be sampled from it",
+            "lower optim.lr, or use precision fp32; go on from an earlier checkpoint",
+        )
 
 
 def draw(

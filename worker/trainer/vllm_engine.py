@@ -24,8 +24,8 @@ from transformers import PreTrainedModel
 from backend.schemas.sections import Rollout
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import models, random_streams
-from worker.trainer.errors import ConfigError, NonFiniteLoss, TrainerError
-from worker.trainer.rollout import MAX_ROWS, Request, Response, Sampling
+from worker.trainer.errors import ConfigError, TrainerError
+from worker.trainer.rollout import MAX_ROWS, Request, Response, Sampling, require_finite
 from worker.trainer.run import Run
 
 SETTING = "PODIUM_VLLM_PYTHON"
@@ -229,9 +229,5 @@ def _parameters(sampling: Sampling) -> dict[str, Any]:
 
 def _response(told: dict[str, Any]) -> Response:
     response = Response(told["ids"], told["logp"], FinishReason(told["finish_reason"]))
-    if not all(map(torch.isfinite, torch.tensor(response.logp))):
-        raise NonFiniteLoss(
-            "the model's logits are not finite: nothing can be sampled from it",
-            "lower optim.lr, or use precision fp32; go on from an earlier checkpoint",
-        )
+    require_finite(response.logp)
     return response
