@@ -1,6 +1,7 @@
 """Mutants that no test can notice, with the reason why they change nothing."""
 
 _SQUARE = "the square of a difference has no direction"
+_VARIANCE = "the variance of what is turned round is the same"
 _ZERO = "a sum of zeros"
 
 KNOWN: dict[str, str] = {
@@ -18,6 +19,12 @@ KNOWN: dict[str, str] = {
     "  ->  clip_fraction_high=masked_mean(was_clipped_B_T & (advantage_B_T >= 0), mask_B_T)": (
         "at advantage 0 nothing is clipped: both terms are 0"
     ),
+    "losses.policy_loss: ratio_max=_keep(ratio_B_T, mask_B_T).amax()"
+    " if mask_B_T.any() else loss.new_zeros(())"
+    "  ->  ratio_max=_keep(ratio_B_T, mask_B_T).amax()"
+    " if torch.ones_like(mask_B_T).any() else loss.new_zeros(())": (
+        "where no token counts every kept ratio is 0, and so is the largest"
+    ),
     "losses.value_loss: free_error_B_T = (value_B_T - return_B_T).square()"
     "  ->  free_error_B_T = (return_B_T - value_B_T).square()": _SQUARE,
     "losses.value_loss: held_error_B_T = (held_B_T - return_B_T).square()"
@@ -30,6 +37,28 @@ KNOWN: dict[str, str] = {
     "  ->  losses += [score_R.logsumexp(-1) - score_K[index] for index in tier]": (
         "one axis: the last one is the first"
     ),
+    "losses.dpo_loss: loss_B = (margin_B - 1 / (2 * beta)).square()"
+    "  ->  loss_B = (1 / (2 * beta) - margin_B).square()": _SQUARE,
     "losses.centering_loss: return ranking_loss(score_K, [])"
     "  ->  return -ranking_loss(score_K, [])": _ZERO,
+    "advantages.masked_whiten: variance = "
+    "(value_N - mean).square().mean().clamp(min=SMALLEST_VARIANCE)"
+    "  ->  variance = (mean - value_N).square().mean().clamp(min=SMALLEST_VARIANCE)": _SQUARE,
+    "critic.explained_variance: error_N = return_N - value_B_T[mask_B_T]"
+    "  ->  error_N = -(return_N - value_B_T[mask_B_T])": _VARIANCE,
+    "critic.explained_variance: error_N = return_N - value_B_T[mask_B_T]"
+    "  ->  error_N = value_B_T[mask_B_T] - return_N": _VARIANCE,
+    "calibration.calibration_error: "
+    "return sum((one.n_pairs * abs(one.predicted - one.won) for one in curve)) / max(n_pairs, 1)"
+    "  ->  "
+    "return sum((one.n_pairs * abs(one.won - one.predicted) for one in curve)) / max(n_pairs, 1)": (
+        "a distance has no direction"
+    ),
+    "length_bias.length_bias: strict=True  ->  strict=False  (once more)": (
+        "strict_pairs gives as many losers as winners"
+    ),
+    "length_bias.length_bias: is_longer = bool(length_K[winner] > length_K[loser])"
+    "  ->  is_longer = bool(length_K[winner] >= length_K[loser])": (
+        "pairs of one length have been left out"
+    ),
 }

@@ -167,14 +167,23 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.If | ast.IfExp):
         yield with_(node, test=ast.Constant(value=True))
         yield with_(node, test=ast.Constant(value=False))
-    if isinstance(node, ast.Return | ast.Assign) and not isinstance(node.value, NO_NUMBERS):
-        yield with_(node, value=ast.UnaryOp(op=ast.USub(), operand=node.value))
+    if isinstance(node, ast.Return | ast.Assign):
+        yield from changed_sign(node)
     if isinstance(node, ast.Subscript):
         yield from changed_bounds(node)
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield from no_mask(node)
     if isinstance(node, ast.Call):
         yield from changed_calls(node)
+
+
+def changed_sign(node: ast.Return | ast.Assign) -> Iterator[ast.AST]:
+    """The opposite of a number; zeros have none."""
+    value = node.value
+    function = value.func if isinstance(value, ast.Call) else None
+    is_zero = isinstance(function, ast.Attribute) and function.attr in ("zeros_like", "new_zeros")
+    if not is_zero and not isinstance(value, NO_NUMBERS):
+        yield with_(node, value=ast.UnaryOp(op=ast.USub(), operand=value))
 
 
 def no_mask(node: ast.Name) -> Iterator[ast.AST]:

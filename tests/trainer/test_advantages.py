@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 import torch
 
-from worker.trainer.advantages import are_equal, estimate, masked_whiten, place_rewards
+from backend.schemas.vocabulary import Estimator
+from worker.trainer.advantages import (
+    are_equal,
+    estimate,
+    masked_whiten,
+    place_rewards,
+    returns_to_go,
+    shape_rewards,
+)
 
 GROUPED = ["reinforce_pp_baseline", "rloo", "grpo", "dr_grpo"]
 
@@ -66,8 +74,9 @@ def test_a_constant_added_to_all_rewards_changes_no_grouped_advantage(estimator:
 
 @pytest.mark.parametrize("estimator", GROUPED)
 def test_grouped_estimators_refuse_one_response_per_prompt(estimator: str) -> None:
-    with pytest.raises(ValueError, match="each prompt has one"):
-        estimate(estimator, **one_token_each([1.0, 2.0], [0, 1]))
+    for rewards, groups in (([1.0, 2.0], [0, 1]), ([1.0], [0])):
+        with pytest.raises(ValueError, match="each prompt has one"):
+            estimate(estimator, **one_token_each(rewards, groups))
 
 
 @pytest.mark.parametrize(
@@ -91,6 +100,41 @@ def test_remax_subtracts_the_greedy_reward() -> None:
         "remax", **one_token_each([1.0, 3.0]), greedy_reward_B=torch.tensor([0.5, 4.0])
     )
     assert result.advantage_B_T[:, 0].tolist() == [0.5, -1.0]
+
+
+def test_remax_leaves_out_a_response_whose_greedy_one_has_no_reward() -> None:
+    batch, greedy = one_token_each([1.0, 3.0]), torch.tensor([math.nan, 4.0])
+    result = estimate("remax", **batch, greedy_reward_B=greedy)
+    assert result.advantage_B_T[:, 0].tolist() == [0, -1.0]
+    assert estimate("rloo", **batch, greedy_reward_B=greedy).return_B_T.tolist() == [[-2.0], [2.0]]
+
+
+def test_ppo_alone_reads_the_values() -> None:
+    batch = one_token_each([1.0, 3.0])
+    found = estimate("dr_grpo", **batch, value_B_T=torch.tensor([[5.0], [7.0]]))
+    assert found.advantage_B_T.tolist() == found.return_B_T.tolist() == [[-1.0], [1.0]]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [
+        (Estimator.REINFORCE_PP, [1.0, 4.0, 0.0, 0.0]),
+        (Estimator.REMAX, [0.5, 3.0, 0.0, 0.0]),
+        (Estimator.DR_GRPO, [-1.5, 1.5, 0.0, 0.0]),
+    ],
+)
+def test_rewards_that_do_not_count_are_shaped_to_zero(
+    estimator: Estimator, expected: list[float]
+) -> None:
+    """1 and 4 count, their greedy responses have .5 and 1."""
+    found = shape_rewards(
+        estimator,
+        torch.tensor([1.0, 4.0, 9.0, math.nan]),
+        torch.tensor([True, True, False, False]),
+        torch.zeros(4),
+        torch.tensor([0.5, 1.0, 1.0, 1.0]),
+    )
+    assert found.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -159,11 +203,22 @@ def test_the_reward_stands_at_the_last_action_and_the_kl_at_all() -> None:
     assert found.tolist() == [[-0.5, 0.0, 1.0, 0.0], [0.0] * 4]
 
 
+def test_the_return_is_discounted_per_action() -> None:
+    """Rewards 1, 9 at a masked place, 4, discount a half: 1 + 4 / 2."""
+    reward_B_T, mask_B_T = torch.tensor([[1.0, 9.0, 4.0]]), torch.tensor([[True, False, True]])
+    assert returns_to_go(reward_B_T, mask_B_T, gamma=0.5).tolist() == [[3.0, 0.0, 4.0]]
+
+
 def test_sums_are_in_float64() -> None:
     """In float32 100,000,000 + 1 is 100,000,000, and the mean of the three rewards is whole."""
     one = one_token_each([0.0]) | {"mask_B_T": torch.ones(1, 3)}
     kl = {"kl_B_T": torch.tensor([[1e8, 1.0, -1e8]]), "kl_coef": 1.0}
     assert estimate("reinforce_pp", **one | kl).return_B_T[0, 0].item() == -1
+
+    # 0.1 of each rounds in float32, and their difference would be a quarter.
+    kl = {"kl_B_T": torch.tensor([[16777216.0, -16777214.0, 0.0]]), "kl_coef": 0.1}
+    found = estimate("reinforce_pp", **one | kl).return_B_T[0, 0].item()
+    assert found == pytest.approx(-0.2)
 
     rewards = one_token_each([16777216.0, 16777218.0, 16777300.0])
     found = estimate("dr_grpo", **rewards).return_B_T[:, 0].tolist()

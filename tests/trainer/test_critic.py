@@ -38,6 +38,8 @@ def test_explained_variance_by_hand() -> None:
     mask_B_T = torch.tensor([[True, True], [True, False]])
     assert explained_variance(value_B_T, return_B_T, mask_B_T) == pytest.approx(11 / 12)
     assert explained_variance(value_B_T + 7, return_B_T, mask_B_T) == pytest.approx(11 / 12)
+    small = explained_variance(0.1 * value_B_T, 0.1 * return_B_T, mask_B_T)
+    assert small == pytest.approx(11 / 12)
     assert explained_variance(torch.zeros(2, 2), return_B_T, mask_B_T) == 0
     assert explained_variance(value_B_T, torch.ones(2, 2), mask_B_T) == 0
 

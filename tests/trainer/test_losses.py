@@ -244,6 +244,16 @@ def test_dpo_worked_by_hand() -> None:
     assert dpo_loss(*inputs, beta=0.1, loss="ipo").loss.item() == pytest.approx(9.0)
 
 
+def test_the_implicit_rewards_of_dpo_have_no_gradient() -> None:
+    """Beta .5: chosen 3 above its reference, rejected 4 below."""
+    inputs = [torch.tensor([value], requires_grad=True) for value in (-1.0, -9.0, -4.0, -5.0)]
+    found = dpo_loss(*inputs, beta=0.5)
+    assert (found.chosen_reward_B.item(), found.rejected_reward_B.item()) == (1.5, -2.0)
+    assert found.loss.requires_grad
+    assert not found.chosen_reward_B.requires_grad
+    assert not found.rejected_reward_B.requires_grad
+
+
 def test_the_value_loss_takes_the_worse_of_free_and_clipped() -> None:
     """V .9, V_old .5, R 1: free .01, held at .7: .09; half of it, over one unmasked token."""
     value, old, target = torch.tensor([[0.9, math.nan]]), torch.full((1, 2), 0.5), torch.ones(1, 2)

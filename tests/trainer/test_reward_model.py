@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,22 @@ def test_the_calibration_curve_worked_by_hand() -> None:
     assert "70%-80%: 67% of 3 pairs" in described(curve)
 
 
+def test_a_certain_favourite_is_in_the_last_bin_and_an_empty_curve_has_no_error() -> None:
+    scores, rankings = [torch.tensor([100.0, 0.0])], [ranking([[1], [0]], [1, 1])]
+    (one,) = calibration_curve(scores, rankings)
+    assert (one.low, one.high, one.predicted, one.won) == (0.9, 1.0, 1.0, 0.0)
+    assert calibration_error([one]) == 1
+    assert calibration_error([]) == 0
+
+
+def test_there_are_as_many_scores_as_rankings() -> None:
+    scores = [torch.zeros(2), torch.zeros(2)]
+    rankings = [ranking([[0], [1]], [1, 2])]
+    for report in (calibration_curve, length_bias, partial(heldout_metrics, seed=0)):
+        with pytest.raises(ValueError, match="shorter"):
+            report(scores, rankings)
+
+
 def test_equal_scores_favour_nobody_and_are_calibrated() -> None:
     curve = calibration_curve([torch.zeros(3)], [ranking([[2], [0], [1]], [1, 1, 1])])
     assert [(one.predicted, one.won, one.n_pairs) for one in curve] == [(0.5, 0.5, 3)]
@@ -73,6 +90,19 @@ def test_length_bias_worked_by_hand() -> None:
     assert (found.accuracy_longer, found.accuracy_shorter) == (1.0, 0.0)
 
 
+def test_a_tied_score_is_half_right_whichever_is_longer() -> None:
+    """Scores 0.1, 0.1 and 0, lengths 1, 2 and 3, the longer always better; then the shorter."""
+    scores = [torch.tensor([0.1, 0.1, 0.0])]
+    longer = length_bias(scores, [ranking([[2], [1], [0]], [1, 2, 3])])
+    assert longer.accuracy_longer == pytest.approx(0.5 / 3)
+    assert (longer.longer_won, longer.accuracy_shorter) == (1.0, None)
+    shorter = length_bias(scores, [ranking([[0], [1], [2]], [1, 2, 3])])
+    assert shorter.accuracy_shorter == pytest.approx(2.5 / 3)
+    assert (shorter.longer_won, shorter.accuracy_longer) == (0.0, None)
+    # Centred scores (1, 1, -2) / 30, lengths -1, 0, 1.
+    assert longer.correlation == shorter.correlation == pytest.approx(-3 / math.sqrt(6 * 2))
+
+
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=3), st.floats(-100, 100))
 def test_what_a_prompt_adds_to_all_its_scores_is_no_length_bias(
     scores: list[float], shift: float
@@ -99,6 +129,36 @@ def test_accuracy_and_margin_worked_by_hand() -> None:
     assert means["rejected"] == pytest.approx(1.0)
     assert means["margin"] == pytest.approx(4 / 3)
     assert mean_of([judge(torch.tensor([3.0, 1.0]), ranking([[0, 1]], [1, 1]))]) == {}
+
+
+def test_the_heldout_metrics_worked_by_hand() -> None:
+    """One pair right by 3, two of three right: chosen 4 5 5 2, rejected 1 2 3 3; ties count not."""
+    scores = [torch.tensor([4.0, 1.0]), torch.tensor([5.0, 2.0, 3.0]), torch.tensor([9.0, 9.0])]
+    rankings = [
+        ranking([[0], [1]], [1, 1], "p"),
+        ranking([[0], [1], [2]], [1, 1, 1], "q"),
+        ranking([[0, 1]], [1, 1], "r"),
+    ]
+    values = heldout_metrics(scores, rankings, seed=0)
+    low, high = values.pop("eval/accuracy_low"), values.pop("eval/accuracy_high")
+    assert values == pytest.approx(
+        {
+            "eval/accuracy": 3 / 4,
+            "eval/chosen": 4.0,
+            "eval/rejected": 9 / 4,
+            "eval/margin": 7 / 4,
+            "eval/pairs": 4,
+            "eval/prompts": 3,
+        }
+    )
+    # Drawn anew, p alone gives 1 and q alone 2/3.
+    assert (low, high) == pytest.approx((2 / 3, 1.0))
+
+
+def test_many_scores_are_added_in_float64() -> None:
+    """In float32 the one is lost beside 100,000,000."""
+    judged = judge(torch.tensor([1e8, 1.0, 0.0]), ranking([[0], [1], [2]], [1, 1, 1]))
+    assert judged.chosen == 2e8 + 1
 
 
 def test_a_ranking_of_one_tie_gives_the_interval_nothing_and_breaks_nothing() -> None:

@@ -64,7 +64,7 @@ def estimate(
     kind = Estimator(estimator)
     _check(kind, gamma, lam, value_B_T, greedy_reward_B)
     reward_B, kl_B_T = reward_B.detach().double(), kl_B_T.detach().double()
-    usable_B = mask_B_T.bool().any(dim=1) & torch.isfinite(reward_B)
+    usable_B = mask_B_T.any(dim=1) & torch.isfinite(reward_B)
     if kind is Estimator.REMAX and greedy_reward_B is not None:
         usable_B = usable_B & torch.isfinite(greedy_reward_B)
     mask_B_T = mask_B_T.bool() & usable_B[:, None]
@@ -73,7 +73,7 @@ def estimate(
         shaped_B = shaped_B.clamp(-shaped_clip, shaped_clip)
     reward_B_T = place_rewards(shaped_B, kl_B_T, mask_B_T, kl_coef=kl_coef)
     if kind is Estimator.PPO and value_B_T is not None:
-        value_B_T = value_B_T.detach().double()
+        value_B_T = value_B_T.detach()
         advantage_B_T = gae(reward_B_T, value_B_T, mask_B_T, gamma=gamma, lam=lam)
         return_B_T = torch.where(mask_B_T, advantage_B_T + value_B_T, 0.0)
     else:
@@ -117,7 +117,7 @@ def shape_rewards(
 
 def are_equal(value_N: Tensor) -> bool:
     """True if the values differ by no more than rounding; also for fewer than two."""
-    if len(value_N) < 2:
+    if len(value_N) == 0:
         return True
     spread = float(value_N.max() - value_N.min())
     return spread <= EQUAL_WITHIN * max(1.0, abs(float(value_N.mean())))
@@ -125,10 +125,8 @@ def are_equal(value_N: Tensor) -> bool:
 
 def place_rewards(shaped_B: Tensor, kl_B_T: Tensor, mask_B_T: Tensor, *, kl_coef: float) -> Tensor:
     """Reward per token: -kl_coef * kl, plus the response's reward at its last action token."""
-    n_tokens = mask_B_T.shape[1]
-    position_T = torch.arange(n_tokens, device=mask_B_T.device)
-    last_B = torch.where(mask_B_T, position_T, -1).amax(dim=1)
-    is_last_B_T = position_T == last_B[:, None]
+    n_left_B_T = mask_B_T.flip(1).cumsum(1).flip(1)
+    is_last_B_T = mask_B_T & (n_left_B_T == 1)
     reward_B_T = torch.where(mask_B_T, -kl_coef * kl_B_T, 0.0)
     return reward_B_T + torch.where(is_last_B_T, shaped_B[:, None], 0.0)
 
@@ -139,7 +137,7 @@ def returns_to_go(reward_B_T: Tensor, mask_B_T: Tensor, *, gamma: float) -> Tens
     Masked columns (a tool's answer in the middle, padding) neither discount nor end the sum.
     """
     return_B_T = torch.zeros_like(reward_B_T)
-    carry_B = torch.zeros_like(reward_B_T[:, 0])
+    carry_B = reward_B_T.new_zeros(len(reward_B_T))
     for t in reversed(range(reward_B_T.shape[1])):
         is_action_B = mask_B_T[:, t]
         carry_B = torch.where(is_action_B, reward_B_T[:, t] + gamma * carry_B, carry_B)
@@ -157,7 +155,7 @@ def gae(
     Source: Schulman et al. 2016 (arXiv 1506.02438), eq. 16.
     """
     advantage_B_T = torch.zeros_like(reward_B_T)
-    advantage_B = torch.zeros_like(reward_B_T[:, 0])
+    advantage_B = reward_B_T.new_zeros(len(reward_B_T))
     next_value_B = torch.zeros_like(advantage_B)
     for t in reversed(range(reward_B_T.shape[1])):
         is_action_B = mask_B_T[:, t]

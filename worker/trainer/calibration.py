@@ -38,20 +38,19 @@ def calibration_curve(scores: Sequence[Tensor], rankings: Sequence[Ranking]) -> 
     parts = [_favourites(score_K, r.tiers) for score_K, r in zip(scores, rankings, strict=True)]
     predicted_P = torch.cat([predicted for predicted, _ in parts])
     won_P = torch.cat([won for _, won in parts])
-    place_P = ((predicted_P - 0.5) * 2 * N_BINS).long().clamp(0, N_BINS - 1)
+    place_P = ((predicted_P - 0.5) * 2 * N_BINS).long().clamp(max=N_BINS - 1)
     curve = []
-    for place in range(N_BINS):
-        inside = place_P == place
-        if inside.any():
-            curve.append(
-                Bin(
-                    low=0.5 + place / (2 * N_BINS),
-                    high=0.5 + (place + 1) / (2 * N_BINS),
-                    n_pairs=int(inside.sum()),
-                    predicted=float(predicted_P[inside].mean()),
-                    won=float(won_P[inside].mean()),
-                )
+    for place in sorted(set(place_P.tolist())):
+        inside_P = place_P == place
+        curve.append(
+            Bin(
+                low=0.5 + place / (2 * N_BINS),
+                high=0.5 + (place + 1) / (2 * N_BINS),
+                n_pairs=int(inside_P.sum()),
+                predicted=float(predicted_P[inside_P].mean()),
+                won=float(won_P[inside_P].mean()),
             )
+        )
     return curve
 
 
@@ -69,8 +68,9 @@ def described(curve: Sequence[Bin]) -> str:
 
 def _favourites(score_K: Tensor, tiers: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     first, second, wins = tier_pairs(tiers)
-    margin_P = score_K[first].double() - score_K[second].double()
+    score_K = score_K.double().cpu()
+    margin_P = score_K[first] - score_K[second]
     win_P = torch.tensor(wins, dtype=torch.float64)
-    won_P = torch.where(margin_P > 0, win_P, 1 - win_P)
-    won_P = torch.where(margin_P == 0, 0.5, won_P)
-    return margin_P.abs().sigmoid().cpu(), won_P.cpu()
+    # The favourite is the first, the second, or nobody.
+    won_P = 0.5 + margin_P.sign() * (win_P - 0.5)
+    return margin_P.abs().sigmoid(), won_P

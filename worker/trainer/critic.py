@@ -116,7 +116,7 @@ def explained_variance(value_B_T: Tensor, return_B_T: Tensor, mask_B_T: Tensor) 
     1 = the critic foresees every return, 0 = no better than their mean, below 0 = worse.
     """
     return_N = return_B_T[mask_B_T].double()
-    error_N = return_N - value_B_T[mask_B_T].double()
+    error_N = return_N - value_B_T[mask_B_T]
     variance = float(return_N.var(correction=0))
     return 1.0 - float(error_N.var(correction=0)) / variance if variance > 0 else 0.0
 

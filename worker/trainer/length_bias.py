@@ -51,8 +51,8 @@ def length_bias(scores: Sequence[Tensor], rankings: Sequence[Ranking]) -> Length
         for winner, loser in zip(*ranking.strict_pairs(), strict=True):
             if length_K[winner] != length_K[loser]:
                 is_longer = bool(length_K[winner] > length_K[loser])
-                margin = float(own_K[winner] - own_K[loser])
-                right[is_longer].append(0.5 if margin == 0 else float(margin > 0))
+                side = float((own_K[winner] - own_K[loser]).sign())
+                right[is_longer].append((1 + side) / 2)
     n_pairs = len(right[True]) + len(right[False])
     return LengthBias(
         correlation=_correlation(torch.cat(centred_scores), torch.cat(centred_lengths)),

@@ -30,7 +30,8 @@ class Judged:
 def judge(score_K: Tensor, ranking: Ranking) -> Judged:
     """Compare the scores of a ranking's responses, K, with its tiers."""
     winner, loser = ranking.strict_pairs()
-    chosen_P, rejected_P = score_K[winner].double(), score_K[loser].double()
+    score_K = score_K.double()
+    chosen_P, rejected_P = score_K[winner], score_K[loser]
     n_right = float((chosen_P > rejected_P).sum()) + 0.5 * float((chosen_P == rejected_P).sum())
     return Judged(
         ranking.prompt_id,
