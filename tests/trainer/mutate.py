@@ -41,10 +41,13 @@ class Target:
     tests: tuple[str, ...]
     function: str | None = None
 
+    def source(self) -> str:
+        """The module as it is."""
+        return (ROOT / "worker" / "trainer" / f"{self.module}.py").read_text()
+
     def mutants(self) -> list[Mutant]:
         """Every change of it."""
-        source = (ROOT / "worker" / "trainer" / f"{self.module}.py").read_text()
-        return mutants(self.module, source, self.function)
+        return mutants(self.module, self.source(), self.function)
 
 
 TARGETS = (
@@ -100,6 +103,7 @@ class Mutation:
     jobs: int
     survivors: list[Mutant] = field(default_factory=list)
     n_mutants: int = 0
+    n_not_run: int = 0
     failing: list[str] = field(default_factory=list)
 
     @pytest.hookimpl(trylast=True)
@@ -125,7 +129,8 @@ class Mutation:
         session.config.pluginmanager.unregister(name="terminalreporter")
         for target in self.targets:
             items = tests_of(target, session.items)
-            if not items or Child.fork(partial(noticed_by, items)).wait():
+            unbroken = compile(target.source(), target.module, "exec")
+            if not items or Child.fork(partial(run_with, target.module, unbroken, items)).wait():
                 self.failing.append(target.module)
                 continue
             found = target.mutants()
@@ -139,7 +144,7 @@ class Mutation:
         while waiting or running:
             while waiting and len(running) < self.jobs:
                 mutant = waiting.pop()
-                running[Child.fork(partial(break_and_run, mutant, items))] = mutant, items
+                running[Child.fork(partial(run_mutant, mutant, items))] = mutant, items
             time.sleep(0.005)
             for child, (mutant, asked) in list(running.items()):
                 number = child.result()
@@ -147,7 +152,9 @@ class Mutation:
                     del running[child]
                 if number == 0:
                     self.survived(mutant)
-                elif number and number != UNKNOWN:
+                elif number == UNKNOWN:
+                    self.n_not_run += 1
+                elif number:
                     best = asked[number - 1]
                     items = [best, *(item for item in items if item is not best)]
 
@@ -169,17 +176,21 @@ def tests_of(target: Target, items: Sequence[pytest.Item]) -> list[pytest.Item]:
     ]
 
 
-def break_and_run(mutant: Mutant, items: Sequence[pytest.Item]) -> int:
+def run_mutant(mutant: Mutant, items: Sequence[pytest.Item]) -> int:
     """Break the module and run the tests."""
-    install(mutant)
+    return run_with(mutant.module, mutant.compile(), items)
+
+
+def run_with(module: str, code: types.CodeType, items: Sequence[pytest.Item]) -> int:
+    """Run the tests with other code for a module."""
+    install(f"worker.trainer.{module}", code)
     return noticed_by(items)
 
 
-def install(mutant: Mutant) -> None:
-    """Let the module that the tests have imported behave as the mutant does."""
-    name = f"worker.trainer.{mutant.module}"
+def install(name: str, code: types.CodeType) -> None:
+    """Let the module that the tests have imported behave as the code says."""
     module, broken = sys.modules[name], types.ModuleType(name)
-    exec(mutant.compile(), broken.__dict__)
+    exec(code, broken.__dict__)
     for key, value in vars(broken).items():
         if getattr(value, "__module__", None) != name:
             if not key.startswith("__"):
@@ -245,7 +256,8 @@ def report(mutation: Mutation, elapsed_s: float) -> int:
     times, unknown = os.times(), survived - KNOWN.keys()
     processor_s = times.children_user + times.children_system
     say(
-        f"{mutation.n_mutants} mutants, {mutation.n_mutants - len(survived)} noticed, "
+        f"{mutation.n_mutants} mutants, {mutation.n_mutants - len(survived)} noticed "
+        f"({mutation.n_not_run} for not ending or not being importable), "
         f"{len(survived)} survived, {len(unknown)} of them without a reason; "
         f"{elapsed_s / 60:.1f} minutes, {processor_s / 60:.1f} of a processor"
     )

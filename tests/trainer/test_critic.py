@@ -44,6 +44,13 @@ def test_explained_variance_by_hand() -> None:
     assert explained_variance(value_B_T, torch.ones(2, 2), mask_B_T) == 0
 
 
+def test_the_variance_is_explained_in_float64() -> None:
+    """Returns 1e8 and 0, values 1 and 0: 1 - (1 - 1e-8)^2; in float32 the 1 is lost."""
+    return_B_T, value_B_T = torch.tensor([[1e8, 0.0]]), torch.tensor([[1.0, 0.0]])
+    found = explained_variance(value_B_T, return_B_T, torch.ones(1, 2, dtype=torch.bool))
+    assert found == pytest.approx(2e-8, rel=1e-3)
+
+
 def test_the_critic_comes_to_foresee_the_return(workshop: Workshop, tiny_model: Path) -> None:
     """The policy stands still; whether a letter of a-m has come is seen before the end."""
     config = policy_gradient_config(

@@ -53,6 +53,11 @@ def test_a_certain_favourite_is_in_the_last_bin_and_an_empty_curve_has_no_error(
     assert calibration_error([]) == 0
 
 
+def test_the_predicted_probability_is_that_of_float64() -> None:
+    (one,) = calibration_curve([torch.tensor([1.0, 0.0])], [ranking([[0], [1]], [1, 1])])
+    assert one.predicted == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-12)
+
+
 def test_there_are_as_many_scores_as_rankings() -> None:
     scores = [torch.zeros(2), torch.zeros(2)]
     rankings = [ranking([[0], [1]], [1, 2])]
