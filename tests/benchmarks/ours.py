@@ -88,7 +88,8 @@ def _lay_out(run_dir: Path, job: Job) -> None:
 def _config(job: Job, name: str) -> dict[str, Any]:
     optim: dict[str, Any] = {"lr": LEARNING_RATE}
     if not job.default_micro_batch:
-        optim["micro_batch_tokens"] = max(64, job.n_tokens)
+        # One for the whole step, as TRL's: more than its tokens, for responses get an end token.
+        optim["micro_batch_tokens"] = 2 * max(64, job.n_tokens)
     config: dict[str, Any] = {
         "method": job.method,
         "model": {"path": job.model},
