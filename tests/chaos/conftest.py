@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,15 +41,13 @@ def fake_site(
     tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path, stack: ExitStack
 ) -> OpenSite:
     """Opens the site of a backend with the fake trainer, or gives the one that is open."""
-    open_sites: dict[str, tuple[Site, Work]] = {}
 
+    @cache
     def open_site(backend: str) -> tuple[Site, Work]:
-        if backend not in open_sites:
-            folder = tmp_path_factory.mktemp(backend)
-            opened = site_of(backend, folder, sqlite_template, _FAKE, SHORT)
-            site = stack.enter_context(opened)
-            open_sites[backend] = site, undisturbed(site, SFT)
-        return open_sites[backend]
+        folder = tmp_path_factory.mktemp(backend)
+        opened = site_of(backend, folder, sqlite_template, _FAKE, SHORT)
+        site = stack.enter_context(opened)
+        return site, undisturbed(site, SFT)
 
     return open_site
 
@@ -58,16 +57,14 @@ def real_site(
     tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path, stack: ExitStack
 ) -> OpenSite:
     """The same with the real trainer, a tiny model and the default settings."""
-    open_sites: dict[str, tuple[Site, Work]] = {}
 
+    @cache
     def open_site(backend: str) -> tuple[Site, Work]:
-        if backend not in open_sites:
-            folder = tmp_path_factory.mktemp(f"real-{backend}")
-            opened = site_of(backend, folder, sqlite_template, "worker.trainer", _DEFAULTS)
-            site = stack.enter_context(opened)
-            plant_tiny_model(site.floor)
-            open_sites[backend] = site, undisturbed(site, _REAL_CONFIG)
-        return open_sites[backend]
+        folder = tmp_path_factory.mktemp(f"real-{backend}")
+        opened = site_of(backend, folder, sqlite_template, "worker.trainer", _DEFAULTS)
+        site = stack.enter_context(opened)
+        plant_tiny_model(site.floor)
+        return site, undisturbed(site, _REAL_CONFIG)
 
     return open_site
 

@@ -13,7 +13,11 @@ from tests.worker.floor import Floor
 LONG = pytest.param(200, marks=pytest.mark.chaos)
 
 
-def assert_each_ran_once(floor: Floor, folder: Path, runs: list[Run]) -> None:
+def each_once(floor: Floor, folder: Path, *, count: int, workers: int) -> list[Run]:
+    """The runs of a queue in the order in which they were started, each seen to run once."""
+    trainer = witness.command(folder, "worker.fake_trainer --steps 2")
+    given = {"PODIUM_TRAINER_COMMAND": trainer}
+    runs = work_off(floor, count=count, workers=workers, **given)
     points = floor.rows(select(MetricPoint).where(MetricPoint.name == "loss"))
     assert sorted((point.run_id, point.step) for point in points) == sorted(
         (run.id, step) for run in runs for step in (1, 2)
@@ -22,6 +26,7 @@ def assert_each_ran_once(floor: Floor, folder: Path, runs: list[Run]) -> None:
         assert (run.state, run.attempt) == ("succeeded", 1), run.error
         assert floor.states(run.id) == ["queued", "running", "succeeded"]
         assert witness.words_of(folder, run.id) == ["alone"]
+    return runs
 
 
 @pytest.mark.slow
@@ -29,11 +34,8 @@ def assert_each_ran_once(floor: Floor, folder: Path, runs: list[Run]) -> None:
 def test_one_worker_takes_its_queue_in_order(
     sqlite_floor: Floor, tmp_path: Path, count: int
 ) -> None:
-    trainer = witness.command(tmp_path, "worker.fake_trainer --steps 2")
-    given = {"PODIUM_TRAINER_COMMAND": trainer}
-    runs = work_off(sqlite_floor, count=count, workers=1, **given)
+    runs = each_once(sqlite_floor, tmp_path, count=count, workers=1)
 
-    assert_each_ran_once(sqlite_floor, tmp_path, runs)
     assert overtaken(runs) == [0] * count
 
 
@@ -42,10 +44,7 @@ def test_one_worker_takes_its_queue_in_order(
 def test_three_workers_share_a_queue_in_order(
     redis_floor: Floor, tmp_path: Path, count: int
 ) -> None:
-    trainer = witness.command(tmp_path, "worker.fake_trainer --steps 2")
-    given = {"PODIUM_TRAINER_COMMAND": trainer}
-    runs = work_off(redis_floor, count=count, workers=3, **given)
+    runs = each_once(redis_floor, tmp_path, count=count, workers=3)
 
-    assert_each_ran_once(redis_floor, tmp_path, runs)
     # Two that look at the same moment may start in either order.
     assert max(overtaken(runs)) <= 2
