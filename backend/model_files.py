@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from backend.errors import InvalidInput
+from backend.gguf_header import read_gguf
 from backend.schemas.models import ModelFacts, ModelSource
 
 MIB = 1 << 20
@@ -75,10 +76,12 @@ def weight_files(path: Path, roots: Sequence[Path]) -> list[Path]:
 
     Raises InvalidInput for pickled, missing or ambiguous weights, and for links out of the roots.
     """
-    files = [path] if path.is_file() else sorted(path.iterdir())
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
     for file in files:
         if not any(file.resolve().is_relative_to(root) for root in roots):
             raise InvalidInput(f"{file.name} is a link out of the model's folder")
+    # To open a pipe would keep the request waiting for whoever writes to it.
+    files = [file for file in files if file.is_file()]
     safetensors = [file for file in files if file.suffix == ".safetensors"]
     ggufs = [file for file in files if file.suffix == ".gguf"]
     if safetensors and path.is_dir():
@@ -108,8 +111,8 @@ def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
     Raises InvalidInput if one of them cannot be read.
     """
     size_bytes = sum(file.stat().st_size for file in weights)
-    if path.is_file() or weights[0].suffix == ".gguf":
-        return ModelFacts(size_bytes=size_bytes)
+    if weights[0].suffix == ".gguf":
+        return read_gguf(weights[0]).model_copy(update={"size_bytes": size_bytes})
     config = _json(path / "config.json")
     dtypes: Counter[str] = Counter()
     parameters = 0

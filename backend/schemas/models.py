@@ -28,7 +28,7 @@ class ModelBody(Body):
 
 
 class ModelFacts(Answer):
-    """What the folder's json files say; null where they do not."""
+    """What the folder's json files and the headers of its weights say; null where they do not."""
 
     architecture: str | None = None
     vocab_size: int | None = None

@@ -20,6 +20,7 @@ from backend.store import models, projects, users
 from backend.store.db import Database
 from backend.store.tables import Run, Snapshot
 from tests.backend.conftest import Service
+from tests.backend.test_gguf_header import write_gguf
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
@@ -133,10 +134,10 @@ def test_one_gguf_file_is_a_model_and_two_are_a_question(
     light_service: Service, folder: Path
 ) -> None:
     (folder / "model.safetensors").unlink()
-    (folder / "a.gguf").write_bytes(b"GGUF")
+    write_gguf(folder / "a.gguf")
     assert register(light_service, path=str(folder)).status_code == 201
     assert register(light_service, path=str(folder / "a.gguf")).status_code == 201
-    (folder / "b.gguf").write_bytes(b"GGUF")
+    write_gguf(folder / "b.gguf")
     assert "2 GGUF files" in register(light_service, path=str(folder)).json()["detail"]
 
 
