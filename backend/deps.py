@@ -221,7 +221,9 @@ def _audit(session: Session, request: Request, action: str, answer: Any) -> None
     """Write who changed what; a request that names no object has changed nothing."""
     named: dict[str, str] = request.path_params
     answered = str(answer["id"]) if isinstance(answer, dict) and "id" in answer else None
-    object_id = answered or next(reversed(named.values()), None)
+    # A number names a part of what stands before it: the step of a run's checkpoint.
+    ids = [name for name in named.values() if not name.isdecimal()]
+    object_id = answered or next(reversed(ids), None)
     if object_id is not None:
         audit.record(
             session,

@@ -1,13 +1,14 @@
-"""Checkpoints for other machines: the newest one of a run, kept in the artifact store.
+"""Checkpoints for other machines: the newest one of a run and the pinned, in the artifact store.
 
 Started by the supervisor where the operator has named an artifact store (PODIUM_ARTIFACT_URL); on
-the embedded default the run directory is enough. It keeps one checkpoint per run: what a run goes
-on from when its own machine is gone.
+the embedded default the run directory is enough. The newest is what a run goes on from when its own
+machine is gone; the pinned are what somebody wants kept.
 """
 
 import logging
 import shutil
 import threading
+from datetime import UTC, datetime
 
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError
@@ -25,7 +26,7 @@ _LOOK_S = 5.0
 
 
 class CheckpointSharing(threading.Thread):
-    """Uploads each newest checkpoint of one attempt; use it as a context around the training."""
+    """Uploads the checkpoints of one attempt that matter; a context around the training."""
 
     def __init__(
         self, database: Database, artifacts: ArtifactStore, claim: Claim, directory: RunDirectory
@@ -35,7 +36,7 @@ class CheckpointSharing(threading.Thread):
         self._artifacts = artifacts
         self._claim = claim
         self._directory = directory
-        self._shared_step = 0
+        self._mine: set[int] = set()
         self._end = threading.Event()
 
     def __enter__(self) -> "CheckpointSharing":
@@ -52,23 +53,32 @@ class CheckpointSharing(threading.Thread):
         while not is_over:
             is_over = self._end.wait(_LOOK_S)
             try:
-                self._share_newest()
+                self._share_what_matters()
             except GivenAway:
                 return
             except (*OUTAGES, ServiceError, OSError) as error:
                 # The trainer may have replaced it meanwhile, or the store is away: next time.
                 log.warning("checkpoint.not_shared", extra={"error": str(error)[:300]})
 
-    def _share_newest(self) -> None:
-        step = max(self._directory.checkpoint_steps(), default=0)
-        if step <= self._shared_step:
-            return
+    def _share_what_matters(self) -> None:
+        with self._database.read() as session:
+            pinned = checkpoints.pinned_steps(session, self._claim.run_id)
+            shared = checkpoints.shared_steps(session, self._claim.run_id)
+        here = self._directory.checkpoint_steps()
+        # What an earlier attempt has shared under this step may be another past.
+        newest = set(here[-1:]) - self._mine
+        for step in sorted(newest | (set(here) & set(pinned)) - shared):
+            self._share(step)
+
+    def _share(self, step: int) -> None:
         key = f"runs/{self._claim.run_id}/checkpoint-{self._claim.attempt}-{step}"
         self._artifacts.put_folder(self._directory.checkpoint(step), key)
         with self._database.write() as session:
             run = supervision.hold(session, self._claim)
             superseded = checkpoints.share(session, run, step, key)
-        self._shared_step = step
+            here = self._directory.checkpoint_steps()
+            checkpoints.keep_only(session, run.id, {*here, step}, at=datetime.now(UTC))
+        self._mine.add(step)
         for old in superseded:
             self._artifacts.remove(old)
 

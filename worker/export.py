@@ -24,7 +24,7 @@ from backend.schemas.references import Reference
 from backend.schemas.training import RunConfig, parse_run_config, references
 from backend.schemas.vocabulary import FailureCause, SnapshotKind
 from backend.settings import Settings
-from backend.store import snapshots
+from backend.store import checkpoints, snapshots
 from backend.store.tables import Model, Run, Snapshot
 from worker.exit_reading import Failure, RunFailed
 from worker.run_directory import RunDirectory
@@ -44,7 +44,7 @@ class Export:
         self._directory = directory
 
     def write(self, session: Session, run: Run) -> None:
-        """Put config and inputs in place; whole files or none.
+        """Put config, inputs and pins in place; whole files or none.
 
         Raises RunFailed with cause and advice, or an outage of the store.
         """
@@ -55,6 +55,7 @@ class Export:
                 _put(config, path, self._resolve(session, path, reference))
             text = json.dumps(config, indent=2, sort_keys=True) + "\n"
             write_whole(self._directory.config, [text.encode()])
+        self._directory.pin(checkpoints.pinned_steps(session, run.id))
 
     def _resolve(self, session: Session, path: str, reference: Reference) -> dict[str, Any]:
         name = path.rpartition(".")[2]

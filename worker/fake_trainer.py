@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -81,6 +82,7 @@ class FakeTrainer:
         sys.stdout.flush()
         if self._how.checkpoint_every and step % self._how.checkpoint_every == 0:
             self._write_checkpoint(step)
+            self._drop_checkpoints()
         if step == self._how.die_at and self._attempt <= self._how.die_attempts:
             self._events.write(b'{"type":"metric","step":')  # a torn line
             os.kill(os.getpid(), self._how.die_signal)
@@ -118,11 +120,24 @@ class FakeTrainer:
             state = json.dumps({"step": step}).encode()
             (unfinished / "state.json").write_bytes(state)
             hashes = {"state.json": hashlib.sha256(state).hexdigest()}
-            manifest = {"format": 1, "step": step, "sha256": hashes}
+            is_best = step == self._how.best_at
+            manifest = {"format": 1, "step": step, "is_best": is_best, "sha256": hashes}
             (unfinished / "manifest.json").write_text(json.dumps(manifest))
             unfinished.rename(self._dir / path)
         if step > 0:
-            self._emit(type="checkpoint", step=step, path=path)
+            self._emit(type="checkpoint", step=step, path=path, best=step == self._how.best_at)
+
+    def _drop_checkpoints(self) -> None:
+        """Keep the newest, the best and the pinned, as a real trainer does."""
+        if not self._how.max_checkpoints:
+            return
+        pins = self._dir / "pins.json"
+        kept = set(json.loads(pins.read_text())["steps"]) if pins.exists() else set()
+        folders = (self._dir / "checkpoints").glob("step-*")
+        steps = sorted(int(path.name.removeprefix("step-")) for path in folders)
+        kept |= {*steps[-self._how.max_checkpoints :], self._how.best_at}
+        for step in set(steps) - kept:
+            shutil.rmtree(self._dir / f"checkpoints/step-{step}")
 
     def _write_output(self) -> None:
         output = self._dir / "output"
@@ -197,6 +212,8 @@ def main(arguments: list[str]) -> NoReturn:
     parser.add_argument("--deaf", action="store_true", help="ignore SIGTERM")
     parser.add_argument("--children", type=int, default=0, help="processes to leave behind")
     parser.add_argument("--checkpoint-every", type=int, default=0, help="steps between them")
+    parser.add_argument("--max-checkpoints", type=int, default=0, help="to keep; 0 = all")
+    parser.add_argument("--best-at", type=int, default=0, help="step of the best evaluation")
     parser.add_argument("--die-at", type=int, default=0, help="SIGKILL itself after this step")
     parser.add_argument("--die-attempts", type=int, default=1, help="attempts that die")
     parser.add_argument("--noise-bytes", type=int, default=0, help="extra output per step")

@@ -155,8 +155,9 @@ class Relay:
         if not lines:
             return
         checkpoints.append(session, run, lines, at=_now())
-        here = {*self._directory.checkpoint_steps(), *(line.step for line in lines)}
-        checkpoints.keep_only(session, run.id, here)
+        # The newest is what a retry goes on from, even if the trainer is replacing it just now.
+        here = {*self._directory.checkpoint_steps(), lines[-1].step}
+        checkpoints.keep_only(session, run.id, here, at=_now())
 
     def _warn(self, session: Session, run: Run, lines: Iterable[AlertLine]) -> None:
         for line in lines:
@@ -191,7 +192,7 @@ def _begin(session: Session, run: Run, line: StartLine) -> None:
         after_step = line.step or -1
         metrics.rewind(session, run.id, after_step, at=at)
         samples.rewind(session, run.id, after_step)
-        checkpoints.rewind(session, run, after_step)
+        checkpoints.rewind(session, run, after_step, at=at)
     run.environment = line.environment
     run.step = line.step
     data = {"attempt": line.attempt, "step": line.step, "environment": line.environment}

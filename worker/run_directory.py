@@ -4,11 +4,13 @@ Called by supervisor, export, relay and intake. It writes no training data and r
 """
 
 import fcntl
+import json
 import os
 import re
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 _RUN_ID = re.compile(r"^run_[a-z0-9]{1,60}$")
@@ -29,6 +31,8 @@ class RunDirectory:
         self.exit_report = self.path / "exit.json"
         self.checkpoints = self.path / "checkpoints"
         self.output = self.path / "output"
+        self._pins_file = self.path / "pins.json"
+        self._pins: frozenset[int] | None = None
 
     def attempt(self, number: int) -> Path:
         """The folder of one attempt's logs."""
@@ -93,6 +97,19 @@ class RunDirectory:
             return []
         found = (_STEP.match(name) for name in os.listdir(self.checkpoints))
         return sorted(int(match[1]) for match in found if match)
+
+    def pin(self, steps: Collection[int] | None) -> None:
+        """Tell the trainer which checkpoints to keep, if that is known and news.
+
+        A disk that cannot be written is no error: the next call tries again.
+        """
+        if steps is None or self._pins == frozenset(steps):
+            return
+        unfinished = self._pins_file.with_suffix(".part")
+        with suppress(OSError):
+            unfinished.write_text(json.dumps({"steps": sorted(steps)}))
+            unfinished.replace(self._pins_file)
+            self._pins = frozenset(steps)
 
     def drop_checkpoints_but(self, known: Mapping[int, int]) -> None:
         """Remove checkpoints that are not among these, by step the attempt that wrote it, here."""

@@ -225,7 +225,7 @@ class Supervisor:
             run.from_start = False
             metrics.rewind(session, run.id, -1, at=_now())
             samples.rewind(session, run.id, -1)
-            checkpoints.rewind(session, run, -1)
+            checkpoints.rewind(session, run, -1, at=_now())
 
     def _train(self, lock_fd: int) -> Ended:
         command = [*self._station.trainer_command, str(self._directory.config)]
@@ -256,6 +256,7 @@ class Supervisor:
         asked_at: float | None = None
         while (ended := process.wait(tick_s)) is None:
             self._leave_if_lost()
+            self._directory.pin(self._heart.pulse.pinned)
             self._carry()
             self._mind_clock_and_drain(clock() - started)
             if asked_at is None and (self._own_reason or self._heart.pulse.reason):

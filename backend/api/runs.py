@@ -31,7 +31,7 @@ from backend.schemas.runs import (
     ValidationAnswer,
 )
 from backend.schemas.vocabulary import Method, RunState
-from backend.store import experiments, run_inputs, run_views, runs
+from backend.store import experiments, pins, run_inputs, run_views, runs
 from backend.store.runs import NewRun, RunFilter
 
 router = api_router("runs")
@@ -211,6 +211,20 @@ def list_failures(run_id: SeenRun, session: SessionDep) -> Listing[FailureAnswer
 def list_checkpoints(run_id: SeenRun, session: SessionDep) -> Listing[CheckpointAnswer]:
     """The run's checkpoints, oldest step first."""
     return Listing(items=run_views.checkpoints(session, run_id))
+
+
+@router.post("/runs/{run_id}/checkpoints/{step}/pin")
+def pin_checkpoint(run_id: SteeredRun, step: int, session: SessionDep, at: Now) -> CheckpointAnswer:
+    """Keep a checkpoint whatever max_checkpoints says, and when the run is pruned."""
+    return pins.pin(session, run_id, step, at=at)
+
+
+@router.post("/runs/{run_id}/checkpoints/{step}/unpin")
+def unpin_checkpoint(
+    run_id: SteeredRun, step: int, session: SessionDep, at: Now
+) -> CheckpointAnswer:
+    """Let a checkpoint go again: it is dropped with the next one that the run writes."""
+    return pins.unpin(session, run_id, step, at=at)
 
 
 @router.get("/runs/{run_id}/artifacts")

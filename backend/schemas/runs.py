@@ -222,6 +222,7 @@ class CheckpointAnswer(Answer):
     step: int
     attempt: int
     is_best: bool
+    is_pinned: bool
     created_at: datetime
 
 

@@ -1,13 +1,14 @@
 """Checkpoints a run has written.
 
-Called by the worker's relay inside its fenced transaction; `store.run_views` shows them.
+Called by the worker's relay inside its fenced transaction; `store.run_views` shows them,
+`store.pins` keeps some of them.
 """
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from backend.errors import NotFound
@@ -47,6 +48,12 @@ def steps(session: Session, run_id: str) -> list[int]:
     return list(session.scalars(statement.order_by(Checkpoint.step)))
 
 
+def pinned_steps(session: Session, run_id: str) -> list[int]:
+    """The steps of the checkpoints that somebody wants kept, ascending."""
+    statement = select(Checkpoint.step).where(Checkpoint.run_id == run_id, Checkpoint.is_pinned)
+    return list(session.scalars(statement.order_by(Checkpoint.step)))
+
+
 def written_by(session: Session, run_id: str) -> dict[int, int]:
     """The attempts that wrote a run's checkpoints, by step."""
     statement = select(Checkpoint.step, Checkpoint.attempt).where(Checkpoint.run_id == run_id)
@@ -63,17 +70,29 @@ class Shared(NamedTuple):
 def share(session: Session, run: Run, step: int, artifact: str) -> list[str]:
     """Record that a checkpoint is in the artifact store; returns the keys nobody needs any more.
 
-    Raises NotFound if the relay has not told of this checkpoint yet.
+    The newest one there and the pinned ones are needed. Raises NotFound if the relay has not told
+    of this checkpoint yet.
     """
-    of_run = Checkpoint.run_id == run.id
-    old = select(Checkpoint.artifact).where(of_run, Checkpoint.artifact.is_not(None))
-    superseded = [key for key in session.scalars(old) if key is not None and key != artifact]
-    session.execute(update(Checkpoint).where(of_run).values(artifact=None))
     known = session.get(Checkpoint, (run.id, step), populate_existing=True)
     if known is None:
         raise NotFound(f"run {run.id} has told of no checkpoint at step {step}")
+    superseded = [known.artifact]
     known.artifact = artifact
-    return superseded
+    session.flush()
+    of_run = (Checkpoint.run_id == run.id, Checkpoint.artifact.is_not(None))
+    shared = session.scalars(select(Checkpoint).where(*of_run).order_by(Checkpoint.step)).all()
+    for old in shared[:-1]:
+        if not old.is_pinned:
+            superseded.append(old.artifact)
+            old.artifact = None
+    session.flush()
+    return [key for key in superseded if key not in (None, artifact)]
+
+
+def shared_steps(session: Session, run_id: str) -> set[int]:
+    """The steps of a run's checkpoints that are in the artifact store."""
+    of_run = (Checkpoint.run_id == run_id, Checkpoint.artifact.is_not(None))
+    return set(session.scalars(select(Checkpoint.step).where(*of_run)))
 
 
 def newest_shared(session: Session, run_id: str, *, step: int | None = None) -> Shared | None:
@@ -90,21 +109,32 @@ def newest_shared(session: Session, run_id: str, *, step: int | None = None) -> 
     return None if row is None else Shared(row[0], str(row[1]))
 
 
-def keep_only(session: Session, run_id: str, steps: Collection[int]) -> None:
+def keep_only(session: Session, run_id: str, steps: Collection[int], *, at: datetime) -> None:
     """Forget checkpoints that the trainer has removed, except those in the artifact store."""
-    session.execute(
-        delete(Checkpoint).where(
-            Checkpoint.run_id == run_id,
-            Checkpoint.step.not_in(steps),
-            Checkpoint.artifact.is_(None),
-        )
+    is_gone = (Checkpoint.step.not_in(steps), Checkpoint.artifact.is_(None))
+    _forget(session, run_id, *is_gone, at=at)
+
+
+def _forget(session: Session, run_id: str, *conditions: ColumnElement[bool], at: datetime) -> None:
+    """Delete rows; a pinned one is not lost without a word."""
+    forgotten = delete(Checkpoint).where(Checkpoint.run_id == run_id, *conditions)
+    rows = session.execute(forgotten.returning(Checkpoint.step, Checkpoint.is_pinned)).all()
+    lost = sorted(step for step, is_pinned in rows if is_pinned)
+    alerts = [NewEvent("alert", _loss(step)) for step in lost]
+    if alerts:
+        run_events.append(session, run_id, alerts, at=at)
+
+
+def _loss(step: int) -> dict[str, Any]:
+    message = (
+        f"The pinned checkpoint of step {step} is gone: it was replaced before the pin reached the "
+        "trainer, or the run goes on from before it."
     )
+    return {"level": "warning", "rule": "pinned_checkpoint", "message": message, "step": step}
 
 
-def rewind(session: Session, run: Run, after_step: int) -> None:
+def rewind(session: Session, run: Run, after_step: int, *, at: datetime) -> None:
     """Forget what lies beyond a step."""
-    session.execute(
-        delete(Checkpoint).where(Checkpoint.run_id == run.id, Checkpoint.step > after_step)
-    )
+    _forget(session, run.id, Checkpoint.step > after_step, at=at)
     newest = select(func.max(Checkpoint.step)).where(Checkpoint.run_id == run.id)
     run.checkpoint_step = session.scalar(newest)

@@ -18,7 +18,7 @@ from backend.errors import Conflict, NotFound
 from backend.schemas.runs import CloneBody, RunBody
 from backend.schemas.training import SCHEMA_VERSION
 from backend.schemas.vocabulary import RunState, StopReason
-from backend.store import failures, run_events
+from backend.store import checkpoints, failures, run_events
 from backend.store.failures import Evidence
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
@@ -266,12 +266,27 @@ def resume(session: Session, run_id: str, *, at: datetime) -> Run:
 
 
 def retry(session: Session, run_id: str, *, at: datetime, from_start: bool = False) -> Run:
-    """Queue an ended run again with the same config, from its last checkpoint or anew."""
+    """Queue an ended run again with the same config, from its last checkpoint or anew.
+
+    Raises Conflict where to begin anew would delete pinned checkpoints.
+    """
     run = _for_verb(session, run_id, Verb.RETRY)
+    if from_start:
+        _refuse_to_unpin(session, run)
     run.from_start = from_start
     run.crashes = 0
     transition(session, run, RunState.QUEUED, at=at, reason=run_state.RETRY)
     return run
+
+
+def _refuse_to_unpin(session: Session, run: Run) -> None:
+    steps = checkpoints.pinned_steps(session, run.id)
+    if steps:
+        raise Conflict(
+            f"to begin anew would delete the pinned checkpoints of run {run.id}: those of step "
+            f"{', '.join(map(str, steps))}",
+            advice="Clone the run instead, or unpin them first.",
+        )
 
 
 def archive(session: Session, run_id: str, *, at: datetime) -> Run:

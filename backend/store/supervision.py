@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from backend.domain import run_state
 from backend.domain.failures import after_crash
 from backend.schemas.vocabulary import RunState, StopReason
-from backend.store import runs
+from backend.store import checkpoints, runs
 from backend.store.failures import Evidence
 from backend.store.tables import Run
 
@@ -43,10 +43,14 @@ class Waiting(NamedTuple):
 
 
 class Pulse(NamedTuple):
-    """What a beat brings back: whether the run was asked to stop, and why."""
+    """What a beat brings back: whether the run was asked to stop, and why; what is pinned.
+
+    `pinned` None = nobody has looked yet.
+    """
 
     state: RunState
     reason: StopReason | None
+    pinned: frozenset[int] | None = None
 
 
 class Live(NamedTuple):
@@ -126,7 +130,7 @@ def beat(session: Session, claim: Claim) -> Pulse:
     ).one_or_none()
     if row is None:
         raise GivenAway(claim.run_id)
-    return _pulse(row[0], row[1])
+    return _pulse(session, claim, row[0], row[1])
 
 
 def look(session: Session, claim: Claim) -> Pulse:
@@ -140,12 +144,16 @@ def look(session: Session, claim: Claim) -> Pulse:
     row = session.execute(statement).one_or_none()
     if row is None:
         raise GivenAway(claim.run_id)
-    return _pulse(row[0], row[1])
+    return _pulse(session, claim, row[0], row[1])
 
 
-def _pulse(state: str, reason: str | None) -> Pulse:
+def _pulse(session: Session, claim: Claim, state: str, reason: str | None) -> Pulse:
     is_stopping = state == RunState.STOPPING
-    return Pulse(RunState(state), StopReason(reason) if reason and is_stopping else None)
+    return Pulse(
+        RunState(state),
+        StopReason(reason) if reason and is_stopping else None,
+        frozenset(checkpoints.pinned_steps(session, claim.run_id)),
+    )
 
 
 def ask_to_stop(session: Session, claim: Claim, reason: StopReason, *, at: datetime) -> None:

@@ -130,6 +130,28 @@ def test_a_run_goes_on_from_a_checkpoint_as_a_new_run(
     assert (loss["x"][0], loss["x"][-1]) == (41, 60)
 
 
+def test_a_checkpoint_is_pinned_by_keyboard_and_let_go_again(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Pin")
+    run = workshop.start_behaving(project, steps=6, checkpoint_every=2)
+    workshop.wait_for_run(run, "succeeded")
+    page = open_page(f"/projects/{project}/runs/{run}/checkpoints", width=390)
+    pin = page.get_by_role("button", name="Pin step 4", exact=True)
+    expect(pin).to_have_attribute("aria-pressed", "false")
+
+    pin.focus()
+    page.keyboard.press("Enter")
+
+    expect(pin).to_have_attribute("aria-pressed", "true")
+    listed = workshop.get(f"/runs/{run}/checkpoints")["items"]
+    assert [(one["step"], one["is_pinned"]) for one in listed] == [
+        (2, False), (4, True), (6, False)
+    ]  # fmt: skip
+    pin.click()
+    expect(pin).to_have_attribute("aria-pressed", "false")
+
+
 def test_the_curve_goes_on_without_a_reload_when_the_api_was_killed(
     workshop: Workshop, open_page: OpenPage
 ) -> None:

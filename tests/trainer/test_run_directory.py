@@ -80,6 +80,40 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path, damage: str) -> Non
     assert problems[0].startswith("step-2")
 
 
+def steps_kept(folder: Path, *steps: int, best: int = 0, keep: int = 2) -> list[int]:
+    """Save checkpoints in this order; which of them are there afterwards."""
+    for step in steps:
+        state = checkpoint.Checkpoint(step, {}, {}, is_best=step == best)
+        checkpoint.save(folder, state, keep=keep)
+    return sorted(int(path.name.removeprefix("step-")) for path in folder.glob("step-*"))
+
+
+def test_the_best_the_last_and_the_pinned_checkpoints_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    pins = tmp_path / checkpoint.PINS
+
+    assert steps_kept(folder, 1, 2, 3, 4, best=1) == [1, 3, 4]
+    assert steps_kept(folder, 5, 6, best=5) == [5, 6]
+    pins.write_text('{"steps": [6]}')
+    assert steps_kept(folder, 7, 8, 9, 10) == [5, 6, 9, 10]
+    pins.write_text('{"steps": []}')
+    assert steps_kept(folder, 11) == [5, 10, 11]
+
+
+def test_pins_that_cannot_be_read_keep_everything(tmp_path: Path) -> None:
+    (tmp_path / checkpoint.PINS).write_text("{")
+
+    assert steps_kept(tmp_path / "checkpoints", 1, 2, 3, 4) == [1, 2, 3, 4]
+
+
+def test_a_damaged_checkpoint_beyond_the_step_takes_no_place_of_a_good_one(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    steps_kept(folder, 4, 8)
+    (folder / "step-8" / "state.json").write_text("{")
+
+    assert steps_kept(folder, 5, keep=2) == [4, 5]
+
+
 def test_the_report_takes_the_place_of_its_reserve(tmp_path: Path) -> None:
     (tmp_path / "exit.json").write_text("old")
     exit_report.reserve(tmp_path)

@@ -189,7 +189,7 @@ class Floor:
         with self.database.read() as session:
             return list(session.scalars(statement))
 
-    def ask(self, verb: Callable[..., Run], run_id: str, **extra: Any) -> None:
+    def ask(self, verb: Callable[..., object], run_id: str, **extra: Any) -> None:
         """Cancel, pause, resume or retry as the API does."""
         with self.database.write() as session:
             verb(session, run_id, at=datetime.now(UTC), **extra)

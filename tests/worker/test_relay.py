@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from backend.store import supervision
+from backend.store import pins, supervision
 from backend.store.supervision import Claim, GivenAway
 from backend.store.tables import Checkpoint, LogLine, MetricPoint, Run, Sample
 from tests.worker.floor import Floor
@@ -94,6 +94,7 @@ def test_a_run_that_was_given_away_takes_no_line_any_more(floor: Floor) -> None:
 def test_a_later_attempt_takes_back_what_lies_beyond_its_checkpoint(floor: Floor) -> None:
     claim, directory, relay = claimed(floor)
     sample = {"type": "sample", "step": 3, "prompt": "p", "response": "r"}
+    directory.checkpoint(2).mkdir(parents=True)
     append(
         directory,
         {"type": "start", "attempt": 1, "step": 0},
@@ -139,6 +140,41 @@ def test_a_checkpoint_sets_the_count_of_crashes_back(floor: Floor) -> None:
 
     assert floor.run(claim.run_id).crashes == 0
     assert floor.events(claim.run_id, "checkpoint")[0].data == {"step": 2, "is_best": True}
+
+
+def checkpoints_of(floor: Floor) -> list[tuple[int, bool]]:
+    rows = floor.rows(select(Checkpoint).order_by(Checkpoint.step))
+    return [(row.step, row.is_pinned) for row in rows]
+
+
+def test_checkpoints_that_came_and_went_within_one_batch_are_not_listed(floor: Floor) -> None:
+    _, directory, relay = claimed(floor)
+    directory.checkpoint(2).mkdir(parents=True)
+    lines = [{"type": "checkpoint", "step": step, "path": "x"} for step in (1, 2, 3)]
+
+    append(directory, *lines)
+    carry_all(relay)
+
+    # The newest is listed even before it is looked for on the disk.
+    assert checkpoints_of(floor) == [(2, False), (3, False)]
+
+
+def test_a_pin_that_came_too_late_is_said_so(floor: Floor) -> None:
+    claim, directory, relay = claimed(floor)
+    directory.checkpoint(1).mkdir(parents=True)
+    append(directory, {"type": "checkpoint", "step": 1, "path": "x"})
+    carry_all(relay)
+    with floor.database.write() as session:
+        pins.pin(session, claim.run_id, 1, at=datetime.now(UTC))
+
+    directory.checkpoint(1).rmdir()
+    append(directory, {"type": "checkpoint", "step": 2, "path": "x"})
+    carry_all(relay)
+
+    assert checkpoints_of(floor) == [(2, False)]
+    (alert,) = floor.events(claim.run_id, "alert")
+    assert (alert.data["rule"], alert.data["step"]) == ("pinned_checkpoint", 1)
+    assert "step 1 is gone" in alert.data["message"]
 
 
 HOSTILE = [

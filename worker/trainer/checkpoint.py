@@ -20,6 +20,7 @@ from torch import Tensor
 from worker.trainer.errors import disk_error
 
 FORMAT = 1
+PINS = "pins.json"
 _PREFIX = "step-"
 
 
@@ -30,11 +31,13 @@ class Checkpoint:
     step: int
     state: dict[str, Any]
     tensors: dict[str, dict[str, Tensor]] = field(default_factory=dict)
+    is_best: bool = False
 
 
 def save(folder: Path, checkpoint: Checkpoint, *, keep: int) -> Path:
-    """Write a checkpoint, rename it into place, then drop all but the newest `keep`.
+    """Write a checkpoint, rename it into place, then drop what need not be kept.
 
+    Kept are the newest `keep`, the best one, and those that `pins.json` beside the folder names.
     Raises DiskError; what was there before stays loadable.
     """
     target = folder / f"{_PREFIX}{checkpoint.step}"
@@ -50,9 +53,36 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int) -> Path:
         shutil.rmtree(partial, ignore_errors=True)
         cause = error if isinstance(error, OSError) else OSError(str(error))
         raise disk_error(cause, f"checkpoint {target.name}") from error
-    for old in _steps(folder)[:-keep]:
-        shutil.rmtree(folder / f"{_PREFIX}{old}", ignore_errors=True)
+    _drop(folder, checkpoint.step, keep=keep)
     return target
+
+
+def _drop(folder: Path, step: int, *, keep: int) -> None:
+    # One beyond this step is damaged, or it would have been gone on from.
+    written = [old for old in _steps(folder) if old <= step]
+    try:
+        pinned = _pinned(folder.parent / PINS)
+    except (OSError, ValueError, KeyError, TypeError):
+        # Rather a full disk than a pinned checkpoint that is gone.
+        return
+    best = [old for old in written if _is_best(folder / f"{_PREFIX}{old}")]
+    kept = {*written[-keep:], *best[-1:], *pinned}
+    for old in set(_steps(folder)) - kept:
+        shutil.rmtree(folder / f"{_PREFIX}{old}", ignore_errors=True)
+
+
+def _pinned(path: Path) -> set[int]:
+    """Steps that somebody wants kept; the file appears by rename, whole."""
+    if not path.exists():
+        return set()
+    return {int(step) for step in json.loads(path.read_text())["steps"]}
+
+
+def _is_best(path: Path) -> bool:
+    try:
+        return json.loads((path / "manifest.json").read_text()).get("is_best") is True
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def load_newest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
@@ -91,7 +121,12 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
         save_tensors(folder / f"{name}.safetensors", tensors)
     (folder / "state.json").write_text(json.dumps(checkpoint.state, indent=1, sort_keys=True))
     hashes = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
-    manifest = {"format": FORMAT, "step": checkpoint.step, "sha256": hashes}
+    manifest = {
+        "format": FORMAT,
+        "step": checkpoint.step,
+        "is_best": checkpoint.is_best,
+        "sha256": hashes,
+    }
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
     for path in folder.iterdir():
         _sync(path)

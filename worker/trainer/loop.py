@@ -129,12 +129,12 @@ class Loop:
             "environment": run.environment,
             "parts": self.part_states,
         }
+        is_best = self.best is not None and self.best.step == self.done_step
         path = checkpoint.save(
             run.checkpoints,
-            checkpoint.Checkpoint(self.done_step, state, tensors),
+            checkpoint.Checkpoint(self.done_step, state, tensors, is_best=is_best),
             keep=run.config.max_checkpoints,
         )
-        is_best = self.best is not None and self.best.step == self.done_step
         run.events.checkpoint(self.done_step, str(path.relative_to(run.directory)), best=is_best)
 
     def _resume(self) -> None:

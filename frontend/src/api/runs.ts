@@ -92,4 +92,7 @@ export const validateRun = (body: RunBody, signal?: AbortSignal) =>
 export const retryRun = (runId: string, from: "checkpoint" | "start") =>
   post<Run>(`/runs/${runId}/retry`, { from });
 
+export const pinCheckpoint = (runId: string, step: number, isPinned: boolean) =>
+  post<Checkpoint>(`/runs/${runId}/checkpoints/${step}/${isPinned ? "pin" : "unpin"}`);
+
 export const applyVerb = (runId: string, verb: Verb) => post<Run>(`/runs/${runId}/${verb}`);

@@ -934,6 +934,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/checkpoints/{step}/pin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pin Checkpoint
+         * @description Keep a checkpoint whatever max_checkpoints says, and when the run is pruned.
+         */
+        post: operations["pin_checkpoint_api_v1_runs__run_id__checkpoints__step__pin_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/checkpoints/{step}/unpin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unpin Checkpoint
+         * @description Let a checkpoint go again: it is dropped with the next one that the run writes.
+         */
+        post: operations["unpin_checkpoint_api_v1_runs__run_id__checkpoints__step__unpin_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/artifacts": {
         parameters: {
             query?: never;
@@ -1403,6 +1443,8 @@ export interface components {
             attempt: number;
             /** Is Best */
             is_best: boolean;
+            /** Is Pinned */
+            is_pinned: boolean;
             /**
              * Created At
              * Format: date-time
@@ -4659,6 +4701,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Listing_CheckpointAnswer_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    pin_checkpoint_api_v1_runs__run_id__checkpoints__step__pin_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                step: number;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    unpin_checkpoint_api_v1_runs__run_id__checkpoints__step__unpin_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                step: number;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointAnswer"];
                 };
             };
             /** @description Validation Error */

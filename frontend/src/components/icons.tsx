@@ -29,6 +29,7 @@ const PATHS = {
   retry: "M20 12a8 8 0 1 1-2.5-5.8M20 4v4h-4",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   user: "M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8M4 20c1-4 4-6 8-6s7 2 8 6",
+  pin: "M9 3h6l-1 6 4 4H6l4-4zM12 13v8",
   lock: "M6 11h12v9H6zM9 11V8a3 3 0 0 1 6 0v3",
 } as const;
 

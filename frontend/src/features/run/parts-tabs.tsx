@@ -1,16 +1,13 @@
-/** The quieter tabs of a run: its config, what it saved, what happened to it. */
+/** The quieter tabs of a run: its config, what happened to it. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 
-import { artifactsQuery, checkpointsQuery, eventsQuery } from "@/api/runs";
+import { eventsQuery } from "@/api/runs";
 import type { Json, JsonObject, Run, RunEvent } from "@/api/types";
 import { Ago } from "@/components/clock";
 import { Copyable } from "@/components/copyable";
-import { Empty, Loaded } from "@/components/states";
-import { Table } from "@/components/table";
-import { bytes, plural, shortHash } from "@/lib/format";
-
-import { ContinueLink } from "./continue-link";
+import { Loaded } from "@/components/states";
+import { plural, shortHash } from "@/lib/format";
 
 /** Config as indented keys and values: quicker to read than JSON, and copied as JSON. */
 function Tree({ value, project }: { value: JsonObject; project: string }) {
@@ -72,82 +69,6 @@ export function ConfigTab({ run }: { run: Run }) {
         ) : (
           <Tree value={run.environment as JsonObject} project={run.project_id} />
         )}
-      </section>
-    </div>
-  );
-}
-
-export function CheckpointsTab({ run }: { run: Run }) {
-  const checkpoints = useQuery(checkpointsQuery(run.id));
-  const artifacts = useQuery(artifactsQuery(run.id));
-  return (
-    <div className="two">
-      <section className="card">
-        <h2 className="card-title">Checkpoints</h2>
-        <Loaded query={checkpoints}>
-          {(items) => (
-            <Table
-              columns={[["Step", "num"], ["Attempt", "num"], "Written", "Note", "New run"]}
-              items={items}
-              empty={
-                <Empty icon="file" title="No checkpoints">
-                  They are written every checkpoint_every steps, and when a run is asked to stop.
-                </Empty>
-              }
-            >
-              {(one) => (
-                <tr key={one.step}>
-                  <td className="num">{one.step}</td>
-                  <td className="num">{one.attempt}</td>
-                  <td>
-                    <Ago at={one.created_at} />
-                  </td>
-                  <td>{one.is_best && <span className="pill good">best</span>}</td>
-                  <td>
-                    <ContinueLink
-                      run={run}
-                      step={one.step}
-                      label={`Continue from step ${one.step}`}
-                    >
-                      Continue…
-                    </ContinueLink>
-                  </td>
-                </tr>
-              )}
-            </Table>
-          )}
-        </Loaded>
-      </section>
-      <section className="card">
-        <h2 className="card-title">Results</h2>
-        {run.output_model_ids.map((id) => (
-          <p className="card-title" key={id}>
-            <Link to={`/projects/${run.project_id}/models/${id}`}>Open the model it made</Link>
-          </p>
-        ))}
-        <Loaded query={artifacts}>
-          {(items) => (
-            <Table
-              columns={[]}
-              items={items}
-              empty={
-                <Empty icon="file" title="No files yet">
-                  The final model and other results come home when the run succeeds.
-                </Empty>
-              }
-            >
-              {(file) => (
-                <tr key={file.path}>
-                  <td className="mono">{file.path}</td>
-                  <td className="num">{bytes(file.size_bytes)}</td>
-                  <td>
-                    <Copyable text={file.sha256} shown={shortHash(file.sha256)} label="sha256" />
-                  </td>
-                </tr>
-              )}
-            </Table>
-          )}
-        </Loaded>
       </section>
     </div>
   );

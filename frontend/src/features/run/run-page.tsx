@@ -9,10 +9,11 @@ import type { Run } from "@/api/types";
 import { Failure, Loaded } from "@/components/states";
 
 import { Alerts } from "./alerts";
+import { CheckpointsTab } from "./checkpoints-tab";
 import { CurvesTab } from "./curves-tab";
 import { FrontierTab } from "./frontier-tab";
 import { LogsTab } from "./logs-tab";
-import { CheckpointsTab, ConfigTab, EventsTab } from "./parts-tabs";
+import { ConfigTab, EventsTab } from "./parts-tabs";
 import { RunHeader } from "./run-header";
 import { SamplesTab } from "./samples-tab";
 import { useLiveRun, type LiveRun } from "./use-live-run";

@@ -1,0 +1,117 @@
+/** What a run has saved: its checkpoints, which of them are kept, and the files that came home. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "react-router";
+
+import { artifactsQuery, checkpointsQuery, pinCheckpoint } from "@/api/runs";
+import type { Checkpoint, Run } from "@/api/types";
+import { Ago } from "@/components/clock";
+import { Copyable } from "@/components/copyable";
+import { Icon } from "@/components/icons";
+import { Empty, Failure, Loaded } from "@/components/states";
+import { Table } from "@/components/table";
+import { bytes, shortHash } from "@/lib/format";
+
+import { ContinueLink } from "./continue-link";
+
+/** Pins a checkpoint that is not pinned, and lets go of one that is; the list follows. */
+function usePins(runId: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ step, is_pinned }: Checkpoint) => pinCheckpoint(runId, step, !is_pinned),
+    onSettled: () => client.invalidateQueries({ queryKey: checkpointsQuery(runId).queryKey }),
+  });
+}
+
+export function CheckpointsTab({ run }: { run: Run }) {
+  const checkpoints = useQuery(checkpointsQuery(run.id));
+  const artifacts = useQuery(artifactsQuery(run.id));
+  const pins = usePins(run.id);
+  return (
+    <div className="two">
+      <section className="card">
+        <h2 className="card-title">Checkpoints</h2>
+        <Loaded query={checkpoints}>
+          {(items) => (
+            <Table
+              columns={[["Step", "num"], ["Attempt", "num"], "Written", "Note", "Keep", "New run"]}
+              items={items}
+              empty={
+                <Empty icon="file" title="No checkpoints">
+                  They are written every checkpoint_every steps, and when a run is asked to stop.
+                </Empty>
+              }
+            >
+              {(one) => (
+                <tr key={one.step}>
+                  <td className="num">{one.step}</td>
+                  <td className="num">{one.attempt}</td>
+                  <td>
+                    <Ago at={one.created_at} />
+                  </td>
+                  <td>{one.is_best && <span className="pill good">best</span>}</td>
+                  <td>
+                    <button
+                      type="button"
+                      className="btn"
+                      aria-pressed={one.is_pinned}
+                      aria-label={`Pin step ${one.step}`}
+                      disabled={pins.isPending}
+                      onClick={() => pins.mutate(one)}
+                    >
+                      <Icon name="pin" /> Pin
+                    </button>
+                  </td>
+                  <td>
+                    <ContinueLink
+                      run={run}
+                      step={one.step}
+                      label={`Continue from step ${one.step}`}
+                    >
+                      Continue…
+                    </ContinueLink>
+                  </td>
+                </tr>
+              )}
+            </Table>
+          )}
+        </Loaded>
+        {pins.error !== null && <Failure error={pins.error} onRetry={pins.reset} />}
+        <p className="card-title small muted">
+          Kept are the newest {String(run.config["max_checkpoints"] ?? "few")}, the best, and those
+          that you pin, also when an archived run is pruned.
+        </p>
+      </section>
+      <section className="card">
+        <h2 className="card-title">Results</h2>
+        {run.output_model_ids.map((id) => (
+          <p className="card-title" key={id}>
+            <Link to={`/projects/${run.project_id}/models/${id}`}>Open the model it made</Link>
+          </p>
+        ))}
+        <Loaded query={artifacts}>
+          {(items) => (
+            <Table
+              columns={[]}
+              items={items}
+              empty={
+                <Empty icon="file" title="No files yet">
+                  The final model and other results come home when the run succeeds.
+                </Empty>
+              }
+            >
+              {(file) => (
+                <tr key={file.path}>
+                  <td className="mono">{file.path}</td>
+                  <td className="num">{bytes(file.size_bytes)}</td>
+                  <td>
+                    <Copyable text={file.sha256} shown={shortHash(file.sha256)} label="sha256" />
+                  </td>
+                </tr>
+              )}
+            </Table>
+          )}
+        </Loaded>
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+"""Pinned checkpoints on a real worker: what the trainer keeps, and what another machine finds."""
+
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from backend.store import pins, runs
+from backend.store.tables import Checkpoint
+from tests import processes
+from tests.worker.floor import Floor
+from worker.run_directory import RunDirectory
+
+pytestmark = pytest.mark.slow
+
+
+def listed(floor: Floor, run_id: str) -> dict[int, bool]:
+    """The checkpoints of a run in the store, by step whether they are pinned."""
+    rows = floor.rows(select(Checkpoint).where(Checkpoint.run_id == run_id))
+    return {row.step: row.is_pinned for row in rows}
+
+
+def test_best_last_and_pinned_checkpoints_outlive_the_next_ones(floor: Floor) -> None:
+    run_id = floor.new_run()
+    directory = RunDirectory(floor.settings.runs_dir, run_id)
+    behaviour = {"checkpoint_every": 1, "max_checkpoints": 2, "best_at": 1}
+    floor.behave(run_id, steps=4, hang=True, **behaviour)
+
+    with floor.worker():
+        floor.ring(run_id)
+        processes.wait_until(
+            lambda: set(listed(floor, run_id)) == {1, 3, 4}, "four steps", timeout_s=120
+        )
+        floor.ask(pins.pin, run_id, step=3)
+        told = directory.path / "pins.json"
+        processes.wait_until(
+            lambda: json.loads(told.read_text()) == {"steps": [3]}, "the pin", timeout_s=120
+        )
+        floor.ask(runs.pause, run_id)
+        floor.wait_for(run_id, "paused")
+        floor.behave(run_id, steps=8, **behaviour)
+        floor.ask(runs.resume, run_id)
+        floor.wait_for(run_id, "succeeded")
+
+    assert directory.checkpoint_steps() == [1, 3, 7, 8]
+    assert listed(floor, run_id) == {1: False, 3: True, 7: False, 8: False}
+    assert floor.events(run_id, "alert") == []
+
+
+def test_a_pinned_checkpoint_survives_the_machine_it_was_written_on(
+    floor: Floor, tmp_path: Path
+) -> None:
+    shared = {
+        "PODIUM_ARTIFACT_URL": str(tmp_path / "shared"),
+        "PODIUM_MODEL_ROOTS": str(floor.data_dir),
+    }
+    run_id = floor.new_run()
+    floor.behave(run_id, steps=4, hang=True, checkpoint_every=2)
+    with floor.worker(**shared):
+        processes.wait_until(
+            lambda: 4 in listed(floor, run_id), "the second checkpoint", timeout_s=120
+        )
+        floor.ask(pins.pin, run_id, step=2)
+        floor.ask(runs.pause, run_id)
+        floor.wait_for(run_id, "paused")
+
+    floor.move_to(tmp_path / "second")
+    floor.behave(run_id, steps=6, checkpoint_every=2)
+    floor.ask(runs.resume, run_id)
+    with floor.worker(**shared):
+        floor.wait_for(run_id, "succeeded")
+        child = floor.new_run(from_checkpoint=(run_id, 2))
+        floor.ring(child)
+        floor.wait_for(child, "succeeded", "failed")
+
+    assert listed(floor, run_id) == {2: True, 4: False, 6: False}
+    assert floor.run(child).state == "succeeded"
+    assert [event.data["step"] for event in floor.events(child, "start")] == [2]
+    kept = {path.name for path in (tmp_path / "shared" / "runs" / run_id).iterdir()}
+    assert kept == {"checkpoint-1-2", "checkpoint-2-6", "model-2"}
