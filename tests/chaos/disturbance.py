@@ -58,7 +58,7 @@ def disturb(site: Site, victim: str, chance: Random, work: Work, *, runs: int = 
     recovered = time.monotonic()
     seconds = _wait_for_ends(site, list(followers), recovered)
     for run_id, follower in followers.items():
-        _hold_laws(site, run_id, follower, work)
+        hold_laws(site, run_id, follower, work)
     laws.assert_no_orphans(site)
     return seconds
 
@@ -109,7 +109,8 @@ def _wait_for_ends(site: Site, run_ids: list[str], recovered: float) -> float:
     return time.monotonic() - recovered
 
 
-def _hold_laws(site: Site, run_id: str, follower: Follower, work: Work) -> None:
+def hold_laws(site: Site, run_id: str, follower: Follower, work: Work) -> None:
+    """The run has ended as if nobody had disturbed it, and its stream has told all of it."""
     laws.assert_ended_well(site.floor.run(run_id))
     laws.assert_ran_alone(site, run_id)
     laws.assert_told_once(site, run_id, work.values, samples=work.samples)

@@ -25,8 +25,12 @@ class Mortal:
         user: str | None = None,
         cwd: Path = processes.ROOT,
         pass_fds: Sequence[int] = (),
+        end_signal: signal.Signals = signal.SIGTERM,
     ) -> None:
-        """`is_ready` is asked with what the process has written to its log since its start."""
+        """`is_ready` is asked with what the process has written to its log since its start.
+
+        `end_signal` is what asks it to end.
+        """
         self.name = name
         self.log = log
         self._command = [str(part) for part in command]
@@ -35,6 +39,7 @@ class Mortal:
         self._user = user
         self._cwd = cwd
         self._pass_fds = pass_fds
+        self._end_signal = end_signal
         self._process: subprocess.Popen[bytes] | None = None
         self._log_start = 0
 
@@ -76,10 +81,10 @@ class Mortal:
         os.kill(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
-    def ask_to_end(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """Send a signal that means the end; `wait_for_end` waits for it."""
+    def ask_to_end(self) -> None:
+        """Send the signal that means the end; `wait_for_end` waits for it."""
         if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(number)
+            self._process.send_signal(self._end_signal)
 
     def wait_for_end(self) -> None:
         """Wait; SIGKILL after a minute."""

@@ -99,6 +99,20 @@ class Site:
         """API and workers."""
         return [self.servers["api"], *self.workers]
 
+    def restart(self) -> None:
+        """End every process of the installation as an operator does, then start them all again."""
+        servers = [self.servers[name] for name in ("postgres", "redis") if name in self.servers]
+        for tier in (self.parts(), servers):
+            for part in tier:
+                part.ask_to_end()
+            for part in tier:
+                part.wait_for_end()
+        for tier in (servers, self.parts()):
+            for part in tier:
+                part.start()
+            for part in tier:
+                part.wait_until_ready()
+
     def clock_of(self, name: str) -> dict[str, str]:
         """What makes a part see its own clock; nothing for a part that has none."""
         return self._clocks[name].environment() if name in self._clocks else {}
@@ -240,6 +254,7 @@ def server_site(
         env={**os.environ, **site.clock_of("postgres")},
         user=account,
         cwd=cluster,
+        end_signal=signal.SIGINT,
     )
     redis = Mortal(
         "redis",
@@ -257,8 +272,8 @@ def server_site(
         yield site
     finally:
         site.close()
-        postgres.ask_to_end(signal.SIGINT)
-        redis.ask_to_end()
+        for server in (postgres, redis):
+            server.ask_to_end()
         for server in (postgres, redis):
             server.wait_for_end()
         shutil.rmtree(cluster, ignore_errors=True)

@@ -1,0 +1,48 @@
+"""Pause, restart every process, resume: the curve goes on to the bit."""
+
+from random import Random
+
+import pytest
+
+from tests.chaos import laws
+from tests.chaos.conftest import OpenSite
+from tests.chaos.disturbance import hold_laws
+from tests.chaos.follower import Follower
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["embedded", pytest.param("servers", marks=pytest.mark.chaos)])
+def test_a_run_that_slept_through_a_restart_of_everything_ends_the_same_to_the_bit(
+    real_site: OpenSite, backend: str
+) -> None:
+    site, work = real_site(backend)
+    last = max(step for _, step in work.values)
+    run_id = site.create_run("paused", work.config)
+    follower = Follower(site.url, site.key, run_id)
+    follower.start()
+
+    site.floor.wait_for_step(run_id, Random(backend).randint(1, last // 3))
+    assert site.call("POST", f"/runs/{run_id}/pause")["state"] == "stopping"
+    paused = site.floor.wait_for(run_id, "paused")
+    assert paused.checkpoint_step is not None
+    assert 0 < paused.checkpoint_step < last
+    laws.assert_no_orphans(site)
+    site.restart()
+    assert site.floor.run(run_id).state == "paused"
+    assert site.call("POST", f"/runs/{run_id}/resume")["state"] == "queued"
+    site.floor.wait_for(run_id, *laws.ENDED, timeout_s=180)
+
+    hold_laws(site, run_id, follower, work)
+    assert site.floor.states(run_id) == [
+        *("queued", "running", "stopping", "paused"),
+        *("queued", "running", "succeeded"),
+    ]
+    starts = [event.data["step"] for event in site.floor.events(run_id, "start")]
+    assert starts == [0, paused.checkpoint_step]
+    # The stop was between two steps: nothing that was told had to be taken back and told again.
+    told = [
+        (name, event.data["step"])
+        for event in site.floor.events(run_id, "metric")
+        for name in event.data["values"]
+    ]
+    assert len(told) == len(set(told))
