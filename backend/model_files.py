@@ -9,7 +9,7 @@ import hashlib
 import json
 import struct
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -21,7 +21,7 @@ from backend.schemas.models import ModelFacts, ModelSource
 
 MIB = 1 << 20
 LARGEST_JSON = 32 * MIB
-# Hashing more than this would keep the request waiting.
+# Hashing more than this would keep the request waiting: the first worker that uses it does it.
 LARGEST_HASHED = 2048 * MIB
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
 _DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
@@ -29,7 +29,10 @@ _DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float
 
 @dataclass(frozen=True)
 class Inspected:
-    """Where a model is, what its files say, and the hash of its content (None if not known)."""
+    """Where a model is, what its files say, and the hash of its content.
+
+    The hash is None for a hub id, and for a folder too large to read while somebody waits.
+    """
 
     source: dict[str, str]
     facts: ModelFacts
@@ -48,7 +51,9 @@ def inspect(source: ModelSource, roots: Sequence[Path]) -> Inspected:
     path = confined(source.path, roots)
     weights = weight_files(path, roots)
     facts = read_facts(path, weights)
-    return Inspected({"path": str(path)}, facts, content_sha256(path, weights))
+    is_small = (facts.size_bytes or 0) <= LARGEST_HASHED
+    sha256 = content_sha256(path, weights) if is_small else None
+    return Inspected({"path": str(path)}, facts, sha256)
 
 
 def confined(path: str, roots: Sequence[Path]) -> Path:
@@ -134,15 +139,20 @@ def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
     )
 
 
-def content_sha256(path: Path, weights: Sequence[Path]) -> str | None:
-    """One hash over config and weights, None beyond 2 GiB."""
-    if sum(file.stat().st_size for file in weights) > LARGEST_HASHED:
-        return None
+def file_digest(file: Path) -> bytes:
+    """The SHA-256 of a file's bytes."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").digest()
+
+
+def content_sha256(
+    path: Path, weights: Sequence[Path], digest_of: Callable[[Path], bytes] = file_digest
+) -> str:
+    """One hash over config and weights; `digest_of` may know files that were read before."""
     config = path / "config.json"
     digest = hashlib.sha256()
     for file in [*([config] if config.is_file() else []), *weights]:
-        with file.open("rb") as opened:
-            digest.update(hashlib.file_digest(opened, "sha256").digest())
+        digest.update(digest_of(file))
     return digest.hexdigest()
 
 

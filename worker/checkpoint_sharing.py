@@ -87,6 +87,10 @@ def fetch(artifacts: ArtifactStore, directory: RunDirectory, shared: Shared) -> 
     """Replace the checkpoints in this directory by one from the artifact store.
 
     For an attempt whose predecessor ran elsewhere: what lies here is of a past that was taken back.
+    Every file is verified by its hash. Raises NotFound or Unavailable, and leaves what was here.
     """
+    arrived = directory.checkpoints.with_name(".arrived")
+    shutil.rmtree(arrived, ignore_errors=True)
+    artifacts.fetch_folder(shared.artifact, arrived / f"step-{shared.step}")
     shutil.rmtree(directory.checkpoints, ignore_errors=True)
-    artifacts.fetch_folder(shared.artifact, directory.checkpoint(shared.step))
+    arrived.rename(directory.checkpoints)

@@ -8,10 +8,10 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from sqlalchemy import select
@@ -24,8 +24,10 @@ from backend.schemas.references import Reference
 from backend.schemas.training import RunConfig, parse_run_config, references
 from backend.schemas.vocabulary import FailureCause, SnapshotKind
 from backend.settings import Settings
-from backend.store import checkpoints, snapshots
+from backend.store import checkpoints, outputs, snapshots
+from backend.store.db import Database
 from backend.store.tables import Model, Run, Snapshot
+from worker.digests import Digests
 from worker.exit_reading import Failure, RunFailed
 from worker.run_directory import RunDirectory
 
@@ -33,42 +35,70 @@ _DATA = frozenset(kind.value for kind in SnapshotKind)
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG})
 
 
+class _KeptModel(NamedTuple):
+    """A model as the store has it, and the recorded hashes of its files by path, if it has any."""
+
+    model: Model
+    files: Mapping[str, str]
+
+
 class Export:
     """What one run needs, on its way into the run directory."""
 
     def __init__(
-        self, settings: Settings, artifacts: ArtifactStore, directory: RunDirectory
+        self,
+        settings: Settings,
+        artifacts: ArtifactStore,
+        digests: Digests,
+        directory: RunDirectory,
     ) -> None:
         self._settings = settings
         self._artifacts = artifacts
+        self._digests = digests
         self._directory = directory
 
-    def write(self, session: Session, run: Run) -> None:
+    def write(self, database: Database, run: Run) -> dict[str, str]:
         """Put config, inputs and pins in place; whole files or none.
 
-        Raises RunFailed with cause and advice, or an outage of the store.
+        Every model's files are compared with their recorded hashes. Returns the hashes of models
+        that had none, by id: the caller records them. Raises RunFailed with cause and advice, or
+        an outage of the store.
         """
+        hashes: dict[str, str] = {}
         with disk_errors():
             self._directory.inputs.mkdir(parents=True, exist_ok=True)
             config = json.loads(json.dumps(run.config))
-            for path, reference in references(_parsed(run)).items():
-                _put(config, path, self._resolve(session, path, reference))
+            models: dict[str, _KeptModel] = {}
+            with database.read() as session:
+                pinned = checkpoints.pinned_steps(session, run.id)
+                for path, reference in references(_parsed(run)).items():
+                    with _told_as_failure(path):
+                        found = self._look_up(session, path, reference)
+                    if isinstance(found, _KeptModel):
+                        models[path] = found
+                    else:
+                        _put(config, path, found)
+            # With no session held: fetching and reading a large model takes minutes.
+            for path, kept in models.items():
+                with _told_as_failure(path):
+                    found = self._verified(kept)
+                _put(config, path, found)
+                if kept.model.sha256 is None:
+                    hashes[kept.model.id] = found["sha256"]
             text = json.dumps(config, indent=2, sort_keys=True) + "\n"
             write_whole(self._directory.config, [text.encode()])
-        self._directory.pin(checkpoints.pinned_steps(session, run.id))
+        self._directory.pin(pinned)
+        return hashes
 
-    def _resolve(self, session: Session, path: str, reference: Reference) -> dict[str, Any]:
-        name = path.rpartition(".")[2]
+    def _look_up(
+        self, session: Session, path: str, reference: Reference
+    ) -> dict[str, Any] | _KeptModel:
         if reference.hub_id is not None:
             return {"hub_id": reference.hub_id}
-        try:
-            if name in _DATA:
-                return self._snapshot(session, name, reference)
-            return self._model(session, reference)
-        except ServiceError as error:
-            advice = error.advice or "Restore what is missing, then retry."
-            cause = FailureCause.DATA if name in _DATA else FailureCause.MISSING_MODEL
-            raise RunFailed(Failure(cause, f"{path}: {error.detail}", advice)) from error
+        name = _name(path)
+        if name in _DATA:
+            return self._snapshot(session, name, reference)
+        return self._model(session, reference)
 
     def _snapshot(self, session: Session, name: str, reference: Reference) -> dict[str, Any]:
         snapshot = session.scalar(select(Snapshot).where(Snapshot.id == reference.id))
@@ -90,7 +120,7 @@ class Export:
                 )
         return {"path": f"inputs/{name}.jsonl", "sha256": snapshot.sha256}
 
-    def _model(self, session: Session, reference: Reference) -> dict[str, Any]:
+    def _model(self, session: Session, reference: Reference) -> dict[str, Any] | _KeptModel:
         model = session.scalar(select(Model).where(Model.id == reference.id))
         if model is None:
             raise _changed(f"there is no model {reference.id}", FailureCause.MISSING_MODEL)
@@ -101,12 +131,25 @@ class Export:
             )
         if "hub_id" in model.source:
             return {"hub_id": model.source["hub_id"]}
+        key = model.source.get("artifact")
+        return _KeptModel(model, outputs.hashes(session, key) if key else {})
+
+    def _verified(self, kept: _KeptModel) -> dict[str, Any]:
+        """The model's folder, once its files are what was recorded; with the hash of all."""
+        model = kept.model
         folder = self._model_folder(model)
-        found = {"path": str(folder)}
-        if model.sha256 is not None:
-            self._verify(model, folder)
-            found["sha256"] = model.sha256
-        return found
+        roots = (*self._settings.resolved_model_roots, folder.resolve())
+        sha256 = content_sha256(folder, weight_files(folder, roots), self._digests.of)
+        changed = [name for name, known in kept.files.items() if self._hash(folder / name) != known]
+        if changed or model.sha256 not in (None, sha256):
+            which, verb = (f"{changed[0]} of", "has") if changed else ("the files of", "have")
+            raise _changed(
+                f"{which} model {model.id} in {folder} {verb} changed", FailureCause.MISSING_MODEL
+            )
+        return {"path": str(folder), "sha256": sha256}
+
+    def _hash(self, path: Path) -> str | None:
+        return self._digests.of(path).hex() if path.is_file() else None
 
     def _model_folder(self, model: Model) -> Path:
         if "path" in model.source:
@@ -120,13 +163,20 @@ class Export:
             self._artifacts.fetch_folder(key, cached)
         return cached
 
-    def _verify(self, model: Model, folder: Path) -> None:
-        roots = (*self._settings.resolved_model_roots, folder.resolve())
-        if content_sha256(folder, weight_files(folder, roots)) != model.sha256:
-            raise _changed(
-                f"the files of model {model.id} in {folder} have changed",
-                FailureCause.MISSING_MODEL,
-            )
+
+@contextmanager
+def _told_as_failure(path: str) -> Iterator[None]:
+    """Turn a refusal of the service into RunFailed that names the place in the config."""
+    try:
+        yield
+    except ServiceError as error:
+        advice = error.advice or "Restore what is missing, then retry."
+        cause = FailureCause.DATA if _name(path) in _DATA else FailureCause.MISSING_MODEL
+        raise RunFailed(Failure(cause, f"{path}: {error.detail}", advice)) from error
+
+
+def _name(path: str) -> str:
+    return path.rpartition(".")[2]
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> str:

@@ -49,7 +49,7 @@ class FinalModel:
     key: str
     files: Sequence[OutputFile]
     facts: ModelFacts
-    sha256: str | None
+    sha256: str
 
 
 class Intake:
@@ -100,7 +100,10 @@ class Intake:
         # The attempt in the key: a supervisor that was given up cannot touch its successor's files.
         key = f"runs/{self._run.id}/model-{self._run.attempt}"
         files = [OutputFile(*astuple(file)) for file in self._artifacts.put_folder(folder, key)]
-        return FinalModel(key, files, facts, content_sha256(folder, weights))
+        # Nothing large is read twice.
+        digests = {file.path: bytes.fromhex(file.sha256) for file in files}
+        sha256 = content_sha256(folder, weights, lambda file: digests[file.name])
+        return FinalModel(key, files, facts, sha256)
 
     def _keep_model(self, session: Session, run: Run, model: FinalModel, at: datetime) -> None:
         kind = _SCORERS.get(Method(run.method), ModelKind.CAUSAL_LM)

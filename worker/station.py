@@ -27,6 +27,7 @@ from backend.store.supervision import Claim
 from backend.store.tables import Run
 from worker import processes
 from worker.devices import Devices, Lease
+from worker.digests import Digests
 from worker.gpus import GpuReader
 
 
@@ -48,6 +49,7 @@ class Station:
         self.clock = clock
         self.database = Database(settings.sqlalchemy_url)
         self.artifacts = ArtifactStore(settings.resolved_artifact_url)
+        self.digests = Digests()
         gpus = GpuReader()
         self.devices = Devices(settings.slots, gpus.find(), used_bytes=gpus.used_bytes)
         self.host = socket.gethostname()[:200]

@@ -10,27 +10,26 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 
 from sqlalchemy.orm import Session
 
 from backend.domain.run_state import state_asked_for
 from backend.errors import ServiceError
-from backend.schemas.events import CheckpointLine, ExitReport
+from backend.schemas.events import ExitReport
 from backend.schemas.vocabulary import FailureCause, RunState, StopReason
-from backend.store import checkpoints, metrics, runs, samples, supervision
+from backend.store import runs, supervision
 from backend.store.failures import Evidence
 from backend.store.supervision import GivenAway
 from backend.store.tables import Run
-from worker import checkpoint_sharing, log_reading, marks, post_mortem
+from worker import log_reading, marks, post_mortem
 from worker.checkpoint_sharing import CheckpointSharing
 from worker.exit_reading import Failure, Reading, RunFailed, read_end, read_report
-from worker.export import Export, disk_failure
+from worker.export import disk_failure
 from worker.heart import Heart
 from worker.intake import Intake
 from worker.marks import Mark
 from worker.outage import OUTAGES, delay_s, patiently
-from worker.parent_checkpoint import ParentCheckpoint
+from worker.preparation import Preparation
 from worker.relay import Relay
 from worker.run_directory import RunDirectory
 from worker.station import Claimed, Station
@@ -160,56 +159,10 @@ class Supervisor:
             self._station.ring(self._claim.run_id)
 
     def _prepare(self) -> None:
-        run = self._run
-        try:
-            continues = self._directory.begin_attempt(
-                run.attempt, run.events_token, run.relayed_bytes
-            )
-            if run.from_start:
-                self._directory.forget_progress()
-            token = None if continues and not run.from_start else self._directory.begin_events()
-        except OSError as error:
-            raise RunFailed(disk_failure(error)) from error
-        if token is not None:
-            self._write(partial(self._begin_events_anew, token))
-        if run.attempt > 1 and not continues and not run.from_start:
-            patiently(self._find_checkpoint, self._station.wait)
-        if run.parent_step is not None and not self._directory.checkpoint_steps():
-            self._inherit(str(run.parent_id), run.parent_step)
+        preparation = Preparation(self._station, self._claim, self._run, self._directory)
+        preparation.find_progress()
         patiently(self._relay.carry_logs_left_behind, self._station.wait)
-        patiently(self._write_inputs, self._station.wait)
-
-    def _find_checkpoint(self) -> None:
-        """The attempt before ran on another machine: go on from what that one has shared.
-
-        Checkpoints here that the store does not know are of a past that was taken back.
-        """
-        with self._station.database.read() as session:
-            shared = checkpoints.newest_shared(session, self._run.id)
-            known = checkpoints.written_by(session, self._run.id)
-        if shared is not None:
-            checkpoint_sharing.fetch(self._station.artifacts, self._directory, shared)
-        else:
-            self._directory.drop_checkpoints_but(known)
-
-    def _inherit(self, parent_id: str, step: int) -> None:
-        """Begin with the parent's checkpoint, as if the run had written it itself."""
-        source = ParentCheckpoint(self._directory, parent_id, step)
-        database, artifacts = self._station.database, self._station.artifacts
-        patiently(lambda: source.put_in_place(database, artifacts), self._station.wait)
-
-        def record(session: Session) -> None:
-            run = supervision.hold(session, self._claim)
-            if step not in checkpoints.steps(session, run.id):
-                path = f"checkpoints/{self._directory.checkpoint(step).name}"
-                checkpoints.append(session, run, [CheckpointLine(step=step, path=path)], at=_now())
-
-        self._write(record)
-
-    def _write_inputs(self) -> None:
-        export = Export(self._settings, self._station.artifacts, self._directory)
-        with self._station.database.read() as session:
-            export.write(session, self._run)
+        preparation.write_inputs()
 
     def _sharing(self) -> AbstractContextManager[object]:
         if self._settings.artifact_url is None:
@@ -217,15 +170,6 @@ class Supervisor:
         return CheckpointSharing(
             self._station.database, self._station.artifacts, self._claim, self._directory
         )
-
-    def _begin_events_anew(self, token: str, session: Session) -> None:
-        run = supervision.hold(session, self._claim)
-        run.relayed_bytes, run.events_token = 0, token
-        if run.from_start:
-            run.from_start = False
-            metrics.rewind(session, run.id, -1, at=_now())
-            samples.rewind(session, run.id, -1)
-            checkpoints.rewind(session, run, -1, at=_now())
 
     def _train(self, lock_fd: int) -> Ended:
         command = [*self._station.trainer_command, str(self._directory.config)]

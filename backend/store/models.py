@@ -64,7 +64,7 @@ def register_output(
     kind: ModelKind,
     artifact: str,
     facts: ModelFacts,
-    sha256: str | None,
+    sha256: str,
     step: int | None,
     at: datetime,
 ) -> ModelAnswer:
@@ -85,6 +85,15 @@ def register_output(
     session.add(model)
     session.flush()
     return ModelAnswer.model_validate(model)
+
+
+def keep_hash(session: Session, model_id: str, sha256: str) -> str:
+    """Record the hash of a model that has none; returns the one that stands from now on."""
+    model = session.scalars(select(Model).where(Model.id == model_id).with_for_update()).one()
+    if model.sha256 is None:
+        model.sha256 = sha256
+        session.flush()
+    return model.sha256
 
 
 def listing(

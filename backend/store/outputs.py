@@ -1,12 +1,13 @@
 """Files a run has left in the artifact store.
 
-Called by `worker.intake` in the transaction that ends a run; `store.run_views` shows them.
+Called by `worker.intake` in the transaction that ends a run, and by `worker.export` before another
+run loads them; `store.run_views` shows them.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import delete, insert
+from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from backend.store.tables import Artifact
@@ -27,3 +28,10 @@ def keep_files(session: Session, run_id: str, files: Sequence[OutputFile]) -> No
     rows = [{"run_id": run_id, **file._asdict()} for file in files]
     if rows:
         session.execute(insert(Artifact), rows)
+
+
+def hashes(session: Session, folder: str) -> dict[str, str]:
+    """The recorded sha256 of each file under a key of the artifact store, by path in the folder."""
+    of_folder = Artifact.key.startswith(f"{folder}/", autoescape=True)
+    rows = session.execute(select(Artifact.path, Artifact.sha256).where(of_folder))
+    return dict(rows.tuples().all())

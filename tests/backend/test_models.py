@@ -72,6 +72,19 @@ def test_facts_come_from_json_and_headers(light_service: Service, folder: Path) 
     assert same["sha256"] == answer.json()["sha256"]
 
 
+def test_a_model_too_large_to_read_at_once_is_taken_without_a_hash(
+    light_service: Service, folder: Path
+) -> None:
+    with (folder / "model.safetensors").open("r+b") as weights:
+        weights.truncate(3 * 2**30)  # A hole: nothing is on the disk, and all of it can be read.
+
+    answer = register(light_service, path=str(folder))
+
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["sha256"] is None
+    assert answer.json()["facts"]["size_bytes"] == 3 * 2**30
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -4,25 +4,25 @@ import os
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from backend.artifacts import ArtifactStore
 from backend.errors import InvalidInput
-from backend.store.tables import Model, Run, SnapshotLine
+from backend.store.tables import Model, SnapshotLine
 from tests.worker.floor import Floor
+from worker.digests import Digests
 from worker.exit_reading import RunFailed
 from worker.export import Export, write_whole
 from worker.intake import check_model_files, read_responses, read_results
 from worker.run_directory import RunDirectory
 
 
-def export(floor: Floor, run_id: str) -> RunDirectory:
+def export(floor: Floor, run_id: str, digests: Digests | None = None) -> RunDirectory:
     directory = RunDirectory(floor.settings.runs_dir, run_id)
     directory.path.mkdir(parents=True, exist_ok=True)
     artifacts = ArtifactStore(floor.settings.resolved_artifact_url)
-    with floor.database.read() as session:
-        run = session.scalars(select(Run).where(Run.id == run_id)).one()
-        Export(floor.settings, artifacts, directory).write(session, run)
+    export = Export(floor.settings, artifacts, digests or Digests(), directory)
+    export.write(floor.database, floor.run(run_id))
     return directory
 
 

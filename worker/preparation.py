@@ -1,0 +1,141 @@
+"""What an attempt finds in its run directory before its trainer starts: progress, then inputs.
+
+Called by the supervisor that holds the directory's lock. Progress is what lies here already, what
+another machine has shared, or the checkpoint of a parent; every write to the store is fenced.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from sqlalchemy.orm import Session
+
+from backend.errors import ServiceError
+from backend.schemas.events import CheckpointLine
+from backend.schemas.vocabulary import FailureCause
+from backend.store import checkpoints, metrics, models, samples, supervision
+from backend.store.supervision import Claim
+from backend.store.tables import Run
+from worker import checkpoint_sharing
+from worker.exit_reading import Failure, RunFailed
+from worker.export import Export, disk_errors, disk_failure
+from worker.outage import patiently
+from worker.parent_checkpoint import ParentCheckpoint
+from worker.run_directory import RunDirectory
+from worker.station import Station
+
+
+class Preparation:
+    """Of one attempt. Both steps wait for a store that is away, and raise RunFailed or GivenAway.
+
+    A step that was broken off can be repeated.
+    """
+
+    def __init__(self, station: Station, claim: Claim, run: Run, directory: RunDirectory) -> None:
+        self._station = station
+        self._claim = claim
+        self._run = run
+        self._directory = directory
+
+    def find_progress(self) -> None:
+        """Put in place what the trainer goes on from; nothing at all where it is to start anew."""
+        run = self._run
+        try:
+            continues = self._directory.begin_attempt(
+                run.attempt, run.events_token, run.relayed_bytes
+            )
+            if run.from_start:
+                self._directory.forget_progress()
+        except OSError as error:
+            raise RunFailed(disk_failure(error)) from error
+        if run.attempt > 1 and not continues and not run.from_start:
+            patiently(self._find_checkpoint, self._station.wait)
+        if run.from_start or not continues:
+            self._begin_events_anew()
+        if run.parent_step is not None and not self._directory.checkpoint_steps():
+            self._inherit(str(run.parent_id), run.parent_step)
+
+    def write_inputs(self) -> None:
+        """Put config and inputs in place, every one of them verified by its hash."""
+        patiently(self._export, self._station.wait)
+
+    def _begin_events_anew(self) -> None:
+        """From now on this directory is the one that goes on; what it needs for that is here."""
+        with disk_errors():
+            token = self._directory.begin_events()
+
+        def record(session: Session) -> None:
+            run = supervision.hold(session, self._claim)
+            run.relayed_bytes, run.events_token = 0, token
+            if run.from_start:
+                run.from_start = False
+                metrics.rewind(session, run.id, -1, at=_now())
+                samples.rewind(session, run.id, -1)
+                checkpoints.rewind(session, run, -1, at=_now())
+
+        self._write(record)
+
+    def _find_checkpoint(self) -> None:
+        """The attempt before ran on another machine: go on from what that one has shared.
+
+        Checkpoints here that the store does not know are of a past that was taken back.
+        """
+        with self._station.database.read() as session:
+            shared = checkpoints.newest_shared(session, self._run.id)
+            known = checkpoints.written_by(session, self._run.id)
+        if shared is None:
+            self._directory.drop_checkpoints_but(known)
+            return
+        try:
+            with disk_errors():
+                checkpoint_sharing.fetch(self._station.artifacts, self._directory, shared)
+        except ServiceError as error:
+            raise RunFailed(_unusable(shared.step, error)) from error
+
+    def _inherit(self, parent_id: str, step: int) -> None:
+        """Begin with the parent's checkpoint, as if the run had written it itself."""
+        source = ParentCheckpoint(self._directory, parent_id, step)
+        database, artifacts = self._station.database, self._station.artifacts
+        patiently(lambda: source.put_in_place(database, artifacts), self._station.wait)
+
+        def record(session: Session) -> None:
+            run = supervision.hold(session, self._claim)
+            if step not in checkpoints.steps(session, run.id):
+                path = f"checkpoints/{self._directory.checkpoint(step).name}"
+                checkpoints.append(session, run, [CheckpointLine(step=step, path=path)], at=_now())
+
+        self._write(record)
+
+    def _export(self) -> None:
+        station = self._station
+        export = Export(station.settings, station.artifacts, station.digests, self._directory)
+        found = export.write(station.database, self._run)
+        if not found:
+            return
+        with station.database.write() as session:
+            supervision.hold(session, self._claim)
+            known = {
+                model_id: models.keep_hash(session, model_id, found[model_id]) for model_id in found
+            }
+        if known != found:
+            # Another worker has recorded other bytes meanwhile: this time they are compared.
+            export.write(station.database, self._run)
+
+    def _write(self, work: Callable[[Session], None]) -> None:
+        def once() -> None:
+            with self._station.database.write() as session:
+                work(session)
+
+        patiently(once, self._station.wait)
+
+
+def _unusable(step: int, error: ServiceError) -> Failure:
+    return Failure(
+        FailureCause.CHECKPOINT,
+        f"The shared checkpoint of step {step} cannot be gone on from: {error.detail}.",
+        f"{error.advice or 'Restore the artifact store from its backup.'} Then retry, or restart"
+        " the run from the beginning.",
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
