@@ -99,6 +99,21 @@ def test_generate_samples_there_too(workshop: Workshop, model: Path, vllm_python
     assert series(run_dir, "kl/exact")[1] == pytest.approx(0, abs=1e-5)
 
 
+def test_the_same_weights_go_over_once(
+    workshop: Workshop, model: Path, stand_in: Path, tmp_path: Path
+) -> None:
+    """An evaluation before the first step, four steps, an evaluation: five sets of weights."""
+    loads = tmp_path / "loads"
+    environment = {"PODIUM_VLLM_PYTHON": str(stand_in), "STAND_IN_LOADS": str(loads)}
+
+    run_dir = workshop.lay_out("run", config_of(model))
+    assert workshop.run(run_dir, environment=environment)["code"] == 0
+
+    assert sorted(series(run_dir, "eval/reward")) == [0, 4]
+    written_at = loads.read_text().splitlines()
+    assert len(written_at) == len(set(written_at)) == 5
+
+
 def test_the_same_seeds_draw_the_same_tokens(
     workshop: Workshop, model: Path, stand_in: Path
 ) -> None:

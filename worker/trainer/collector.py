@@ -79,9 +79,8 @@ class Collector:
         self._n_taken = int(state["n_taken"])
 
     def collect(self, step: int) -> Rollout:
-        """The rollout of a step, without log-probabilities."""
+        """The rollout of a step by the policy's sampler, without log-probabilities."""
         account = _Account()
-        self._policy.engine.refresh(self._policy.trained)
         groups = self._answered(self._config.rollout.prompts_per_step, step, account)
         n_replaced = self._replace_without_signal(groups, step, account)
         # Later prompts have moved the running statistics: one normalization for all.

@@ -19,7 +19,7 @@ from worker.trainer.vllm_engine import VllmEngine
 
 
 class Engine(Protocol):
-    """Samples with the weights of the last `refresh`."""
+    """Samples with the weights of the last `refresh`, before that with those it was made with."""
 
     def refresh(self, trained: nn.Module) -> None:
         """Take over the present weights of a model, adapters merged."""
@@ -81,10 +81,10 @@ class TransformersEngine:
 def open_engine(
     run: Run, rollout: Rollout, model: PreTrainedModel, copy: Callable[[], PreTrainedModel]
 ) -> Engine:
-    """The engine that the config names, with the present weights of `model`.
+    """The engine that the config names, with the weights of `model`.
 
     `copy` gives the model that may sample in this process: another one where `model` is trained.
-    Raises ConfigError where the worker has no vllm, EngineFailed where that cannot take the model.
+    vllm starts when it is first used, and raises ConfigError and EngineFailed only then.
     """
     if rollout.engine == "vllm":
         return VllmEngine(run, rollout, model)

@@ -50,6 +50,16 @@ class Policy:
                 config.model, dtype=run.dtype, device=run.device
             ).requires_grad_(False),
         )
+        self._n_updates_sampled: int | None = None
+
+    def refresh_sampler(self, n_updates: int) -> None:
+        """Hand the present weights to the engine, unless it has them.
+
+        `n_updates` counts the optimizer steps behind them: equal counts are equal weights.
+        """
+        if n_updates != self._n_updates_sampled:
+            self.engine.refresh(self.trained)
+            self._n_updates_sampled = n_updates
 
     @contextmanager
     def as_reference(self) -> Iterator[PreTrainedModel]:

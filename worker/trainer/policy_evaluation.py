@@ -38,8 +38,10 @@ class Distance:
 def evaluate_policy(
     run: Run, policy: Policy, prompts: Sequence[Prompt], sampling: Sampling, scorer: Scorer
 ) -> dict[str, float]:
-    """Reward, exact KL with its interval by prompt, length and truncation on these prompts."""
-    policy.engine.refresh(policy.trained)
+    """Reward, exact KL with its interval by prompt, length and truncation on these prompts.
+
+    Sampled with the weights that the policy's sampler has.
+    """
     responses = policy.engine.sample(
         [Request(prompt.id, prompt.ids, SAMPLES_PER_PROMPT) for prompt in prompts],
         sampling,

@@ -100,6 +100,7 @@ class PolicyGradient:
     def take_step(self, step: int) -> dict[str, float]:
         """One rollout and its updates."""
         self.n_steps_before = self.optimizer.n_steps
+        self.policy.refresh_sampler(self.optimizer.n_steps)
         rollout = self.collector.collect(step)
         minibatches = self._partition(rollout, step)
         started_at = time.monotonic()
@@ -144,6 +145,7 @@ class PolicyGradient:
         """
         if not self.heldout_prompts:
             return Evaluation({})
+        self.policy.refresh_sampler(self.optimizer.n_steps)
         values = evaluate_policy(
             self.run, self.policy, self.heldout_prompts, self.sampling, self.scorer
         )

@@ -59,38 +59,32 @@ def interpreter() -> Path:
 
 
 class VllmEngine:
-    """vLLM with a model's architecture and, from `refresh` on, its weights."""
+    """vLLM with a model's architecture and the weights of the last `refresh`, else its own.
+
+    The child starts when the first weights go over: to start it earlier would be to load twice.
+    """
 
     def __init__(self, run: Run, rollout: Rollout, model: PreTrainedModel) -> None:
-        """Start the child with the present weights of `model`, and wait until it is ready.
-
-        Raises ConfigError without an interpreter, EngineFailed if vLLM cannot take the model.
-        """
-        self._run, self._dtype = run, run.dtype
+        """Make the folder that weights go over in."""
+        self._run, self._rollout, self._model = run, rollout, model
+        self._dtype = run.dtype
         self._folder = run.directory / ".vllm"
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir()
         _write_config(model, self._folder)
-        self._write(model)
         self._pending = b""
-        self._child = subprocess.Popen(
-            [str(interpreter()), str(_CHILD)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=_environment(run),
-        )
-        told = self._ask(self._settings(rollout), run.stop.check)
-        run.events.alert(
-            "vllm",
-            f"vllm {told['version']} samples; a resumed run draws from the same distribution, not "
-            "the same tokens to the bit",
-            level="info",
-        )
+        self._child: subprocess.Popen[bytes] | None = None
 
     def refresh(self, trained: nn.Module) -> None:
-        """Hand over the present weights of a model, adapters merged."""
+        """Hand over the present weights of a model, adapters merged.
+
+        Raises ConfigError without an interpreter, EngineFailed if vLLM cannot take the model.
+        """
         self._write(trained)
-        self._ask({"load": str(self._folder)}, self._run.stop.check)
+        if self._child is None:
+            self._start()
+        else:
+            self._ask({"load": str(self._folder)}, self._run.stop.check)
 
     def sample(
         self,
@@ -105,6 +99,8 @@ class VllmEngine:
 
         Raises NonFiniteLoss if a log-probability is not finite, EngineFailed if vLLM ended.
         """
+        if self._child is None:
+            self.refresh(self._model)
         rows = [
             {
                 "prompt": request.prompt,
@@ -120,14 +116,32 @@ class VllmEngine:
 
     def close(self) -> None:
         """End the child and remove its weights."""
-        self._child.kill()
-        self._child.wait()
-        for pipe in (self._child.stdin, self._child.stdout):
-            if pipe is not None:
-                pipe.close()
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+            for pipe in (self._child.stdin, self._child.stdout):
+                if pipe is not None:
+                    pipe.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _settings(self, rollout: Rollout) -> dict[str, Any]:
+    def _start(self) -> None:
+        """Start the child with the weights in the folder, and wait until it is ready."""
+        self._child = subprocess.Popen(
+            [str(interpreter()), str(_CHILD)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=_environment(self._run),
+        )
+        told = self._ask(self._settings(), self._run.stop.check)
+        self._run.events.alert(
+            "vllm",
+            f"vllm {told['version']} samples; a resumed run draws from the same distribution, not "
+            "the same tokens to the bit",
+            level="info",
+        )
+
+    def _settings(self) -> dict[str, Any]:
+        rollout = self._rollout
         is_cpu = self._run.device.type == "cpu"
         return {
             "folder": str(self._folder),
@@ -154,6 +168,7 @@ class VllmEngine:
 
     def _ask(self, word: dict[str, Any], between: Callable[[], None]) -> dict[str, Any]:
         """Say a word and wait for its answer."""
+        assert self._child is not None
         assert self._child.stdin is not None
         try:
             self._child.stdin.write(json.dumps(word).encode() + b"\n")
@@ -166,6 +181,7 @@ class VllmEngine:
         return answer
 
     def _line(self, between: Callable[[], None]) -> bytes:
+        assert self._child is not None
         assert self._child.stdout is not None
         pipe = self._child.stdout.fileno()
         with selectors.DefaultSelector() as selector:
@@ -182,6 +198,7 @@ class VllmEngine:
         return line
 
     def _ended(self) -> EngineFailed:
+        assert self._child is not None
         return EngineFailed(f"vllm ended with code {self._child.wait()}", _ADVICE)
 
 

@@ -1,7 +1,7 @@
 """What `worker/trainer/vllm_child.py` uses of vllm, over a plain transformers model.
 
 The tests' stand-in where vllm is not installed. STAND_IN_DOES makes it `die` or `stall` when it is
-first asked for samples.
+first asked for samples; to the file STAND_IN_LOADS it adds a line for each time it loads weights.
 """
 
 import os
@@ -37,6 +37,9 @@ class LLM:
         self._load(model)
 
     def _load(self, folder: str) -> None:
+        if told := os.environ.get("STAND_IN_LOADS"):
+            with open(told, "a") as file:
+                file.write(f"{os.stat(folder + '/model.safetensors').st_mtime_ns}\n")
         self._model = AutoModelForCausalLM.from_pretrained(folder, dtype=self._dtype).eval()
 
     def collective_rpc(self, method: str, *, kwargs: dict[str, str]) -> None:
