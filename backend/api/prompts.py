@@ -1,9 +1,9 @@
-"""Prompts, demonstrations and responses of a project."""
+"""Prompts, demonstrations, solutions and responses of a project."""
 
 from backend.deps import PageDep, SessionDep, Viewer, api_router, visible_project
-from backend.schemas.data import DemonstrationAnswer, PromptAnswer, ResponseAnswer
+from backend.schemas.data import DemonstrationAnswer, PromptAnswer, ResponseAnswer, SolutionAnswer
 from backend.schemas.paging import Listing
-from backend.store import prompts, responses
+from backend.store import prompts, responses, solutions
 
 router = api_router("data")
 
@@ -32,6 +32,22 @@ def list_demonstrations(
     """The responses that people wrote."""
     visible_project(session, caller, project_id)
     return prompts.demonstrations(session, project_id, page, prompt_id=prompt_id)
+
+
+@router.get("/projects/{project_id}/solutions")
+def list_solutions(
+    project_id: str,
+    session: SessionDep,
+    caller: Viewer,
+    page: PageDep,
+    prompt_id: str | None = None,
+    is_finished: bool | None = None,
+) -> Listing[SolutionAnswer]:
+    """The responses in labelled steps, each with its prompt."""
+    visible_project(session, caller, project_id)
+    return solutions.listing(
+        session, project_id, page, prompt_id=prompt_id, is_finished=is_finished
+    )
 
 
 @router.get("/projects/{project_id}/responses")

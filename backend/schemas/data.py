@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from backend.schemas.paging import Answer, Body
-from backend.schemas.records import Message
+from backend.schemas.records import Message, SolutionStep
 from backend.schemas.vocabulary import FinishReason, SnapshotKind, Split
 
 ImportKind = Literal["prompts", "demonstrations", "comparisons", "preferences", "solutions"]
@@ -48,6 +48,17 @@ class DemonstrationAnswer(Answer):
     id: str
     prompt_id: str
     content: str
+    created_at: datetime
+
+
+class SolutionAnswer(Answer):
+    """A response in labelled steps, with the prompt that it answers."""
+
+    id: str
+    prompt_id: str
+    messages: list[Message] = Field(description="The prompt as a conversation.")
+    steps: list[SolutionStep]
+    is_finished: bool = Field(description="False where the response went on after the last step.")
     created_at: datetime
 
 

@@ -81,6 +81,7 @@ class ProjectCounts(Answer):
 
     prompts: int
     demonstrations: int
+    solutions: int
     responses: int
     comparisons: int
     judgments: int

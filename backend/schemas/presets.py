@@ -66,6 +66,26 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
             },
         ),
     ),
+    Method.PROCESS_REWARD_MODEL: (
+        Preset(
+            name="Small CPU run",
+            description="One epoch of adapters on some hundred solutions with labelled steps.",
+            config={
+                "lora": {"r": 8, "alpha": 16.0, "dropout": 0.0, "targets": "linear"},
+                "optim": {"lr": 2e-4, "batch_size": 8, "epochs": 1},
+                "max_tokens": 256,
+            },
+        ),
+        Preset(
+            name="Math-Shepherd (OpenRLHF)",
+            description="Full fine-tuning, one epoch at 1e-6 in batches of 256, as in OpenRLHF's "
+            "example for the data of Wang et al. 2023 (arXiv 2312.08935).",
+            config={
+                "optim": {"lr": 1e-6, "batch_size": 256, "epochs": 1},
+                "max_tokens": 1024,
+            },
+        ),
+    ),
     Method.DPO: (
         Preset(
             name="Small CPU run",

@@ -21,6 +21,7 @@ from backend.store.tables import (
     Project,
     Prompt,
     Response,
+    Solution,
 )
 
 
@@ -92,6 +93,7 @@ def _counts(session: Session, project_id: str) -> ProjectCounts:
     return ProjectCounts(
         prompts=count(Prompt.project_id),
         demonstrations=count(Demonstration.project_id),
+        solutions=count(Solution.project_id),
         responses=count(Response.project_id),
         comparisons=count(Comparison.project_id),
         judgments=count(Judgment.project_id, Judgment.revision == 1),

@@ -1,18 +1,22 @@
 """Solutions: responses in steps, each step labelled.
 
-Called by the import; `backend.store.freezing` reads them into snapshots.
+Called by the import and by the data route; `backend.store.freezing` reads them into snapshots.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from backend.domain.imported import SolutionInput
+from backend.schemas.data import SolutionAnswer
+from backend.schemas.paging import Listing
 from backend.store import prompts
 from backend.store.ids import new_id
-from backend.store.tables import Solution
+from backend.store.paging import Page, page_of
+from backend.store.tables import Prompt, Solution
 
 
 def ensure(
@@ -51,3 +55,39 @@ def ensure(
             ],
         )
     return len(keyed)
+
+
+def listing(
+    session: Session,
+    project_id: str,
+    page: Page,
+    *,
+    prompt_id: str | None = None,
+    is_finished: bool | None = None,
+) -> Listing[SolutionAnswer]:
+    """A project's solutions with their prompts; of one prompt, whole or broken off, if asked."""
+    statement = select(Solution).where(Solution.project_id == project_id)
+    if prompt_id:
+        statement = statement.where(Solution.prompt_id == prompt_id)
+    if is_finished is not None:
+        statement = statement.where(Solution.is_finished == is_finished)
+    rows, cursor = page_of(session, statement, Solution.number, page)
+    asked = session.execute(
+        select(Prompt.id, Prompt.messages).where(Prompt.id.in_({row.prompt_id for row in rows}))
+    )
+    messages = {prompt.id: prompt.messages for prompt in asked}
+    items = [_answer(row, messages[row.prompt_id]) for row in rows]
+    return Listing(items=items, next_cursor=cursor)
+
+
+def _answer(row: Solution, messages: Sequence[Any]) -> SolutionAnswer:
+    return SolutionAnswer.model_validate(
+        {
+            "id": row.id,
+            "prompt_id": row.prompt_id,
+            "messages": messages,
+            "steps": row.steps,
+            "is_finished": row.is_finished,
+            "created_at": row.created_at,
+        }
+    )

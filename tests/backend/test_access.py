@@ -37,6 +37,7 @@ RULES: dict[str, frozenset[str] | None] = {
     "POST /projects/{project_id}/imports": WRITING,
     "GET /projects/{project_id}/prompts": READING,
     "GET /projects/{project_id}/demonstrations": READING,
+    "GET /projects/{project_id}/solutions": READING,
     "GET /projects/{project_id}/responses": READING,
     "POST /projects/{project_id}/comparisons": WRITING,
     "GET /projects/{project_id}/comparisons": READING,

@@ -203,6 +203,41 @@ def test_demonstrations_come_in_several_shapes_and_once(api: TestClient, project
     assert len({one["prompt_id"] for one in items}) == 1
 
 
+def test_solutions_are_listed_with_their_prompt_and_counted(api: TestClient, project: str) -> None:
+    right, half = {"content": HOSTILE, "label": 1}, {"content": "b", "label": 0.5}
+    system = {"role": "system", "content": "Be brief."}
+    talk = [system, {"role": "user", "content": "q"}]
+    rows = [
+        {"prompt": "1?", "steps": [right]},
+        {"prompt": talk, "steps": [right, half], "is_finished": False},
+        {"prompt": "1?", "steps": [half]},
+    ]
+    upload(api, project, "solutions", *rows)
+    other = api.post("/projects", json={"name": "Other"}).json()["id"]
+    upload(api, other, "solutions", {"prompt": "1?", "steps": [right]})
+    path = f"/projects/{project}/solutions"
+
+    def listed(**query: Any) -> dict[str, Any]:
+        answer = api.get(path, params={"oldest_first": True, **query}).raise_for_status().json()
+        return dict(answer)
+
+    first, second, third = listed()["items"]
+    assert first["steps"] == [{"content": HOSTILE, "label": 1.0}]
+    assert (second["messages"], second["is_finished"]) == (talk, False)
+    assert second["steps"][1] == {"content": "b", "label": 0.5}
+    assert first["prompt_id"] == third["prompt_id"] != second["prompt_id"]
+
+    page = listed(limit=2)
+    assert page["items"] == [first, second]
+    rest = listed(limit=2, cursor=page["next_cursor"])
+    assert (rest["items"], rest["next_cursor"]) == ([third], None)
+    assert api.get(path).json()["items"] == [third, second, first]
+    assert listed(prompt_id=first["prompt_id"])["items"] == [first, third]
+    assert listed(is_finished=False)["items"] == [second]
+    assert listed(prompt_id=second["prompt_id"], is_finished=True)["items"] == []
+    assert api.get(f"/projects/{project}").json()["counts"]["solutions"] == 3
+
+
 MESSAGES = [{"role": "user", "content": "q"}]
 SAID = {word: {"role": "assistant", "content": word} for word in ("good", "bad")}
 

@@ -21,13 +21,15 @@ def pages(workshop: Workshop) -> list[str]:
     """The address of every page of a project with something in it."""
     project = workshop.new_project("Every page")
     workshop.comparisons(project, 3)
+    workshop.solutions(project)
     run = workshop.start_sft(project)
     workshop.wait_for_run(run, "succeeded")
     (model,) = workshop.get(f"/runs/{run}")["output_model_ids"]
     failed = workshop.start_behaving(workshop.new_project("Failed"), steps=20, exit=3)
     workshop.wait_for_run(failed, "failed")
     base = f"/projects/{project}"
-    data = ("", "/demonstrations", "/comparisons", "/judgments", "/snapshots", "/import")
+    records = ("", "/demonstrations", "/solutions", "/comparisons", "/judgments")
+    data = (*records, "/snapshots", "/import")
     tabs = ("", "/samples", "/logs", "/config", "/checkpoints", "/events")
     return [
         f"{base}/now",
@@ -130,6 +132,33 @@ def test_a_file_dropped_for_import_says_what_each_line_became(
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
     assert [row.split("\t")[0] for row in rows.all_inner_texts()] == ["2", "3"]
+
+
+def test_solutions_are_seen_step_by_step_and_train_a_process_reward_model(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Steps")
+    workshop.solutions(project)
+    page = open_page(f"/projects/{project}/data")
+    page.get_by_role("link", name=re.compile("^Solutions *3$")).click()
+
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(3)
+    newest = rows.nth(0)
+    expect(newest.locator(".step")).to_have_text(["<img src=x onerror=alert(1)>", "5 + 4 = 8"])
+    expect(newest.locator(".step-label")).to_have_text(["right", "wrong"])
+    expect(rows.nth(1).locator(".step-label")).to_have_text(["75 % right"])
+    expect(rows.nth(1)).to_contain_text("The response went on")
+    assert page.locator("tbody img").count() == 0
+
+    body = {"name": "steps", "kind": "solutions"}
+    workshop.post(f"/projects/{project}/snapshots", body)
+    workshop.base_model(project)
+    page.goto(f"/projects/{project}/runs/new?method=process_reward_model")
+    page.get_by_role("button", name=re.compile("^Small CPU run")).click()
+    page.get_by_label("model (model)").select_option(index=1)
+    page.get_by_label("solutions (solutions)").select_option(index=1)
+    expect(page.get_by_text("Ready to start.")).to_be_visible()
 
 
 def test_the_first_load_is_small() -> None:

@@ -87,6 +87,18 @@ class Workshop:
         body = {"name": "answers", "kind": "demonstrations", "heldout_fraction": 0.25, "seed": 1}
         return str(self.post(f"/projects/{project_id}/snapshots", body)["id"])
 
+    def solutions(self, project_id: str) -> None:
+        """Import three solutions, of which the newest says something hostile."""
+        hostile = {"content": "<img src=x onerror=alert(1)>", "label": 1}
+        more = {"content": "5 + 4 = 8", "label": 0}
+        unsure = {"content": "Take half of it.", "label": 0.75}
+        records: list[dict[str, Any]] = [
+            {"prompt": "1 + 1?", "steps": [{"content": "2", "label": 1}]},
+            {"prompt": "3 + 3?", "steps": [unsure], "is_finished": False},
+            {"prompt": "2 + 3 + 4?", "steps": [hostile, more]},
+        ]
+        self.take_in(project_id, "solutions", records)
+
     def start_sft(self, project_id: str) -> str:
         """The id of a queued fine-tuning run."""
         config = {

@@ -14,6 +14,7 @@ import type {
   Response,
   Snapshot,
   SnapshotBody,
+  Solution,
 } from "./types";
 
 export const projectsQuery = queryOptions({
@@ -47,6 +48,7 @@ export const promptPages = (projectId: string) => pages<Prompt>(projectId, "prom
 export const comparisonPages = (projectId: string) => pages<Comparison>(projectId, "comparisons");
 export const demonstrationPages = (projectId: string) =>
   pages<Demonstration>(projectId, "demonstrations");
+export const solutionPages = (projectId: string) => pages<Solution>(projectId, "solutions");
 export const judgmentPages = (projectId: string) => pages<Judgment>(projectId, "judgments");
 export const responsePages = (projectId: string) => pages<Response>(projectId, "responses");
 export const snapshotPages = (projectId: string) => pages<Snapshot>(projectId, "snapshots");

@@ -256,6 +256,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/solutions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Solutions
+         * @description The responses in labelled steps, each with its prompt.
+         */
+        get: operations["list_solutions_api_v1_projects__project_id__solutions_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project_id}/responses": {
         parameters: {
             query?: never;
@@ -1983,6 +2003,13 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
+        /** Listing[SolutionAnswer] */
+        Listing_SolutionAnswer_: {
+            /** Items */
+            items: components["schemas"]["SolutionAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
         /** Listing[UserAnswer] */
         Listing_UserAnswer_: {
             /** Items */
@@ -2155,7 +2182,7 @@ export interface components {
         };
         /**
          * ModelFacts
-         * @description What the folder's json files say; null where they do not.
+         * @description What the folder's json files and the headers of its weights say; null where they do not.
          */
         ModelFacts: {
             /** Architecture */
@@ -2299,6 +2326,8 @@ export interface components {
             prompts: number;
             /** Demonstrations */
             demonstrations: number;
+            /** Solutions */
+            solutions: number;
             /** Responses */
             responses: number;
             /** Comparisons */
@@ -2702,6 +2731,43 @@ export interface components {
             record: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * SolutionAnswer
+         * @description A response in labelled steps, with the prompt that it answers.
+         */
+        SolutionAnswer: {
+            /** Id */
+            id: string;
+            /** Prompt Id */
+            prompt_id: string;
+            /**
+             * Messages
+             * @description The prompt as a conversation.
+             */
+            messages: components["schemas"]["Message"][];
+            /** Steps */
+            steps: components["schemas"]["SolutionStep"][];
+            /**
+             * Is Finished
+             * @description False where the response went on after the last step.
+             */
+            is_finished: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * SolutionStep
+         * @description One step of a solution; label 1 = right, 0 = wrong, in between = how likely right.
+         */
+        SolutionStep: {
+            /** Content */
+            content: string;
+            /** Label */
+            label: number;
         };
         /**
          * Split
@@ -3412,6 +3478,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Listing_DemonstrationAnswer_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_solutions_api_v1_projects__project_id__solutions_get: {
+        parameters: {
+            query?: {
+                prompt_id?: string | null;
+                is_finished?: boolean | null;
+                /** @description Items per page. */
+                limit?: number;
+                /** @description next_cursor of the page before. */
+                cursor?: string | null;
+                /** @description Order of creation; default newest. */
+                oldest_first?: boolean;
+            };
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing_SolutionAnswer_"];
                 };
             };
             /** @description Validation Error */

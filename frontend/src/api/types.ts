@@ -7,6 +7,7 @@ export type User = Schemas["UserAnswer"];
 export type Project = Schemas["ProjectAnswer"];
 export type Prompt = Schemas["PromptAnswer"];
 export type Demonstration = Schemas["DemonstrationAnswer"];
+export type Solution = Schemas["SolutionAnswer"];
 export type Message = Schemas["Message"];
 export type Comparison = Schemas["ComparisonAnswer"];
 export type Response = Schemas["ResponseAnswer"];

@@ -291,6 +291,7 @@ def test_every_preset_makes_a_valid_run(api: TestClient, seed: Seed) -> None:
     references = {
         "sft": seed.sft(),
         "reward_model": {"model": HUB, "preferences": {"id": seed.preferences}},
+        "process_reward_model": {"model": HUB, "solutions": {"id": "snapshot_solutions"}},
         "dpo": {"model": HUB, "preferences": {"id": seed.preferences}},
         "policy_gradient": seed.policy_gradient(),
         "generate": {"model": HUB, "prompts": {"id": seed.prompts}},

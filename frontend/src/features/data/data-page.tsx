@@ -11,10 +11,12 @@ import { useProjectId } from "@/components/use-project";
 import { ComparisonList, DemonstrationList, JudgmentList, PromptList } from "./record-lists";
 import { ImportTab } from "./import-tab";
 import { SnapshotsTab } from "./snapshots-tab";
+import { SolutionList } from "./solution-list";
 
 const TABS = [
   ["prompts", "Prompts", "prompts"],
   ["demonstrations", "Demonstrations", "demonstrations"],
+  ["solutions", "Solutions", "solutions"],
   ["comparisons", "Comparisons", "comparisons"],
   ["judgments", "Judgments", "judgments"],
   ["snapshots", "Snapshots", null],
@@ -25,6 +27,8 @@ function Tab({ tab, projectId }: { tab: string; projectId: string }) {
   switch (tab) {
     case "demonstrations":
       return <DemonstrationList projectId={projectId} />;
+    case "solutions":
+      return <SolutionList projectId={projectId} />;
     case "comparisons":
       return <ComparisonList projectId={projectId} />;
     case "judgments":

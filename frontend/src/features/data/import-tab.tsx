@@ -32,7 +32,6 @@ const EXAMPLES: Readonly<Record<ImportKind, string>> = {
 /** Where the records of a kind are seen, if not in a tab of its name. */
 const TAB_OF: Partial<Record<ImportKind, string>> = {
   preferences: "judgments",
-  solutions: "snapshots?freeze=solutions",
 };
 
 const FORMATS = ["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"];

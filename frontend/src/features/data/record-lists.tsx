@@ -27,7 +27,7 @@ interface PagedQuery<Item> {
   fetchNextPage: () => unknown;
 }
 
-function Pages<Item extends { id: string }>(props: {
+export function Pages<Item extends { id: string }>(props: {
   query: PagedQuery<Item>;
   columns: readonly string[];
   empty: ReactNode;
@@ -50,7 +50,7 @@ function Pages<Item extends { id: string }>(props: {
   );
 }
 
-function ImportLink({ projectId }: { projectId: string }) {
+export function ImportLink({ projectId }: { projectId: string }) {
   return (
     <Link className="btn primary" to={`/projects/${projectId}/data/import`}>
       Import a file

@@ -158,6 +158,7 @@ function Holdings({ project }: { project: Project }) {
         <Figure label="Responses" value={number(counts.responses)} />
         <Figure label="Comparisons" value={number(counts.comparisons)} />
         <Figure label="Demonstrations" value={number(counts.demonstrations)} />
+        <Figure label="Solutions" value={number(counts.solutions)} />
       </div>
     </section>
   );

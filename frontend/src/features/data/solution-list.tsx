@@ -1,0 +1,71 @@
+/** Solutions: a problem and the steps of a response to it, each with its label. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+
+import { solutionPages } from "@/api/projects";
+import type { Solution } from "@/api/types";
+import { Ago } from "@/components/clock";
+import { firstWords } from "@/components/conversation";
+import { Icon } from "@/components/icons";
+import { Empty } from "@/components/states";
+
+import { ImportLink, Pages } from "./record-lists";
+
+/** What a label says: right, wrong, or how likely right. */
+function Label({ label }: { label: number }) {
+  if (label === 1)
+    return (
+      <span className="step-label right">
+        <Icon name="check" /> right
+      </span>
+    );
+  if (label === 0)
+    return (
+      <span className="step-label wrong">
+        <Icon name="close" /> wrong
+      </span>
+    );
+  return <span className="step-label">{Math.round(100 * label)} % right</span>;
+}
+
+function Steps({ solution }: { solution: Solution }) {
+  return (
+    <ol className="steps">
+      {solution.steps.map((step, place) => (
+        <li key={place}>
+          <span className="step">{step.content}</span>
+          <Label label={step.label} />
+        </li>
+      ))}
+      {!solution.is_finished && (
+        <li className="faint">The response went on; no label after this.</li>
+      )}
+    </ol>
+  );
+}
+
+export function SolutionList({ projectId }: { projectId: string }) {
+  const query = useInfiniteQuery(solutionPages(projectId));
+  return (
+    <Pages
+      query={query}
+      columns={["Problem", "Steps", "Added"]}
+      empty={
+        <Empty icon="check" title="No solutions yet" actions={<ImportLink projectId={projectId} />}>
+          Responses whose steps are labelled right or wrong; a process reward model learns from
+          them.
+        </Empty>
+      }
+      row={(solution) => (
+        <>
+          <td className="text problem">{firstWords(solution.messages)}</td>
+          <td>
+            <Steps solution={solution} />
+          </td>
+          <td className="small muted">
+            <Ago at={solution.created_at} />
+          </td>
+        </>
+      )}
+    />
+  );
+}
