@@ -226,12 +226,22 @@ def _check_vocabularies(found: _Findings) -> None:
     for path, model in found.models.items():
         if path == "model":
             continue
-        for fact, level in (("vocab_size", "error"), ("chat_template_sha256", "warning")):
-            mine, theirs = policy.facts.get(fact), model.facts.get(fact)
-            if mine is not None and theirs is not None and mine != theirs:
-                word = fact.removesuffix("_sha256").replace("_", " ")
-                message = f"{model.name!r} has another {word} than {policy.name!r}"
-                found.add(path, message, "Use models of one family.", level=level)
+        theirs, ours = model.facts.get("vocab_size"), policy.facts.get("vocab_size")
+        if None not in (theirs, ours) and theirs != ours:
+            found.add(
+                path,
+                f"{model.name!r} has a vocabulary of {theirs} tokens, {policy.name!r} one of {ours}"
+                ": they read different tokens",
+                "Use models of one family.",
+            )
+        theirs, ours = (one.facts.get("chat_template_sha256") for one in (model, policy))
+        if None not in (theirs, ours) and theirs != ours:
+            found.add(
+                path,
+                f"{model.name!r} has another chat template than {policy.name!r}",
+                "Use models of one family.",
+                level="warning",
+            )
 
 
 def _check_windows(longest: int, found: _Findings) -> None:

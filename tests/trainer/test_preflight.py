@@ -10,7 +10,16 @@ from gguf import GGUFWriter
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference
 from tests.tiny_model import make_tiny_model
-from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, sft_config
+from tests.trainer.conftest import (
+    SYSTEM,
+    Workshop,
+    dpo_config,
+    lines,
+    policy_gradient_config,
+    process_reward_model_config,
+    reward_model_config,
+    sft_config,
+)
 from worker.trainer import models
 from worker.trainer.errors import ConfigError
 
@@ -73,18 +82,61 @@ def test_a_gguf_file_may_leave_its_window_open_but_must_be_one(tmp_path: Path) -
         models.context_length(Reference(path=str(broken)))
 
 
-def test_a_reference_with_another_vocabulary_is_refused(workshop: Workshop, tmp_path: Path) -> None:
+GENERATE = {"method": "generate", "prompts": {"path": "inputs/prompts.jsonl"}}
+LETTER = {"terms": [{"kind": "regex", "pattern": "a"}]}
+
+
+def generate_config(model: Path, **more: Any) -> dict[str, Any]:
+    return GENERATE | {"model": {"path": str(model)}} | more
+
+
+def evaluate_config(model: Path, **more: Any) -> dict[str, Any]:
+    return generate_config(model, method="evaluate", reward=LETTER, **more)
+
+
+FEW = {"max_tokens": 8}
+FEW_IN_PROMPT = {"rollout": {"max_prompt_tokens": 4, "max_new_tokens": 4}}
+
+
+@pytest.mark.parametrize(
+    ("method", "change", "words"),
+    [
+        (sft_config, FEW, "max_tokens is 8"),
+        (reward_model_config, FEW, "max_tokens is 8"),
+        (process_reward_model_config, FEW, "max_tokens is 8"),
+        (dpo_config, FEW, "max_tokens is 8"),
+        (policy_gradient_config, FEW_IN_PROMPT, "max_prompt_tokens is 4"),
+        (generate_config, FEW_IN_PROMPT, "max_prompt_tokens is 4"),
+        (evaluate_config, FEW_IN_PROMPT, "max_prompt_tokens is 4"),
+    ],
+)
+def test_a_record_that_is_too_long_is_told_before_weights_are_loaded(
+    workshop: Workshop, tmp_path: Path, method: Any, change: dict[str, Any], words: str
+) -> None:
+    run_dir = workshop.lay_out("run", method(without_weights(tmp_path / "model"), **change))
+
+    report = workshop.run_here(run_dir)
+
+    assert (report["code"], report["cause"]) == (2, "data")
+    assert words in report["message"]
+    assert report["advice"]
+
+
+@pytest.mark.parametrize("method", [policy_gradient_config, dpo_config, generate_config])
+def test_a_reference_with_another_vocabulary_is_refused(
+    workshop: Workshop, tmp_path: Path, method: Any
+) -> None:
     model, other = (without_weights(tmp_path / name) for name in ("model", "other"))
     tokenizer = json.loads((other / "tokenizer.json").read_text())
     vocabulary = tokenizer["model"]["vocab"]
     vocabulary["new"] = len(vocabulary)
     (other / "tokenizer.json").write_text(json.dumps(tokenizer))
-    config = policy_gradient_config(model, reference={"path": str(other)})
+    config = method(model, reference={"path": str(other)})
 
     report = workshop.run_here(workshop.lay_out("run", config))
 
     assert (report["code"], report["cause"]) == (2, "config")
-    assert report["message"].startswith("reference: its vocabulary has 260 tokens")
+    assert report["message"].startswith("reference: 1 of its 260 tokens are other tokens")
     assert report["advice"]
 
 

@@ -81,8 +81,8 @@ def ks_of(n_samples: int) -> list[int]:
 def _measure(run: Run, config: EvaluateConfig, reference: Reference, *, place: int) -> Measured:
     """Answer and score with one model; `place` numbers it for the progress."""
     tokenizer = models.load_tokenizer(reference)
-    model = models.load_causal_lm(reference, dtype=run.dtype, device=run.device)
     prompts = read_split(run, config, tokenizer)
+    model = models.load_causal_lm(reference, dtype=run.dtype, device=run.device)
     portions = steps_of(prompts)
     n_models = 1 if config.baseline_model is None else 2
     with closing(open_engine(run, config.rollout, model, lambda: model)) as engine:

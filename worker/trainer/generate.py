@@ -26,8 +26,8 @@ from worker.trainer.run import Run
 def generate(run: Run, config: GenerateConfig) -> None:
     """Run the whole method: sample, measure, score, write."""
     tokenizer = models.load_tokenizer(config.model)
-    model = models.load_causal_lm(config.model, dtype=run.dtype, device=run.device)
     prompts = read_split(run, config, tokenizer)
+    model = models.load_causal_lm(config.model, dtype=run.dtype, device=run.device)
     sampling = sampling_of(config.rollout, model, tokenizer)
     steps = steps_of(prompts)
     with closing(open_engine(run, config.rollout, model, lambda: model)) as engine:

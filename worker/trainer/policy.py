@@ -21,12 +21,14 @@ from worker.trainer.run import Run
 class Policy:
     """`trained` holds the trainable parameters, `causal` is what to call for logits."""
 
-    def __init__(self, run: Run, config: PolicyGradientConfig) -> None:
-        """Load everything; at first policy, reference and sampler are one and the same function."""
+    def __init__(
+        self, run: Run, config: PolicyGradientConfig, tokenizer: PreTrainedTokenizerBase
+    ) -> None:
+        """Load all models; at first policy, reference and sampler are one and the same function."""
         stored = run.dtype if config.lora is not None else torch.float32
         longest = config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
         attention = models.attention_for(run.device, longest)
-        self.tokenizer: PreTrainedTokenizerBase = models.load_tokenizer(config.model)
+        self.tokenizer = tokenizer
         self.causal: PreTrainedModel = models.load_causal_lm(
             config.model, dtype=stored, device=run.device, attention=attention
         )

@@ -62,8 +62,9 @@ class PolicyGradient:
 
     def __init__(self, run: Run, config: PolicyGradientConfig) -> None:
         self.run, self.config = run, config
-        self.policy = Policy(run, config)
-        tokenizer, rollout = self.policy.tokenizer, config.rollout
+        rollout = config.rollout
+        # Data that cannot be used is told before any weights are loaded.
+        tokenizer = models.load_tokenizer(config.model)
         prompts = read_prompts(run.directory, config.prompts, tokenizer, rollout)
         train_prompts = [prompt for prompt in prompts if not prompt.is_heldout]
         self.heldout_prompts = [prompt for prompt in prompts if prompt.is_heldout]
@@ -71,6 +72,7 @@ class PolicyGradient:
             raise DataError(
                 "the snapshot has no prompts in its train split", "use a smaller held-out fraction"
             )
+        self.policy = Policy(run, config, tokenizer)
         self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
         self.scorer = Scorer(
             config.reward,

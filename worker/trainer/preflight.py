@@ -7,6 +7,7 @@ recorded what a model is.
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference
 from backend.schemas.training import (
+    DpoConfig,
     EvaluateConfig,
     GenerateConfig,
     RunConfig,
@@ -19,6 +20,7 @@ from worker.trainer.errors import ConfigError
 from worker.trainer.run import Run
 
 SamplingConfig = PolicyGradientConfig | GenerateConfig | EvaluateConfig
+ReferredConfig = PolicyGradientConfig | DpoConfig | GenerateConfig
 _DATA = frozenset(kind.value for kind in SnapshotKind)
 
 
@@ -37,8 +39,9 @@ def check(run: Run, config: RunConfig) -> None:
         _check_window(path, reference, longest_sequence(config))
     if isinstance(config, SamplingConfig) and config.rollout.engine == "vllm":
         vllm_engine.interpreter()
-    if isinstance(config, PolicyGradientConfig):
+    if isinstance(config, ReferredConfig):
         _check_reference(config)
+    if isinstance(config, PolicyGradientConfig):
         for caution in config.cautions():
             run.events.alert(caution.rule, f"{caution.path} {caution.message}: {caution.advice}")
 
@@ -53,13 +56,16 @@ def _check_window(path: str, reference: Reference, longest: int) -> None:
         )
 
 
-def _check_reference(config: PolicyGradientConfig) -> None:
+def _check_reference(config: ReferredConfig) -> None:
     if config.reference is None or config.reference == config.model:
         return
-    policy, reference = models.load_tokenizer(config.model), models.load_tokenizer(config.reference)
-    if policy.get_vocab() != reference.get_vocab():
+    ours, theirs = (
+        models.load_tokenizer(one).get_vocab() for one in (config.model, config.reference)
+    )
+    if ours != theirs:
+        n_other = len(theirs.items() - ours.items())
         raise ConfigError(
-            f"reference: its vocabulary has {len(reference)} tokens and is not that of the policy, "
-            f"which has {len(policy)}",
-            "take a reference of the policy's family, or leave it out for the starting model",
+            f"reference: {n_other} of its {len(theirs)} tokens are other tokens than those of the "
+            f"model, which has {len(ours)}: their vocabularies differ",
+            "take a reference of the model's family, or leave it out",
         )

@@ -239,7 +239,8 @@ def test_a_reward_model_with_another_vocabulary_is_refused(
     (found,) = problems(api, seed, seed.policy_gradient(reward={"terms": [term]}))
 
     assert found["path"] == "reward.terms.0.model"
-    assert "another vocab size" in found["message"]
+    assert "'other' has a vocabulary of 100 tokens, 'causal_lm' one of 512" in found["message"]
+    assert found["advice"]
 
 
 @pytest.mark.parametrize(

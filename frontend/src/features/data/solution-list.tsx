@@ -29,17 +29,19 @@ function Label({ label }: { label: number }) {
 
 function Steps({ solution }: { solution: Solution }) {
   return (
-    <ol className="steps">
-      {solution.steps.map((step, place) => (
-        <li key={place}>
-          <span className="step">{step.content}</span>
-          <Label label={step.label} />
-        </li>
-      ))}
+    <>
+      <ol className="steps">
+        {solution.steps.map((step, place) => (
+          <li key={place}>
+            <span className="step">{step.content}</span>
+            <Label label={step.label} />
+          </li>
+        ))}
+      </ol>
       {!solution.is_finished && (
-        <li className="faint">The response went on; no label after this.</li>
+        <p className="faint small">The response went on; no label after this.</p>
       )}
-    </ol>
+    </>
   );
 }
 
