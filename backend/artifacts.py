@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,15 @@ class StoredFile:
     key: str
     sha256: str
     size_bytes: int
+
+
+@dataclass(frozen=True)
+class StoredFolder:
+    """Something under a key, its size, and when its newest file was written."""
+
+    key: str
+    size_bytes: int
+    modified_at: datetime
 
 
 class ArtifactStore:
@@ -95,6 +105,44 @@ class ArtifactStore:
             raise NotFound(f"the artifact store has no {key}") from error
         return [StoredFile(**file) for file in json.loads(text)]
 
+    def folders(self) -> list[StoredFolder]:
+        """What lies under `runs/RUN/NAME`, whole or not, by key."""
+        if self._root is not None:
+            found = [path for path in self._root.glob("runs/*/*") if path.is_dir()]
+            folders = [_local_folder(path, self._root) for path in found]
+        else:
+            folders = self._remote_folders()
+        return sorted((one for one in folders if _KEY.fullmatch(one.key)), key=lambda one: one.key)
+
+    def _remote_folders(self) -> list[StoredFolder]:
+        remote = self._remote()
+        root = remote._strip_protocol(self._url)
+        try:
+            files: dict[str, Any] = remote.find(f"{root}/runs", detail=True)
+        except FileNotFoundError:
+            return []
+        folders: dict[str, StoredFolder] = {}
+        for path, about in files.items():
+            key = "/".join(path.removeprefix(f"{root}/").split("/")[:3])
+            at = _modified_at(remote, path)
+            before = folders.get(key, StoredFolder(key, 0, at))
+            size_bytes = before.size_bytes + int(about.get("size") or 0)
+            folders[key] = StoredFolder(key, size_bytes, max(at, before.modified_at))
+        return list(folders.values())
+
+    def size_bytes(self, key: str) -> int:
+        """How large a stored folder is; 0 if there is none."""
+        if self._root is not None:
+            return _size(self._root / key)
+        try:
+            return sum(file.size_bytes for file in self.manifest(key))
+        except NotFound:
+            return 0
+
+    def where(self, key: str) -> str:
+        """The folder or address of a key, for a person."""
+        return f"{self._url}/{key}"
+
     def remove(self, key: str) -> None:
         """Forget a stored folder; an unknown key is no error."""
         _check(key)
@@ -130,6 +178,21 @@ class ArtifactStore:
     def _remote(self) -> Any:
         filesystem, _ = fsspec.core.url_to_fs(self._url)
         return filesystem
+
+
+def _local_folder(path: Path, root: Path) -> StoredFolder:
+    # The folder's own time: its files may have been linked from where they were written long ago.
+    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return StoredFolder(path.relative_to(root).as_posix(), _size(path), at)
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _modified_at(remote: Any, path: str) -> datetime:
+    at: datetime = remote.modified(path)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 @contextmanager

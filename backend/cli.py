@@ -9,16 +9,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
 
 from pydantic import ValidationError
 
-from backend import backup, doctor, prune
+from backend import backup, doctor
 from backend.errors import ServiceError
 from backend.launcher import Launcher, read_server, sign_in_link
 from backend.migration import migrate
+from backend.prune import Prune
 from backend.settings import Settings
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "closed_loop.py"
@@ -94,10 +95,11 @@ def run_restore(settings: Settings, options: argparse.Namespace) -> None:
 
 def run_prune(settings: Settings, options: argparse.Namespace) -> None:
     """Delete the files of archived runs and models, after asking."""
-    plan = prune.plan(settings)
-    _say(plan.describe())
-    if plan.folders and (options.yes or input("Delete these files? [y/N] ").lower() == "y"):
-        _say(prune.carry_out(plan))
+    with closing(Prune(settings)) as prune:
+        plan = prune.plan()
+        _say(plan.describe())
+        if plan.items and (options.yes or input("Delete these files? [y/N] ").lower() == "y"):
+            _say(plan.carry_out())
 
 
 def run_doctor(settings: Settings, _: argparse.Namespace) -> int:

@@ -1,51 +1,188 @@
 """`podium prune`: frees the disk of what was archived; rows and curves stay.
 
-Called by the command line, which asks first. A model that a living model or run descends from keeps
-its files.
+Called by the command line, which asks first. What a model or a run still needs keeps its files:
+`backend.store.needs` says what that is. Each thing is looked at again, and marked, in a transaction
+of its own before its files go; a kill in between leaves files that the next prune deletes.
 """
 
+import fcntl
+import os
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
+from backend.artifacts import ArtifactStore
 from backend.settings import Settings
 from backend.store import pruning
 from backend.store.db import Database
+from backend.store.pruning import RunFiles
+
+# A worker may be about to name what it has just uploaded.
+LEFT_AFTER = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Item:
+    """Files that may go: where they lie, their bytes, and how to delete them.
+
+    `delete` is False where something needs them meanwhile.
+    """
+
+    place: str
+    size_bytes: int
+    delete: Callable[[], bool]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Folders whose files may go, with their sizes in bytes."""
+    """What may go."""
 
-    folders: dict[Path, int]
+    items: list[Item]
 
     def describe(self) -> str:
-        """What would be deleted, a folder a line."""
-        if not self.folders:
+        """What would be deleted, a line each."""
+        if not self.items:
             return "Nothing that is archived has files."
-        lines = [f"{size / 1e6:10.1f} MB  {folder}" for folder, size in self.folders.items()]
-        return "\n".join([*lines, f"{sum(self.folders.values()) / 1e6:10.1f} MB  in all"])
+        lines = [f"{_mb(item.size_bytes)}  {item.place}" for item in self.items]
+        return "\n".join([*lines, f"{_mb(_total(self.items))}  in all"])
+
+    def carry_out(self) -> str:
+        """Delete it, except for what somebody needs by now."""
+        kept = [item for item in self.items if not item.delete()]
+        freed = f"Freed {(_total(self.items) - _total(kept)) / 1e6:.1f} MB."
+        return "\n".join([freed, *(f"Kept, for it is needed again: {one.place}" for one in kept)])
 
 
-def plan(settings: Settings) -> Plan:
-    """Find run directories of archived runs and local artifacts of archived models."""
-    database = Database(settings.sqlalchemy_url)
-    with database.read() as session:
-        runs = pruning.archived_run_ids(session)
-        keys = pruning.archived_artifact_keys(session)
-    database.close()
-    folders = [settings.runs_dir / run_id for run_id in runs]
-    if settings.artifact_url is None:
-        folders += [Path(settings.resolved_artifact_url) / key for key in keys]
-    return Plan({folder: _size(folder) for folder in folders if folder.is_dir()})
+class Prune:
+    """The files of one installation, as far as they lie on this machine or in its bucket."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._artifacts = ArtifactStore(settings.resolved_artifact_url)
+        self._database = Database(settings.sqlalchemy_url)
+
+    def close(self) -> None:
+        """Close the connection to the database."""
+        self._database.close()
+
+    def plan(self) -> Plan:
+        """Find what nobody needs: files of archived runs and models, and unnamed artifacts."""
+        with self._database.read() as session:
+            runs = pruning.archived_runs(session, self._settings.runs_dir)
+            models = pruning.archived_models(session)
+        items = [self._run_item(files) for files in runs]
+        items += [self._model_item(model_id, key) for model_id, key in models.items()]
+        planned = {key for files in runs for key in files.keys} | set(models.values())
+        items += self._left_items(planned)
+        return Plan([item for item in items if item.size_bytes])
+
+    def _run_item(self, files: RunFiles) -> Item:
+        folder = self._settings.runs_dir / files.run_id
+        size_bytes = sum(_size(path) for path in _doomed(folder, files.kept_steps))
+        size_bytes += sum(self._artifacts.size_bytes(key) for key in files.keys)
+        return Item(str(folder), size_bytes, lambda: self._delete_run(files.run_id, folder))
+
+    def _delete_run(self, run_id: str, folder: Path) -> bool:
+        is_here = folder.is_dir()
+        with _locked(folder) if is_here else nullcontext(True) as is_ours:
+            if not is_ours:
+                return False
+            with self._database.write() as session:
+                files = pruning.mark_run(session, run_id, folder, at=datetime.now(UTC))
+            if files is None:
+                return False
+            if is_here:
+                _clear(folder, files.kept_steps)
+        for key in files.keys:
+            self._artifacts.remove(key)
+        return True
+
+    def _model_item(self, model_id: str, key: str) -> Item:
+        cached = self._settings.data_dir / "cache" / key
+        size_bytes = self._artifacts.size_bytes(key) + _size(cached)
+        place = self._artifacts.where(key)
+        return Item(place, size_bytes, lambda: self._delete_model(model_id, cached))
+
+    def _delete_model(self, model_id: str, cached: Path) -> bool:
+        with self._database.write() as session:
+            key = pruning.mark_model(session, model_id, at=datetime.now(UTC))
+        if key is None:
+            return False
+        self._artifacts.remove(key)
+        shutil.rmtree(cached, ignore_errors=True)
+        return True
+
+    def _left_items(self, planned: set[str]) -> Iterator[Item]:
+        """What a worker uploaded and died before it could name, or was not deleted in time."""
+        before = datetime.now(UTC) - LEFT_AFTER
+        found = {one.key: one for one in self._artifacts.folders() if one.modified_at < before}
+        with self._database.read() as session:
+            unnamed = pruning.unnamed(session, found.keys() - planned)
+        for key in sorted(unnamed):
+            place = self._artifacts.where(key)
+            yield Item(place, found[key].size_bytes, partial(self._delete_left, key))
+
+    def _delete_left(self, key: str) -> bool:
+        # Keys hold the number of an attempt: one that is over is never named again.
+        with self._database.read() as session:
+            is_unnamed = key in pruning.unnamed(session, [key])
+        if is_unnamed:
+            self._artifacts.remove(key)
+        return is_unnamed
 
 
-def carry_out(plan: Plan) -> str:
-    """Delete the plan's folders."""
-    for folder in plan.folders:
-        shutil.rmtree(folder)
-    return f"Freed {sum(plan.folders.values()) / 1e6:.1f} MB."
+@contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """The lock of a run directory, as `worker.run_directory` takes it; False while it is taken."""
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(descriptor)
 
 
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+def _doomed(folder: Path, kept_steps: frozenset[int]) -> list[Path]:
+    """What goes of a run directory; the lock goes last, and only with everything else."""
+    kept = {folder / "checkpoints" / f"step-{step}" for step in kept_steps}
+    kept = {path for path in kept if path.is_dir()}
+    if not folder.is_dir():
+        return []
+    top = [path for path in folder.iterdir() if path.name != "lock"]
+    if not kept:
+        return top
+    checkpoints = folder / "checkpoints"
+    below = [path for path in checkpoints.iterdir() if path not in kept]
+    return [*(path for path in top if path != checkpoints), *below]
+
+
+def _clear(folder: Path, kept_steps: frozenset[int]) -> None:
+    for path in _doomed(folder, kept_steps):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    if [path.name for path in folder.iterdir()] == ["lock"]:
+        (folder / "lock").unlink()
+        folder.rmdir()
+
+
+def _size(path: Path) -> int:
+    if path.is_file():
+        return path.stat().st_size
+    return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
+
+
+def _total(items: list[Item]) -> int:
+    return sum(item.size_bytes for item in items)
+
+
+def _mb(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:10.1f} MB"

@@ -49,10 +49,19 @@ class RunDirectory:
         the last of them is gone, even where their worker was killed.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        path = self.path / "lock"
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            # `podium prune` has removed the folder in this moment.
+            return None
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The lock on a file that prune has removed meanwhile keeps nobody out.
+            is_in_place = os.path.samestat(os.fstat(fd), path.stat())
         except OSError:
+            is_in_place = False
+        if not is_in_place:
             os.close(fd)
             return None
         return fd

@@ -134,6 +134,16 @@ def _warning(caution: Caution) -> ConfigProblem:
     return ConfigProblem(path=caution.path, message=message, advice=advice, level="warning")
 
 
+def ids_in(config: Any) -> set[str]:
+    """Every id that a config refers to, wherever it stands."""
+    if isinstance(config, list):
+        return {one for item in config for one in ids_in(item)}
+    if not isinstance(config, Mapping):
+        return set()
+    named = {config["id"]} if isinstance(config.get("id"), str) else set()
+    return named | {one for value in config.values() for one in ids_in(value)}
+
+
 def merged(parent: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """The parent's config with the overrides put in: objects are merged, all else is replaced.
 

@@ -54,6 +54,7 @@ class ModelAnswer(Answer):
     step: int | None
     created_at: datetime
     archived_at: datetime | None
+    pruned_at: datetime | None = Field(description="When its files were deleted; null: not.")
 
 
 class LineageNode(Answer):

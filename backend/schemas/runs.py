@@ -120,6 +120,9 @@ class RunAnswer(Answer):
     started_at: datetime | None
     finished_at: datetime | None
     archived_at: datetime | None
+    pruned_at: datetime | None = Field(
+        description="When its files were deleted, but for the checkpoints that are listed."
+    )
 
 
 class RetryBody(Body):

@@ -93,12 +93,16 @@ def require_continuable(
     session: Session, parent_id: str, config: Mapping[str, Any], step: int
 ) -> None:
     """Raise InvalidRun unless a run with this config can go on from that checkpoint."""
+    # Locked: what nobody waits for may be pruned.
+    parent = runs.locked(session, parent_id)
     there = checkpoints.steps(session, parent_id)
     if step in there:
-        problems = continuation.problems_of(runs.get(session, parent_id).config, config, step)
+        problems = continuation.problems_of(parent.config, config, step)
     else:
         path, message = "from_checkpoint", f"run {parent_id} has no checkpoint of step {step}"
         advice = f"It has those of: {', '.join(map(str, there)) or 'no step at all'}."
+        if parent.pruned_at is not None:
+            advice += f" Others were deleted by podium prune on {parent.pruned_at:%Y-%m-%d}."
         problems = [ConfigProblem(path=path, message=message, advice=advice)]
     if problems:
         raise _refusal(problems)
@@ -191,7 +195,9 @@ def _check_model(
     wanted: ModelKind,
     found: _Findings,
 ) -> None:
-    model = session.scalars(select(Model).where(Model.id == reference.id)).one_or_none()
+    # Held until the run is made: its files are not deleted before the run that needs them is known.
+    query = select(Model).where(Model.id == reference.id).with_for_update(read=True)
+    model = session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
     if model is None or not caller.sees(model.project_id):
         advice = _MISSING.format(list="models")
         found.add(path, f"there is no model {reference.id} that you can see", advice)
@@ -202,7 +208,10 @@ def _check_model(
         found.add(path, f"model {model.name!r} is a {model.kind}, wanted is a {wanted}")
         return
     found.models[path] = model
-    if model.archived_at is not None:
+    if model.pruned_at is not None:
+        advice = "Take another, or train it again by cloning the run that made it."
+        found.add(path, f"the files of model {model.name!r} were deleted", advice)
+    elif model.archived_at is not None:
         advice = "Restore it, or its files may be pruned."
         found.add(path, f"model {model.name!r} is archived", advice, level="warning")
     _check_hash(path, reference, model.sha256, found)

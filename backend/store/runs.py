@@ -18,7 +18,7 @@ from backend.errors import Conflict, NotFound
 from backend.schemas.runs import CloneBody, RunBody
 from backend.schemas.training import SCHEMA_VERSION
 from backend.schemas.vocabulary import RunState, StopReason
-from backend.store import checkpoints, failures, run_events
+from backend.store import checkpoints, failures, needs, run_events
 from backend.store.failures import Evidence
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
@@ -268,11 +268,15 @@ def resume(session: Session, run_id: str, *, at: datetime) -> Run:
 def retry(session: Session, run_id: str, *, at: datetime, from_start: bool = False) -> Run:
     """Queue an ended run again with the same config, from its last checkpoint or anew.
 
-    Raises Conflict where to begin anew would delete pinned checkpoints.
+    Raises Conflict where to begin anew would delete pinned checkpoints, and where files that it
+    needs were pruned.
     """
     run = _for_verb(session, run_id, Verb.RETRY)
     if from_start:
         _refuse_to_unpin(session, run)
+    if run.pruned_at is not None:
+        _begin_after_prune(session, run, from_start=from_start)
+    needs.require_models(session, run.config)
     run.from_start = from_start
     run.crashes = 0
     transition(session, run, RunState.QUEUED, at=at, reason=run_state.RETRY)
@@ -287,6 +291,22 @@ def _refuse_to_unpin(session: Session, run: Run) -> None:
             f"{', '.join(map(str, steps))}",
             advice="Clone the run instead, or unpin them first.",
         )
+
+
+def _begin_after_prune(session: Session, run: Run, *, from_start: bool) -> None:
+    gone = f"the files of run {run.id} were deleted by podium prune on {run.pruned_at:%Y-%m-%d}"
+    if not from_start:
+        raise Conflict(
+            f"{gone}; it cannot go on",
+            advice='Retry it with {"from": "start"}: its curves begin anew. Or clone it.',
+        )
+    if run.parent_id is not None and run.parent_step is not None:
+        locked(session, run.parent_id)
+        if run.parent_step not in checkpoints.steps(session, run.parent_id):
+            raise Conflict(
+                f"{gone}, and so was the checkpoint that it began with", advice="Clone its parent."
+            )
+    run.pruned_at = None
 
 
 def archive(session: Session, run_id: str, *, at: datetime) -> Run:

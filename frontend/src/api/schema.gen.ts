@@ -2131,6 +2131,11 @@ export interface components {
             created_at: string;
             /** Archived At */
             archived_at: string | null;
+            /**
+             * Pruned At
+             * @description When its files were deleted; null: not.
+             */
+            pruned_at: string | null;
         };
         /**
          * ModelBody
@@ -2177,6 +2182,11 @@ export interface components {
             created_at: string;
             /** Archived At */
             archived_at: string | null;
+            /**
+             * Pruned At
+             * @description When its files were deleted; null: not.
+             */
+            pruned_at: string | null;
             /** Lineage */
             lineage: components["schemas"]["LineageNode"][];
         };
@@ -2499,6 +2509,11 @@ export interface components {
             finished_at: string | null;
             /** Archived At */
             archived_at: string | null;
+            /**
+             * Pruned At
+             * @description When its files were deleted, but for the checkpoints that are listed.
+             */
+            pruned_at: string | null;
         };
         /**
          * RunBody

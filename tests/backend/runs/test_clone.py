@@ -6,7 +6,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from backend.domain import continuation
-from backend.store import pruning
 from backend.store.db import Database
 from backend.store.tables import Checkpoint
 from tests.backend.runs.conftest import AT, Seed
@@ -124,17 +123,3 @@ def test_another_method_or_critic_does_not_fit_a_checkpoint(
 
     assert found.path == path
     assert "without from_checkpoint" in str(found.advice)
-
-
-def test_files_that_a_waiting_clone_needs_are_not_pruned(
-    api: TestClient, parent: str, database: Database
-) -> None:
-    child = clone(api, parent, 20).json()["id"]
-    api.post(f"/runs/{parent}/cancel").raise_for_status()
-    api.post(f"/runs/{parent}/archive").raise_for_status()
-
-    with database.read() as session:
-        assert pruning.archived_run_ids(session) == []
-    api.post(f"/runs/{child}/cancel").raise_for_status()
-    with database.read() as session:
-        assert pruning.archived_run_ids(session) == [parent]

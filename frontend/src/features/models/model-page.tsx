@@ -9,6 +9,7 @@ import type { ModelDetail } from "@/api/types";
 import { Ago } from "@/components/clock";
 import { Copyable } from "@/components/copyable";
 import { Icon } from "@/components/icons";
+import { Pruned } from "@/components/pruned";
 import { Loaded } from "@/components/states";
 import { useProjectId } from "@/components/use-project";
 import { bytes, number, shortHash, shortId, words } from "@/lib/format";
@@ -92,9 +93,14 @@ export function ModelPage() {
               </div>
               <span className="grow" />
               <div className="row">
-                <Uses model={model} projectId={projectId} />
+                {model.pruned_at === null && <Uses model={model} projectId={projectId} />}
               </div>
             </div>
+            {model.pruned_at !== null && (
+              <Pruned at={model.pruned_at}>
+                It can train nothing any more. To have it again, clone the run that made it.
+              </Pruned>
+            )}
             <section className="card padded">
               <h2>Lineage</h2>
               <Lineage nodes={model.lineage} selfId={model.id} projectId={projectId} />

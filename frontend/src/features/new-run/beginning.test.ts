@@ -49,6 +49,7 @@ const model = (id: string, kind: Model["kind"]): Model => ({
   step: null,
   created_at: "2026-01-01T00:00:00Z",
   archived_at: null,
+  pruned_at: null,
 });
 
 const shelf = (...models: Model[]) => ({ models, snapshots: [] });

@@ -32,7 +32,9 @@ function useMaterials(projectId: string, parentId: string | null) {
   if (parentId !== null && !parent.data) return { ...answer, data: undefined };
   const data: Materials = {
     methods: methods.data.methods,
-    models: models.data.items.filter((one) => !one.project_id || one.project_id === projectId),
+    models: models.data.items.filter(
+      (one) => one.pruned_at === null && (!one.project_id || one.project_id === projectId),
+    ),
     snapshots: snapshots.data.items,
     runs: runs.data.items,
     experiments: experiments.data.items,

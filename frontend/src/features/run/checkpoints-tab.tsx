@@ -37,7 +37,9 @@ export function CheckpointsTab({ run }: { run: Run }) {
               items={items}
               empty={
                 <Empty icon="file" title="No checkpoints">
-                  They are written every checkpoint_every steps, and when a run is asked to stop.
+                  {run.pruned_at === null
+                    ? "They are written every checkpoint_every steps, and when a run is asked to stop."
+                    : "They were deleted with the other files of this run; none was pinned."}
                 </Empty>
               }
             >

@@ -114,7 +114,7 @@ function Earlier({ ends }: { ends: readonly BadEnd[] }) {
 function Resume({ run }: { run: Run }) {
   const again = useChange(run.id, (from: "checkpoint" | "start") => retryRun(run.id, from));
   if (!run.allowed.includes("retry")) return null;
-  const step = run.checkpoint_step;
+  const step = run.pruned_at === null ? run.checkpoint_step : null;
   return (
     <div className="row">
       {step !== null && (

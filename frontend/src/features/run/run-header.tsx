@@ -2,13 +2,14 @@
 import { useState } from "react";
 import { Link } from "react-router";
 
-import { applyVerb, type Verb } from "@/api/runs";
+import { applyVerb, retryRun, type Verb } from "@/api/runs";
 import type { StreamStatus } from "@/api/stream";
 import type { Run } from "@/api/types";
 import { Ago, useNow } from "@/components/clock";
 import { Copyable } from "@/components/copyable";
 import { Dialog } from "@/components/dialog";
 import { Icon, type IconName } from "@/components/icons";
+import { Pruned } from "@/components/pruned";
 import { StatePill } from "@/components/run-state";
 import { Failure } from "@/components/states";
 import { duration, number, plural, shortId, words } from "@/lib/format";
@@ -52,7 +53,10 @@ function StopDialog(props: { run: Run; onStop: () => void; onClose: () => void }
 
 function Actions({ run }: { run: Run }) {
   const [isAsking, setAsking] = useState(false);
-  const act = useChange(run.id, (verb: Verb) => applyVerb(run.id, verb));
+  const isPruned = run.pruned_at !== null;
+  const act = useChange(run.id, (verb: Verb) =>
+    verb === "retry" && isPruned ? retryRun(run.id, "start") : applyVerb(run.id, verb),
+  );
   // A run that ended badly has its retry in the failure panel.
   const verbs = run.allowed.filter((verb) => verb !== "retry" || run.error === null);
   return (
@@ -65,7 +69,7 @@ function Actions({ run }: { run: Run }) {
           disabled={act.isPending}
           onClick={() => (verb === "cancel" ? setAsking(true) : act.mutate(verb))}
         >
-          <Icon name={icon} /> {label}
+          <Icon name={icon} /> {verb === "retry" && isPruned ? "Restart from the beginning" : label}
         </button>
       ))}
       <Link className="btn" to={`/projects/${run.project_id}/runs/new?from=${run.id}`}>
@@ -186,6 +190,11 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
         <Actions run={run} />
       </div>
       <ProgressLine run={run} />
+      {run.pruned_at !== null && (
+        <Pruned at={run.pruned_at}>
+          Curves, samples and logs are kept, and the checkpoints that are listed.
+        </Pruned>
+      )}
       <FailurePanel run={run} />
     </>
   );

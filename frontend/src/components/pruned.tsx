@@ -1,0 +1,19 @@
+/** That files are gone for good, and what that leaves. */
+import type { ReactNode } from "react";
+
+import { Ago } from "./clock";
+import { Icon } from "./icons";
+
+export function Pruned({ at, children }: { at: string; children: ReactNode }) {
+  return (
+    <div className="note" role="note">
+      <Icon name="file" />
+      <div className="grow">
+        <b>
+          Its files were deleted <Ago at={at} />.
+        </b>{" "}
+        {children}
+      </div>
+    </div>
+  );
+}
