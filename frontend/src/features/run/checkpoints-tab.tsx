@@ -50,7 +50,10 @@ export function CheckpointsTab({ run }: { run: Run }) {
                   <td>
                     <Ago at={one.created_at} />
                   </td>
-                  <td>{one.is_best && <span className="pill good">best</span>}</td>
+                  <td className="nowrap">
+                    {one.is_best && <span className="pill good">best</span>}{" "}
+                    {one.is_pinned && <span className="pill">pinned</span>}
+                  </td>
                   <td>
                     <button
                       type="button"
@@ -78,10 +81,12 @@ export function CheckpointsTab({ run }: { run: Run }) {
           )}
         </Loaded>
         {pins.error !== null && <Failure error={pins.error} onRetry={pins.reset} />}
-        <p className="card-title small muted">
-          Kept are the newest {String(run.config["max_checkpoints"] ?? "few")}, the best, and those
-          that you pin, also when an archived run is pruned.
-        </p>
+        {run.pruned_at === null && (
+          <p className="card-title small muted">
+            Kept are the newest {String(run.config["max_checkpoints"] ?? "few")}, the best, and
+            those that you pin. Pinned ones stay when an archived run is pruned.
+          </p>
+        )}
       </section>
       <section className="card">
         <h2 className="card-title">Results</h2>
@@ -96,9 +101,15 @@ export function CheckpointsTab({ run }: { run: Run }) {
               columns={[]}
               items={items}
               empty={
-                <Empty icon="file" title="No files yet">
-                  The final model and other results come home when the run succeeds.
-                </Empty>
+                run.output_model_ids.length > 0 ? (
+                  <Empty icon="file" title="No files">
+                    The files of the model that it made were deleted.
+                  </Empty>
+                ) : (
+                  <Empty icon="file" title="No files yet">
+                    The final model and other results come home when the run succeeds.
+                  </Empty>
+                )
               }
             >
               {(file) => (
