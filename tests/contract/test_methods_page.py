@@ -1,0 +1,126 @@
+"""The page of the methods says of every setting what its default is, and says what is true."""
+
+import importlib.util
+import re
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from backend.schemas.references import Reference
+from backend.schemas.sections import Common
+from backend.schemas.training import METHOD_CONFIGS
+from backend.schemas.vocabulary import Estimator
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+SECTIONS = {
+    text.partition("\n")[0]: text.partition("\n")[2] for text in PAGE.split("\n## ") if "\n" in text
+}
+SHARED = "What all methods share"
+# Of these sections a method says that they are as in policy_gradient.
+AS_IN_POLICY_GRADIENT = {"generate": ("rollout",), "evaluate": ("rollout", "reward")}
+
+
+def stated(section: str) -> dict[str, str]:
+    """What the paragraphs of a section that begin with `Defaults` say, as text by path."""
+    found = {}
+    for paragraph in SECTIONS[section].split("\n\n"):
+        if paragraph.startswith("Defaults"):
+            found.update(re.findall(r"`([a-z_.]+)`\s+([\w.-]*\w)", paragraph))
+    return found
+
+
+def fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Every field with a default that is no reference to data, by dotted path."""
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{name}"
+        inner = [
+            part
+            for part in (field.annotation, *get_args(field.annotation))
+            if isinstance(part, type) and issubclass(part, BaseModel) and part is not Reference
+        ]
+        may_be_null = not inner or type(None) in get_args(field.annotation)
+        if may_be_null and not field.is_required() and name != "method":
+            yield path, field
+        if len(inner) == 1:
+            yield from fields(inner[0], f"{path}.")
+
+
+def as_text(field: FieldInfo) -> str | None:
+    """A default as the page writes it; None for a section that is on."""
+    value: Any = field.get_default(call_default_factory=True)
+    if isinstance(value, BaseModel | list):
+        return None
+    if value is None:
+        # What stands in its place is said by the field itself.
+        instead = re.search(r"default:? (\d+)\b", field.description or "")
+        return instead[1] if instead else "none"
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) or "empty"
+
+
+def is_same(said: str, meant: str) -> bool:
+    try:
+        return float(said) == float(meant)
+    except ValueError:
+        return said == meant
+
+
+def owed(method: str) -> dict[str, str]:
+    """The defaults that the section of a method must say."""
+    shared = dict(fields(Common))
+    elsewhere = AS_IN_POLICY_GRADIENT.get(method, ())
+    return {
+        path: text
+        for path, field in fields(METHOD_CONFIGS[method])
+        if path not in shared
+        and path.partition(".")[0] not in elsewhere
+        and (text := as_text(field)) is not None
+    }
+
+
+@pytest.mark.parametrize("method", METHOD_CONFIGS)
+def test_the_defaults_of_a_method_are_those_of_its_schema(method: str) -> None:
+    said, meant = stated(method), owed(method)
+    assert set(said) == set(meant)
+    wrong = {path: said[path] for path, text in meant.items() if not is_same(said[path], text)}
+    assert wrong == {}
+
+
+def test_the_shared_defaults_are_those_of_the_schema() -> None:
+    said = stated(SHARED)
+    meant = {path: as_text(field) for path, field in fields(Common)}
+    assert set(said) == set(meant)
+    assert [path for path, text in meant.items() if not is_same(said[path], str(text))] == []
+
+
+def test_every_method_has_its_section_and_every_estimator_its_names_elsewhere() -> None:
+    assert set(METHOD_CONFIGS) <= set(SECTIONS)
+    names = SECTIONS["Names elsewhere"]
+    assert [one for one in Estimator if f"\n| `{one}` |" not in names] == []
+
+
+def test_the_names_of_trl_are_those_of_the_trl_that_is_installed() -> None:
+    spec = importlib.util.find_spec("trl")
+    assert spec is not None
+    assert spec.origin is not None
+    sources = (Path(spec.origin).parent / "trainer").glob("*.py")
+    source = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    rows = [line.split(" | ") for line in SECTIONS["Names elsewhere"].splitlines() if "| `" in line]
+    names = [name for row in rows for name in re.findall(r"`([^`]+)`", row[1])]
+
+    assert len(names) > 30
+    unknown = [
+        name
+        for name in names
+        if name.removeprefix("eval_").replace("{func}", "{reward_func_name}") not in source
+    ]
+    # Of the trainer that TRL's are made from, as is the prefix eval_.
+    assert unknown == ["grad_norm"]
