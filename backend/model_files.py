@@ -50,6 +50,9 @@ def inspect(source: ModelSource, roots: Sequence[Path]) -> Inspected:
         return Inspected({"hub_id": str(source.hub_id)}, ModelFacts(), None)
     path = confined(source.path, roots)
     weights = weight_files(path, roots)
+    if weights[0].suffix == ".gguf" and not weights[0].is_symlink():
+        # Beside a config.json the folder would be taken for one of safetensors.
+        path = weights[0]
     facts = read_facts(path, weights)
     is_small = (facts.size_bytes or 0) <= LARGEST_HASHED
     sha256 = content_sha256(path, weights) if is_small else None

@@ -148,8 +148,10 @@ def test_one_gguf_file_is_a_model_and_two_are_a_question(
 ) -> None:
     (folder / "model.safetensors").unlink()
     write_gguf(folder / "a.gguf")
-    assert register(light_service, path=str(folder)).status_code == 201
-    assert register(light_service, path=str(folder / "a.gguf")).status_code == 201
+    for path in (folder, folder / "a.gguf"):
+        registered = register(light_service, path=str(path))
+        assert registered.status_code == 201
+        assert registered.json()["source"] == {"path": str(folder / "a.gguf")}
     write_gguf(folder / "b.gguf")
     assert "2 GGUF files" in register(light_service, path=str(folder)).json()["detail"]
 

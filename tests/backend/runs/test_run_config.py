@@ -7,6 +7,7 @@ from fastapi.testclient import TestClient
 
 from backend.domain.run_config import merged
 from backend.schemas.presets import PRESETS
+from backend.schemas.vocabulary import GROUPED_ESTIMATORS
 from backend.store.db import Database
 from backend.store.tables import Model, Snapshot
 from tests.backend.runs.conftest import AT, Seed
@@ -220,8 +221,25 @@ def test_a_snapshot_without_pairs_trains_no_reward_model(
     assert "Rank some comparisons" in found["advice"]
 
 
-def test_a_reward_model_with_another_vocabulary_is_refused(
-    api: TestClient, seed: Seed, database: Database
+@pytest.mark.parametrize("estimator", sorted(GROUPED_ESTIMATORS))
+def test_one_response_per_prompt_is_refused_for_a_group_estimator(
+    api: TestClient, seed: Seed, estimator: str
+) -> None:
+    (found,) = problems(api, seed, seed.policy_gradient(estimator=estimator))
+
+    assert found["path"] == "rollout.samples_per_prompt"
+    assert found["message"].startswith(f"rollout.samples_per_prompt is 1, but {estimator} compares")
+    assert found["message"].endswith("sample at least 2 per prompt, or use reinforce_pp")
+    many = {"samples_per_prompt": 2}
+    assert problems(api, seed, seed.policy_gradient(estimator=estimator, rollout=many)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [("reward_model", "reward.terms.0.model"), ("causal_lm", "reference")],
+)
+def test_a_model_with_another_vocabulary_is_refused(
+    api: TestClient, seed: Seed, database: Database, kind: str, path: str
 ) -> None:
     with database.write() as session:
         session.add(
@@ -229,16 +247,20 @@ def test_a_reward_model_with_another_vocabulary_is_refused(
                 id="model_other",
                 created_at=AT,
                 name="other",
-                kind="reward_model",
+                kind=kind,
                 source=HUB,
                 facts={"vocab_size": 100},
             )
         )
-    term = {"kind": "model", "model": {"id": "model_other"}}
+    other = {"id": "model_other"}
+    changes = {
+        "reference": {"reference": other},
+        "reward.terms.0.model": {"reward": {"terms": [{"kind": "model", "model": other}]}},
+    }
 
-    (found,) = problems(api, seed, seed.policy_gradient(reward={"terms": [term]}))
+    (found,) = problems(api, seed, seed.policy_gradient(**changes[path]))
 
-    assert found["path"] == "reward.terms.0.model"
+    assert found["path"] == path
     assert "'other' has a vocabulary of 100 tokens, 'causal_lm' one of 512" in found["message"]
     assert found["advice"]
 
