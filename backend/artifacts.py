@@ -22,6 +22,8 @@ import fsspec
 from backend.errors import InvalidInput, NotFound, Unavailable
 
 MANIFEST = "podium-manifest.json"
+# Begins the name of a folder that is not whole yet; no key begins like this.
+ARRIVING = ".arriving-"
 _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=-]{0,127}(/[A-Za-z0-9_][A-Za-z0-9_.=-]{0,127}){0,7}")
 
 
@@ -198,7 +200,7 @@ def _modified_at(remote: Any, path: str) -> datetime:
 @contextmanager
 def _arriving(place: Path) -> Iterator[Path]:
     """A folder that becomes `place` at the end, or vanishes with an error."""
-    temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix=".arriving-"))
+    temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix=ARRIVING))
     try:
         yield temporary
         if place.exists():

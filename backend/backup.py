@@ -4,17 +4,17 @@ Called by the command line. PostgreSQL goes through its own `pg_dump` and `pg_re
 """
 
 import hashlib
-import json
 import os
 import shutil
 import subprocess
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+from pydantic import BaseModel, ValidationError
 from sqlalchemy.engine import make_url
 
+from backend.artifacts import ARRIVING
 from backend.auth import ADMIN_KEY_FILE
 from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.launcher import hold_data_dir
@@ -29,11 +29,19 @@ DUMP = "podium.dump"
 ARTIFACTS = "artifacts"
 
 
+class _Manifest(BaseModel):
+    """What a backup holds: the sha256 of each file by its path in the folder."""
+
+    made_at: datetime
+    revision: str | None
+    files: dict[str, str]
+
+
 def backup(settings: Settings, folder: Path) -> str:
     """Write a backup into a new folder, which appears whole or not at all; a server may go on.
 
     The database is copied first: artifacts are written before the rows that name them, so each row
-    finds its file. Raises Conflict if the folder exists.
+    finds its file. Raises Conflict if the folder exists, Unavailable if it cannot be written.
     """
     if folder.exists():
         raise Conflict(f"{folder} exists already", advice="Name a folder that does not exist yet.")
@@ -42,22 +50,27 @@ def backup(settings: Settings, folder: Path) -> str:
     try:
         _copy_out(settings, unfinished)
         files = {name: _sha256(unfinished / name) for name in _files(unfinished)}
-        manifest = {
-            "made_at": datetime.now(UTC).isoformat(),
-            "revision": _revision(settings),
-            "files": files,
-        }
-        (unfinished / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        made = _Manifest(made_at=datetime.now(UTC), revision=_revision(settings), files=files)
+        (unfinished / MANIFEST).write_text(made.model_dump_json(indent=1), encoding="utf-8")
         unfinished.rename(folder)
+    except OSError as error:
+        raise Unavailable(
+            f"the backup cannot be written: {error}",
+            advice=f"Give {folder.parent} the space that the data directory takes, or another one.",
+        ) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    return f"{len(files)} files are in {folder}."
+    said = f"{len(files)} files are in {folder}."
+    if settings.artifact_url is not None:
+        said += f" Models are in {settings.artifact_url} and no part of it: back them up there."
+    return said
 
 
 def restore(settings: Settings, folder: Path) -> str:
     """Verify a backup by its hashes and put it where the settings say; nothing is overwritten.
 
-    Raises InvalidInput for a damaged backup, Conflict if there is data already.
+    All of it or nothing. Raises InvalidInput for a damaged backup, Conflict if there is data
+    already, Unavailable if it cannot be written.
     """
     manifest = _verified_manifest(folder)
     kept = folder / (SQLITE if settings.is_embedded_database else DUMP)
@@ -66,16 +79,19 @@ def restore(settings: Settings, folder: Path) -> str:
             f"the backup has no {kept.name}",
             advice="It was made from the other kind of database; set PODIUM_DATABASE_URL to fit.",
         )
+    if settings.artifact_url is not None and (folder / ARTIFACTS).is_dir():
+        raise InvalidInput(
+            f"the backup holds artifacts, and PODIUM_ARTIFACT_URL is {settings.artifact_url}",
+            advice="Restore without it, then copy the folder of artifacts there and set it again.",
+        )
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     with hold_data_dir(settings.data_dir):
         _refuse_to_overwrite(settings)
-        # The database last: until it is there, nothing refers to the files.
-        if (folder / ARTIFACTS).is_dir():
-            shutil.copytree(folder / ARTIFACTS, _artifacts(settings), dirs_exist_ok=True)
-        if (folder / ADMIN_KEY_FILE).exists():
-            shutil.copy2(folder / ADMIN_KEY_FILE, settings.data_dir / ADMIN_KEY_FILE)
-        _restore_database(settings, kept)
-    return f"Restored {len(manifest['files'])} files at revision {manifest['revision']}."
+        try:
+            _copy_in(settings, folder, kept)
+        except OSError as error:
+            raise Unavailable(f"the backup cannot be restored: {error}") from error
+    return f"Restored {len(manifest.files)} files at revision {manifest.revision}."
 
 
 def _copy_out(settings: Settings, target: Path) -> None:
@@ -89,15 +105,36 @@ def _copy_out(settings: Settings, target: Path) -> None:
     else:
         _run("pg_dump", ["--format=custom", "--file", str(target / DUMP)], settings)
     if settings.artifact_url is None and _artifacts(settings).is_dir():
-        shutil.copytree(_artifacts(settings), target / ARTIFACTS)
+        # What is still arriving is named by no row, and may be gone the next moment.
+        arriving = shutil.ignore_patterns(f"{ARRIVING}*")
+        shutil.copytree(_artifacts(settings), target / ARTIFACTS, ignore=arriving)
     key = settings.data_dir / ADMIN_KEY_FILE
     if key.exists():
         shutil.copy2(key, target / ADMIN_KEY_FILE)
 
 
+def _copy_in(settings: Settings, folder: Path, kept: Path) -> None:
+    artifacts, key = _artifacts(settings), settings.data_dir / ADMIN_KEY_FILE
+    try:
+        if (folder / ARTIFACTS).is_dir():
+            shutil.copytree(folder / ARTIFACTS, artifacts, dirs_exist_ok=True)
+        if (folder / ADMIN_KEY_FILE).exists():
+            shutil.copy2(folder / ADMIN_KEY_FILE, key)
+        # The database last: until it is there, nothing refers to the files.
+        _restore_database(settings, kept)
+    except BaseException:
+        # Nothing was here before, so that a second try finds an empty place again.
+        if (folder / ARTIFACTS).is_dir():
+            shutil.rmtree(artifacts, ignore_errors=True)
+        key.unlink(missing_ok=True)
+        raise
+
+
 def _refuse_to_overwrite(settings: Settings) -> None:
     advice = "Restore into an empty data directory and an empty database."
-    for path in (_artifacts(settings), settings.data_dir / ADMIN_KEY_FILE):
+    # Artifacts that lie elsewhere are not touched.
+    own = [_artifacts(settings)] if settings.artifact_url is None else []
+    for path in (*own, settings.data_dir / ADMIN_KEY_FILE):
         if path.is_file() or (path.is_dir() and any(path.iterdir())):
             raise Conflict(f"{path} is there already", advice=advice)
     if settings.is_embedded_database and _sqlite_path(settings).exists():
@@ -108,27 +145,36 @@ def _refuse_to_overwrite(settings: Settings) -> None:
 
 def _restore_database(settings: Settings, kept: Path) -> None:
     if settings.is_embedded_database:
-        shutil.copy2(kept, _sqlite_path(settings))
+        unfinished = _sqlite_path(settings).with_suffix(".restoring")
+        try:
+            shutil.copyfile(kept, unfinished)
+            unfinished.rename(_sqlite_path(settings))
+        finally:
+            unfinished.unlink(missing_ok=True)
     else:
         _run("pg_restore", ["--single-transaction", "--no-owner", str(kept)], settings)
 
 
-def _verified_manifest(folder: Path) -> dict[str, Any]:
+def _verified_manifest(folder: Path) -> _Manifest:
     try:
-        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"{folder} holds no readable {MANIFEST}: {error}") from error
-    for name, sha256 in manifest["files"].items():
-        path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise InvalidInput(f"the manifest names {name}, which lies outside the backup")
-        if not path.is_file() or _sha256(path) != sha256:
+        manifest = _Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise InvalidInput(
+            f"{folder} holds no readable {MANIFEST}", advice="Use another backup."
+        ) from error
+    there = set(_files(folder)) - {MANIFEST}
+    for name in sorted(there | manifest.files.keys()):
+        if name not in manifest.files:
+            raise InvalidInput(f"{name} is no part of the backup", advice="Take it out.")
+        # What the manifest names and the folder has not, links and other folders too, is missing.
+        if name not in there or _sha256(folder / name) != manifest.files[name]:
             raise InvalidInput(f"{name} is missing or damaged", advice="Use another backup.")
     return manifest
 
 
 def _files(folder: Path) -> list[str]:
-    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(str(path.relative_to(folder)) for path in found)
 
 
 def _sha256(path: Path) -> str:
@@ -168,4 +214,11 @@ def _run(program: str, arguments: list[str], settings: Settings) -> None:
         env=environment,
     )
     if done.returncode != 0:
-        raise Unavailable(f"{program} failed: {done.stderr.strip()}")
+        raise Unavailable(f"{program} failed: {done.stderr.strip()}", advice=_advice(done.stderr))
+
+
+def _advice(said: str) -> str | None:
+    """What to do about what pg_dump or pg_restore said, None if that says it all."""
+    if "version mismatch" in said or "unsupported version" in said:
+        return "Put the client of the server's version of PostgreSQL, or a newer one, on PATH."
+    return None

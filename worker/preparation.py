@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 from backend.errors import ServiceError
 from backend.schemas.events import CheckpointLine
 from backend.schemas.vocabulary import FailureCause
-from backend.store import checkpoints, metrics, models, samples, supervision
+from backend.store import checkpoints, metrics, models, run_events, samples, supervision
+from backend.store.run_events import NewEvent
 from backend.store.supervision import Claim
 from backend.store.tables import Run
 from worker import checkpoint_sharing
@@ -71,8 +72,24 @@ class Preparation:
                 metrics.rewind(session, run.id, -1, at=_now())
                 samples.rewind(session, run.id, -1)
                 checkpoints.rewind(session, run, -1, at=_now())
+            elif run.checkpoint_step is not None:
+                self._tell_of_loss(session, run.checkpoint_step)
 
         self._write(record)
+
+    def _tell_of_loss(self, session: Session, told: int) -> None:
+        """Say so where the newest checkpoint that the run has told of is nowhere to be found."""
+        here = max(self._directory.checkpoint_steps(), default=self._run.parent_step or 0)
+        if here >= told:
+            return
+        alert = {
+            "level": "warning",
+            "rule": "checkpoint_lost",
+            "message": f"The checkpoint of step {told} is neither on this machine nor in the"
+            f" artifact store. The run goes on from {f'step {here}' if here else 'the beginning'}.",
+            "step": here,
+        }
+        run_events.append(session, self._run.id, [NewEvent("alert", alert)], at=_now())
 
     def _find_checkpoint(self) -> None:
         """The attempt before ran on another machine: go on from what that one has shared.

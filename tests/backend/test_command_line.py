@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from backend.backup import backup, restore
+from backend.errors import InvalidInput, Unavailable
 from backend.schemas.people import ProjectBody
+from backend.settings import Settings
 from backend.store import projects
 from backend.store.db import Database
 from backend.store.revision import head_revision
@@ -54,6 +58,10 @@ class Site:
 
 def sqlite_site(data_dir: Path) -> Site:
     return Site(data_dir, f"sqlite:///{data_dir / 'podium.sqlite3'}", {})
+
+
+def settings_of(site: Site) -> Settings:
+    return Settings(data_dir=site.data_dir, database_url=site.url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -120,17 +128,121 @@ def test_restore_overwrites_nothing(sites: tuple[Site, Site], tmp_path: Path) ->
     assert site.project_names() == ["Newer than the backup"]
 
 
-def test_a_damaged_backup_is_refused_before_anything_is_written(site: Site, tmp_path: Path) -> None:
-    site.podium("backup", str(tmp_path / "backup"))
-    copy = tmp_path / "backup" / "podium.sqlite3"
-    copy.write_bytes(copy.read_bytes()[:-1])
+def flip_last_byte(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+
+
+def replace_by_link(path: Path) -> None:
+    aside = path.rename(path.parents[1] / "aside")
+    path.symlink_to(aside)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "said"),
+    [
+        ("podium.sqlite3", flip_last_byte, "podium.sqlite3 is missing or damaged"),
+        ("artifacts/weights", flip_last_byte, "artifacts/weights is missing or damaged"),
+        ("artifacts/weights", Path.unlink, "artifacts/weights is missing or damaged"),
+        ("artifacts/weights", replace_by_link, "artifacts/weights is missing or damaged"),
+        ("artifacts/more", Path.touch, "artifacts/more is no part of the backup"),
+        ("admin.key", flip_last_byte, "admin.key is missing or damaged"),
+        ("manifest.json", flip_last_byte, "no readable manifest.json"),
+        ("manifest.json", Path.unlink, "no readable manifest.json"),
+        ("manifest.json", lambda path: path.write_text("[]"), "no readable manifest.json"),
+        ("manifest.json", lambda path: path.write_text("{}"), "no readable manifest.json"),
+    ],
+)
+def test_a_damaged_backup_is_refused_before_anything_is_written(
+    site: Site, tmp_path: Path, name: str, damage: Callable[[Path], object], said: str
+) -> None:
+    (site.data_dir / "artifacts").mkdir()
+    (site.data_dir / "artifacts" / "weights").write_bytes(bytes(8))
+    (site.data_dir / "admin.key").write_text("a key")
+    folder = tmp_path / "backup"
+    assert backup(settings_of(site), folder)
+    damage(folder / name)
     other = sqlite_site(tmp_path / "other")
 
-    code, said = other.podium("restore", str(tmp_path / "backup"))
+    with pytest.raises(InvalidInput, match=said):
+        restore(settings_of(other), folder)
+
+    assert not other.data_dir.exists()
+
+
+def test_the_command_line_says_what_is_damaged(site: Site, tmp_path: Path) -> None:
+    site.podium("backup", str(tmp_path / "backup"))
+    flip_last_byte(tmp_path / "backup" / "podium.sqlite3")
+
+    code, said = sqlite_site(tmp_path / "other").podium("restore", str(tmp_path / "backup"))
 
     assert code == 1
     assert "podium.sqlite3 is missing or damaged" in said
-    assert not other.data_dir.exists()
+    assert "Use another backup" in said
+
+
+def test_what_is_arriving_is_no_part_of_a_backup(site: Site, tmp_path: Path) -> None:
+    arriving = site.data_dir / "artifacts" / "runs" / ".arriving-x"
+    arriving.mkdir(parents=True)
+    (arriving / "model.safetensors").write_bytes(bytes(8))
+
+    backup(settings_of(site), tmp_path / "backup")
+
+    assert not list((tmp_path / "backup").rglob("*.safetensors"))
+
+
+def test_a_restore_that_fails_leaves_an_empty_place_for_the_next_try(
+    site: Site, tmp_path: Path
+) -> None:
+    (site.data_dir / "artifacts").mkdir()
+    (site.data_dir / "artifacts" / "weights").write_bytes(bytes(8))
+    backup(settings_of(site), tmp_path / "backup")
+    other = sqlite_site(tmp_path / "other")
+    # A folder where the database is to go.
+    (other.data_dir / "podium.restoring").mkdir(parents=True)
+
+    with pytest.raises(Unavailable, match="cannot be restored"):
+        restore(settings_of(other), tmp_path / "backup")
+    (other.data_dir / "podium.restoring").rmdir()
+    restore(settings_of(other), tmp_path / "backup")
+
+    assert (other.data_dir / "artifacts" / "weights").read_bytes() == bytes(8)
+
+
+def test_artifacts_are_not_restored_beside_a_bucket(site: Site, tmp_path: Path) -> None:
+    (site.data_dir / "artifacts").mkdir()
+    (site.data_dir / "artifacts" / "weights").write_bytes(bytes(8))
+    backup(settings_of(site), tmp_path / "backup")
+    other = sqlite_site(tmp_path / "other")
+    in_a_bucket = settings_of(other).model_copy(update={"artifact_url": "s3://bucket/prefix"})
+
+    with pytest.raises(InvalidInput, match="PODIUM_ARTIFACT_URL"):
+        restore(in_a_bucket, tmp_path / "backup")
+
+    said = backup(settings_of(site).model_copy(update={"artifact_url": "s3://b"}), tmp_path / "b")
+    assert "s3://b and no part of it" in said
+
+
+def test_an_older_client_of_postgresql_is_told_what_to_install(
+    create_postgres_database: Callable[[], str], tmp_path: Path
+) -> None:
+    url = create_postgres_database()
+    older = tmp_path / "bin" / "pg_dump"
+    older.parent.mkdir()
+    # What version 15 says to a server of version 17.
+    said = "pg_dump: error: aborting because of server version mismatch"
+    detail = "pg_dump: detail: server version: 17.2; pg_dump version: 15.10"
+    older.write_text(f"#!/bin/sh\necho '{said}' >&2\necho '{detail}' >&2\nexit 1\n")
+    older.chmod(0o755)
+    env = processes.environment(tmp_path / "data", PODIUM_DATABASE_URL=url)
+    env["PATH"] = f"{older.parent}:{env['PATH']}"
+
+    done = processes.run(["podium", "backup", str(tmp_path / "backup")], env)
+
+    assert done.returncode == 1
+    assert detail in done.stderr
+    assert "Put the client of the server's version of PostgreSQL, or a newer one" in done.stderr
+    assert not (tmp_path / "backup").exists()
 
 
 def test_a_backup_of_nothing_leaves_nothing_behind(tmp_path: Path) -> None:
