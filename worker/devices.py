@@ -142,13 +142,17 @@ class Devices:
         known = [peak for peak in peaks if peak is not None]
         return sum(known) if known else None
 
-    def has_room_for(self, queue: Sequence[Waiting]) -> bool:
-        """Whether any of these runs would fit now."""
+    def fitting(self, queue: Sequence[Waiting]) -> list[str]:
+        """The runs of the queue, best first, that fit what is free now all together."""
         with self._lock:
-            return any(
-                wanted <= len(self._free_places()) if wanted else self._has_free_slot()
-                for _, wanted in queue
-            )
+            slots, gpus = self.slots - len(self._in_slots), len(self._free_places())
+        found = []
+        for run_id, wanted in queue:
+            if wanted > gpus or (wanted == 0 and slots == 0):
+                continue
+            slots, gpus = (slots, gpus - wanted) if wanted else (slots - 1, gpus)
+            found.append(run_id)
+        return found
 
     def describe(self) -> list[dict[str, Any]]:
         """Every device with who holds it, as the store keeps it; the CPU first."""

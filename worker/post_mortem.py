@@ -31,15 +31,18 @@ def evidence(
     return Evidence(_last_lines(logs), resources)
 
 
-def facts(run: Run, first_step: int, ran_s: float, directory: RunDirectory) -> Facts:
+def facts(
+    run: Run, first_step: int, ran_s: float, seen: Evidence, directory: RunDirectory
+) -> Facts:
     """The numbers that advice is made of, of a run whose attempt began after `first_step`."""
+    free = seen.resources.get("disk_free_bytes")
     return Facts(
         phase=run.phase,
         step=run.step,
         steps=run.steps,
         first_step=first_step,
         ran_s=ran_s,
-        disk_free_bytes=free_bytes(directory),
+        disk_free_bytes=None if free is None else int(free),
         checkpoint_bytes=_largest_checkpoint(directory),
     )
 

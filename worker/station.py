@@ -176,15 +176,16 @@ class Station:
         self.has_news.clear()
 
     def ring_if_there_is_room(self) -> None:
-        """Ring for a queued run that would fit; one ring is enough, see `worker.tasks`."""
+        """Ring once for each queued run that fits what is free: every ring wakes one thread."""
         with self.database.read() as session:
             waiting = supervision.waiting(session, most_gpus=len(self.devices.gpus))
-        if waiting and self.devices.has_room_for(waiting):
-            self.ring(waiting[0].run_id)
+        for run_id in self.devices.fitting(waiting):
+            if not self.ring(run_id):
+                return
 
-    def ring(self, run_id: str) -> None:
-        """Tell the other workers that there is work."""
-        ring(self.settings, run_id)
+    def ring(self, run_id: str) -> bool:
+        """Tell every worker that there is work; whether the broker took it."""
+        return ring(self.settings, run_id)
 
     def close(self) -> None:
         """Say good-bye to the store."""

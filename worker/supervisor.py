@@ -273,7 +273,7 @@ class Supervisor:
                 intake.keep(session, run)
             reason = _reason(run) or self._own_reason
             reading = self._read(ended, report, reason)
-            _move(session, run, self._advised(run, reading), reason, evidence)
+            _move(session, run, self._advised(run, reading, evidence), reason, evidence)
 
         try:
             self._write(move)
@@ -286,10 +286,10 @@ class Supervisor:
     def _read(self, ended: Ended, report: ExitReport | None, reason: StopReason | None) -> Reading:
         return read_end(ended, report, reason, log_reading.tail(self._logs / "stderr.log"))
 
-    def _advised(self, run: Run, reading: Reading) -> Reading:
+    def _advised(self, run: Run, reading: Reading, evidence: Evidence) -> Reading:
         if reading.failure is None:
             return reading
-        facts = post_mortem.facts(run, self._first_step, self._ran_s, self._directory)
+        facts = post_mortem.facts(run, self._first_step, self._ran_s, evidence, self._directory)
         return replace(reading, failure=reading.failure.advised(run.config, facts))
 
     def _fail(self, failure: Failure) -> None:

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
+from tests.chaos.clock import Clock
 from tests.chaos.disturbance import Work, undisturbed
 from tests.chaos.site import SFT, SHORT, Site, embedded_site, server_site
 from tests.worker.conftest import redis_floor, sqlite_floor  # noqa: F401 - for the tests here
@@ -70,9 +72,14 @@ def real_site(
 
 
 def site_of(
-    backend: str, folder: Path, template: Path, trainer: str, settings: Mapping[str, str]
+    backend: str,
+    folder: Path,
+    template: Path,
+    trainer: str,
+    settings: Mapping[str, str],
+    clocks: Mapping[str, Clock] = MappingProxyType({}),
 ) -> AbstractContextManager[Site]:
     """The site of a backend, not opened yet."""
     if backend == "embedded":
-        return embedded_site(folder, template, trainer=trainer, settings=settings)
-    return server_site(folder, trainer=trainer, settings=settings)
+        return embedded_site(folder, template, trainer=trainer, settings=settings, clocks=clocks)
+    return server_site(folder, trainer=trainer, settings=settings, clocks=clocks)

@@ -219,10 +219,15 @@ def _folder_of(pid: int) -> str:
 
 @contextmanager
 def embedded_site(
-    folder: Path, template: Path, *, trainer: str, settings: Mapping[str, str] = SHORT
+    folder: Path,
+    template: Path,
+    *,
+    trainer: str,
+    settings: Mapping[str, str] = SHORT,
+    clocks: Mapping[str, Clock] = MappingProxyType({}),
 ) -> Iterator[Site]:
     """SQLite and files, one worker, as `podium up` has it."""
-    site = Site(folder, trainer=trainer, settings=settings, clocks={})
+    site = Site(folder, trainer=trainer, settings=settings, clocks=clocks)
     site.data_dir.mkdir(parents=True)
     shutil.copyfile(template, site.data_dir / "podium.sqlite3")
     url = f"sqlite:///{site.data_dir / 'podium.sqlite3'}"

@@ -159,8 +159,9 @@ class SteppedStation(Station):
         gate()
         return self.clock() < self._grace_ends
 
-    def ring(self, run_id: str) -> None:
-        """Lost: a ring changes nothing."""
+    def ring(self, run_id: str) -> bool:
+        """Taken and lost: a ring changes nothing."""
+        return True
 
 
 class SteppedHeart(Heart):

@@ -90,9 +90,9 @@ def test_visible_devices_narrow_what_a_worker_has() -> None:
 def test_room_is_seen_without_taking_it() -> None:
     devices = Devices(1, GPUS[:1])
 
-    assert devices.has_room_for([Waiting("a", 2), Waiting("b", 1)])
-    assert not devices.has_room_for([Waiting("a", 2)])
-    assert not devices.has_room_for([])
+    assert devices.fitting([Waiting("a", 2), Waiting("b", 1), Waiting("c", 1)]) == ["b"]
+    assert devices.fitting([Waiting("a", 2)]) == []
+    assert devices.fitting([]) == []
 
 
 class Meter:

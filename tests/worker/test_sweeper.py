@@ -160,6 +160,30 @@ def test_a_silent_worker_of_another_machine_leaves_the_list_and_a_beat_brings_it
     assert floor.rows(select(Worker.stopped_at).where(Worker.id == far.id)) == [None]
 
 
+@pytest.mark.parametrize(
+    ("slots", "at_work", "queued", "rings"),
+    [(3, 0, 5, 3), (3, 2, 5, 1), (3, 0, 2, 2), (1, 1, 5, 0)],
+)
+def test_a_sweep_rings_for_as_many_queued_runs_as_there_are_free_slots(
+    sqlite_floor: Floor, slots: int, at_work: int, queued: int, rings: int
+) -> None:
+    floor = sqlite_floor
+    station = Station(floor.settings.model_copy(update={"slots": slots, "min_free_gb": 0}))
+    station.register()
+    for _ in range(at_work):
+        floor.new_run()
+        assert station.claim_next() is not None
+    run_ids = [floor.new_run() for _ in range(queued)]
+
+    Sweeper(station, Clock()).sweep()
+    station.close()
+
+    said = "".join(path.read_text() for path in (floor.data_dir / "broker" / "queue").glob("*"))
+    # Each message tells of its run in its headers, too: the best ones, and no other.
+    assert [run_id for run_id in run_ids if run_id in said] == run_ids[:rings]
+    assert len(list((floor.data_dir / "broker" / "queue").glob("*"))) == rings
+
+
 def test_nobody_judges_a_process_of_another_boot_or_container() -> None:
     mine = identity(os.getpid())
     assert mine is not None
