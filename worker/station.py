@@ -25,10 +25,11 @@ from backend.store import supervision, workers
 from backend.store.db import Database
 from backend.store.supervision import Claim
 from backend.store.tables import Run
-from worker import processes
+from worker import marks, processes
 from worker.devices import Devices, Lease
 from worker.digests import Digests
 from worker.gpus import GpuReader
+from worker.marks import Mark
 
 
 class Claimed(NamedTuple):
@@ -186,6 +187,10 @@ class Station:
     def ring(self, run_id: str) -> bool:
         """Tell every worker that there is work; whether the broker took it."""
         return ring(self.settings, run_id)
+
+    def kill_left(self, is_meant: Callable[[Mark], bool]) -> int:
+        """Kill what attempts have left on this machine; how many processes there were."""
+        return marks.kill(is_meant)
 
     def close(self) -> None:
         """Say good-bye to the store."""

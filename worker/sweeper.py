@@ -8,7 +8,7 @@ nothing but old files of the filesystem broker.
 import logging
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -26,6 +26,9 @@ from worker.marks import Mark
 from worker.station import Station
 
 log = logging.getLogger("podium.worker")
+
+# A killed process is gone within milliseconds; one that hangs in a driver is looked at next time.
+_LOOKS, _LOOK_S = 20, 0.1
 
 
 class Sightings:
@@ -111,10 +114,28 @@ class Sweeper(threading.Thread):
             if not is_dead(worker.pid, worker.process):
                 continue
             log.warning("worker.dead", extra={"worker": worker.id, "pid": worker.pid})
-            for seen in live:
-                if seen.owner == worker.id:
-                    self._take_back(seen, queue_at_once=True)
+            owned = [seen for seen in live if seen.owner == worker.id]
+            if not self._are_gone(owned):
+                continue
+            for seen in owned:
+                self._take_back(seen, queue_at_once=True)
             self._write(partial(workers.lose, worker_id=worker.id, at=_now()))
+
+    def _are_gone(self, owned: Sequence[Live]) -> bool:
+        """Whether no trainer of these is left on this machine; whoever is, is killed.
+
+        Their guards may be late, or dead as well, and the next owner may be another machine.
+        """
+        attempts = {(seen.run_id, seen.attempt) for seen in owned}
+
+        def is_theirs(mark: Mark) -> bool:
+            return (mark.run_dir.name, mark.attempt) in attempts
+
+        for _ in range(_LOOKS):
+            if not attempts or not self._station.kill_left(is_theirs):
+                return True
+            self._station.wait(_LOOK_S)
+        return False
 
     def _take_back_stale_runs(self) -> None:
         with self._station.database.read() as session:
@@ -146,7 +167,7 @@ class Sweeper(threading.Thread):
         with self._station.database.read() as session:
             live = supervision.live(session)
         left = here - {Mark(runs_dir / seen.run_id, seen.attempt) for seen in live}
-        if left and (count := marks.kill(left.__contains__)):
+        if left and (count := self._station.kill_left(left.__contains__)):
             log.warning("run.left_behind_killed", extra={"processes": count})
 
     def _forget_silent_workers(self) -> None:

@@ -8,7 +8,7 @@ guard with its trainer is a model in this process, so that no time passes but th
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -138,6 +138,8 @@ class SteppedStation(Station):
         self.is_killed = False
         self.actors: list[Actor] = []
         self.trainers: list[ScriptedTrainer] = []
+        # Of every worker of this machine, dead ones too.
+        self.trainers_here: Callable[[], Iterable[ScriptedTrainer]] = lambda: self.trainers
 
     def begin(self, what: Callable[[], None], name: str) -> Actor:
         """A new thread of this worker."""
@@ -158,6 +160,13 @@ class SteppedStation(Station):
         """Sleep for as long as the test likes."""
         gate()
         return self.clock() < self._grace_ends
+
+    def kill_left(self, is_meant: Callable[[Mark], bool]) -> int:
+        """SIGKILL to the trainers of this machine that are meant."""
+        left = [one for one in self.trainers_here() if one.is_alive and is_meant(one.mark)]
+        for trainer in left:
+            trainer.kill()
+        return len(left)
 
     def ring(self, run_id: str) -> bool:
         """Taken and lost: a ring changes nothing."""
@@ -197,6 +206,7 @@ class ScriptedTrainer:
         proven_at: float,
     ) -> None:
         self.run_id = mark.run_dir.name
+        self.mark = mark
         self.is_orphan = False
         self.is_deaf = False
         self._folder = mark.run_dir

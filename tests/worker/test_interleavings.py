@@ -92,6 +92,7 @@ class Interleavings(RuleBasedStateMachine):
         )
         station = SteppedStation(given, self.database, host, lambda: self.now)
         station.register()
+        station.trainers_here = lambda: self._trainers_of(host)
         self.stations.append(station)
         self.sweepers[station.id] = Sweeper(station, lambda: self.now)
 
@@ -318,6 +319,10 @@ class Interleavings(RuleBasedStateMachine):
         found = [actor for station in self.stations for actor in station.actors]
         return [actor for actor in found if not actor.is_over]
 
+    def _trainers_of(self, host: str) -> list[ScriptedTrainer]:
+        stations = [one for one in (*self.stations, *self.dead) if one.host == host]
+        return [trainer for station in stations for trainer in station.trainers]
+
     def _trainers(self) -> list[ScriptedTrainer]:
         stations = [*self.stations, *self.dead]
         return [one for station in stations for one in station.trainers if one.is_alive]
@@ -343,6 +348,26 @@ def check(floor: Floor, hosts: tuple[str, ...], examples: int, steps: int) -> No
         print_blob=True,
     )
     run_state_machine_as_test(Interleavings, settings=drawn)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.slow
+def test_a_dead_worker_whose_guard_is_late_gives_its_run_to_no_other_machine_too_early(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    floor = Floor(tmp_path / "data", postgres_url)
+    Interleavings.floor, Interleavings.hosts = floor, ("here", "here", "far")
+    order = Interleavings()
+    order.begin()
+
+    order.ring(which=0, steps=12)
+    order.train(which=0, what="step", times=1)
+    order.kill_worker(which=0)
+    order.sweep(which=0, steps=40)
+    order.ring(which=1, steps=40)
+    order.one_live_trainer_at_most()
+
+    order.teardown()
+    floor.database.close()
 
 
 @pytest.mark.slow
