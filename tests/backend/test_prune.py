@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 
@@ -38,33 +38,48 @@ PLACES: list[Callable[[str], dict[str, Any]]] = [
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A random history; indices point to earlier models and to any other run."""
+class DrawnModel:
+    """A model; `parent` is the index of an earlier one."""
 
-    # archived, parent
-    models: list[tuple[bool, int]]
-    # state, archived, named models with their place, pinned steps, shared steps, parent run, step
-    runs: list[tuple[str, bool, list[tuple[int, int]], set[int], set[int], int, int]]
+    archived: bool
+    parent: int | None
 
 
-steps = st.sets(st.sampled_from(STEPS))
-small = st.integers(0, 5)
-histories = st.builds(
-    Drawn,
-    st.lists(st.tuples(st.booleans(), small), min_size=1, max_size=6),
-    st.lists(
-        st.tuples(
-            st.sampled_from(STATES),
-            st.booleans(),
-            st.lists(st.tuples(small, st.integers(0, len(PLACES) - 1)), max_size=2),
-            steps,
-            steps,
-            small,
-            st.integers(0, 3),
-        ),
-        max_size=6,
-    ),
-)
+@dataclass(frozen=True)
+class DrawnRun:
+    """A run; `models` are named at places of its config, `parent` is an earlier run."""
+
+    state: str
+    archived: bool
+    models: dict[int, int]
+    pinned: set[int]
+    shared: set[int]
+    parent: int | None
+    parent_step: int | None
+
+    @property
+    def may_train(self) -> bool:
+        return self.state not in OVER or (self.state != "succeeded" and not self.archived)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[DrawnModel], list[DrawnRun]]:
+    """Up to six models and six runs that refer to one another."""
+    models, runs = [], []
+    steps = st.sets(st.sampled_from(STEPS))
+    for number in range(draw(st.integers(1, 6))):
+        parent = st.none() | st.integers(0, number - 1) if number else st.none()
+        models.append(draw(st.builds(DrawnModel, st.booleans(), parent)))
+    named = st.dictionaries(
+        st.integers(0, len(PLACES) - 1), st.integers(0, len(models) - 1), max_size=2
+    )
+    for number in range(draw(st.integers(0, 6))):
+        parent = st.none() | st.integers(0, number - 1) if number else st.none()
+        step = st.none() | st.sampled_from(STEPS)
+        state = st.sampled_from(STATES)
+        run = st.builds(DrawnRun, state, st.booleans(), named, steps, steps, parent, step)
+        runs.append(draw(run))
+    return models, runs
 
 
 @pytest.fixture(params=["folder", "bucket"])
@@ -79,78 +94,81 @@ def each_store(tmp_path: Path, database: Database) -> Site:
     return Site(Settings(data_dir=tmp_path / "data", database_url=database.url), database)
 
 
-def lay_out(site: Site, drawn: Drawn) -> None:
+def lay_out(site: Site, models: list[DrawnModel], runs: list[DrawnRun]) -> None:
     """Make the history real."""
-    for number, (archived, parent) in enumerate(drawn.models):
-        parent_id = f"model_{parent}" if parent < number else None
-        site.model(f"model_{number}", archived=archived, parent=parent_id)
-    for number, (state, archived, named, pinned, shared, parent, step) in enumerate(drawn.runs):
+    for number, model in enumerate(models):
+        parent = None if model.parent is None else f"model_{model.parent}"
+        site.model(f"model_{number}", archived=model.archived, parent=parent)
+    for number, run in enumerate(runs):
         config: dict[str, Any] = {"method": "sft"}
-        for model, place in named:
-            config |= PLACES[place](f"model_{model}")
-        given_parent = parent < number
+        for place, named in run.models.items():
+            config |= PLACES[place](f"model_{named}")
         site.run(
             f"run_{number}",
-            state=state,
-            archived=archived,
+            state=run.state,
+            archived=run.archived,
             config=config,
-            pinned=pinned,
-            shared=shared,
-            parent_id=f"run_{parent}" if given_parent else None,
-            parent_step=step or None if given_parent else None,
+            pinned=run.pinned,
+            shared=run.shared,
+            parent_id=None if run.parent is None else f"run_{run.parent}",
+            parent_step=None if run.parent is None else run.parent_step,
         )
 
 
-def may_train(state: str, archived: bool) -> bool:
-    return state not in OVER or (state != "succeeded" and not archived)
-
-
-def expected_models(drawn: Drawn) -> set[str]:
+def expected_models(models: list[DrawnModel], runs: list[DrawnRun]) -> set[str]:
     """By plain loops: listed ones, those that a run may read, and their ancestors."""
-    kept = {number for number, (archived, _) in enumerate(drawn.models) if not archived}
-    for state, archived, named, *_ in drawn.runs:
-        # A later reference at the same place replaces the earlier one.
-        config = {place: model for model, place in named}
-        if may_train(state, archived):
-            kept |= {model for model in config.values() if model < len(drawn.models)}
-    for number in range(len(drawn.models) - 1, -1, -1):
-        parent = drawn.models[number][1]
-        if number in kept and parent < number:
-            kept.add(parent)
+    kept = {number for number, model in enumerate(models) if not model.archived}
+    for run in runs:
+        if run.may_train:
+            kept |= set(run.models.values())
+    for number, model in reversed(list(enumerate(models))):
+        if number in kept and model.parent is not None:
+            kept.add(model.parent)
     return {f"model_{number}" for number in kept}
 
 
-def expected_steps(drawn: Drawn, number: int) -> set[int]:
-    """The checkpoints of a pruned run that stay."""
-    waited = {
-        child[6]
-        for place, child in enumerate(drawn.runs)
-        if child[5] == number < place and may_train(child[0], child[1])
-    }
-    return (drawn.runs[number][3] | waited) & set(STEPS)
+def expected_steps(runs: list[DrawnRun], number: int) -> set[int]:
+    """The checkpoints of a run that stay."""
+    run = runs[number]
+    if not run.archived or run.state not in OVER:
+        return set(STEPS)
+    children = [child for child in runs if child.parent == number and child.may_train]
+    return run.pinned | {child.parent_step for child in children if child.parent_step}
+
+
+def waited_for() -> tuple[list[DrawnModel], list[DrawnRun]]:
+    """A pruned parent of a paused and archived child, which names an archived grandchild model."""
+    models = [DrawnModel(True, None), DrawnModel(True, 0), DrawnModel(True, 1)]
+    parent = DrawnRun("failed", True, {0: 0}, {1}, {2, 3}, None, None)
+    return models, [parent, DrawnRun("paused", True, {2: 1}, set(), set(), 0, 2)]
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(drawn=histories, is_bucket=st.booleans())
+@given(history=histories(), is_bucket=st.booleans())
+@example(history=waited_for(), is_bucket=False)
+@example(history=waited_for(), is_bucket=True)
 def test_what_a_living_thing_needs_stays_and_all_else_that_is_archived_goes(
-    tmp_path: Path, sqlite_template: Path, drawn: Drawn, is_bucket: bool
+    tmp_path: Path,
+    sqlite_template: Path,
+    history: tuple[list[DrawnModel], list[DrawnRun]],
+    is_bucket: bool,
 ) -> None:
     folder = Path(tempfile.mkdtemp(dir=tmp_path))
     shutil.copyfile(sqlite_template, folder / "podium.sqlite3")
     site = open_site(folder, f"sqlite:///{folder / 'podium.sqlite3'}", is_bucket=is_bucket)
-    lay_out(site, drawn)
+    models, runs = history
+    lay_out(site, models, runs)
 
     site.prune()
 
-    kept = expected_models(drawn)
-    for number in range(len(drawn.models)):
+    kept = expected_models(models, runs)
+    for number in range(len(models)):
         model = site.row(Model, f"model_{number}")
         there = site.store.size_bytes(model.source["artifact"]) > 0
         assert there == (model.id in kept) == (model.pruned_at is None), model.id
-    for number, (state, archived, *_, shared, _, _) in enumerate(drawn.runs):
-        run_id = f"run_{number}"
-        is_pruned = archived and state in OVER
-        steps = expected_steps(drawn, number) if is_pruned else set(STEPS)
+    for number, run in enumerate(runs):
+        run_id, steps = f"run_{number}", expected_steps(runs, number)
+        is_pruned = run.archived and run.state in OVER
         directory = site.directory(run_id)
         assert directory.checkpoint_steps() == site.listed(run_id) == sorted(steps)
         assert (directory.path / "events.jsonl").exists() != is_pruned
@@ -158,7 +176,7 @@ def test_what_a_living_thing_needs_stays_and_all_else_that_is_archived_goes(
         assert (site.row(Run, run_id).pruned_at is not None) == is_pruned
         for step in STEPS:
             stored = site.store.size_bytes(f"runs/{run_id}/checkpoint-1-{step}") > 0
-            assert stored == (step in shared and step in steps)
+            assert stored == (step in run.shared and step in steps)
     prune = Prune(site.settings)
     assert prune.plan().items == []
     prune.close()

@@ -170,6 +170,24 @@ def test_a_run_ends_at_kl_max_with_the_best_evaluation_below_it(
     assert series(run_dir, "eval/best_step")[2] == 0
 
 
+def test_the_best_the_last_and_the_pinned_checkpoints_are_left(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    often = {"eval_every": 1, "checkpoint_every": 1, "max_checkpoints": 1}
+    config = policy_gradient_config(
+        tiny_model, steps=8, optim={"lr": 0.05}, kl={"coef": 0.0}, **often
+    )
+    run_dir = workshop.lay_out("policy", config)
+    (run_dir / "pins.json").write_text('{"steps": [1]}')
+    assert workshop.run_here(run_dir)["code"] == 0
+
+    best = series(run_dir, "eval/best_step")
+    best_saved = {step for step in range(1, 9) if best[step] == step}
+    left = {int(path.name.removeprefix("step-")) for path in run_dir.glob("checkpoints/step-*")}
+    assert left == {1, 8, *sorted(best_saved)[-1:]}
+    assert {line["step"] for line in lines(run_dir, "checkpoint") if line["best"]} == best_saved
+
+
 def test_generate_writes_every_response_with_scores_and_distance(
     workshop: Workshop, tiny_model: Path
 ) -> None:

@@ -33,7 +33,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Loaded query={checkpoints}>
           {(items) => (
             <Table
-              columns={[["Step", "num"], ["Attempt", "num"], "Written", "Note", "Keep", "New run"]}
+              columns={[["Step", "num"], ["Attempt", "num"], "Written", "Keep", "Note", "New run"]}
               items={items}
               empty={
                 <Empty icon="file" title="No checkpoints">
@@ -50,10 +50,6 @@ export function CheckpointsTab({ run }: { run: Run }) {
                   <td>
                     <Ago at={one.created_at} />
                   </td>
-                  <td className="nowrap">
-                    {one.is_best && <span className="pill good">best</span>}{" "}
-                    {one.is_pinned && <span className="pill">pinned</span>}
-                  </td>
                   <td>
                     <button
                       type="button"
@@ -65,6 +61,10 @@ export function CheckpointsTab({ run }: { run: Run }) {
                     >
                       <Icon name="pin" /> Pin
                     </button>
+                  </td>
+                  <td className="nowrap">
+                    {one.is_best && <span className="pill good">best</span>}{" "}
+                    {one.is_pinned && <span className="pill">pinned</span>}
                   </td>
                   <td>
                     <ContinueLink
