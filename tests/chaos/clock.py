@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 _LIBRARY = "libfaketimeMT.so.1"
+_SLEEP = str(Path(__file__).with_name("under_faketime"))
 _FOLDERS = ("/usr/lib", "/usr/local/lib", "/lib")
 
 
@@ -36,6 +37,7 @@ class Clock:
             "FAKETIME_TIMESTAMP_FILE": str(self._path),
             "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "PYTHONPATH": os.pathsep.join(filter(None, (_SLEEP, os.environ.get("PYTHONPATH")))),
         }
 
 

@@ -10,8 +10,9 @@ import pytest
 from tests import processes
 from tests.chaos import laws
 from tests.chaos.clock import Clock, offset_seen
+from tests.chaos.conftest import site_of
 from tests.chaos.disturbance import undisturbed
-from tests.chaos.site import SFT, server_site
+from tests.chaos.site import SFT, SHORT
 
 HOUR = 3600
 PARTS = ("api", "worker 0", "worker 1", "postgres")
@@ -35,14 +36,25 @@ def test_a_clock_moves_for_who_sees_it(clocks: dict[str, Clock]) -> None:
 
 
 @pytest.mark.slow
-def test_an_hour_back_or_forward_is_nobodys_death(clocks: dict[str, Clock], tmp_path: Path) -> None:
-    with server_site(tmp_path, trainer=TRAINER, clocks=clocks) as site:
+@pytest.mark.parametrize(
+    ("backend", "apart"),
+    [
+        # API and worker see the one clock of their machine; on servers everybody has his own.
+        ("embedded", {"api": HOUR, "worker 0": HOUR}),
+        ("servers", {"api": HOUR, "worker 0": HOUR, "worker 1": -HOUR, "postgres": -HOUR}),
+    ],
+)
+def test_an_hour_back_or_forward_is_nobodys_death(
+    clocks: dict[str, Clock],
+    tmp_path: Path,
+    sqlite_template: Path,
+    backend: str,
+    apart: dict[str, int],
+) -> None:
+    with site_of(backend, tmp_path, sqlite_template, TRAINER, SHORT, clocks) as site:
         work = undisturbed(site, SFT)
         run_ids = []
-        for jumps in (
-            {"api": HOUR, "worker 0": HOUR, "worker 1": -HOUR, "postgres": -HOUR},
-            {"api": -HOUR, "worker 0": -HOUR, "worker 1": HOUR, "postgres": HOUR},
-        ):
+        for jumps in (apart, {part: -offset for part, offset in apart.items()}):
             made = [site.create_run(f"run {number}", SFT) for number in range(4)]
             for run_id in made[:2]:
                 site.floor.wait_for_step(run_id, 5)
