@@ -27,7 +27,7 @@ from worker.trainer.rankings import (
     responses_of,
     sizes_of,
 )
-from worker.trainer.run import Run
+from worker.trainer.run import Run, give_freed_memory_back
 
 
 def train(run: Run, config: DpoConfig) -> None:
@@ -53,6 +53,7 @@ def train(run: Run, config: DpoConfig) -> None:
     with torch.no_grad():
         ref_logp, heldout_ref_logp = logp_of(reference, train_set), logp_of(reference, heldout)
     del reference
+    give_freed_memory_back()
     model: nn.Module = causal
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")

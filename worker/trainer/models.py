@@ -26,6 +26,7 @@ from transformers import (
 
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora
+from worker.trainer import lean_layers
 from worker.trainer.body import install_trees
 from worker.trainer.errors import ConfigError, MissingModel
 
@@ -88,6 +89,7 @@ def load_causal_lm(
     _forget_quantization(model)
     _check_logits(model, name)
     model.to(device).eval()
+    lean_layers.install(model)
     install_trees(model)
     return model
 

@@ -31,6 +31,15 @@ class Optimizer:
             weight_decay=config.weight_decay,
             fused=True,
         )
+        # Now, in one piece, and not in the holes that the first backward pass has left.
+        self.restore(
+            {
+                f"{moment}/{name}": torch.zeros_like(parameter)
+                for name, parameter in self._parameters.items()
+                for moment in _MOMENTS
+            },
+            n_steps=0,
+        )
 
     @property
     def lr(self) -> float:
