@@ -48,7 +48,8 @@ class Station:
         """Look at the machine; `register` is what makes the worker known."""
         self.settings = settings
         self.clock = clock
-        self.database = Database(settings.sqlalchemy_url)
+        # A worker's threads seldom ask at once, and many workers share one server.
+        self.database = Database(settings.sqlalchemy_url, idle_connections=4)
         self.artifacts = ArtifactStore(settings.resolved_artifact_url)
         self.digests = Digests()
         gpus = GpuReader()

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session
 
 BUSY_TIMEOUT_S = 30.0
+_MOST_CONNECTIONS = 30
 # A network that is gone breaks connections after some seconds, so that callers can try again: TCP's
 # own patience of minutes and hours would cost a worker its runs and the API its threads.
 _SILENT_NETWORK = {
@@ -33,11 +34,16 @@ _write_locks_guard = threading.Lock()
 class Database:
     """One engine and the two ways to use it."""
 
-    def __init__(self, url: str) -> None:
-        """Connect lazily to `url` (SQLAlchemy form, `sqlite:///file` or `postgresql+psycopg://`)."""
+    def __init__(self, url: str, *, idle_connections: int = 10) -> None:
+        """Connect lazily to `url` (SQLAlchemy form, `sqlite:///file` or `postgresql+psycopg://`).
+
+        PostgreSQL: at most `idle_connections` stay open while nobody asks, 30 while many do.
+        """
         self.url = url
         self.is_sqlite = url.startswith("sqlite")
-        self.engine = _sqlite_engine(url) if self.is_sqlite else _postgres_engine(url)
+        self.engine = (
+            _sqlite_engine(url) if self.is_sqlite else _postgres_engine(url, idle_connections)
+        )
         self._write_engine = self.engine.execution_options(podium_begin="BEGIN IMMEDIATE")
         with _write_locks_guard:
             self._write_lock = _write_locks.setdefault(url, threading.Lock())
@@ -63,12 +69,12 @@ class Database:
         self.engine.dispose()
 
 
-def _postgres_engine(url: str) -> Engine:
+def _postgres_engine(url: str, idle_connections: int) -> Engine:
     return create_engine(
         url,
         pool_pre_ping=True,
-        pool_size=10,
-        max_overflow=20,
+        pool_size=idle_connections,
+        max_overflow=_MOST_CONNECTIONS - idle_connections,
         connect_args=_SILENT_NETWORK,
     )
 

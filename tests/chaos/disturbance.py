@@ -86,10 +86,18 @@ def _kill_process_of(
     """Kill a guard or a trainer at a random moment of its life, and be sure that it was alive."""
     find = site.guards if victim == "guard" else site.trainers
     processes.wait_until(lambda: bool(find(run_ids)), f"a {victim} lives")
-    time.sleep(chance.uniform(0.0, work.seconds / 2))
+    moment = time.monotonic() + chance.uniform(0.0, work.seconds / 2)
+    # A machine whose other work has ended meanwhile is soon through with all runs.
+    while time.monotonic() < moment and not _are_nearly_done(site, run_ids, work):
+        time.sleep(0.05)
     pids = find(run_ids)
     assert pids, f"no {victim} was left to kill"
     assert processes.kill(chance.choice(pids))
+
+
+def _are_nearly_done(site: Site, run_ids: list[str], work: Work) -> bool:
+    last_step = max(step for _, step in work.values)
+    return all((site.floor.run(run_id).step or 0) > last_step / 2 for run_id in run_ids)
 
 
 def _have_ended(site: Site, run_ids: list[str]) -> bool:
