@@ -49,12 +49,12 @@ def test_a_batch_gives_the_log_probabilities_of_each_row_alone(model: PreTrained
     assert torch.allclose(found.logp_N, expected, atol=1e-5)
 
 
-def test_small_chunks_of_the_head_change_nothing(
+def test_small_parts_of_the_vocabulary_change_nothing(
     model: PreTrainedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch = collate(ROWS, pad_id=2, device=CPU)
     whole = action_logp(model, batch, temperature=1.0)
-    monkeypatch.setattr(logprobs, "CHUNK", 3)
+    monkeypatch.setattr(logprobs, "AT_ONCE", 7 * len(whole.logp_N))
     parts = action_logp(model, batch, temperature=1.0)
     assert torch.allclose(whole.logp_N, parts.logp_N, atol=1e-6)
     assert torch.allclose(whole.entropy_N, parts.entropy_N, atol=1e-6)

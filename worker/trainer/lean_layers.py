@@ -142,7 +142,8 @@ class _Gated(Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
-        return _through_gate(gradients[0], *ctx.saved_tensors)
+        (grad,), (gate, up) = gradients, ctx.saved_tensors
+        return _through_gate(grad, gate, up, functional.silu(gate))
 
 
 class _GatedLinear(Function):
@@ -154,10 +155,9 @@ class _GatedLinear(Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (grad,), (gate, up, weight) = gradients, ctx.saved_tensors
-        to_weight = None
-        if ctx.needs_input_grad[2]:
-            to_weight = _to_weight(grad, functional.silu(gate) * up, weight)
-        return *_through_gate(grad @ weight.to(up.dtype), gate, up), to_weight
+        opened = functional.silu(gate)
+        to_weight = _to_weight(grad, opened * up, weight) if ctx.needs_input_grad[2] else None
+        return *_through_gate(grad @ weight.to(up.dtype), gate, up, opened), to_weight
 
 
 def _call(function: type[Function], *arguments: Any) -> Tensor:
@@ -188,7 +188,6 @@ def _to_weight(grad: Tensor, x: Tensor, weight: Tensor) -> Tensor:
     return (grad.flatten(0, -2).t() @ x.flatten(0, -2)).to(weight.dtype)
 
 
-def _through_gate(grad: Tensor, gate: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
-    """Gradients of silu(gate) * up."""
-    to_gate = torch.ops.aten.silu_backward(grad * up, gate)
-    return to_gate, grad * functional.silu(gate)
+def _through_gate(grad: Tensor, gate: Tensor, up: Tensor, opened: Tensor) -> tuple[Tensor, Tensor]:
+    """Gradients of gate and up from that of opened * up, where opened = silu(gate)."""
+    return torch.ops.aten.silu_backward(grad * up, gate), opened.mul_(grad)

@@ -1,10 +1,11 @@
 """Log-probabilities of response tokens under a model, without ever holding B x T x V numbers.
 
 Used by sft, policy_gradient, generate and evaluations. The body runs over whole rows; the head runs
-over action positions only, in chunks. Axes: B rows, T tokens, N action tokens in row order.
+over action positions only, a part of the vocabulary at a time. Axes: B rows, T tokens, N action
+tokens in row order, V vocabulary, C a part of it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,8 @@ from torch.nn import functional
 from worker.trainer.body import hidden_at
 from worker.trainer.data import Batch
 
-# Rows of one product with the head, and of those that are wide (fp32) at once: of 49,152 logits
-# 25 MB in bf16 and 6 MB.
-CHUNK = 256
-WIDE = 32
-# Rows of the head's weight whose gradient is computed at once.
-HEAD_ROWS = 8192
+# Logits that are there at once: 16 MB in fp32.
+AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -75,8 +72,7 @@ def exact_kl(
     token_N = batch.ids_B_T[batch.action_B_T]
     head = causal.get_output_embeddings()  # type: ignore[operator]
     parts = []
-    for start in range(0, len(token_N), CHUNK):
-        rows = slice(start, start + CHUNK)
+    for rows in _slices(len(token_N), AT_ONCE // len(head.weight)):
         logp_N_V = (head(hidden_N_H[rows]).float() / temperature).log_softmax(-1)
         ref_N_V = (ref_head(ref_hidden_N_H[rows]).float() / temperature).log_softmax(-1)
         token = token_N[rows, None]
@@ -96,8 +92,9 @@ def scatter(value_N: Tensor, action_B_T: Tensor) -> Tensor:
 class _HeadLogp(torch.autograd.Function):
     """Log-probabilities and entropies by as few passes over as few logits as there are.
 
-    Computing the logits anew for the gradient costs less than keeping them, and adding up the
-    gradient of the head's weight in place less than leaving it to autograd.
+    A part of the vocabulary at a time, so that each weight of the head is read, and its gradient
+    written, once; the softmax is summed up as in Milakov and Gimelshein 2018 (arXiv 1805.02867).
+    Computing the logits anew for the gradient costs less than keeping them.
     """
 
     @staticmethod
@@ -114,82 +111,68 @@ class _HeadLogp(torch.autograd.Function):
         ctx.hidden_dtype, device_type = hidden_N_H.dtype, hidden_N_H.device.type
         if torch.is_autocast_enabled(device_type):
             hidden_N_H = hidden_N_H.to(torch.get_autocast_dtype(device_type))
+        whole_N, mean_N, own_N = hidden_N_H.new_zeros(3, len(token_N), dtype=torch.float32)
+        top_N = torch.full_like(whole_N, -torch.inf)
         with torch.autocast(device_type, enabled=False):
-            columns = [
-                _summarize(_scaled(logits_N_V, temperature), token_N[rows])
-                for rows, logits_N_V in _wide(_logits(hidden_N_H, weight_V_H, bias_V))
-            ]
-        logp_N, entropy_N, log_mass_N = (torch.cat(column) for column in zip(*columns, strict=True))
+            for part, _, scaled_N_C in _logits(hidden_N_H, weight_V_H, bias_V, temperature):
+                row_M, place_M = _places(token_N, part)
+                own_N[row_M] = scaled_N_C[row_M, place_M]
+                above_N, top_N = top_N, torch.maximum(top_N, scaled_N_C.amax(-1))
+                mass_N_C = (scaled_N_C - top_N[:, None]).exp_()
+                shrunk_N = (above_N - top_N).exp_()
+                whole_N = shrunk_N * whole_N + mass_N_C.sum(-1)
+                mean_N = shrunk_N * mean_N + torch.einsum("nc,nc->n", mass_N_C, scaled_N_C)
+        log_mass_N = top_N + whole_N.log()
+        entropy_N = log_mass_N - mean_N / whole_N
         ctx.save_for_backward(hidden_N_H, token_N, weight_V_H, bias_V, entropy_N, log_mass_N)
         if not entropy_gradient:
             ctx.mark_non_differentiable(entropy_N)
-        return logp_N, entropy_N
+        return own_N - log_mass_N, entropy_N
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """d logp / d z is 1 at the token minus p; d entropy / d z is -p (log p + entropy)."""
+        to_logp_N, to_entropy_N = gradients
         hidden_N_H, token_N, weight_V_H, bias_V, entropy_N, log_mass_N = ctx.saved_tensors
-        own_V_H = weight_V_H.to(hidden_N_H.dtype)
-        to_hidden_N_H = torch.empty_like(hidden_N_H)
-        to_weight_V_H = torch.zeros_like(weight_V_H) if ctx.needs_input_grad[2] else None
-        to_bias_V = torch.zeros_like(bias_V) if ctx.needs_input_grad[3] else None
-        for rows, logits_N_V in _logits(hidden_N_H, own_V_H, bias_V):
-            for part, logits_n_V in _wide([(rows, logits_N_V)]):
-                logp_n_V = _scaled(logits_n_V, ctx.temperature).sub_(log_mass_N[part, None])
-                to_logp_n, to_entropy_n = (gradient[part, None] for gradient in gradients)
-                factor = to_logp_n
-                if ctx.entropy_gradient:
-                    factor = factor + to_entropy_n * (logp_n_V + entropy_N[part, None])
-                to_n_V = (
-                    logp_n_V.exp_().mul_(-factor).scatter_add_(-1, token_N[part, None], to_logp_n)
-                )
-                logits_n_V.copy_(to_n_V.div_(ctx.temperature))
-            to_hidden_N_H[rows] = logits_N_V @ own_V_H
+        to_hidden_N_H = torch.zeros_like(hidden_N_H, dtype=torch.float32)
+        to_weight_V_H = torch.empty_like(weight_V_H) if ctx.needs_input_grad[2] else None
+        to_bias_V = torch.empty_like(bias_V) if ctx.needs_input_grad[3] else None
+        parts = _logits(hidden_N_H, weight_V_H, bias_V, ctx.temperature)
+        for part, weight_C_H, scaled_N_C in parts:
+            logp_N_C = scaled_N_C.sub_(log_mass_N[:, None])
+            factor = to_logp_N[:, None]
+            if ctx.entropy_gradient:
+                factor = factor + to_entropy_N[:, None] * (logp_N_C + entropy_N[:, None])
+            to_N_C = logp_N_C.exp_().mul_(-factor)
+            row_M, place_M = _places(token_N, part)
+            to_N_C[row_M, place_M] += to_logp_N[row_M]
+            to_N_C = to_N_C.div_(ctx.temperature).to(weight_C_H.dtype)
+            to_hidden_N_H += to_N_C @ weight_C_H
             if to_weight_V_H is not None:
-                _add_product(to_weight_V_H, logits_N_V, hidden_N_H[rows])
+                to_weight_V_H[part] = to_N_C.t() @ hidden_N_H
             if to_bias_V is not None:
-                to_bias_V += logits_N_V.sum(0)
+                to_bias_V[part] = to_N_C.sum(0)
         return to_hidden_N_H.to(ctx.hidden_dtype), None, to_weight_V_H, to_bias_V, None, None
 
 
 def _logits(
-    hidden_N_H: Tensor, weight_V_H: Tensor, bias_V: Tensor | None
-) -> Iterator[tuple[slice, Tensor]]:
-    """Logits of CHUNK rows at a time, in the dtype of the hidden states."""
-    weight_V_H = weight_V_H.to(hidden_N_H.dtype)
-    bias_V = None if bias_V is None else bias_V.to(hidden_N_H.dtype)
-    for start in range(0, len(hidden_N_H), CHUNK):
-        rows = slice(start, min(start + CHUNK, len(hidden_N_H)))
-        yield rows, functional.linear(hidden_N_H[rows], weight_V_H, bias_V)
+    hidden_N_H: Tensor, weight_V_H: Tensor, bias_V: Tensor | None, temperature: float
+) -> Iterator[tuple[slice, Tensor, Tensor]]:
+    """Part after part of the vocabulary: where, its weights, and logits / temperature in fp32."""
+    for part in _slices(len(weight_V_H), AT_ONCE // max(len(hidden_N_H), 1)):
+        weight_C_H = weight_V_H[part].to(hidden_N_H.dtype)
+        bias_C = None if bias_V is None else bias_V[part].to(hidden_N_H.dtype)
+        scaled_N_C = functional.linear(hidden_N_H, weight_C_H, bias_C).float()
+        yield part, weight_C_H, scaled_N_C.div_(temperature) if temperature != 1 else scaled_N_C
 
 
-def _wide(chunks: Iterable[tuple[slice, Tensor]]) -> Iterator[tuple[slice, Tensor]]:
-    """The same rows, WIDE at a time."""
-    for rows, logits_N_V in chunks:
-        for start in range(rows.start, rows.stop, WIDE):
-            part = slice(start, min(start + WIDE, rows.stop))
-            yield part, logits_N_V[part.start - rows.start : part.stop - rows.start]
+def _places(token_N: Tensor, part: slice) -> tuple[Tensor, Tensor]:
+    """The rows whose token is in this part of the vocabulary, and where in it."""
+    row_M = ((token_N >= part.start) & (token_N < part.stop)).nonzero()[:, 0]
+    return row_M, token_N[row_M] - part.start
 
 
-def _scaled(logits_N_V: Tensor, temperature: float) -> Tensor:
-    """Logits / temperature in fp32, a tensor of its own."""
-    scaled_N_V = logits_N_V.to(torch.float32, copy=True)
-    return scaled_N_V.div_(temperature) if temperature != 1 else scaled_N_V
-
-
-def _add_product(sum_V_H: Tensor, to_logits_N_V: Tensor, hidden_N_H: Tensor) -> None:
-    """Add to_logits^T hidden, by HEAD_ROWS rows: in bf16 each needs room of its own."""
-    for start in range(0, len(sum_V_H), HEAD_ROWS):
-        rows = slice(start, start + HEAD_ROWS)
-        sum_V_H[rows] += to_logits_N_V[:, rows].t() @ hidden_N_H
-
-
-def _summarize(scaled_N_V: Tensor, token_N: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Log-probability of the tokens, entropy, and log of the sum of exp, each of N."""
-    top_N = scaled_N_V.amax(-1, keepdim=True)
-    scaled_N_V -= top_N
-    mass_N_V = scaled_N_V.exp()
-    whole_N = mass_N_V.sum(-1)
-    weighted_N = torch.einsum("nv,nv->n", mass_N_V, scaled_N_V)
-    logp_N = scaled_N_V.gather(-1, token_N[:, None])[:, 0] - whole_N.log()
-    return logp_N, whole_N.log() - weighted_N / whole_N, top_N[:, 0] + whole_N.log()
+def _slices(stop: int, size: int) -> Iterator[slice]:
+    """From 0 to stop, `size` at a time."""
+    size = max(size, 1)
+    return (slice(first, min(first + size, stop)) for first in range(0, stop, size))
