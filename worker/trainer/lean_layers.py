@@ -72,7 +72,7 @@ class RmsNorm(nn.Module):
 
 
 class GatedMlp(nn.Module):
-    """down(silu(gate(x)) * up(x)), which keeps what `gate` and `up` gave alone.
+    """down(silu(gate(x)) * up(x)), which under autocast keeps what `gate` and `up` gave alone.
 
     Source: Shazeer 2020 (arXiv 2002.05202), equation 6.
     """
@@ -84,9 +84,14 @@ class GatedMlp(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """From `... x H` to as much."""
         gate, up = self.gate_proj(x), self.up_proj(x)
-        if type(self.down_proj) is Linear and self.down_proj.bias is None:
+        if not torch.is_autocast_enabled(x.device.type):
+            # In fp32 making the product again takes more time than its memory is worth.
+            product = functional.silu(gate) * up
+        elif type(self.down_proj) is Linear and self.down_proj.bias is None:
             return _call(_GatedLinear, gate, up, self.down_proj.weight)
-        down: Tensor = self.down_proj(_call(_Gated, gate, up))
+        else:
+            product = _call(_Gated, gate, up)
+        down: Tensor = self.down_proj(product)
         return down
 
 
