@@ -74,6 +74,8 @@ RULES: dict[str, frozenset[str] | None] = {
     "GET /runs/{run_id}/events": READING,
     "GET /runs/{run_id}/logs": READING,
     "GET /runs/{run_id}/checkpoints": READING,
+    "POST /runs/{run_id}/checkpoints/{step}/pin": WRITING,
+    "POST /runs/{run_id}/checkpoints/{step}/unpin": WRITING,
     "GET /runs/{run_id}/failures": READING,
     "GET /runs/{run_id}/artifacts": READING,
     "POST /experiments": WRITING,
@@ -105,7 +107,7 @@ def call(client: TestClient, rule: str) -> int:
     """The status of a call with ids of nothing and an empty body."""
     method, path = rule.split()
     for name in ("user", "key", "assignment", "snapshot", "model", "run", "experiment", "project"):
-        path = path.replace(f"{{{name}_id}}", f"{name}_nothing")
+        path = path.replace(f"{{{name}_id}}", f"{name}_nothing").replace("{step}", "1")
     body: dict[str, Any] | None = {} if method == "POST" else None
     return client.request(method, path, json=body).status_code
 
