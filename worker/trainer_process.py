@@ -33,6 +33,11 @@ _ALLOWED = (
     "NCCL_SOCKET_IFNAME", "PYTORCH_CUDA_ALLOC_CONF", "TRITON_CACHE_DIR", "PODIUM_VLLM_PYTHON",
 )  # fmt: skip
 
+# torch asks for aligned tensors, for which glibc takes more than it keeps and frees the rest: a
+# few bytes between tensors, which its caches give to small objects, so that freed tensors never
+# grow together again. Without these caches SmolLM2-135M trains in a tenth less memory.
+_MALLOC = "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"
+
 
 @dataclass(frozen=True)
 class Used:
@@ -58,6 +63,7 @@ def environment(visible_devices: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
     return kept | {
         "PYTHONPATH": _SOURCE,
+        "GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", _MALLOC),
         "PYTHONUNBUFFERED": "1",
         "TOKENIZERS_PARALLELISM": "false",
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",

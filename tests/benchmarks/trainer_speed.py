@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.work import Job, small_llama, with_plain_template
+from worker.trainer_process import environment
 
 pytestmark = pytest.mark.benchmark
 
@@ -95,11 +96,14 @@ def compare(name: str, job: Job, folder: Path) -> None:
 
 def run_side(module: str, job: Job, folder: Path) -> dict[str, Any]:
     """One process from start to end; its last line is the result."""
+    # As a worker starts a trainer.
+    as_started = {"GLIBC_TUNABLES": environment("")["GLIBC_TUNABLES"]}
     process = subprocess.run(
         [sys.executable, "-m", f"tests.benchmarks.{module}", str(job.save(folder / "job.json"))],
         cwd=ROOT,
         env=os.environ
-        | {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": THREADS},
+        | {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": THREADS}
+        | (as_started if module == "ours" else {}),
         capture_output=True,
         text=True,
         check=False,
