@@ -3,7 +3,6 @@
 Called by the command line. PostgreSQL goes through its own `pg_dump` and `pg_restore`.
 """
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 from sqlalchemy.engine import make_url
 
-from backend.artifacts import ARRIVING
+from backend.artifacts import ARRIVING, sha256_of
 from backend.auth import ADMIN_KEY_FILE
 from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.launcher import hold_data_dir
@@ -49,7 +48,7 @@ def backup(settings: Settings, folder: Path) -> str:
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
         _copy_out(settings, unfinished)
-        files = {name: _sha256(unfinished / name) for name in _files(unfinished)}
+        files = {name: sha256_of(unfinished / name) for name in _files(unfinished)}
         made = _Manifest(made_at=datetime.now(UTC), revision=_revision(settings), files=files)
         (unfinished / MANIFEST).write_text(made.model_dump_json(indent=1), encoding="utf-8")
         unfinished.rename(folder)
@@ -167,7 +166,7 @@ def _verified_manifest(folder: Path) -> _Manifest:
         if name not in manifest.files:
             raise InvalidInput(f"{name} is no part of the backup", advice="Take it out.")
         # What the manifest names and the folder has not, links and other folders too, is missing.
-        if name not in there or _sha256(folder / name) != manifest.files[name]:
+        if name not in there or sha256_of(folder / name) != manifest.files[name]:
             raise InvalidInput(f"{name} is missing or damaged", advice="Use another backup.")
     return manifest
 
@@ -175,11 +174,6 @@ def _verified_manifest(folder: Path) -> _Manifest:
 def _files(folder: Path) -> list[str]:
     found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return sorted(str(path.relative_to(folder)) for path in found)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sqlite_path(settings: Settings) -> Path:

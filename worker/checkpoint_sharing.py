@@ -91,6 +91,6 @@ def fetch(artifacts: ArtifactStore, directory: RunDirectory, shared: Shared) -> 
     """
     arrived = directory.checkpoints.with_name(".arrived")
     shutil.rmtree(arrived, ignore_errors=True)
-    artifacts.fetch_folder(shared.artifact, arrived / f"step-{shared.step}")
+    artifacts.fetch_folder(shared.artifact, arrived / directory.checkpoint(shared.step).name)
     shutil.rmtree(directory.checkpoints, ignore_errors=True)
     arrived.rename(directory.checkpoints)

@@ -76,7 +76,6 @@ class Optimizer:
             f"{moment}/{name}": self._adamw.state[parameter][moment]
             for name, parameter in self._parameters.items()
             for moment in _MOMENTS
-            if parameter in self._adamw.state
         }
 
     def restore(self, state: Mapping[str, Tensor], n_steps: int) -> None:
