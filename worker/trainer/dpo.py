@@ -14,7 +14,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from backend.schemas.training import DpoConfig
 from worker.trainer import losses, models, random_streams
 from worker.trainer.data import collate
-from worker.trainer.errors import ConfigError, DataError
+from worker.trainer.errors import DataError
 from worker.trainer.logprobs import action_logp
 from worker.trainer.loop import Evaluation, Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.optim import Optimizer
@@ -35,7 +35,7 @@ def train(run: Run, config: DpoConfig) -> None:
     tokenizer = models.load_tokenizer(config.model)
     train_set, heldout = _read(run, config, tokenizer)
     causal = _load(run, config)
-    reference = _load_reference(run, config, tokenizer) or causal
+    reference = _load_reference(run, config) or causal
     batch_size, steps = batch_and_steps(config.optim, len(train_set))
     pad_id, budget = int(tokenizer.pad_token_id), config.optim.micro_batch_tokens
 
@@ -161,18 +161,8 @@ def _load(run: Run, config: DpoConfig) -> PreTrainedModel:
     )
 
 
-def _load_reference(
-    run: Run, config: DpoConfig, tokenizer: PreTrainedTokenizerBase
-) -> PreTrainedModel | None:
-    """The reference where it is not the starting model.
-
-    Raises ConfigError if it reads other tokens.
-    """
+def _load_reference(run: Run, config: DpoConfig) -> PreTrainedModel | None:
+    """The reference where it is not the starting model; `preflight` has compared their tokens."""
     if config.reference is None or config.reference == config.model:
         return None
-    if models.load_tokenizer(config.reference).get_vocab() != tokenizer.get_vocab():
-        raise ConfigError(
-            "reference: it reads other tokens than the model (their vocabularies differ)",
-            "take a reference of the same family, or leave it out",
-        )
     return _load(run, config.model_copy(update={"model": config.reference}))
