@@ -4,13 +4,12 @@ Called when checkpoints and models come home and when a run needs them again. Ke
 Podium and checked; a path from outside never becomes one.
 """
 
-import hashlib
 import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -18,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
+from fsspec.callbacks import Callback
 
+from backend import digest
 from backend.errors import InvalidInput, NotFound, Unavailable
 
 MANIFEST = "podium-manifest.json"
@@ -69,10 +70,13 @@ class ArtifactStore:
             self._link(folder, self._root / key, files, manifest)
         return files
 
-    def fetch_folder(self, key: str, target: Path) -> None:
-        """Put a stored folder at `target`, which must not exist; every file's hash is checked.
+    def fetch_folder(
+        self, key: str, target: Path, check: Callable[[], None] = digest.go_on
+    ) -> None:
+        """Put a stored folder at `target`, which must not exist; every file's hash is compared.
 
-        Raises NotFound for an unknown key, Unavailable if a file is not what was stored.
+        `check` is called now and then; what it raises breaks off and leaves nothing. Raises
+        NotFound for an unknown key, Unavailable if a file is not what was stored.
         """
         files = self.manifest(key)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -80,12 +84,9 @@ class ArtifactStore:
             for file in files:
                 place = temporary / file.path
                 place.parent.mkdir(parents=True, exist_ok=True)
-                self._fetch(file.key, place)
-                if sha256_of(place) != file.sha256:
-                    raise Unavailable(
-                        f"{file.key} is not what was stored",
-                        advice="Restore the artifact store from its backup.",
-                    )
+                self._fetch(file.key, place, check)
+                if digest.of_file(place, check).hex() != file.sha256:
+                    raise _damaged(file.key)
 
     def local_path(self, key: str) -> Path | None:
         """Where a stored folder lies on this machine, None if it does not (yet) or elsewhere."""
@@ -102,7 +103,8 @@ class ArtifactStore:
             if self._root is not None:
                 text = (self._root / key / MANIFEST).read_bytes()
             else:
-                text = self._remote().cat_file(f"{self._url}/{key}/{MANIFEST}")
+                with self._answering():
+                    text = self._remote().cat_file(f"{self._url}/{key}/{MANIFEST}")
         except FileNotFoundError as error:
             raise NotFound(f"the artifact store has no {key}") from error
         return [StoredFile(**file) for file in json.loads(text)]
@@ -117,7 +119,10 @@ class ArtifactStore:
         return sorted((one for one in folders if _KEY.fullmatch(one.key)), key=lambda one: one.key)
 
     def _remote_folders(self) -> list[StoredFolder]:
-        remote = self._remote()
+        with self._answering():
+            return self._listed(self._remote())
+
+    def _listed(self, remote: Any) -> list[StoredFolder]:
         root = remote._strip_protocol(self._url)
         try:
             files: dict[str, Any] = remote.find(f"{root}/runs", detail=True)
@@ -151,9 +156,10 @@ class ArtifactStore:
         if self._root is not None:
             shutil.rmtree(self._root / key, ignore_errors=True)
             return
-        remote = self._remote()
-        if remote.exists(f"{self._url}/{key}"):
-            remote.rm(f"{self._url}/{key}", recursive=True)
+        with self._answering():
+            remote = self._remote()
+            if remote.exists(f"{self._url}/{key}"):
+                remote.rm(f"{self._url}/{key}", recursive=True)
 
     def _link(self, folder: Path, place: Path, files: list[StoredFile], manifest: bytes) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -165,21 +171,66 @@ class ArtifactStore:
             (temporary / MANIFEST).write_bytes(manifest)
 
     def _upload(self, folder: Path, key: str, files: list[StoredFile], manifest: bytes) -> None:
-        remote = self._remote()
-        for file in files:
-            remote.put_file(str(folder / file.path), f"{self._url}/{file.key}")
-        # Written last: without it the key counts as absent.
-        remote.pipe_file(f"{self._url}/{key}/{MANIFEST}", manifest)
+        with self._answering():
+            remote = self._remote()
+            for file in files:
+                remote.put_file(str(folder / file.path), f"{self._url}/{file.key}")
+            # Written last: without it the key counts as absent.
+            remote.pipe_file(f"{self._url}/{key}/{MANIFEST}", manifest)
 
-    def _fetch(self, key: str, place: Path) -> None:
-        if self._root is not None:
-            link_or_copy(self._root / key, place)
-        else:
-            self._remote().get_file(f"{self._url}/{key}", str(place))
+    def _fetch(self, key: str, place: Path, check: Callable[[], None]) -> None:
+        try:
+            if self._root is None:
+                self._download(key, place, _Checking(check))
+            else:
+                link_or_copy(self._root / key, place)
+        except FileNotFoundError as error:
+            raise _damaged(key) from error
+
+    def _download(self, key: str, place: Path, checking: "_Checking") -> None:
+        try:
+            with self._answering():
+                self._remote().get_file(f"{self._url}/{key}", str(place), callback=checking)
+        except Unavailable:
+            if checking.broken_off_by is not None:
+                raise checking.broken_off_by from None
+            raise
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Turn what a bucket's client raises into Unavailable; an absent file stays that."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise Unavailable(
+                f"the artifact store {self._url} cannot be used ({str(error)[:300]})",
+                advice="Check that it can be reached and what its key allows, then retry.",
+            ) from error
 
     def _remote(self) -> Any:
         filesystem, _ = fsspec.core.url_to_fs(self._url)
         return filesystem
+
+
+class _Checking(Callback):  # type: ignore[misc]  # fsspec ships no types
+    """Asks whether to go on with every part of a file that arrives."""
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        super().__init__()
+        self._check = check
+        self.broken_off_by: Exception | None = None
+
+    def relative_update(self, inc: int = 1) -> None:
+        try:
+            self._check()
+        except Exception as error:
+            self.broken_off_by = error
+            raise
+
+    def absolute_update(self, value: int) -> None:
+        self.relative_update()
 
 
 def _local_folder(path: Path, root: Path) -> StoredFolder:
@@ -211,6 +262,12 @@ def _arriving(place: Path) -> Iterator[Path]:
         raise
 
 
+def _damaged(key: str) -> Unavailable:
+    return Unavailable(
+        f"{key} is not what was stored", advice="Restore the artifact store from its backup."
+    )
+
+
 def _check(key: str) -> None:
     if not _KEY.fullmatch(key):
         raise InvalidInput(f"{key!r} is no key of the artifact store")
@@ -227,13 +284,7 @@ def _files(folder: Path) -> list[Path]:
 def _stored(folder: Path, file: Path, key: str) -> StoredFile:
     path = file.relative_to(folder).as_posix()
     _check(f"{key}/{path}")
-    return StoredFile(path, f"{key}/{path}", sha256_of(file), file.stat().st_size)
-
-
-def sha256_of(file: Path) -> str:
-    """The hash of a file's bytes."""
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+    return StoredFile(path, f"{key}/{path}", digest.of_file(file).hex(), file.stat().st_size)
 
 
 def link_or_copy(source: Path, target: Path) -> None:

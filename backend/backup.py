@@ -13,7 +13,8 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 from sqlalchemy.engine import make_url
 
-from backend.artifacts import ARRIVING, sha256_of
+from backend import digest
+from backend.artifacts import ARRIVING
 from backend.auth import ADMIN_KEY_FILE
 from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.launcher import hold_data_dir
@@ -48,7 +49,7 @@ def backup(settings: Settings, folder: Path) -> str:
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
         _copy_out(settings, unfinished)
-        files = {name: sha256_of(unfinished / name) for name in _files(unfinished)}
+        files = {name: digest.of_file(unfinished / name).hex() for name in _files(unfinished)}
         made = _Manifest(made_at=datetime.now(UTC), revision=_revision(settings), files=files)
         (unfinished / MANIFEST).write_text(made.model_dump_json(indent=1), encoding="utf-8")
         unfinished.rename(folder)
@@ -166,7 +167,7 @@ def _verified_manifest(folder: Path) -> _Manifest:
         if name not in manifest.files:
             raise InvalidInput(f"{name} is no part of the backup", advice="Take it out.")
         # What the manifest names and the folder has not, links and other folders too, is missing.
-        if name not in there or sha256_of(folder / name) != manifest.files[name]:
+        if name not in there or digest.of_file(folder / name).hex() != manifest.files[name]:
             raise InvalidInput(f"{name} is missing or damaged", advice="Use another backup.")
     return manifest
 

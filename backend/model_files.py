@@ -15,6 +15,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from backend import digest
 from backend.errors import InvalidInput
 from backend.gguf_header import read_gguf
 from backend.schemas.models import ModelFacts, ModelSource
@@ -142,21 +143,15 @@ def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
     )
 
 
-def file_digest(file: Path) -> bytes:
-    """The SHA-256 of a file's bytes."""
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").digest()
-
-
 def content_sha256(
-    path: Path, weights: Sequence[Path], digest_of: Callable[[Path], bytes] = file_digest
+    path: Path, weights: Sequence[Path], digest_of: Callable[[Path], bytes] = digest.of_file
 ) -> str:
     """One hash over config and weights; `digest_of` may know files that were read before."""
     config = path / "config.json"
-    digest = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for file in [*([config] if config.is_file() else []), *weights]:
-        digest.update(digest_of(file))
-    return digest.hexdigest()
+        sha256.update(digest_of(file))
+    return sha256.hexdigest()
 
 
 def _tensors(file: Path) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import os
 import time
 import uuid
 from collections import deque
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from queue import Empty
@@ -117,15 +118,21 @@ def _caller(settings: Settings) -> Celery:
 
 
 def clean_processed(settings: Settings, *, older_than_s: float = KEEP_PROCESSED_S) -> int:
-    """Delete what the filesystem broker has delivered long ago; returns how many files."""
+    """Delete what the filesystem broker has delivered long ago; returns how many files.
+
+    Others clean, too, and may be first; a file of somebody else's stays.
+    """
     folder = settings.data_dir / "broker" / "processed"
     if settings.broker_url is not None or not folder.is_dir():
         return 0
     limit = time.time() - older_than_s
-    old = [entry.path for entry in os.scandir(folder) if entry.stat().st_mtime < limit]
-    for path in old:
-        Path(path).unlink(missing_ok=True)
-    return len(old)
+    deleted = 0
+    for entry in os.scandir(folder):
+        with suppress(OSError):
+            if entry.stat().st_mtime < limit:
+                Path(entry.path).unlink()
+                deleted += 1
+    return deleted
 
 
 class FileChannel(filesystem.Channel):  # type: ignore[misc]  # kombu ships no types

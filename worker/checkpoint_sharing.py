@@ -8,29 +8,40 @@ machine is gone; the pinned are what somebody wants kept.
 import logging
 import shutil
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 
+from backend import digest
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError
 from backend.store import checkpoints, supervision
 from backend.store.checkpoints import Shared
 from backend.store.db import Database
 from backend.store.supervision import Claim, GivenAway
-from worker.outage import OUTAGES
+from worker.outage import OUTAGES, delay_s
 from worker.run_directory import RunDirectory
 
 log = logging.getLogger("podium.worker")
 
 # Between two looks at the run directory.
 _LOOK_S = 5.0
+# Of the last look, whose checkpoint is what a pause has written: for about half a minute.
+_LAST_TRIES = 8
 
 
 class CheckpointSharing(threading.Thread):
     """Uploads the checkpoints of one attempt that matter; a context around the training."""
 
     def __init__(
-        self, database: Database, artifacts: ArtifactStore, claim: Claim, directory: RunDirectory
+        self,
+        database: Database,
+        artifacts: ArtifactStore,
+        claim: Claim,
+        directory: RunDirectory,
+        wait: Callable[[float], bool],
     ) -> None:
+        """`wait` sleeps the given seconds and says whether there is any use in going on."""
+        self._wait = wait
         super().__init__(name=f"share-{claim.run_id}", daemon=True)
         self._database = database
         self._artifacts = artifacts
@@ -49,16 +60,30 @@ class CheckpointSharing(threading.Thread):
 
     def run(self) -> None:
         """Look, share, look; once more at the end, for that one is what a pause has written."""
-        is_over = False
-        while not is_over:
-            is_over = self._end.wait(_LOOK_S)
-            try:
-                self._share_what_matters()
-            except GivenAway:
-                return
-            except (*OUTAGES, ServiceError, OSError) as error:
-                # The trainer may have replaced it meanwhile, or the store is away: next time.
-                log.warning("checkpoint.not_shared", extra={"error": str(error)[:300]})
+        try:
+            while not self._end.wait(_LOOK_S):
+                self._try()
+            failures = 0
+            while not self._try() and failures < _LAST_TRIES and self._wait(delay_s(failures)):
+                failures += 1
+        except GivenAway:
+            return
+
+    def _try(self) -> bool:
+        """Whether everything that matters is shared now."""
+        try:
+            self._share_what_matters()
+        except GivenAway:
+            raise
+        except (*OUTAGES, ServiceError, OSError) as error:
+            # The trainer may have replaced it meanwhile, or a store is away: next time.
+            log.warning("checkpoint.not_shared", extra={"error": str(error)[:300]})
+        except Exception:
+            # Clients of buckets have errors of their own.
+            log.exception("checkpoint.not_shared")
+        else:
+            return True
+        return False
 
     def _share_what_matters(self) -> None:
         with self._database.read() as session:
@@ -83,14 +108,21 @@ class CheckpointSharing(threading.Thread):
             self._artifacts.remove(old)
 
 
-def fetch(artifacts: ArtifactStore, directory: RunDirectory, shared: Shared) -> None:
+def fetch(
+    artifacts: ArtifactStore,
+    directory: RunDirectory,
+    shared: Shared,
+    check: Callable[[], None] = digest.go_on,
+) -> None:
     """Replace the checkpoints in this directory by one from the artifact store.
 
     For an attempt whose predecessor ran elsewhere: what lies here is of a past that was taken back.
-    Every file is verified by its hash. Raises NotFound or Unavailable, and leaves what was here.
+    Every file is verified by its hash. Raises NotFound or Unavailable, or what `check` raises, and
+    leaves what was here.
     """
     arrived = directory.checkpoints.with_name(".arrived")
     shutil.rmtree(arrived, ignore_errors=True)
-    artifacts.fetch_folder(shared.artifact, arrived / directory.checkpoint(shared.step).name)
+    target = arrived / directory.checkpoint(shared.step).name
+    artifacts.fetch_folder(shared.artifact, target, check)
     shutil.rmtree(directory.checkpoints, ignore_errors=True)
     arrived.rename(directory.checkpoints)

@@ -5,6 +5,7 @@ back when its run has ended is not given out again until it is. Several workers 
 its GPUs by CUDA_VISIBLE_DEVICES. Which run goes where is the business of the queue in the store.
 """
 
+import logging
 import os
 import threading
 import time
@@ -14,6 +15,8 @@ from typing import Any
 
 from backend.store.supervision import Waiting
 from worker.gpus import Gpu
+
+log = logging.getLogger("podium.worker")
 
 # A big run that was passed over for this long reserves the next GPUs that come free.
 RESERVE_AFTER_S = 600.0
@@ -94,11 +97,14 @@ class Devices:
         self._passed_over: dict[str, float] = {}
 
     def take_best(self, queue: Sequence[Waiting]) -> tuple[str, Lease] | None:
-        """The first run of the queue that fits what is free, and its devices; None if none does."""
+        """The first run of the queue that fits what is free, and its devices; None if none does.
+
+        Not one that holds devices already: another thread is about to claim it, or to leave it.
+        """
         with self._lock:
             self._forget_all_but(queue)
             gpus_are_reserved = False
-            for run_id, wanted in queue:
+            for run_id, wanted in self._without_holders(queue):
                 lease = None if wanted and gpus_are_reserved else self._take(run_id, wanted)
                 if lease is not None:
                     return run_id, lease
@@ -119,7 +125,7 @@ class Devices:
     def measure(self) -> bool:
         """Read the memory of every GPU; whether one came free by it."""
         # Outside the lock: a driver in trouble may take its time.
-        used = {gpu.id: self._used_bytes(gpu) for gpu in self.gpus}
+        used = {gpu.id: self._read(gpu) for gpu in self.gpus}
         has_freed = False
         with self._lock:
             for place in self._places.values():
@@ -128,6 +134,14 @@ class Devices:
                     place.free()
                     has_freed = True
         return has_freed
+
+    def _read(self, gpu: Gpu) -> int | None:
+        try:
+            return self._used_bytes(gpu)
+        except Exception as error:  # noqa: BLE001 - drivers have errors of their own
+            # No answer must not look like free memory.
+            log.warning("gpu.not_read", extra={"gpu": gpu.id, "error": repr(error)[:300]})
+            return self._places[gpu.id].used_bytes
 
     @property
     def is_waiting_for_memory(self) -> bool:
@@ -146,8 +160,9 @@ class Devices:
         """The runs of the queue, best first, that fit what is free now all together."""
         with self._lock:
             slots, gpus = self.slots - len(self._in_slots), len(self._free_places())
+            candidates = self._without_holders(queue)
         found = []
-        for run_id, wanted in queue:
+        for run_id, wanted in candidates:
             if wanted > gpus or (wanted == 0 and slots == 0):
                 continue
             slots, gpus = (slots, gpus - wanted) if wanted else (slots - 1, gpus)
@@ -193,6 +208,11 @@ class Devices:
         for place in free[:wanted]:
             place.take(run_id)
         return Lease(run_id, tuple(place.gpu for place in free[:wanted]))
+
+    def _without_holders(self, queue: Sequence[Waiting]) -> list[Waiting]:
+        places = self._places.values()
+        holders = {*self._in_slots, *(one.run_id for one in places if one.ended_at is None)}
+        return [waiting for waiting in queue if waiting[0] not in holders]
 
     def _has_free_slot(self) -> bool:
         return len(self._in_slots) < self.slots

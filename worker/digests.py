@@ -6,11 +6,13 @@ cannot be set by a program, so a copy that keeps size and date is noticed too. N
 on disk: a worker that starts trusts nobody and reads again, which also finds bits that have rotted.
 """
 
-import hashlib
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+from backend import digest
 
 # Kernels stamp times in ticks, file servers in seconds: a file changed this short a time ago may
 # change again without a trace.
@@ -33,26 +35,26 @@ class Digests:
     def __init__(self) -> None:
         self._known: dict[Path, tuple[_Stamp, bytes]] = {}
 
-    def of(self, path: Path) -> bytes:
-        """The SHA-256 of a file's bytes; OSError if it cannot be read."""
+    def of(self, path: Path, check: Callable[[], None] = digest.go_on) -> bytes:
+        """The SHA-256 of a file's bytes, as `digest.of_file` reads it."""
         path = path.resolve()
         known = self._known.get(path)
         if known is not None and known[0] == _stamp(path.stat()):
             return known[1]
-        return self._read(path)
+        return self._read(path, check)
 
-    def _read(self, path: Path) -> bytes:
+    def _read(self, path: Path, check: Callable[[], None]) -> bytes:
         began_ns = time.time_ns()
         with path.open("rb") as file:
             before = _stamp(os.fstat(file.fileno()))
-            digest = hashlib.file_digest(file, "sha256").digest()
+            sha256 = digest.of_open(file, check)
         last_touched_ns = max(before.changed_ns, before.status_changed_ns)
         is_settled = last_touched_ns + _SETTLED_AFTER_NS < began_ns
         if is_settled and _stamp(path.stat()) == before:
-            self._known[path] = (before, digest)
+            self._known[path] = (before, sha256)
         else:
             self._known.pop(path, None)
-        return digest
+        return sha256
 
 
 def _stamp(found: os.stat_result) -> _Stamp:

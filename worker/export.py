@@ -4,11 +4,10 @@ Called by the supervisor before the trainer starts. A resumed attempt finds ever
 rewrites nothing. It decides nothing about the config; the API has validated it.
 """
 
-import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from backend import digest
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError
 from backend.model_files import confined, content_sha256, weight_files
@@ -28,11 +28,11 @@ from backend.store import checkpoints, outputs, snapshots
 from backend.store.db import Database
 from backend.store.tables import Model, Run, Snapshot
 from worker.digests import Digests
+from worker.disk_errors import disk_errors
 from worker.exit_reading import Failure, RunFailed
 from worker.run_directory import RunDirectory
 
 _DATA = frozenset(kind.value for kind in SnapshotKind)
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG})
 
 
 class _KeptModel(NamedTuple):
@@ -51,11 +51,14 @@ class Export:
         artifacts: ArtifactStore,
         digests: Digests,
         directory: RunDirectory,
+        check: Callable[[], None] = digest.go_on,
     ) -> None:
+        """`check` is called now and then while models are read; what it raises breaks off."""
         self._settings = settings
         self._artifacts = artifacts
         self._digests = digests
         self._directory = directory
+        self._check = check
 
     def write(self, database: Database, run: Run) -> dict[str, str]:
         """Put config, inputs and pins in place; whole files or none.
@@ -110,7 +113,7 @@ class Export:
                 FailureCause.DATA,
             )
         target = self._directory.inputs / f"{name}.jsonl"
-        if _sha256_or_none(target) != snapshot.sha256:
+        if not target.is_file() or digest.of_file(target).hex() != snapshot.sha256:
             lines = (f"{line}\n".encode() for line in snapshots.every_line(session, snapshot.id))
             written = write_whole(target, lines)
             if written != snapshot.sha256:
@@ -139,8 +142,10 @@ class Export:
         model = kept.model
         folder = self._model_folder(model)
         roots = (*self._settings.resolved_model_roots, folder.resolve())
-        sha256 = content_sha256(folder, weight_files(folder, roots), self._digests.of)
-        changed = [name for name, known in kept.files.items() if self._hash(folder / name) != known]
+        with _readable(folder):
+            sha256 = content_sha256(folder, weight_files(folder, roots), self._digest)
+            hashes = {name: self._hex(folder / name) for name in kept.files}
+        changed = [name for name, known in kept.files.items() if hashes[name] != known]
         if changed or model.sha256 not in (None, sha256):
             which, verb = (f"{changed[0]} of", "has") if changed else ("the files of", "have")
             raise _changed(
@@ -148,8 +153,11 @@ class Export:
             )
         return {"path": str(folder), "sha256": sha256}
 
-    def _hash(self, path: Path) -> str | None:
-        return self._digests.of(path).hex() if path.is_file() else None
+    def _digest(self, path: Path) -> bytes:
+        return self._digests.of(path, self._check)
+
+    def _hex(self, path: Path) -> str | None:
+        return self._digest(path).hex() if path.is_file() else None
 
     def _model_folder(self, model: Model) -> Path:
         if "path" in model.source:
@@ -160,7 +168,7 @@ class Export:
             return here.resolve()
         cached = self._settings.data_dir / "cache" / key
         if not cached.is_dir():
-            self._artifacts.fetch_folder(key, cached)
+            self._artifacts.fetch_folder(key, cached, self._check)
         return cached
 
 
@@ -175,6 +183,22 @@ def _told_as_failure(path: str) -> Iterator[None]:
         raise RunFailed(Failure(cause, f"{path}: {error.detail}", advice)) from error
 
 
+@contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    """Turn the error of a model whose files cannot be read into RunFailed."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or folder
+        raise RunFailed(
+            Failure(
+                FailureCause.MISSING_MODEL,
+                f"{where} cannot be read: {error.strerror}.",
+                "Let the user of the worker read the model's files, or restore them; then retry.",
+            )
+        ) from error
+
+
 def _name(path: str) -> str:
     return path.rpartition(".")[2]
 
@@ -185,11 +209,11 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> str:
     An error leaves what was there before.
     """
     unfinished = path.with_name(f".{path.name}.part")
-    digest = hashlib.sha256()
+    sha256 = hashlib.sha256()
     try:
         with unfinished.open("wb") as file:
             for chunk in chunks:
-                digest.update(chunk)
+                sha256.update(chunk)
                 file.write(chunk)
             file.flush()
             os.fsync(file.fileno())
@@ -197,27 +221,7 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> str:
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
-    return digest.hexdigest()
-
-
-@contextmanager
-def disk_errors() -> Iterator[None]:
-    """Turn the error of a full or read-only disk into RunFailed."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        raise RunFailed(disk_failure(error)) from error
-
-
-def disk_failure(error: OSError) -> Failure:
-    """A full or read-only disk, in words."""
-    return Failure(
-        FailureCause.DISK,
-        f"The run directory cannot be written: {error.strerror} ({error.filename or 'no name'}).",
-        "Free space in the data directory (`podium prune` helps) or make it writable, then retry.",
-    )
+    return sha256.hexdigest()
 
 
 def _parsed(run: Run) -> RunConfig:
@@ -233,14 +237,6 @@ def _parsed(run: Run) -> RunConfig:
 def _changed(what: str, cause: FailureCause) -> RunFailed:
     advice = "Freeze a new snapshot or register the model again, and clone this run with it."
     return RunFailed(Failure(cause, f"{what}.", advice))
-
-
-def _sha256_or_none(path: Path) -> str | None:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        return None
 
 
 def _put(config: Any, path: str, value: dict[str, Any]) -> None:

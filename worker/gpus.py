@@ -5,10 +5,13 @@ once and stays open, for a reading every few seconds. Without the library or a d
 GPUs.
 """
 
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+log = logging.getLogger("podium.worker")
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,9 @@ class GpuReader:
         """The GPUs that CUDA_VISIBLE_DEVICES allows this process, in its order."""
         if self._nvml is None:
             return []
-        count = self._nvml.nvmlDeviceGetCount()
-        found = [self._describe(self._nvml, index) for index in range(count)]
-        return visible(found, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        found = [self._describe(self._nvml, index) for index in range(_count(self._nvml))]
+        allowed = visible(found, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        return [gpu for gpu in allowed if gpu.id in self._handles]
 
     def used_bytes(self, gpu: Gpu) -> int | None:
         """Memory in use on a GPU by anybody; None where the driver does not say."""
@@ -44,12 +47,25 @@ class GpuReader:
         return None if memory is None else int(memory.used)
 
     def _describe(self, nvml: Any, index: int) -> Gpu:
-        handle = nvml.nvmlDeviceGetHandleByIndex(index)
-        name, uuid = nvml.nvmlDeviceGetName(handle), nvml.nvmlDeviceGetUUID(handle)
+        """What is told of a GPU; one that answers nothing keeps its number and gets no handle."""
+        try:
+            handle = nvml.nvmlDeviceGetHandleByIndex(index)
+            name, uuid = nvml.nvmlDeviceGetName(handle), nvml.nvmlDeviceGetUUID(handle)
+        except nvml.NVMLError as error:
+            log.warning("gpu.not_found", extra={"index": index, "error": str(error)[:300]})
+            return Gpu(f"unreadable-{index}", "unreadable", None)
         memory = _memory(nvml, handle)
         gpu = Gpu(_text(uuid), _text(name), None if memory is None else int(memory.total))
         self._handles[gpu.id] = handle
         return gpu
+
+
+def _count(nvml: Any) -> int:
+    try:
+        return int(nvml.nvmlDeviceGetCount())
+    except nvml.NVMLError as error:
+        log.warning("gpu.not_found", extra={"error": str(error)[:300]})
+        return 0
 
 
 def _memory(nvml: Any, handle: Any) -> Any:

@@ -70,6 +70,9 @@ class Heart(threading.Thread):
                 return
             except OUTAGES as error:
                 log.warning("run.beat_missed", extra={"error": str(error)[:300]})
+            except Exception:
+                # Without this thread nobody would hear of a stop any more.
+                log.exception("run.beat_missed")
 
     def _rest(self) -> bool:
         """Wait for the next turn; whether there is none."""

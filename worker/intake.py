@@ -5,8 +5,9 @@ outside of any transaction; `keep` writes rows in the transaction that ends the 
 """
 
 import json
+import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy.orm import Session
 
 from backend.artifacts import ArtifactStore
-from backend.errors import ServiceError
+from backend.errors import ServiceError, Unavailable
 from backend.model_files import content_sha256, read_facts, weight_files
 from backend.schemas.events import MetricLine
 from backend.schemas.models import ModelFacts
@@ -25,12 +26,18 @@ from backend.schemas.vocabulary import FailureCause, Method, ModelKind
 from backend.store import comparisons, metrics, models, outputs, responses
 from backend.store.outputs import OutputFile
 from backend.store.tables import Run
+from worker.disk_errors import disk_failure, is_of_disk
 from worker.event_lines import clean_text
 from worker.exit_reading import Failure, RunFailed
+from worker.outage import delay_s
 from worker.run_directory import RunDirectory
+
+log = logging.getLogger("podium.worker")
 
 _LONGEST_RECORD_BYTES = 8 * 2**20
 _LARGEST_RESULTS_BYTES = 4 * 2**20
+# To keep a model in an artifact store that is away: for about ten minutes.
+_TRIES = 64
 # Weights as safetensors; everything else a tokenizer or a config is made of, and nothing that runs.
 _MODEL_FILES = frozenset({".safetensors", ".json", ".txt", ".jinja", ".model", ".md"})
 _TRAINED = frozenset(Method) - {Method.GENERATE, Method.EVALUATE}
@@ -62,18 +69,37 @@ class Intake:
         self._model: FinalModel | None = None
         self._results: dict[str, float | None] = {}
 
-    def collect(self) -> None:
-        """Check the output of the run's method and upload the model; raises RunFailed."""
-        try:
-            if self._run.method in _TRAINED:
-                self._model = self._collect_model()
-            elif self._run.method == Method.EVALUATE:
-                self._results = read_results(self._directory.output / "results.json")
-            else:
-                for _ in read_responses(self._responses):
-                    pass
-        except (ServiceError, OSError) as error:
-            raise _bad_output(str(error)) from error
+    def collect(self, wait: Callable[[float], bool]) -> None:
+        """Check the output of the run's method and upload the model.
+
+        Waits some minutes for an artifact store that is away; `wait` sleeps and says whether to go
+        on. Raises RunFailed.
+        """
+        failures = 0
+        while True:
+            try:
+                return self._collect()
+            except Unavailable as error:
+                log.warning("output.not_kept", extra={"error": str(error)[:300]})
+                if failures == _TRIES or not wait(delay_s(failures)):
+                    raise _not_kept(error) from error
+                failures += 1
+            except ServiceError as error:
+                raise _bad_output(str(error)) from error
+            except OSError as error:
+                is_full = is_of_disk(error)
+                raise (
+                    RunFailed(disk_failure(error)) if is_full else _bad_output(str(error))
+                ) from error
+
+    def _collect(self) -> None:
+        if self._run.method in _TRAINED:
+            self._model = self._collect_model()
+        elif self._run.method == Method.EVALUATE:
+            self._results = read_results(self._directory.output / "results.json")
+        else:
+            for _ in read_responses(self._responses):
+                pass
 
     def keep(self, session: Session, run: Run) -> None:
         """Write what was collected; the caller has fenced the transaction."""
@@ -179,6 +205,12 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flat(item, f"{prefix}{name}/")
         elif isinstance(item, int | float) or item is None:
             yield f"{prefix}{name}", item
+
+
+def _not_kept(error: ServiceError) -> RunFailed:
+    advice = f"{error.advice or ''} Then retry: what was trained is still in the run's directory."
+    message = f"The training has ended, but its results cannot be kept: {error.detail}."
+    return RunFailed(Failure(FailureCause.OUTPUT, message, advice.strip()))
 
 
 def _bad_output(what: str) -> RunFailed:

@@ -7,15 +7,17 @@ manifest on every way; nothing is loaded.
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
-from backend.artifacts import ArtifactStore, link_or_copy, sha256_of
+from backend import digest
+from backend.artifacts import ArtifactStore, link_or_copy
 from backend.errors import ServiceError
 from backend.schemas.vocabulary import FailureCause
 from backend.store import checkpoints
 from backend.store.db import Database
+from worker.disk_errors import disk_errors
 from worker.exit_reading import Failure, RunFailed
-from worker.export import disk_errors
 from worker.run_directory import RunDirectory
 
 MANIFEST = "manifest.json"
@@ -28,7 +30,15 @@ class _Unusable(Exception):
 class ParentCheckpoint:
     """`step` of the run `parent_id`, for the run whose directory this is."""
 
-    def __init__(self, directory: RunDirectory, parent_id: str, step: int) -> None:
+    def __init__(
+        self,
+        directory: RunDirectory,
+        parent_id: str,
+        step: int,
+        check: Callable[[], None] = digest.go_on,
+    ) -> None:
+        """`check` is called now and then while files are read; what it raises breaks off."""
+        self._check = check
         self._directory = directory
         self._parent_id = parent_id
         self._step = step
@@ -44,7 +54,7 @@ class ParentCheckpoint:
             with disk_errors():
                 if not self._kept.is_dir():
                     self._fetch(database, artifacts)
-                _copy(self._kept, target)
+                _copy(self._kept, target, self._check)
         except (_Unusable, ServiceError) as error:
             raise RunFailed(self._failure(str(error))) from error
         return target
@@ -53,13 +63,13 @@ class ParentCheckpoint:
         """From the parent's directory on this machine, or else from the artifact store."""
         parent = RunDirectory(self._directory.path.parent, self._parent_id)
         try:
-            _copy(parent.checkpoint(self._step), self._kept)
+            _copy(parent.checkpoint(self._step), self._kept, self._check)
         except _Unusable:
             with database.read() as session:
                 shared = checkpoints.newest_shared(session, self._parent_id, step=self._step)
             if shared is None:
                 raise
-            artifacts.fetch_folder(shared.artifact, self._kept)
+            artifacts.fetch_folder(shared.artifact, self._kept, self._check)
 
     def _failure(self, problem: str) -> Failure:
         return Failure(
@@ -69,7 +79,7 @@ class ParentCheckpoint:
         )
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(source: Path, target: Path, check: Callable[[], None]) -> None:
     """Copy or link the files that a checkpoint's manifest names; the target is whole or absent."""
     partial = target.with_name(f".{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -79,7 +89,7 @@ def _copy(source: Path, target: Path) -> None:
             # The base name alone: a manifest leads to no other folder.
             file = partial / Path(name).name
             link_or_copy(source / file.name, file)
-            if sha256_of(file) != sha256:
+            if digest.of_file(file, check).hex() != sha256:
                 raise _Unusable(f"{file.name} in {source} is not what was written.")
         link_or_copy(source / MANIFEST, partial / MANIFEST)
         partial.rename(target)

@@ -17,12 +17,17 @@ from backend.store.run_events import NewEvent
 from backend.store.supervision import Claim
 from backend.store.tables import Run
 from worker import checkpoint_sharing
+from worker.disk_errors import disk_errors, disk_failure
 from worker.exit_reading import Failure, RunFailed
-from worker.export import Export, disk_errors, disk_failure
+from worker.export import Export
 from worker.outage import patiently
 from worker.parent_checkpoint import ParentCheckpoint
 from worker.run_directory import RunDirectory
 from worker.station import Station
+
+
+class CalledOff(Exception):
+    """The run is to stop, or its worker is, before the trainer has begun."""
 
 
 class Preparation:
@@ -31,7 +36,19 @@ class Preparation:
     A step that was broken off can be repeated.
     """
 
-    def __init__(self, station: Station, claim: Claim, run: Run, directory: RunDirectory) -> None:
+    def __init__(
+        self,
+        station: Station,
+        claim: Claim,
+        run: Run,
+        directory: RunDirectory,
+        check: Callable[[], None],
+    ) -> None:
+        """`check` raises CalledOff or GivenAway once there is no use in going on.
+
+        It is asked while large files are read or fetched, which takes minutes.
+        """
+        self._check = check
         self._station = station
         self._claim = claim
         self._run = run
@@ -75,7 +92,7 @@ class Preparation:
             elif run.checkpoint_step is not None:
                 self._tell_of_loss(session, run.checkpoint_step)
 
-        self._write(record)
+        self._station.write(record)
 
     def _tell_of_loss(self, session: Session, told: int) -> None:
         """Say so where the newest checkpoint that the run has told of is nowhere to be found."""
@@ -104,13 +121,15 @@ class Preparation:
             return
         try:
             with disk_errors():
-                checkpoint_sharing.fetch(self._station.artifacts, self._directory, shared)
+                checkpoint_sharing.fetch(
+                    self._station.artifacts, self._directory, shared, self._check
+                )
         except ServiceError as error:
             raise RunFailed(_unusable(shared.step, error)) from error
 
     def _inherit(self, parent_id: str, step: int) -> None:
         """Begin with the parent's checkpoint, as if the run had written it itself."""
-        source = ParentCheckpoint(self._directory, parent_id, step)
+        source = ParentCheckpoint(self._directory, parent_id, step, self._check)
         database, artifacts = self._station.database, self._station.artifacts
         patiently(lambda: source.put_in_place(database, artifacts), self._station.wait)
 
@@ -120,11 +139,13 @@ class Preparation:
                 path = f"checkpoints/{self._directory.checkpoint(step).name}"
                 checkpoints.append(session, run, [CheckpointLine(step=step, path=path)], at=_now())
 
-        self._write(record)
+        self._station.write(record)
 
     def _export(self) -> None:
         station = self._station
-        export = Export(station.settings, station.artifacts, station.digests, self._directory)
+        export = Export(
+            station.settings, station.artifacts, station.digests, self._directory, self._check
+        )
         found = export.write(station.database, self._run)
         if not found:
             return
@@ -136,13 +157,6 @@ class Preparation:
         if known != found:
             # Another worker has recorded other bytes meanwhile: this time they are compared.
             export.write(station.database, self._run)
-
-    def _write(self, work: Callable[[Session], None]) -> None:
-        def once() -> None:
-            with self._station.database.write() as session:
-                work(session)
-
-        patiently(once, self._station.wait)
 
 
 def _unusable(step: int, error: ServiceError) -> Failure:

@@ -27,12 +27,15 @@ class Presence(threading.Thread):
         self._end = threading.Event()
 
     def run(self) -> None:
-        """Report, wait, report; an outage of the store skips a turn and nothing else."""
+        """Report, wait, report; a report that fails skips a turn and nothing else."""
         while not self._end.is_set():
             try:
                 self.tell()
             except (*OUTAGES, OSError) as error:
                 log.warning("worker.not_reported", extra={"error": str(error)[:300]})
+            except Exception:
+                # Drivers have errors of their own. A worker that is silent for ever counts as dead.
+                log.exception("worker.not_reported")
             if not self._end.wait(_SHORTEST_S):
                 self._station.wait_for_news(self._pause_s())
 

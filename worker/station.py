@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import psutil
+from sqlalchemy.orm import Session
 
 from backend import disk_space
 from backend.artifacts import ArtifactStore
@@ -30,6 +31,7 @@ from worker.devices import Devices, Lease
 from worker.digests import Digests
 from worker.gpus import GpuReader
 from worker.marks import Mark
+from worker.outage import patiently
 
 
 class Claimed(NamedTuple):
@@ -136,6 +138,15 @@ class Station:
         time.sleep(max(0.0, min(seconds, left_s)))
         return self.clock() < self._grace_ends
 
+    def write(self, work: Callable[[Session], None]) -> None:
+        """Do something in one transaction, as soon as the store is there; see `patiently`."""
+
+        def once() -> None:
+            with self.database.write() as session:
+                work(session)
+
+        patiently(once, self.wait)
+
     def claim_next(self) -> Claimed | None:
         """The best queued run that fits what is free, made this worker's; None if there is none.
 
@@ -147,8 +158,7 @@ class Station:
             best = self.devices.take_best(queue)
             if best is None:
                 return None
-            run_id, lease = best
-            claimed = self._claim(run_id, lease)
+            claimed = self._claim(*best)
             if claimed is not None:
                 self.has_news.set()
                 return claimed

@@ -6,7 +6,6 @@ supervisor whose run was given away kills its trainer and leaves without a word 
 
 import logging
 import os
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,13 +22,13 @@ from backend.store.supervision import GivenAway
 from backend.store.tables import Run
 from worker import log_reading, marks, post_mortem
 from worker.checkpoint_sharing import CheckpointSharing
+from worker.disk_errors import disk_failure
 from worker.exit_reading import Failure, Reading, RunFailed, read_end, read_report
-from worker.export import disk_failure
 from worker.heart import Heart
 from worker.intake import Intake
 from worker.marks import Mark
 from worker.outage import OUTAGES, delay_s, patiently
-from worker.preparation import Preparation
+from worker.preparation import CalledOff, Preparation
 from worker.relay import Relay
 from worker.run_directory import RunDirectory
 from worker.station import Claimed, Station
@@ -99,13 +98,13 @@ class Supervisor:
         try:
             self._prepare()
             self._await_proof()
-            if self._station.is_draining.is_set() or self._heart.pulse.reason:
-                self._leave()
-                return
+            self._leave_if_called_off()
             with self._sharing():
                 ended = self._train(lock_fd)
                 self._carry_the_rest()
             self._finish(ended)
+        except CalledOff:
+            self._leave()
         finally:
             os.close(lock_fd)
 
@@ -154,12 +153,14 @@ class Supervisor:
             to = RunState.QUEUED if reason is None else state_asked_for(reason)
             runs.transition(session, run, to, at=_now())
 
-        self._write(move)
+        self._station.write(move)
         if self._station.is_draining.is_set():
             self._station.ring(self._claim.run_id)
 
     def _prepare(self) -> None:
-        preparation = Preparation(self._station, self._claim, self._run, self._directory)
+        preparation = Preparation(
+            self._station, self._claim, self._run, self._directory, self._leave_if_called_off
+        )
         preparation.find_progress()
         patiently(self._relay.carry_logs_left_behind, self._station.wait)
         preparation.write_inputs()
@@ -168,7 +169,11 @@ class Supervisor:
         if self._settings.artifact_url is None:
             return nullcontext()
         return CheckpointSharing(
-            self._station.database, self._station.artifacts, self._claim, self._directory
+            self._station.database,
+            self._station.artifacts,
+            self._claim,
+            self._directory,
+            self._station.wait,
         )
 
     def _train(self, lock_fd: int) -> Ended:
@@ -219,6 +224,11 @@ class Supervisor:
         if self._heart.is_lost:
             raise GivenAway(self._claim.run_id)
 
+    def _leave_if_called_off(self) -> None:
+        self._leave_if_lost()
+        if self._station.is_draining.is_set() or self._heart.pulse.reason:
+            raise CalledOff
+
     def _mind_clock_and_drain(self, ran_s: float) -> None:
         """Stop for reasons of our own: the worker shuts down, or the run takes too long."""
         timeout_s = (self._run.config.get("resources") or {}).get("timeout_s")
@@ -258,7 +268,7 @@ class Supervisor:
         intake: Intake | None = None
         if self._read(ended, report, None).state == RunState.SUCCEEDED:
             intake = Intake(self._station.artifacts, self._directory, self._run)
-            intake.collect()
+            intake.collect(self._station.wait)
         evidence = post_mortem.evidence(
             self._logs,
             ended,
@@ -276,7 +286,7 @@ class Supervisor:
             _move(session, run, self._advised(run, reading, evidence), reason, evidence)
 
         try:
-            self._write(move)
+            self._station.write(move)
         except ServiceError as error:
             advice = error.advice or "Read the log, then retry."
             raise RunFailed(Failure(FailureCause.OUTPUT, error.detail, advice)) from error
@@ -300,16 +310,9 @@ class Supervisor:
             runs.transition(session, run, RunState.FAILED, at=_now(), error=failure.as_error())
 
         try:
-            self._write(move)
+            self._station.write(move)
         except GivenAway:
             log.warning("run.given_away", extra=self._fields)
-
-    def _write(self, work: Callable[[Session], None]) -> None:
-        def once() -> None:
-            with self._station.database.write() as session:
-                work(session)
-
-        patiently(once, self._station.wait)
 
 
 def _move(

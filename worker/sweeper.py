@@ -12,10 +12,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from backend.errors import ServiceError
 from backend.queue import clean_processed
 from backend.schemas.vocabulary import RunState
 from backend.store import supervision, workers
@@ -23,6 +21,7 @@ from backend.store.supervision import Crashed, Live
 from worker import marks, processes
 from worker.exit_reading import LOST, TIMEOUT
 from worker.marks import Mark
+from worker.outage import OUTAGES
 from worker.station import Station
 
 log = logging.getLogger("podium.worker")
@@ -72,6 +71,16 @@ class Sweeper(threading.Thread):
         self._crashed = Sightings(clock, 2 * station.settings.sweep_s)
         self._workers = Sightings(clock, 2 * station.settings.sweep_s)
         self._end = threading.Event()
+        # What is done, in this order, and the sightings that it looks at.
+        self._steps: list[tuple[Callable[[], None], Sightings | None]] = [
+            (self._give_back_runs_of_dead_neighbours, None),
+            (self._take_back_stale_runs, self._live),
+            (self._kill_what_attempts_have_left, None),
+            (self._forget_silent_workers, self._workers),
+            (self._queue_crashed_runs, self._crashed),
+            (station.ring_if_there_is_room, None),
+            (self._clean_broker, None),
+        ]
 
     def run(self) -> None:
         """Sweep at once, then every `sweep_s`."""
@@ -81,13 +90,22 @@ class Sweeper(threading.Thread):
                 return
 
     def turn(self) -> None:
-        """Sweep; after a sweep that failed nothing seen before it counts."""
-        try:
-            self.sweep()
-        except (SQLAlchemyError, ServiceError, OSError) as error:
-            for sightings in (self._live, self._crashed, self._workers):
-                sightings.forget()
-            log.warning("sweep.failed", extra={"error": str(error)[:300]})
+        """Sweep once; a step that fails keeps no other from its work, and no thread from its next.
+
+        Where a look has failed, nothing seen before it counts.
+        """
+        for step, seen in self._steps:
+            try:
+                step()
+            except OUTAGES as error:
+                for sightings in (self._live, self._crashed, self._workers):
+                    sightings.forget()
+                log.warning("sweep.failed", extra={"error": str(error)[:300]})
+                return
+            except Exception:
+                if seen is not None:
+                    seen.forget()
+                log.exception("sweep.failed", extra={"step": step.__name__})
 
     def stop(self) -> None:
         """End after the sweep at hand, if it was started at all."""
@@ -96,13 +114,11 @@ class Sweeper(threading.Thread):
             self.join()
 
     def sweep(self) -> None:
-        """One turn; raises the store's outages."""
-        self._give_back_runs_of_dead_neighbours()
-        self._take_back_stale_runs()
-        self._kill_what_attempts_have_left()
-        self._forget_silent_workers()
-        self._queue_crashed_runs()
-        self._station.ring_if_there_is_room()
+        """One turn that raises whatever goes wrong."""
+        for step, _ in self._steps:
+            step()
+
+    def _clean_broker(self) -> None:
         clean_processed(self._settings)
 
     def _give_back_runs_of_dead_neighbours(self) -> None:

@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from backend.artifacts import ArtifactStore
 from backend.errors import InvalidInput, NotFound, Unavailable
@@ -47,6 +49,70 @@ def test_an_unknown_key_is_not_found_and_leaves_nothing(
 ) -> None:
     with pytest.raises(NotFound):
         store.fetch_folder("models/none", tmp_path / "back")
+    assert not (tmp_path / "back").exists()
+
+
+def test_a_fetch_that_is_broken_off_leaves_nothing(
+    store: ArtifactStore, folder: Path, tmp_path: Path
+) -> None:
+    class Enough(Exception):
+        pass
+
+    asked = 0
+
+    def check() -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            raise Enough
+
+    store.put_folder(folder, "models/run_1")
+    with pytest.raises(Enough):
+        store.fetch_folder("models/run_1", tmp_path / "new" / "back", check)
+    asked = 2
+    store.fetch_folder("models/run_1", tmp_path / "new" / "whole", check)
+
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["whole"]
+
+
+class AwayFileSystem(MemoryFileSystem):  # type: ignore[misc]  # fsspec ships no types
+    """A bucket whose client has errors of its own."""
+
+    protocol = "away"
+
+    def cat_file(self, *_: Any, **__: Any) -> bytes:
+        raise RuntimeError("could not connect to the endpoint")
+
+    put_file = get_file = find = exists = cat_file
+
+
+def test_what_a_client_of_a_bucket_raises_is_told_as_an_unavailable_store(
+    folder: Path, tmp_path: Path
+) -> None:
+    fsspec.register_implementation("away", AwayFileSystem, clobber=True)
+    store = ArtifactStore("away://bucket")
+
+    for use in (
+        lambda: store.put_folder(folder, "models/run_1"),
+        lambda: store.fetch_folder("models/run_1", tmp_path / "back"),
+        lambda: store.remove("models/run_1"),
+        store.folders,
+    ):
+        with pytest.raises(Unavailable, match="could not connect to the endpoint"):
+            use()
+
+
+def test_a_file_that_is_gone_from_the_store_is_told_as_damage(
+    store: ArtifactStore, folder: Path, tmp_path: Path
+) -> None:
+    store.put_folder(folder, "models/run_1")
+    if (here := store.local_path("models/run_1")) is not None:
+        (here / "model.safetensors").unlink()
+    else:
+        fsspec.filesystem("memory").rm(f"/{tmp_path.name}/models/run_1/model.safetensors")
+
+    with pytest.raises(Unavailable, match="not what was stored"):
+        store.fetch_folder("models/run_1", tmp_path / "back")
     assert not (tmp_path / "back").exists()
 
 

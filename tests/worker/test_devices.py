@@ -42,6 +42,36 @@ def test_the_first_run_that_fits_is_taken_and_its_devices_come_back() -> None:
     assert (third[0], len(third[1].gpus)) == ("small", 1)
 
 
+def test_two_threads_that_see_the_same_queue_take_devices_for_two_runs() -> None:
+    devices = Devices(2, GPUS)
+    queue = [("gpu", 1), ("cpu", 0), ("gpu 2", 1), ("cpu 2", 0)]
+
+    taken = [take(devices, *queue) for _ in range(5)]
+
+    assert [one and (one[0], one[1].visible_devices) for one in taken] == [
+        ("gpu", "GPU-0"),
+        ("cpu", ""),
+        ("gpu 2", "GPU-1"),
+        ("cpu 2", ""),
+        None,
+    ]
+    assert devices.fitting([Waiting("gpu", 1), Waiting("gpu 3", 2)]) == ["gpu 3"]
+
+
+def test_a_run_that_is_tried_again_need_not_wait_for_the_memory_of_its_last_attempt() -> None:
+    in_use = {"GPU-0": GIB}
+    devices = Devices(0, GPUS[:2], used_bytes=lambda gpu: in_use.get(gpu.id, 0))
+    first = take(devices, ("run", 1))
+    assert first is not None
+    in_use["GPU-0"] = 30 * GIB
+    devices.give_back(first[1])
+
+    again = take(devices, ("run", 1))
+
+    assert again is not None
+    assert again[1].visible_devices == "GPU-1"
+
+
 def test_a_big_run_passed_over_for_long_reserves_what_comes_free() -> None:
     clock = Clock()
     devices = Devices(1, GPUS, clock=clock, reserve_after_s=600)

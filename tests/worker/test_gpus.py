@@ -67,7 +67,9 @@ def test_a_worker_gives_gpus_out_takes_them_back_and_says_so(
     with floor.worker("--steps", "2", **machine.environment()):
         floor.ring(first)
         floor.wait_for_step(first, 2)
-        processes.wait_until(lambda: told()[1]["run_ids"] == [first], "the GPU is told of")
+        processes.wait_until(
+            lambda: told()[1]["run_ids"] == [first], "the GPU is told of", log=floor.newest_log()
+        )
         machine.use(0, 30 * GIB)
         processes.wait_until(
             lambda: told()[1]["memory_used_bytes"] == 30 * GIB, "the memory is told of"

@@ -1,6 +1,8 @@
 """Cancel, pause, drain and timeouts: what a run becomes, and that nothing of it stays alive."""
 
 import os
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +40,35 @@ def test_cancelling_a_running_run_lets_it_checkpoint_and_ends_it(floor: Floor) -
     assert floor.states(run_id) == ["queued", "running", "stopping", "cancelled"]
     assert (run.exit_code, run.checkpoint_step, run.stop_reason) == (5, 3, "cancel")
     assert floor.pids_of(run_id) == []
+
+
+def test_a_stop_or_a_drain_does_not_wait_until_a_large_model_is_read(sqlite_floor: Floor) -> None:
+    # A terabyte of nothing: reading it takes a quarter of an hour, keeping it no space.
+    weights = sqlite_floor.data_dir / "models" / "base" / "model.safetensors"
+    os.truncate(weights, 2**40)
+    cancelled, drained = sqlite_floor.new_run(), sqlite_floor.new_run()
+
+    with sqlite_floor.worker() as worker:
+        reading = f"/proc/{worker.pid}/fd"
+
+        def is_reading() -> bool:
+            with suppress(FileNotFoundError):
+                return any(fd.samefile(weights) for fd in Path(reading).iterdir())
+            return False  # a descriptor was closed under our eyes: look again
+
+        sqlite_floor.ring(cancelled)
+        processes.wait_until(is_reading, "the model is read", log=sqlite_floor.newest_log())
+        assert sqlite_floor.run(cancelled).state == "running"
+        sqlite_floor.ask(runs.cancel, cancelled)
+        sqlite_floor.wait_for(cancelled, "cancelled")
+        sqlite_floor.wait_for(drained, "running")
+        processes.wait_until(is_reading, "it is read again", log=sqlite_floor.newest_log())
+
+    assert sqlite_floor.states(cancelled) == ["queued", "running", "stopping", "cancelled"]
+    assert sqlite_floor.states(drained) == ["queued", "running", "queued"]
+    for run_id in (cancelled, drained):
+        directory = RunDirectory(sqlite_floor.settings.runs_dir, run_id)
+        assert not (directory.attempt(1) / "stderr.log").exists(), "no trainer was started"
 
 
 def test_a_stop_that_comes_before_the_trainer_starts_none(sqlite_floor: Floor) -> None:

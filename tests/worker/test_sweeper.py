@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -13,6 +14,9 @@ from backend.store.tables import Run
 from backend.store.worker_tables import Worker
 from tests import processes
 from tests.worker.floor import Floor
+from worker.devices import Devices
+from worker.gpus import Gpu
+from worker.presence import Presence
 from worker.processes import identity
 from worker.station import Station
 from worker.sweeper import Sightings, Sweeper, is_dead
@@ -182,6 +186,94 @@ def test_a_sweep_rings_for_as_many_queued_runs_as_there_are_free_slots(
     # Each message tells of its run in its headers, too: the best ones, and no other.
     assert [run_id for run_id in run_ids if run_id in said] == run_ids[:rings]
     assert len(list((floor.data_dir / "broker" / "queue").glob("*"))) == rings
+
+
+class FaultyDriver:
+    """A GPU whose driver fails in ways of its own, once it is told to."""
+
+    def __init__(self) -> None:
+        self.questions_failed = 0
+        self.is_broken = False
+
+    def used_bytes(self, _: Gpu) -> int:
+        if self.is_broken:
+            self.questions_failed += 1
+            raise RuntimeError("the driver's own error")
+        return 0
+
+
+def test_a_driver_that_fails_in_its_own_way_ends_neither_reports_nor_sweeps(
+    sqlite_floor: Floor,
+) -> None:
+    floor, driver = sqlite_floor, FaultyDriver()
+    station = Station(floor.settings.model_copy(update={"beat_s": 0.1}))
+    gpu = Gpu(id="GPU-0", name="H", memory_bytes=1)
+    station.devices = Devices(1, [gpu], used_bytes=driver.used_bytes)
+    station.register()
+    driver.is_broken = True
+
+    presence = Presence(station)
+    presence.start()
+    try:
+        processes.wait_until(lambda: beats(floor, station) >= 3, "the worker reports")
+        assert driver.questions_failed >= 3
+    finally:
+        presence.stop()
+        station.close()
+
+
+class ForgetfulStation(Station):
+    """Whose first reports fail for a reason that nobody has thought of."""
+
+    failures_left = 2
+
+    def report(self) -> dict[str, Any]:
+        if self.id and self.failures_left:
+            self.failures_left -= 1
+            raise RuntimeError("nobody has thought of this")
+        return super().report()
+
+
+def test_a_report_that_fails_for_an_unknown_reason_is_followed_by_another(
+    sqlite_floor: Floor,
+) -> None:
+    station = ForgetfulStation(sqlite_floor.settings.model_copy(update={"beat_s": 0.1}))
+    station.register()
+    presence = Presence(station)
+    presence.start()
+    try:
+        processes.wait_until(lambda: beats(sqlite_floor, station) > 0, "the worker reports again")
+    finally:
+        presence.stop()
+        station.close()
+    assert station.failures_left == 0
+
+
+class DeafStation(Station):
+    """Whose doorbell fails for a reason that nobody has thought of, as often as it is used."""
+
+    def ring_if_there_is_room(self) -> None:
+        raise RuntimeError("nobody has thought of this")
+
+
+def test_a_step_of_a_sweep_that_always_fails_keeps_no_dead_run_alive(floor: Floor) -> None:
+    clock = Clock()
+    settings = floor.settings.model_copy(update={"sweep_s": 15.0, "stale_s": 45.0})
+    station = DeafStation(settings)
+    station.register()
+    run_id = live_run(floor, "worker_far")
+    sweeper = Sweeper(station, clock)
+
+    for now in (0, 15, 30, 45):
+        clock.now = float(now)
+        sweeper.turn()
+    station.close()
+
+    assert floor.run(run_id).state == "crashed"
+
+
+def beats(floor: Floor, station: Station) -> int:
+    return int(floor.rows(select(Worker.beat).where(Worker.id == station.id))[0])
 
 
 def test_nobody_judges_a_process_of_another_boot_or_container() -> None:

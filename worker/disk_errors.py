@@ -1,0 +1,38 @@
+"""Disks that are full or cannot be written, told as failures of a run.
+
+Called by everything that writes into run directories and the artifact store.
+"""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from backend.schemas.vocabulary import FailureCause
+from worker.exit_reading import Failure, RunFailed
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG})
+
+
+@contextmanager
+def disk_errors() -> Iterator[None]:
+    """Turn the error of a full or read-only disk into RunFailed."""
+    try:
+        yield
+    except OSError as error:
+        if not is_of_disk(error):
+            raise
+        raise RunFailed(disk_failure(error)) from error
+
+
+def is_of_disk(error: OSError) -> bool:
+    """Whether it says that a disk is full, or not ours to write."""
+    return error.errno in _FULL
+
+
+def disk_failure(error: OSError) -> Failure:
+    """A full or read-only disk, in words."""
+    return Failure(
+        FailureCause.DISK,
+        f"The run directory cannot be written: {error.strerror} ({error.filename or 'no name'}).",
+        "Free space in the data directory (`podium prune` helps) or make it writable, then retry.",
+    )
