@@ -3,6 +3,7 @@
 _SQUARE = "the square of a difference has no direction"
 _VARIANCE = "the variance of what is turned round is the same"
 _ZERO = "a sum of zeros"
+_NO_BONUS = "a bonus of weight 0 adds nothing, and weights are at least 0"
 
 KNOWN: dict[str, str] = {
     "losses.policy_loss: objective_B_T = torch.where(advantage_B_T < 0, bounded_B_T, objective_B_T)"
@@ -48,6 +49,13 @@ KNOWN: dict[str, str] = {
     "  ->  error_N = -(return_N - value_B_T[mask_B_T])": _VARIANCE,
     "critic.explained_variance: error_N = return_N - value_B_T[mask_B_T]"
     "  ->  error_N = value_B_T[mask_B_T] - return_N": _VARIANCE,
+    "policy_gradient._loss: if config.entropy_coef > 0  ->  if True": _NO_BONUS,
+    "policy_gradient._loss: if config.entropy_coef > 0  ->  if config.entropy_coef >= 0": _NO_BONUS,
+    "policy_gradient._loss: if config.entropy_coef > 0  ->  if config.entropy_coef > -1": _NO_BONUS,
+    "policy_gradient._loss: if self.critic is None or rollout.value_B_T is None"
+    "  ->  if self.critic is None and rollout.value_B_T is None": (
+        "a rollout has values where there is a critic, and nowhere else"
+    ),
     "calibration.calibration_error: "
     "return sum((one.n_pairs * abs(one.predicted - one.won) for one in curve)) / max(n_pairs, 1)"
     "  ->  "

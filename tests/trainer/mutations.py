@@ -105,9 +105,10 @@ class Mutant:
 
 
 def mutants(module: str, source: str, function: str | None = None) -> list[Mutant]:
-    """Every change of a module, or of one function of it; no two of the same name."""
+    """Every change of a module, or of one function or method of it; no two of the same name."""
     tree = ast.parse(source)
-    root = next((n for n in tree.body if getattr(n, "name", "") == function), tree)
+    nodes = ast.walk(tree) if function is not None else ()
+    root = next((node for node in nodes if getattr(node, "name", "") == function), tree)
     found: dict[str, Mutant] = {}
     for place in places(root, root):
         before = text_of(place.statement)
