@@ -52,6 +52,8 @@ MASK_B_T = torch.tensor(
 ).bool()
 ROWS = [4, 0, 5, 2, 1]
 ACTIONS = [(row, t) for row in sorted(ROWS) for t in range(5) if MASK_B_T[row, t]]
+# Rows of the minibatch that count: one of its five is left out.
+N_COUNTED = 4
 SPLITS = {
     "whole": [[4, 0, 5, 2, 1]],
     "halves": [[4, 0], [5, 2, 1]],
@@ -207,7 +209,7 @@ class Slow:
             clip_high=CLIP_HIGH,
             dual_clip=self.case.dual,
             average=self.average,
-            denominator=len(ROWS) * MAX_NEW_TOKENS if self.average == "constant" else None,
+            denominator=N_COUNTED * MAX_NEW_TOKENS if self.average == "constant" else None,
         )
 
     def value(self, value_B_T: Tensor) -> tuple[float, float]:

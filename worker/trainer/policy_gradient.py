@@ -369,6 +369,5 @@ class PolicyGradient:
 def _denominator(config: PolicyGradientConfig, mask_B_T: Tensor, max_new_tokens: int) -> float:
     if config.loss_average == "token":
         return float(mask_B_T.sum())
-    if config.loss_average == "sequence":
-        return float(mask_B_T.any(dim=1).sum())
-    return float(len(mask_B_T) * max_new_tokens)
+    n_rows = float(mask_B_T.any(dim=1).sum())  # a response that is left out divides nothing
+    return n_rows if config.loss_average == "sequence" else n_rows * max_new_tokens
