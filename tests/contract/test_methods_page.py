@@ -107,6 +107,20 @@ def test_every_method_has_its_section_and_every_estimator_its_names_elsewhere() 
     assert [one for one in Estimator if f"\n| `{one}` |" not in names] == []
 
 
+@pytest.mark.parametrize("estimator", list(Estimator))
+def test_every_estimator_has_its_equation_source_differences_and_what_is_healthy(
+    estimator: Estimator,
+) -> None:
+    parts = SECTIONS["policy_gradient"].split("\n### ")
+    own = dict(part.partition("\n")[::2] for part in parts)
+    text = own[estimator]
+    assert "\n    A_t = " in text
+    assert re.search(r"arXiv \d{4}\.\d{5}", text)
+    assert "\n| differs from | how |\n" in text
+    assert "\nHealthy: " in text
+    assert f"[`{estimator}`](#{estimator})" in parts[0]
+
+
 def test_the_names_of_trl_are_those_of_the_trl_that_is_installed() -> None:
     spec = importlib.util.find_spec("trl")
     assert spec is not None
