@@ -17,6 +17,20 @@ _POINTS = """(name) => {
   return Number(/(\\d+) points/.exec(text)?.[1] ?? 0);
 }"""
 
+# The first answer with curves is kept back until the test lets it go.
+_HOLD_FIRST_CURVES = """
+const fetchAtOnce = window.fetch;
+let isHeld = false;
+window.fetch = async (...asked) => {
+  const answer = await fetchAtOnce(...asked);
+  if (!isHeld && String(asked[0]).includes("/metrics?")) {
+    isHeld = true;
+    await new Promise((letGo) => (window.letGo = letGo));
+  }
+  return answer;
+};
+"""
+
 
 def points(page: Page) -> int:
     """How many points the curve of the loss has on screen."""
@@ -51,6 +65,25 @@ def test_a_run_started_from_the_form_draws_its_curve_without_a_reload(
     assert loads == []
     run = workshop.get("/runs", project_id=project)["items"][0]
     assert points(page) == run["progress"]["step"] == 60
+
+
+def test_points_that_come_while_the_curve_is_loaded_are_kept(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Slow answer")
+    run = workshop.prepare_run(project, steps=20)
+    page = open_page(f"/projects/{project}/data")
+    page.add_init_script(_HOLD_FIRST_CURVES)
+    page.goto(f"/projects/{project}/runs/{run}")
+    wait_until(lambda: page.evaluate("'letGo' in window"), "the first answer is held")
+    expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
+
+    workshop.retry(run)
+    # The page has been told of the end, so of every point before it.
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
+    page.evaluate("window.letGo()")
+
+    wait_for_points(page, 20)
 
 
 def test_new_points_do_not_move_the_zoom(workshop: Workshop, open_page: OpenPage) -> None:

@@ -115,13 +115,22 @@ class Workshop:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "behaviour.json").write_text(json.dumps({"step_s": 0.01} | how))
 
-    def start_behaving(self, project_id: str, **how: Any) -> str:
-        """The id of a run whose trainer was told how to behave before it began."""
+    def prepare_run(self, project_id: str, **how: Any) -> str:
+        """The id of a cancelled run whose trainer is told how to behave when it is retried."""
         run = self.start_sft(project_id)
         self.post(f"/runs/{run}/cancel", {})
         self.wait_for_run(run, "cancelled")
         self.behave(run, **how)
-        self.post(f"/runs/{run}/retry", {"from": "start"})
+        return run
+
+    def retry(self, run_id: str) -> None:
+        """Queue a run again, from its beginning."""
+        self.post(f"/runs/{run_id}/retry", {"from": "start"})
+
+    def start_behaving(self, project_id: str, **how: Any) -> str:
+        """The id of a run whose trainer was told how to behave before it began."""
+        run = self.prepare_run(project_id, **how)
+        self.retry(run)
         return run
 
     def api_pid(self) -> int:

@@ -82,10 +82,10 @@ export class RunStream {
     try {
       await request<User>("/me");
       // Signed in and still refused again and again: the runs are not there for us.
-      if (this.failures > 4) this.onStatus("gone");
+      if (this.failures > 4 && !this.isClosed) this.onStatus("gone");
     } catch (error) {
       const isSignedOut = error instanceof Problem && error.status === 401;
-      this.onStatus(isSignedOut ? "signed-out" : "waiting");
+      if (!this.isClosed) this.onStatus(isSignedOut ? "signed-out" : "waiting");
     }
     this.timer = setTimeout(() => this.open(), wait * (0.75 + Math.random() / 2));
   }

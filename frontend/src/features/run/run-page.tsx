@@ -73,7 +73,7 @@ function LoadedRun({ run }: { run: Run }) {
           ),
         )}
       </nav>
-      {live.error !== null && <Failure error={live.error} />}
+      {live.error !== null && <Failure error={live.error} onRetry={live.loadAgain} />}
       <Tab run={run} live={live} tab={tab} base={base} />
     </>
   );

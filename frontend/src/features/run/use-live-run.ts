@@ -7,35 +7,36 @@ import { RunStream, type LiveEvent, type StreamStatus } from "@/api/stream";
 import type { LogLine, Run, RunEvent } from "@/api/types";
 import { LiveSeries, type Point } from "@/charts/live-series";
 
+import { CurveLoading } from "./curve-loading";
+
 export const REDRAW_MS = 100;
 const REFRESH_MS = 1000;
 const POINTS = 1000;
 const MOST_LINES = 20_000;
 
-export interface LiveRun {
+/** What there is to draw. */
+interface Drawing {
   readonly live: LiveSeries;
-  /** Grows whenever there is something new to draw. */
-  readonly tick: number;
-  readonly status: StreamStatus;
   /** Whether what the run had told before this page is here. */
   readonly isLoaded: boolean;
+  /** Why the curves could not be loaded; null if they were. */
   readonly error: unknown;
+  readonly loadAgain: () => void;
   readonly lines: readonly LogLine[];
   readonly alerts: readonly RunEvent[];
 }
 
-interface Box {
-  live: LiveSeries;
-  isLoaded: boolean;
-  waiting: Point[];
-  lines: LogLine[];
-  alerts: RunEvent[];
+export interface LiveRun extends Drawing {
+  /** Grows whenever there is something new to draw. */
+  readonly tick: number;
+  readonly status: StreamStatus;
 }
 
-const boxOf = (axis: Axis): Box => ({
+const nothing = (axis: Axis): Drawing => ({
   live: new LiveSeries(axis),
   isLoaded: false,
-  waiting: [],
+  error: null,
+  loadAgain: () => undefined,
   lines: [],
   alerts: [],
 });
@@ -49,20 +50,20 @@ function pointOf({ data }: LiveEvent): Point {
 export function useLiveRun(runId: string, axis: Axis): LiveRun {
   const client = useQueryClient();
   const [tick, setTick] = useState(0);
-  const [shown, setShown] = useState<Box>(() => boxOf(axis));
+  const [shown, setShown] = useState<Drawing>(() => nothing(axis));
   const [status, setStatus] = useState<StreamStatus>("connecting");
-  const [error, setError] = useState<unknown>(null);
 
   useEffect(() => {
-    const mine = boxOf(axis);
-    let isGone = false;
+    let lines: LogLine[] = [];
+    let alerts: RunEvent[] = [];
     let drawing: ReturnType<typeof setTimeout> | undefined;
     let refreshing: ReturnType<typeof setTimeout> | undefined;
 
     const draw = () => {
       drawing ??= setTimeout(() => {
         drawing = undefined;
-        setShown({ ...mine });
+        const { live, isLoaded, error } = curves;
+        setShown({ live, isLoaded, error, loadAgain: load, lines, alerts });
         setTick((now) => now + 1);
       }, REDRAW_MS);
     };
@@ -75,47 +76,35 @@ export function useLiveRun(runId: string, axis: Axis): LiveRun {
         });
       }, REFRESH_MS);
     };
-    const load = async () => {
-      mine.isLoaded = false;
-      try {
-        const query = metricsQuery([runId], { x: axis, points: POINTS });
-        const { series } = await client.fetchQuery({ ...query, staleTime: 0 });
-        if (isGone) return;
-        mine.live.load(series, mine.waiting);
-        mine.isLoaded = true;
-        mine.waiting = [];
-        setError(null);
-      } catch (problem) {
-        setError(problem);
-      }
-      draw();
+    const fetchSeries = async () => {
+      const query = metricsQuery([runId], { x: axis, points: POINTS });
+      // One that is on its way may have begun before the stream: its answer would leave a gap.
+      await client.cancelQueries({ queryKey: query.queryKey });
+      return (await client.fetchQuery({ ...query, staleTime: 0 })).series;
     };
-    const append = (point: Point) => {
-      if (mine.isLoaded) mine.live.append(point);
-      else mine.waiting.push(point);
-    };
+    const curves = new CurveLoading(axis, fetchSeries, draw);
+    const load = () => void curves.load();
     const onEvent = (event: LiveEvent) => {
       switch (event.type) {
         case "metric":
-          append(pointOf(event));
+          curves.append(pointOf(event));
           break;
         case "rewind":
-          if (axis === "step") mine.live.rewind(Number(event.data["step"]));
-          else void load();
+          curves.rewind(Number(event.data["step"]));
           refresh();
           break;
         case "reset":
-          void load();
+          load();
           refresh();
           break;
         case "progress":
           patchProgress(event);
           break;
         case "log":
-          mine.lines = [...mine.lines, event.data as unknown as LogLine].slice(-MOST_LINES);
+          lines = [...lines, event.data as unknown as LogLine].slice(-MOST_LINES);
           break;
         case "alert":
-          mine.alerts = [...mine.alerts, eventOf(event)];
+          alerts = [...alerts, eventOf(event)];
           refresh();
           break;
         default:
@@ -133,19 +122,18 @@ export function useLiveRun(runId: string, axis: Axis): LiveRun {
     const stream = new RunStream([runId], onEvent, (next) => {
       setStatus(next);
       // Whatever was missed while the stream was away is loaded anew.
-      if (next === "live") void load();
+      if (next === "live") load();
     });
-    void load();
+    load();
     return () => {
-      isGone = true;
       stream.close();
+      curves.close();
       clearTimeout(drawing);
       clearTimeout(refreshing);
     };
   }, [client, runId, axis]);
 
-  const { live, isLoaded, lines, alerts } = shown;
-  return { live, isLoaded, lines, alerts, tick, status, error };
+  return { ...shown, tick, status };
 }
 
 function progressOf(data: LiveEvent["data"]): Partial<Run["progress"]> {
