@@ -24,6 +24,8 @@ MIB = 1 << 20
 LARGEST_JSON = 32 * MIB
 # Hashing more than this would keep the request waiting: the first worker that uses it does it.
 LARGEST_HASHED = 2048 * MIB
+# Of a tensor, as torch has it.
+MOST_DIMENSIONS = 64
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
 _DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
 
@@ -130,10 +132,15 @@ def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
             count = prod(tensor["shape"])
             parameters += count
             dtypes[tensor["dtype"]] += count
-    architectures = config.get("architectures") or [None]
+    if parameters > 8 * size_bytes:
+        raise InvalidInput(
+            f"{weights[0].name} is too small for the weights that it names",
+            advice="Download or convert it again.",
+        )
+    architectures = _typed(config.get("architectures"), list) or [None]
     dtype = dtypes.most_common(1)[0][0] if dtypes else None
     return ModelFacts(
-        architecture=_typed(architectures[0], str),
+        architecture=architectures[0],
         vocab_size=_typed(config.get("vocab_size"), int),
         context_length=_typed(config.get("max_position_embeddings"), int),
         dtype=None if dtype is None else _DTYPES.get(dtype, dtype),
@@ -165,10 +172,20 @@ def _tensors(file: Path) -> list[dict[str, Any]]:
     header = _parsed(text, file.name)
     tensors = [value for name, value in header.items() if name != "__metadata__"]
     for tensor in tensors:
-        shape = tensor.get("shape") if isinstance(tensor, dict) else None
-        if not isinstance(shape, list) or not all(isinstance(n, int) for n in shape):
+        if not isinstance(tensor, dict) or not _describes(tensor):
             raise InvalidInput(f"{file.name} has a broken header", advice="Convert it again.")
     return tensors
+
+
+def _describes(tensor: dict[str, Any]) -> bool:
+    """Whether this is a type and a shape whose elements can be counted."""
+    shape = tensor.get("shape")
+    return (
+        isinstance(tensor.get("dtype"), str)
+        and isinstance(shape, list)
+        and len(shape) <= MOST_DIMENSIONS
+        and all(isinstance(n, int) and 0 <= n < 1 << 63 for n in shape)
+    )
 
 
 def _chat_template(path: Path) -> str | None:
@@ -177,7 +194,10 @@ def _chat_template(path: Path) -> str | None:
         return hashlib.sha256(_read(file)).hexdigest()
     settings = path / "tokenizer_config.json"
     template = _json(settings).get("chat_template") if settings.is_file() else None
-    return hashlib.sha256(template.encode()).hexdigest() if isinstance(template, str) else None
+    if not isinstance(template, str):
+        return None
+    # JSON can name half of a surrogate pair, which UTF-8 has no bytes for.
+    return hashlib.sha256(template.encode(errors="surrogatepass")).hexdigest()
 
 
 def _json(file: Path) -> dict[str, Any]:

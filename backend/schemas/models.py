@@ -3,10 +3,13 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from backend.schemas.paging import Answer, Body
 from backend.schemas.vocabulary import Method, ModelKind
+
+# Of an architecture or a precision, as characters.
+LONGEST_NAME = 100
 
 
 class ModelSource(Body):
@@ -37,6 +40,13 @@ class ModelFacts(Answer):
     parameters: int | None = None
     chat_template_sha256: str | None = None
     size_bytes: int | None = None
+
+    @field_validator("architecture", "dtype", mode="before")
+    @classmethod
+    def _short_name(cls, value: Any) -> str | None:
+        # A file may hold anything there, and PostgreSQL keeps no NUL.
+        is_name = isinstance(value, str) and value.isascii() and value.isprintable()
+        return value if is_name and len(value) <= LONGEST_NAME else None
 
 
 class ModelAnswer(Answer):

@@ -20,7 +20,7 @@ from backend.store import models, projects, users
 from backend.store.db import Database
 from backend.store.tables import Run, Snapshot
 from tests.backend.conftest import Service
-from tests.backend.test_gguf_header import write_gguf
+from tests.backend.test_gguf_header import entry, header, string, write_gguf
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
@@ -129,18 +129,68 @@ def test_pickled_weights_are_refused_and_never_loaded(
     assert not canary.exists()
 
 
+def safetensors_header(tensor: dict[str, Any]) -> bytes:
+    """A file that names this one tensor and holds nothing of it."""
+    text = json.dumps({"a": tensor}).encode()
+    return struct.pack("<Q", len(text)) + text
+
+
 @pytest.mark.parametrize(
-    "header",
+    "content",
     [b"", b"\xff" * 8, struct.pack("<Q", 4) + b"oops", struct.pack("<Q", 9) + b'{"a": 1} ',
-     struct.pack("<Q", 60_000) + b"[" * 60_000],
+     struct.pack("<Q", 60_000) + b"[" * 60_000,
+     safetensors_header({"shape": [1]}), safetensors_header({"shape": [1], "dtype": ["F32"]}),
+     safetensors_header({"shape": [-1], "dtype": "F32"}),
+     safetensors_header({"shape": [10**4000] * 2, "dtype": "F32"}),
+     safetensors_header({"shape": [2] * 65, "dtype": "F32"}),
+     safetensors_header({"shape": [2**62] * 64, "dtype": "F32"})],
 )  # fmt: skip
 def test_a_broken_safetensors_header_is_a_clear_error(
-    light_service: Service, folder: Path, header: bytes
+    light_service: Service, folder: Path, content: bytes
 ) -> None:
-    (folder / "model.safetensors").write_bytes(header)
+    (folder / "model.safetensors").write_bytes(content)
     refused = register(light_service, path=str(folder))
     assert refused.status_code == 422
     assert "model.safetensors" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("config", "architecture"),
+    [
+        ({"architectures": ["Llama\0ForCausalLM"]}, None),
+        ({"architectures": ["\ud800"]}, None),
+        ({"architectures": ["L" * 101]}, None),
+        ({"architectures": {"0": "L"}}, None),
+        ({"architectures": 7}, None),
+        ({"architectures": ["L" * 100]}, "L" * 100),
+    ],
+)
+def test_what_is_no_name_is_not_recorded_as_an_architecture(
+    service: Service, config: dict[str, Any], architecture: str | None
+) -> None:
+    made = service.data_dir / "models"
+    made.mkdir()
+    (made / "config.json").write_text(json.dumps(config))
+    (made / "tokenizer_config.json").write_text(json.dumps({"chat_template": "\ud800"}))
+    write_safetensors(made / "model.safetensors", {"a": ("N\0", [2])})
+
+    answer = register(service, path="models")
+
+    assert answer.status_code == 201, answer.text
+    facts = answer.json()["facts"]
+    assert (facts["architecture"], facts["dtype"]) == (architecture, None)
+    assert len(facts["chat_template_sha256"]) == 64
+
+
+def test_a_name_in_a_gguf_header_that_is_none_is_not_recorded(service: Service) -> None:
+    (service.data_dir / "models").mkdir()
+    name = entry(b"general.architecture", 8, string(b"lla\0ma"))
+    (service.data_dir / "models" / "m.gguf").write_bytes(header(name))
+
+    answer = register(service, path="models/m.gguf")
+
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["facts"]["architecture"] is None
 
 
 def test_one_gguf_file_is_a_model_and_two_are_a_question(
