@@ -19,6 +19,7 @@ from backend.artifacts import ArtifactStore
 from backend.settings import Settings
 from backend.store import pruning
 from backend.store.db import Database
+from backend.store.places import Places
 from backend.store.pruning import RunFiles
 
 # A worker may be about to name what it has just uploaded.
@@ -61,9 +62,14 @@ class Prune:
     """The files of one installation, as far as they lie on this machine or in its bucket."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
         self._artifacts = ArtifactStore(settings.resolved_artifact_url)
         self._database = Database(settings.sqlalchemy_url)
+        artifacts = settings.resolved_artifact_url
+        self._places = Places(
+            runs=settings.runs_dir,
+            artifacts=None if "://" in artifacts else Path(artifacts),
+            cache=settings.data_dir / "cache",
+        )
 
     def close(self) -> None:
         """Close the connection to the database."""
@@ -72,8 +78,8 @@ class Prune:
     def plan(self) -> Plan:
         """Find what nobody needs: files of archived runs and models, and unnamed artifacts."""
         with self._database.read() as session:
-            runs = pruning.archived_runs(session, self._settings.runs_dir)
-            models = pruning.archived_models(session)
+            runs = pruning.archived_runs(session, self._places)
+            models = pruning.archived_models(session, self._places)
         items = [self._run_item(files) for files in runs]
         items += [self._model_item(model_id, key) for model_id, key in models.items()]
         planned = {key for files in runs for key in files.keys} | set(models.values())
@@ -81,7 +87,7 @@ class Prune:
         return Plan([item for item in items if item.size_bytes])
 
     def _run_item(self, files: RunFiles) -> Item:
-        folder = self._settings.runs_dir / files.run_id
+        folder = self._places.runs / files.run_id
         size_bytes = sum(_size(path) for path in _doomed(folder, files.kept_steps))
         size_bytes += sum(self._artifacts.size_bytes(key) for key in files.keys)
         return Item(str(folder), size_bytes, lambda: self._delete_run(files.run_id, folder))
@@ -92,7 +98,7 @@ class Prune:
             if not is_ours:
                 return False
             with self._database.write() as session:
-                files = pruning.mark_run(session, run_id, folder, at=datetime.now(UTC))
+                files = pruning.mark_run(session, run_id, self._places, at=datetime.now(UTC))
             if files is None:
                 return False
             if is_here:
@@ -102,14 +108,14 @@ class Prune:
         return True
 
     def _model_item(self, model_id: str, key: str) -> Item:
-        cached = self._settings.data_dir / "cache" / key
+        cached = self._places.cache / key
         size_bytes = self._artifacts.size_bytes(key) + _size(cached)
         place = self._artifacts.where(key)
         return Item(place, size_bytes, lambda: self._delete_model(model_id, cached))
 
     def _delete_model(self, model_id: str, cached: Path) -> bool:
         with self._database.write() as session:
-            key = pruning.mark_model(session, model_id, at=datetime.now(UTC))
+            key = pruning.mark_model(session, model_id, self._places, at=datetime.now(UTC))
         if key is None:
             return False
         self._artifacts.remove(key)
@@ -121,18 +127,18 @@ class Prune:
         before = datetime.now(UTC) - LEFT_AFTER
         found = {one.key: one for one in self._artifacts.folders() if one.modified_at < before}
         with self._database.read() as session:
-            unnamed = pruning.unnamed(session, found.keys() - planned)
+            unnamed = pruning.unnamed(session, found.keys() - planned, self._places)
         for key in sorted(unnamed):
             place = self._artifacts.where(key)
             yield Item(place, found[key].size_bytes, partial(self._delete_left, key))
 
     def _delete_left(self, key: str) -> bool:
         # Keys hold the number of an attempt: one that is over is never named again.
-        with self._database.read() as session:
-            is_unnamed = key in pruning.unnamed(session, [key])
-        if is_unnamed:
+        with self._database.write() as session:
+            is_left = pruning.mark_left(session, key, self._places, at=datetime.now(UTC))
+        if is_left:
             self._artifacts.remove(key)
-        return is_unnamed
+        return is_left
 
 
 @contextmanager

@@ -7,13 +7,13 @@ looks again, under locks: what has come to life since it was listed is left alon
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from backend.domain import run_state
 from backend.store import needs, runs
+from backend.store.places import Places, Registered
 from backend.store.tables import Artifact, Checkpoint, Model, Run
 
 
@@ -26,36 +26,38 @@ class RunFiles:
     keys: tuple[str, ...]
 
 
-def archived_runs(session: Session, runs_dir: Path) -> list[RunFiles]:
+def archived_runs(session: Session, places: Places) -> list[RunFiles]:
     """Archived runs that are over, oldest first."""
-    query = select(Run).where(Run.archived_at.is_not(None), Run.state.in_(needs.OVER))
+    query = select(Run.id).where(Run.archived_at.is_not(None), Run.state.in_(needs.OVER))
     found = session.scalars(query.order_by(Run.number)).all()
-    used = needs.model_ids(session)
-    paths = [path for model_id, path in _model_paths(session).items() if model_id in used]
-    free = [run.id for run in found if not _any_below(paths, runs_dir / run.id)]
-    return [_files_of(session, run_id) for run_id in free]
+    used, registered = needs.model_ids(session), Registered(session)
+    files = [_files_of(session, run_id) for run_id in found]
+    return [
+        one for one in files if not registered.below(places.of_run(one.run_id, one.keys)) & used
+    ]
 
 
-def archived_models(session: Session) -> dict[str, str]:
+def archived_models(session: Session, places: Places) -> dict[str, str]:
     """The artifact keys of archived models that nobody needs, by id, oldest first."""
-    used = needs.model_ids(session)
+    used, registered = needs.model_ids(session), Registered(session)
     query = select(Model).where(Model.archived_at.is_not(None)).order_by(Model.number)
     found = [model for model in session.scalars(query) if model.id not in used]
-    return {one.id: one.source["artifact"] for one in found if "artifact" in one.source}
+    keys = {one.id: one.source["artifact"] for one in found if "artifact" in one.source}
+    return {k: key for k, key in keys.items() if not registered.below(places.of_key(key)) & used}
 
 
-def mark_run(session: Session, run_id: str, folder: Path, *, at: datetime) -> RunFiles | None:
+def mark_run(session: Session, run_id: str, places: Places, *, at: datetime) -> RunFiles | None:
     """Note that the files of a run are gone, and with them its checkpoints; None if it needs them.
 
-    `folder` is its run directory: a model may be registered by a path in it.
+    So do models that were registered from there, which are gone with them.
     """
     run = runs.locked(session, run_id)
+    files = _files_of(session, run_id)
+    below = Registered(session).below(places.of_run(run_id, files.keys))
     used = needs.model_ids(session)
-    below = {one for one, path in _model_paths(session).items() if path.is_relative_to(folder)}
     if run.archived_at is None or run.state not in needs.OVER or below & used:
         return None
-    session.execute(update(Model).where(Model.id.in_(below)).values(pruned_at=at))
-    files = _files_of(session, run_id)
+    _mark_models(session, below, at=at)
     of_run = Checkpoint.run_id == run_id
     session.execute(delete(Checkpoint).where(of_run, Checkpoint.step.not_in(files.kept_steps)))
     run.pruned_at = run.pruned_at or at
@@ -63,21 +65,37 @@ def mark_run(session: Session, run_id: str, folder: Path, *, at: datetime) -> Ru
     return files
 
 
-def mark_model(session: Session, model_id: str, *, at: datetime) -> str | None:
-    """Note that the files of a model are gone; their key, or None if somebody needs them."""
-    query = select(Model).where(Model.id == model_id).with_for_update()
-    model = session.scalars(query, execution_options={"populate_existing": True}).one()
-    if model.archived_at is None or model.id in needs.model_ids(session):
+def mark_model(session: Session, model_id: str, places: Places, *, at: datetime) -> str | None:
+    """Note that the files of a model are gone; their key, or None if somebody needs them.
+
+    Gone with it are the models that were registered from its files.
+    """
+    source = session.scalars(select(Model.source).where(Model.id == model_id)).one()
+    key: str = source["artifact"]
+    going = {model_id} | Registered(session).below(places.of_key(key))
+    _hold(session, going)
+    if going & needs.model_ids(session):
         return None
-    key: str = model.source["artifact"]
-    model.pruned_at = model.pruned_at or at
+    _mark_models(session, going, at=at)
     below = Artifact.key.startswith(f"{key}/", autoescape=True)
     session.execute(delete(Artifact).where(below))
     return key
 
 
-def unnamed(session: Session, keys: Collection[str]) -> list[str]:
-    """Those of these keys of the artifact store that no row names and no run is about to name.
+def mark_left(session: Session, key: str, places: Places, *, at: datetime) -> bool:
+    """Note that an artifact without a name is gone; False if it has one, or a model reads it."""
+    going = Registered(session).below(places.of_key(key))
+    _hold(session, going)
+    if not unnamed(session, [key], places):
+        return False
+    _mark_models(session, going, at=at)
+    return True
+
+
+def unnamed(session: Session, keys: Collection[str], places: Places) -> list[str]:
+    """Those of these keys of the artifact store that nobody needs, now or soon.
+
+    No row names them, no run is about to, and no model in use was registered from there.
 
     A key is `runs/RUN/NAME`. Those of runs that this database does not know are another's.
     """
@@ -86,7 +104,9 @@ def unnamed(session: Session, keys: Collection[str]) -> list[str]:
     models = session.execute(select(Model.source, Model.pruned_at)).all()
     named = {source.get("artifact") for source, pruned_at in models if pruned_at is None}
     named |= set(session.scalars(select(Checkpoint.artifact)))
-    return [key for key in keys if key not in named and key.split("/")[1] in known - live]
+    free = [key for key in keys if key not in named and key.split("/")[1] in known - live]
+    used, registered = needs.model_ids(session), Registered(session)
+    return [key for key in free if not registered.below(places.of_key(key)) & used]
 
 
 def _files_of(session: Session, run_id: str) -> RunFiles:
@@ -100,11 +120,12 @@ def _files_of(session: Session, run_id: str) -> RunFiles:
     return RunFiles(run_id, frozenset(kept), tuple(keys))
 
 
-def _model_paths(session: Session) -> dict[str, Path]:
-    """Where the models lie that were registered by a path, by id."""
-    rows = session.execute(select(Model.id, Model.source).order_by(Model.number))
-    return {model_id: Path(source["path"]) for model_id, source in rows if "path" in source}
+def _hold(session: Session, model_ids: Collection[str]) -> None:
+    """Keep these models from being taken into use until the transaction ends."""
+    held = select(Model.id).where(Model.id.in_(model_ids)).order_by(Model.number)
+    session.execute(held.with_for_update()).all()
 
 
-def _any_below(paths: Collection[Path], folder: Path) -> bool:
-    return any(path.is_relative_to(folder) for path in paths)
+def _mark_models(session: Session, model_ids: Collection[str], *, at: datetime) -> None:
+    first = func.coalesce(Model.pruned_at, at)
+    session.execute(update(Model).where(Model.id.in_(model_ids)).values(pruned_at=first))

@@ -8,8 +8,11 @@ from fastapi.testclient import TestClient
 
 from backend.store import pruning
 from backend.store.db import Database
+from backend.store.places import Places
 from backend.store.tables import Checkpoint, Model
 from tests.backend.runs.conftest import AT, Seed
+
+NOWHERE = Places(Path("/nowhere/runs"), Path("/nowhere/artifacts"), Path("/nowhere/cache"))
 
 
 def start(api: TestClient, body: dict[str, Any]) -> str:
@@ -22,7 +25,7 @@ def prune(api: TestClient, database: Database, run_id: str) -> None:
     for verb in ("cancel", "archive"):
         api.post(f"/runs/{run_id}/{verb}").raise_for_status()
     with database.write() as session:
-        assert pruning.mark_run(session, run_id, Path("/nowhere") / run_id, at=AT) is not None
+        assert pruning.mark_run(session, run_id, NOWHERE, at=AT) is not None
 
 
 @pytest.fixture
@@ -80,7 +83,7 @@ def test_a_checkpoint_that_a_waiting_clone_needs_outlives_its_run(
 
     def kept() -> frozenset[int]:
         with database.write() as session:
-            files = pruning.mark_run(session, run_id, Path("/nowhere"), at=AT)
+            files = pruning.mark_run(session, run_id, NOWHERE, at=AT)
         assert files is not None
         return files.kept_steps
 
@@ -89,7 +92,7 @@ def test_a_checkpoint_that_a_waiting_clone_needs_outlives_its_run(
         api.post(f"/runs/{child}/{verb}").raise_for_status()
     assert kept() == frozenset()
     with database.write() as session:
-        assert pruning.mark_run(session, child, Path("/nowhere"), at=AT) is not None
+        assert pruning.mark_run(session, child, NOWHERE, at=AT) is not None
     lost = api.post(f"/runs/{child}/retry", json={"from": "start"})
     assert lost.status_code == 409
     assert "so was the checkpoint that it began with" in lost.json()["detail"]
@@ -104,7 +107,7 @@ def test_a_pruned_model_trains_nothing_any_more(
     api.post(f"/models/{seed.reward_model}/archive").raise_for_status()
     with database.write() as session:
         session.query(Model).filter_by(id=seed.reward_model).one().source = {"artifact": "old"}
-        assert pruning.mark_model(session, seed.reward_model, at=AT) == "old"
+        assert pruning.mark_model(session, seed.reward_model, NOWHERE, at=AT) == "old"
 
     shown = api.post(f"/models/{seed.reward_model}/restore").raise_for_status().json()
     made = api.post("/runs", json=seed.body(seed.policy_gradient()))
