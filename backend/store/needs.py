@@ -5,7 +5,7 @@ may still train while it has not ended for good, and as long as it is listed if 
 back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, or_, select
@@ -58,16 +58,22 @@ def require_models(session: Session, config: Mapping[str, Any]) -> None:
 
     None of them is deleted before the transaction ends.
     """
-    named = select(Model).where(Model.id.in_(run_config.ids_in(config))).order_by(Model.number)
-    held = session.scalars(
-        named.with_for_update(read=True), execution_options={"populate_existing": True}
-    )
-    gone = [model for model in held.all() if model.pruned_at is not None]
+    gone = [model for model in hold_models(session, config) if model.pruned_at is not None]
     if gone:
         raise Conflict(
             f"the files of model {gone[0].name!r} ({gone[0].id}) were deleted by podium prune",
             advice="Clone the run with another model.",
         )
+
+
+def hold_models(session: Session, config: Mapping[str, Any]) -> Sequence[Model]:
+    """The models that this config names; none of them is deleted before the transaction ends.
+
+    Called before a run is locked: `store.pruning` holds both in this order.
+    """
+    named = select(Model).where(Model.id.in_(run_config.ids_in(config))).order_by(Model.number)
+    held = named.with_for_update(read=True)
+    return session.scalars(held, execution_options={"populate_existing": True}).all()
 
 
 def _may_train(run: type[Run]) -> ColumnElement[bool]:

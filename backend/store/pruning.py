@@ -51,9 +51,12 @@ def mark_run(session: Session, run_id: str, places: Places, *, at: datetime) -> 
 
     So do models that were registered from there, which are gone with them.
     """
+    # Models before runs, as every request holds them, and both before looking who needs them.
+    registered = Registered(session)
+    _hold(session, registered.below(places.of_run(run_id, _keys(session, run_id))))
     run = runs.locked(session, run_id)
     files = _files_of(session, run_id)
-    below = Registered(session).below(places.of_run(run_id, files.keys))
+    below = registered.below(places.of_run(run_id, files.keys))
     used = needs.model_ids(session)
     if run.archived_at is None or run.state not in needs.OVER or below & used:
         return None
@@ -111,13 +114,17 @@ def unnamed(session: Session, keys: Collection[str], places: Places) -> list[str
 
 def _files_of(session: Session, run_id: str) -> RunFiles:
     kept = needs.checkpoint_steps(session, run_id)
+    return RunFiles(run_id, frozenset(kept), _keys(session, run_id, except_steps=kept))
+
+
+def _keys(session: Session, run_id: str, *, except_steps: Collection[int] = ()) -> tuple[str, ...]:
+    """The keys of a run's shared checkpoints, by step."""
     query = select(Checkpoint.artifact).where(
         Checkpoint.run_id == run_id,
         Checkpoint.artifact.is_not(None),
-        Checkpoint.step.not_in(kept),
+        Checkpoint.step.not_in(except_steps),
     )
-    keys = [key for key in session.scalars(query.order_by(Checkpoint.step)) if key is not None]
-    return RunFiles(run_id, frozenset(kept), tuple(keys))
+    return tuple(str(key) for key in session.scalars(query.order_by(Checkpoint.step)))
 
 
 def _hold(session: Session, model_ids: Collection[str]) -> None:

@@ -271,6 +271,7 @@ def retry(session: Session, run_id: str, *, at: datetime, from_start: bool = Fal
     Raises Conflict where to begin anew would delete pinned checkpoints, and where files that it
     needs were pruned.
     """
+    needs.hold_models(session, get(session, run_id).config)
     run = _for_verb(session, run_id, Verb.RETRY)
     if from_start:
         _refuse_to_unpin(session, run)

@@ -1,14 +1,18 @@
 """`podium prune` and the models that were registered by a path: wherever it leads, files stay."""
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from backend.prune import LEFT_AFTER
-from backend.store.tables import Model
+from backend.prune import LEFT_AFTER, Prune
+from backend.settings import Settings
+from backend.store import needs, runs
+from backend.store.db import Database
+from backend.store.tables import Model, Run
 from tests.backend.pruned_site import STEPS, Site, open_site
 from tests.backend.runs.conftest import AT
 
@@ -95,3 +99,71 @@ def test_an_artifact_stays_that_a_listed_model_reads(
     site.prune()
     assert site.store.folders() == []
     assert site.row(Model, "model_by_path").pruned_at is not None
+
+
+def test_a_request_that_has_just_taken_such_a_model_goes_on_to_its_run(
+    tmp_path: Path, database: Database
+) -> None:
+    """As a clone does: it holds the model, then the run that it goes on from."""
+    site = Site(Settings(data_dir=tmp_path / "data", database_url=database.url), database)
+    site.run("run_old", state="failed")
+    register(site, site.directory("run_old").checkpoint(3), archived=True)
+    has_taken, may_go_on = threading.Event(), threading.Event()
+
+    def take() -> None:
+        with site.database.write() as session:
+            needs.require_models(session, {"model": {"id": "model_by_path"}})
+            has_taken.set()
+            may_go_on.wait(120)
+            runs.locked(session, "run_old")
+            made = Run(id="run_new", created_at=AT, project_id="project_seed", state="queued")
+            made.user_id, made.name, made.method, made.schema_version = "user_seed", "new", "sft", 1
+            made.tags, made.config = [], {"model": {"id": "model_by_path"}}
+            made.environment, made.summary = {}, {}
+            session.add(made)
+
+    prune = Prune(site.settings)
+    plan = prune.plan()
+    taking = threading.Thread(target=take)
+    taking.start()
+    assert has_taken.wait(120)
+    said: list[str] = []
+    deleting = threading.Thread(target=lambda: said.append(plan.carry_out()))
+    deleting.start()
+    deleting.join(0.5)
+    waited = deleting.is_alive()
+    may_go_on.set()
+    taking.join(120)
+    deleting.join(120)
+    prune.close()
+
+    assert waited
+    assert said
+    assert "Kept, for it is needed again" in said[0]
+    assert site.directory("run_old").checkpoint_steps() == list(STEPS)
+    assert site.row(Model, "model_by_path").pruned_at is None
+    assert site.row(Run, "run_new").state == "queued"
+
+
+def test_a_retry_that_waits_for_a_model_keeps_nobody_from_its_run(
+    tmp_path: Path, database: Database
+) -> None:
+    site = Site(Settings(data_dir=tmp_path / "data", database_url=database.url), database)
+    register(site, tmp_path)
+    site.run("run_old", state="failed", config={"model": {"id": "model_by_path"}})
+
+    def retry() -> None:
+        with site.database.write() as session:
+            runs.retry(session, "run_old", at=AT)
+
+    retrying = threading.Thread(target=retry)
+    with site.database.write() as session:
+        session.query(Model).filter_by(id="model_by_path").with_for_update().one()
+        retrying.start()
+        retrying.join(0.5)
+        waited = retrying.is_alive()
+        assert runs.locked(session, "run_old").state == "failed"
+    retrying.join(120)
+
+    assert waited
+    assert site.row(Run, "run_old").state == "queued"
