@@ -91,6 +91,9 @@ def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:
         value = _number(config, path)
         if value is not None and value // 2 >= least:
             return Advice(f"Lower {path} from {value} to {value // 2}.", {path: value // 2})
+    if not is_sampling and _value(config, "optim.gradient_checkpointing") is False:
+        text = "Set optim.gradient_checkpointing to true; a step takes about a third longer then."
+        return Advice(text, {"optim.gradient_checkpointing": True})
     if config.get("lora") is None and not is_sampler:
         return Advice("Train with LoRA (lora.r 16), or use a machine with more memory.")
     return Advice("Use a smaller model, shorter records or a machine with more memory.")

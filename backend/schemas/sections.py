@@ -59,12 +59,22 @@ class Optim(Section):
         description="Tokens computed in one forward and backward pass, a shared prompt once; a "
         "step of more tokens takes several. More need more memory.",
     )
+    gradient_checkpointing: bool = Field(
+        False,
+        description="Keep only what enters each block and compute the rest again for the backward "
+        "pass: much less memory for long sequences, steps about a third longer.",
+    )
     epochs: float | None = Field(
         None,
         gt=0,
         le=1000,
         description="Passes over the training records; default 1. Refused in policy_gradient.",
     )
+
+    @property
+    def tokens_without_grad(self) -> int:
+        """Tokens of one pass that needs no gradient: of those a block's insides alone are held."""
+        return 4 * self.micro_batch_tokens
 
 
 class Log(Section):

@@ -14,7 +14,8 @@ POLICY = SFT | {
     "rollout": {"prompts_per_step": 8, "max_new_tokens": 512},
 }
 ONE_PROMPT = {"rollout": {"prompts_per_step": 1, "max_new_tokens": 512}}
-FEW_TOKENS = {"optim": {"micro_batch_tokens": 256}}
+FEW_TOKENS = {"optim": {"micro_batch_tokens": 256, "gradient_checkpointing": False}}
+CHECKPOINTED = {"optim": {"micro_batch_tokens": 256, "gradient_checkpointing": True}}
 
 
 def test_every_cause_has_a_sentence_and_foreign_words_are_none_of_ours() -> None:
@@ -45,11 +46,19 @@ def test_less_memory_is_half_of_what_memory_grew_with(
     assert advice.text == f"Lower {path} from {2 * value} to {value}."
 
 
+def test_where_no_tokens_can_be_halved_blocks_are_computed_again() -> None:
+    advice = advise(C.OUT_OF_MEMORY, SFT | FEW_TOKENS, Facts(phase="update"))
+
+    assert advice is not None
+    assert advice.changes == {"optim.gradient_checkpointing": True}
+    assert "optim.gradient_checkpointing" in advice.text
+
+
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        (SFT | FEW_TOKENS, "LoRA"),
-        (SFT | FEW_TOKENS | {"lora": {"r": 16}}, "smaller model"),
+        (SFT | CHECKPOINTED, "LoRA"),
+        (SFT | CHECKPOINTED | {"lora": {"r": 16}}, "smaller model"),
         ({"method": "evaluate"}, "smaller model"),
     ],
 )

@@ -14,7 +14,7 @@ from backend.schemas.policy_gradient import Critic as CriticConfig
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference
 from backend.schemas.rewards import ModelReward
-from worker.trainer import losses, models, random_streams
+from worker.trainer import gradient_checkpointing, losses, models, random_streams
 from worker.trainer.data import Batch
 from worker.trainer.logprobs import action_hidden
 from worker.trainer.optim import Optimizer
@@ -129,15 +129,21 @@ def _zero_head(hidden_size: int) -> nn.Linear:
 
 
 def _load_trunk(run: Run, config: PolicyGradientConfig, start: str) -> PreTrainedModel:
-    dtype = run.dtype if config.lora is not None else torch.float32
     if start == "reward_model":
+        dtype = run.dtype if config.lora is not None else torch.float32
         scorer, _, _ = load_reward_model(_reward_model(config), dtype=dtype, device=run.device)
         assert isinstance(scorer.body, PreTrainedModel)
+        if config.optim.gradient_checkpointing:
+            gradient_checkpointing.install(scorer.body)
         return scorer.body
     longest = config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
-    attention = models.attention_for(run.device, longest)
-    causal = models.load_causal_lm(
-        config.model, dtype=dtype, device=run.device, attention=attention
+    causal = models.load_to_train(
+        config.model,
+        config.lora,
+        config.optim,
+        dtype=run.dtype,
+        device=run.device,
+        longest=longest,
     )
     decoder: PreTrainedModel = causal.get_decoder()
     return decoder

@@ -42,7 +42,7 @@ def train(run: Run, config: DpoConfig) -> None:
     def logp_of(scorer: PreTrainedModel, rankings: Sequence[Ranking]) -> list[Tensor]:
         """Log-probabilities of the responses, K per ranking; without a gradient under no_grad."""
         found: dict[int, Tensor] = {}
-        for group in group_rankings(rankings, budget=budget):
+        for group in group_rankings(rankings, budget=config.optim.tokens_without_grad):
             run.stop.check()
             chosen = [rankings[i] for i in group]
             found |= zip(group, response_logp(scorer, chosen, pad_id, run), strict=True)
@@ -153,11 +153,13 @@ def _read(
 
 
 def _load(run: Run, config: DpoConfig) -> PreTrainedModel:
-    return models.load_causal_lm(
+    return models.load_to_train(
         config.model,
-        dtype=run.dtype if config.lora is not None else torch.float32,
+        config.lora,
+        config.optim,
+        dtype=run.dtype,
         device=run.device,
-        attention=models.attention_for(run.device, config.max_tokens),
+        longest=config.max_tokens,
     )
 
 

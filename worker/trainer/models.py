@@ -25,8 +25,8 @@ from transformers import (
 )
 
 from backend.schemas.references import Reference
-from backend.schemas.sections import Lora
-from worker.trainer import lean_layers
+from backend.schemas.sections import Lora, Optim
+from worker.trainer import gradient_checkpointing, lean_layers
 from worker.trainer.body import install_trees
 from worker.trainer.errors import ConfigError, MissingModel
 
@@ -91,6 +91,30 @@ def load_causal_lm(
     model.to(device).eval()
     lean_layers.install(model)
     install_trees(model)
+    return model
+
+
+def load_to_train(
+    reference: Reference,
+    lora: Lora | None,
+    optim: Optim,
+    *,
+    dtype: torch.dtype,
+    device: torch.device,
+    longest: int,
+) -> PreTrainedModel:
+    """A causal language model to be trained on rows of at most `longest` tokens, in eval mode.
+
+    Its weights are fp32; where adapters are trained instead, in `dtype`, that of the computation.
+    """
+    model = load_causal_lm(
+        reference,
+        dtype=torch.float32 if lora is None else dtype,
+        device=device,
+        attention=attention_for(device, longest),
+    )
+    if optim.gradient_checkpointing:
+        gradient_checkpointing.install(model)
     return model
 
 

@@ -29,8 +29,13 @@ class Policy:
         longest = config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
         attention = models.attention_for(run.device, longest)
         self.tokenizer = tokenizer
-        self.causal: PreTrainedModel = models.load_causal_lm(
-            config.model, dtype=stored, device=run.device, attention=attention
+        self.causal: PreTrainedModel = models.load_to_train(
+            config.model,
+            config.lora,
+            config.optim,
+            dtype=run.dtype,
+            device=run.device,
+            longest=longest,
         )
         self.trained: nn.Module = self.causal
         if config.lora is not None:

@@ -84,7 +84,7 @@ def distance_to(
 
 
 def _groups(run: Run, sequences: Sequence[Tokens]) -> list[list[int]]:
-    return micro_batches_by_prompt(sequences, budget=run.config.optim.micro_batch_tokens)
+    return micro_batches_by_prompt(sequences, budget=run.config.optim.tokens_without_grad)
 
 
 @torch.no_grad()

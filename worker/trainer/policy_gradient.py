@@ -205,21 +205,17 @@ class PolicyGradient:
             with torch.set_grad_enabled(keeps_gradient):
                 found = self._forward(self.policy.causal, rollout, group)
             self._estimate_values(rollout, group, found)
-            with self.policy.as_reference() as reference:
-                ref = self._forward(reference, rollout, group)
             if keeps_gradient:
                 kept.append(found)
-            sizes = [len(rollout.responses[row].ids) for row in group]
-            for row, logp, ref_logp, entropy in zip(
-                group,
-                found.logp_N.detach().split(sizes),
-                ref.logp_N.split(sizes),
-                found.entropy_N.detach().split(sizes),
-                strict=True,
-            ):
-                rollout.logp_B_T[row, : len(logp)] = logp.cpu()
-                rollout.ref_logp_B_T[row, : len(logp)] = ref_logp.cpu()
-                rollout.entropy_B_T[row, : len(logp)] = entropy.cpu()
+            rollout.put(rollout.logp_B_T, group, found.logp_N.detach())
+            rollout.put(rollout.entropy_B_T, group, found.entropy_N.detach())
+        budget = self.config.optim.tokens_without_grad
+        sequences = [answer.tokens for answer in rollout.answers]
+        for group in micro_batches_by_prompt(sequences, budget=budget):
+            self.run.stop.check()
+            with self.policy.as_reference() as reference:
+                found = self._forward(reference, rollout, group)
+            rollout.put(rollout.ref_logp_B_T, group, found.logp_N)
         return kept
 
     @torch.no_grad()

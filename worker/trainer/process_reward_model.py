@@ -84,7 +84,7 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
             return Evaluation({})
         model.eval()
         total, judged = 0.0, []
-        for group in _groups(heldout, budget):
+        for group in _groups(heldout, config.optim.tokens_without_grad):
             run.stop.check()
             chosen = [heldout[i] for i in group]
             scores = step_scores(model, chosen, pad_id, run)

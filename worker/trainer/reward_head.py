@@ -77,11 +77,13 @@ class LoadedScorer:
 
 def new_reward_model(run: Run, config: RewardModelConfig | ProcessRewardModelConfig) -> RewardModel:
     """A reward model on the body of a language model, its head drawn from N(0, 1 / (H + 1)^2)."""
-    causal = models.load_causal_lm(
+    causal = models.load_to_train(
         config.model,
-        dtype=run.dtype if config.lora is not None else torch.float32,
+        config.lora,
+        config.optim,
+        dtype=run.dtype,
         device=run.device,
-        attention=models.attention_for(run.device, config.max_tokens),
+        longest=config.max_tokens,
     )
     body = causal.get_decoder()
     if config.lora is not None:

@@ -64,7 +64,7 @@ def train(run: Run, config: RewardModelConfig) -> None:
             model,
             responses_of(rankings),
             pad_id=pad_id,
-            budget=budget,
+            budget=config.optim.tokens_without_grad,
             dtype=run.dtype,
             check_stop=run.stop.check,
         )

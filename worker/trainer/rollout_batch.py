@@ -50,6 +50,12 @@ class Rollout:
         """Tokens that the step has to do with: prompts of the rows, and all that were sampled."""
         return sum(len(answer.tokens.prompt) for answer in self.answers) + self.n_sampled
 
+    def put(self, column_B_T: Tensor, rows: Sequence[int], value_N: Tensor) -> None:
+        """Put what was found of the tokens of these rows, row after row, into a column."""
+        sizes = [len(self.responses[row].ids) for row in rows]
+        for row, value in zip(rows, value_N.cpu().split(sizes), strict=True):
+            column_B_T[row, : len(value)] = value
+
 
 def requests_of(prompts: Sequence[Prompt], n_samples: int) -> list[Request]:
     """A request per prompt; one that comes twice in a step gets random numbers of its own."""

@@ -41,12 +41,13 @@ def train(run: Run, config: SftConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
     tokenizer = models.load_tokenizer(config.model)
     train_set, heldout = _read(run, config, tokenizer)
-    stored = run.dtype if config.lora is not None else torch.float32
-    causal = models.load_causal_lm(
+    causal = models.load_to_train(
         config.model,
-        dtype=stored,
+        config.lora,
+        config.optim,
+        dtype=run.dtype,
         device=run.device,
-        attention=models.attention_for(run.device, config.max_tokens),
+        longest=config.max_tokens,
     )
     packing = config.packing and takes_trees(causal)
     if config.packing and not packing:
@@ -83,7 +84,9 @@ def train(run: Run, config: SftConfig) -> None:
         model.eval()
         total = 0.0
         with torch.no_grad():
-            for group in group_turns(heldout, budget=budget, packing=packing):
+            for group in group_turns(
+                heldout, budget=config.optim.tokens_without_grad, packing=packing
+            ):
                 run.stop.check()
                 total += float(summed_loss(group))
         return Evaluation({"eval/loss": total / _response_tokens(heldout)})

@@ -91,7 +91,7 @@ def _load(
         reference,
         tokenizer,
         kind=kind,
-        budget=run.config.optim.micro_batch_tokens,
+        budget=run.config.optim.tokens_without_grad,
         dtype=run.dtype,
         device=run.device,
         check_stop=run.stop.check,
