@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from backend.domain import run_state
@@ -72,12 +72,23 @@ class Crashed(NamedTuple):
 
 
 def waiting(session: Session, *, most_gpus: int, limit: int = 100) -> list[Waiting]:
-    """Queued runs that want no more than `most_gpus`, best first: priority, then age."""
+    """Queued runs that want no more than `most_gpus`, best first: priority, then age.
+
+    At most `limit` for each number of GPUs: however many wait for what is not free, the best of
+    those that fit is among them.
+    """
+    best_first = (Run.priority.desc(), Run.number)
+    place = func.row_number().over(partition_by=Run.gpus, order_by=best_first)
+    ranked = (
+        select(Run.number, place.label("place"))
+        .where(Run.state == RunState.QUEUED, Run.gpus <= most_gpus)
+        .subquery()
+    )
     statement = (
         select(Run.id, Run.gpus)
-        .where(Run.state == RunState.QUEUED, Run.gpus <= most_gpus)
-        .order_by(Run.priority.desc(), Run.number)
-        .limit(limit)
+        .join(ranked, Run.number == ranked.c.number)
+        .where(ranked.c.place <= limit)
+        .order_by(*best_first)
     )
     return [Waiting(*row) for row in session.execute(statement)]
 
