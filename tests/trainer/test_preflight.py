@@ -52,9 +52,15 @@ def test_what_does_not_fit_into_the_window_is_refused(
     assert "lower" in report["advice"]
 
 
-def gguf_header(path: Path, *, window: int | None) -> Path:
-    """A GGUF file without weights, the header of a Llama."""
+def gguf_header(
+    path: Path, *, window: int | None, tokens: list[str] | None = None, rows: int | None = None
+) -> Path:
+    """A GGUF file without weights, the header of a Llama; `rows` of its embeddings."""
     writer = GGUFWriter(path, "llama")
+    if tokens is not None:
+        writer.add_token_list(tokens)
+    if rows is not None:
+        writer.add_vocab_size(rows)
     if window is not None:
         writer.add_context_length(window)
     writer.write_header_to_file()
@@ -138,6 +144,37 @@ def test_a_reference_with_another_vocabulary_is_refused(
     assert (report["code"], report["cause"]) == (2, "config")
     assert report["message"].startswith("reference: 1 of its 260 tokens are other tokens")
     assert report["advice"]
+
+
+@pytest.mark.parametrize("method", [policy_gradient_config, dpo_config, generate_config])
+def test_a_reference_with_another_number_of_logits_is_refused(
+    workshop: Workshop, tmp_path: Path, method: Any
+) -> None:
+    """One tokenizer, but rows added to the embeddings, as sizes of one family often differ."""
+    model, other = (without_weights(tmp_path / name) for name in ("model", "other"))
+    config = json.loads((other / "config.json").read_text())
+    assert config["vocab_size"] == 259
+    (other / "config.json").write_text(json.dumps(config | {"vocab_size": 320}))
+
+    report = workshop.run_here(
+        workshop.lay_out("run", method(model, reference={"path": str(other)}))
+    )
+
+    assert (report["code"], report["cause"]) == (2, "config")
+    assert report["message"].startswith("reference: its logits are 320, those of the model 259")
+    assert report["advice"]
+
+
+def test_the_number_of_logits_of_a_gguf_file_is_that_of_its_header(
+    tiny_model: Path, tmp_path: Path
+) -> None:
+    def header(name: str, **said: Any) -> Reference:
+        return Reference(path=str(gguf_header(tmp_path / name, window=512, **said)))
+
+    assert models.vocabulary_size(header("silent.gguf")) is None
+    assert models.vocabulary_size(header("counted.gguf", tokens=["a", "b", "c"])) == 3
+    assert models.vocabulary_size(header("said.gguf", tokens=["a", "b"], rows=4)) == 4
+    assert models.vocabulary_size(Reference(path=str(tiny_model))) == 259
 
 
 @pytest.mark.parametrize(

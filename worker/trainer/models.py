@@ -128,24 +128,49 @@ def context_length(reference: Reference) -> int | None:
 
     Raises MissingModel if it cannot be found.
     """
+    return _stated(reference, "max_position_embeddings", _gguf_context_length)
+
+
+def vocabulary_size(reference: Reference) -> int | None:
+    """Number of a model's logits, by its config or GGUF header; None where that does not say.
+
+    Often more than the tokenizer has tokens: rows are added to make the number round.
+    Raises MissingModel if it cannot be found.
+    """
+    return _stated(reference, "vocab_size", _gguf_vocabulary_size)
+
+
+def _stated(
+    reference: Reference, entry: str, of_gguf: Callable[[GGUFReader], int | None]
+) -> int | None:
     name, options = locate(reference)
     try:
         if "gguf_file" in options:
-            return _gguf_context_length(Path(name) / str(options["gguf_file"]))
+            # Maps the file, and reads its header alone.
+            return of_gguf(GGUFReader(Path(name) / str(options["gguf_file"])))
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
     except _LOAD_ERRORS as error:
         raise _unloadable(reference, error) from error
-    window = getattr(config.get_text_config(), "max_position_embeddings", None)
-    return int(window) if window else None
+    number = getattr(config.get_text_config(), entry, None)
+    return int(number) if number else None
 
 
-def _gguf_context_length(path: Path) -> int | None:
-    reader = GGUFReader(path)  # maps the file, and reads its header alone
-    architecture = reader.get_field("general.architecture")
+def _gguf_context_length(header: GGUFReader) -> int | None:
+    return _gguf_number(header, "context_length")
+
+
+def _gguf_vocabulary_size(header: GGUFReader) -> int | None:
+    tokens = header.get_field("tokenizer.ggml.tokens")
+    # Transformers gives a model that does not say it as many rows as it has tokens.
+    return _gguf_number(header, "vocab_size") or (None if tokens is None else len(tokens.data))
+
+
+def _gguf_number(header: GGUFReader, entry: str) -> int | None:
+    architecture = header.get_field("general.architecture")
     if architecture is None:
         return None
-    window = reader.get_field(f"{architecture.contents()}.context_length")
-    return None if window is None else int(window.contents())
+    number = header.get_field(f"{architecture.contents()}.{entry}")
+    return None if number is None else int(number.contents())
 
 
 def load_tokenizer(reference: Reference) -> PreTrainedTokenizerBase:

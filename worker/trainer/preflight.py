@@ -22,13 +22,14 @@ from worker.trainer.run import Run
 SamplingConfig = PolicyGradientConfig | GenerateConfig | EvaluateConfig
 ReferredConfig = PolicyGradientConfig | DpoConfig | GenerateConfig
 _DATA = frozenset(kind.value for kind in SnapshotKind)
+_OTHER_REFERENCE = "take a reference of the model's family and size of embeddings, or leave it out"
 
 
 def check(run: Run, config: RunConfig) -> None:
     """Warn of what the config cautions against.
 
     Raises ConfigError for sequences longer than a model's window, for a reference that reads other
-    tokens than the policy, and for an engine that the worker lacks.
+    tokens than the policy or has another number of logits, and for an engine that the worker lacks.
     """
     found = {
         path: reference
@@ -67,5 +68,12 @@ def _check_reference(config: ReferredConfig) -> None:
         raise ConfigError(
             f"reference: {n_other} of its {len(theirs)} tokens are other tokens than those of the "
             f"model, which has {len(ours)}: their vocabularies differ",
-            "take a reference of the model's family, or leave it out",
+            _OTHER_REFERENCE,
+        )
+    n_ours, n_theirs = (models.vocabulary_size(one) for one in (config.model, config.reference))
+    if None not in (n_ours, n_theirs) and n_ours != n_theirs:
+        raise ConfigError(
+            f"reference: its logits are {n_theirs}, those of the model {n_ours}: their tokenizers "
+            "have the same tokens, but their distributions cannot be compared",
+            _OTHER_REFERENCE,
         )
