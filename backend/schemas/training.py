@@ -56,6 +56,19 @@ class RewardModelConfig(Common):
         description="Weight of the squared sum of a pair's scores, which holds them near 0; "
         "0.01 is usual.",
     )
+    margin: float = Field(
+        0.0,
+        ge=0,
+        le=100,
+        description="By how much the scores of a pair shall differ for each tier between them, in "
+        "units of the score; 0 with listwise.",
+    )
+
+    @model_validator(mode="after")
+    def _only_pairs_have_a_margin(self) -> Self:
+        if self.loss == "listwise" and self.margin > 0:
+            raise ValueError("margin must be 0 with loss listwise, which does not use it")
+        return self
 
 
 class ProcessRewardModelConfig(Common):

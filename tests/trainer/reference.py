@@ -135,16 +135,23 @@ def value_loss(
     return loss, mean([float(errors(*at)[1] > errors(*at)[0]) for at in actions(mask)])
 
 
-def ranking_loss(score: Sequence[float], tiers: Tiers) -> float:
-    """The mean over pairs of -log sigmoid(better - worse); a tie counts half in each direction."""
+def ranking_loss(score: Sequence[float], tiers: Tiers, margin: float = 0.0) -> float:
+    """The mean over pairs of -log sigmoid(better - worse - margin times the tiers between them).
+
+    A tie counts half in each direction.
+    """
     place = {index: p for p, tier in enumerate(tiers) for index in tier}
     losses = []
     for i in place:
         for j in place:
             if i < j:
                 win = 0.5 if place[i] == place[j] else float(place[i] < place[j])
+                demanded = margin * abs(place[i] - place[j])
                 difference = score[i] - score[j]
-                losses.append(-win * log_sigmoid(difference) - (1 - win) * log_sigmoid(-difference))
+                losses.append(
+                    -win * log_sigmoid(difference - demanded)
+                    - (1 - win) * log_sigmoid(-difference - demanded)
+                )
     return mean(losses)
 
 

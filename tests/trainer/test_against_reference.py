@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import pytest
@@ -113,13 +114,20 @@ def test_value_loss(batch: Batch, denominator: float | None, clip: float) -> Non
     check_gradient(lambda rows: slow(rows)[0], value, value.grad, mask)
 
 
-@given(SEEDS, st.lists(st.integers(0, 3), min_size=1, max_size=7), st.booleans())
-def test_ranking_and_listwise_loss(seed: int, places: list[int], is_listwise: bool) -> None:
-    """Place 3 stands for unranked; tiers may be empty and hold ties."""
+@given(
+    SEEDS,
+    st.lists(st.integers(0, 3), min_size=1, max_size=7),
+    st.sampled_from(["listwise", 0.0, 0.3, 2.0]),
+)
+def test_ranking_and_listwise_loss(seed: int, places: list[int], kind: Any) -> None:
+    """Place 3 stands for unranked; tiers may be empty and hold ties. A number is a margin."""
     score = 3 * normal(seed, len(places))
     tiers = [[i for i, place in enumerate(places) if place == tier] for tier in range(3)]
-    fast = losses.listwise_loss if is_listwise else losses.ranking_loss
-    slow = reference.listwise_loss if is_listwise else reference.ranking_loss
+    fast: Any = losses.listwise_loss
+    slow: Any = reference.listwise_loss
+    if kind != "listwise":
+        fast = partial(losses.ranking_loss, margin=kind)
+        slow = partial(reference.ranking_loss, margin=kind)
 
     loss = fast(score.requires_grad_(), tiers)
     loss.backward()

@@ -220,6 +220,16 @@ def test_three_ranked_scores_give_the_mean_of_three_pair_losses() -> None:
     assert ranking_loss(scores, [[0], [1], [2]]).item() == pytest.approx(0.309414, abs=1e-6)
 
 
+def test_a_margin_is_asked_for_once_per_tier_between_two_responses() -> None:
+    """Ahead by .9 - .5, .7 - .5 and 1.6 - 1: the mean of log(1 + exp(-x)) at .4, .2 and .6."""
+    scores = torch.tensor([1.2, 0.3, -0.4])
+    loss = ranking_loss(scores, [[0], [1], [2]], margin=0.5)
+    assert loss.item() == pytest.approx(0.516214, abs=1e-6)
+    # A tie asks for nothing: log 2 at equal scores.
+    tie = ranking_loss(torch.zeros(2), [[1, 0]], margin=0.5)
+    assert tie.item() == pytest.approx(0.693147, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     "estimator", ["reinforce_pp", "reinforce_pp_baseline", "rloo", "grpo", "dr_grpo"]
 )

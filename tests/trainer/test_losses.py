@@ -205,6 +205,12 @@ def test_tiers_that_do_not_fit_the_scores_are_refused(tiers: list[list[int]]) ->
         ranking_loss(torch.zeros(3), tiers)
 
 
+@pytest.mark.parametrize("margin", [-0.1, math.inf, math.nan])
+def test_a_margin_that_is_negative_or_not_finite_is_refused(margin: float) -> None:
+    with pytest.raises(ValueError, match="margin is"):
+        ranking_loss(torch.zeros(2), [[0], [1]], margin=margin)
+
+
 def test_the_listwise_loss_of_two_responses_is_the_pairwise_one() -> None:
     scores = torch.tensor([0.4, 1.1], dtype=torch.float64)
     assert listwise_loss(scores, [[1], [0]]).item() == pytest.approx(

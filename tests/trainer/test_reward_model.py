@@ -11,6 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.schemas.training import RewardModelConfig
 from tests.trainer.conftest import Workshop, lines, reward_model_config, series
 from worker.trainer.calibration import calibration_curve, calibration_error, described
 from worker.trainer.data import Tokens
@@ -197,6 +198,28 @@ def test_a_tie_in_a_listwise_ranking_pulls_its_scores_together() -> None:
     assert tie.item() == pytest.approx(ranking_loss(two, [[0, 1]]).item())
     (gradient,) = torch.autograd.grad(tie, two)
     assert gradient[0] > 0 > gradient[1]
+
+
+def test_a_margin_drives_the_scores_apart(workshop: Workshop, tiny_model: Path) -> None:
+    """From the same start the loss is larger, and so is the difference of scores it ends with."""
+    config = reward_model_config(tiny_model)
+    config["optim"]["epochs"] = 8
+    plain, wide = (
+        workshop.lay_out("plain", config),
+        workshop.lay_out("wide", config | {"margin": 2.0}),
+    )
+    for run_dir in (plain, wide):
+        assert workshop.run_here(run_dir)["code"] == 0
+
+    assert series(wide, "eval/score_mean")[0] == series(plain, "eval/score_mean")[0]
+    assert series(wide, "eval/loss")[0] > series(plain, "eval/loss")[0] + 1
+    assert series(wide, "margin")[16] > series(plain, "margin")[16]
+
+
+def test_a_listwise_loss_with_a_margin_is_refused() -> None:
+    config = reward_model_config(Path("model"), loss="listwise", margin=0.5)
+    with pytest.raises(ValueError, match="margin must be 0 with loss listwise"):
+        RewardModelConfig.model_validate(config)
 
 
 @pytest.mark.parametrize("change", [{}, {"loss": "listwise"}])

@@ -211,8 +211,10 @@ def test_grpo_loss_with_k3(
     check_gradients(policy, their)
 
 
-def test_pairwise_reward_loss(tiny_model: Path, tmp_path: Path) -> None:
-    """The same scores; gradients by those scores."""
+def reward_loss_of_trl(
+    tiny_model: Path, tmp_path: Path, inputs: dict[str, Tensor]
+) -> tuple[Tensor, Tensor]:
+    """The loss of TRL's RewardTrainer and the scores that it is of, B x 1."""
     from datasets import Dataset
     from trl import RewardConfig, RewardTrainer
 
@@ -224,10 +226,15 @@ def test_pairwise_reward_loss(tiny_model: Path, tmp_path: Path) -> None:
         train_dataset=Dataset.from_dict({"chosen": ["ab"], "rejected": ["ac"]}),
         processing_class=models.load_tokenizer(Reference(path=str(tiny_model))),
     )
-    inputs = dpo_inputs(ROWS)
     inputs.pop("completion_mask")
-    expected, outputs = trainer.compute_loss(their, inputs, return_outputs=True)
-    score_B = outputs.logits[:, 0]
+    loss, outputs = trainer.compute_loss(their, inputs, return_outputs=True)
+    return loss, outputs.logits
+
+
+def test_pairwise_reward_loss(tiny_model: Path, tmp_path: Path) -> None:
+    """The same scores; gradients by those scores."""
+    expected, score_B_1 = reward_loss_of_trl(tiny_model, tmp_path, dpo_inputs(ROWS))
+    score_B = score_B_1[:, 0]
 
     chosen_B, rejected_B = score_B.chunk(2)
     loss = torch.stack(
@@ -239,7 +246,25 @@ def test_pairwise_reward_loss(tiny_model: Path, tmp_path: Path) -> None:
 
     assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
     found, wanted = (
-        torch.autograd.grad(value, outputs.logits, retain_graph=True)[0]
-        for value in (loss, expected)
+        torch.autograd.grad(value, score_B_1, retain_graph=True)[0] for value in (loss, expected)
     )
     torch.testing.assert_close(found, wanted)
+
+
+def test_reward_loss_with_a_margin(tiny_model: Path, tmp_path: Path) -> None:
+    """One ranking of three, against its pairs with a column `margin`: twice as much over two tiers.
+
+    Gradients by the scores; TRL has scored each response twice.
+    """
+    a, b, c = ROWS[:3]
+    inputs = dpo_inputs([a, b, a, b, c, c]) | {"margin": torch.tensor([0.4, 0.4, 0.8])}
+    expected, score_B_1 = reward_loss_of_trl(tiny_model, tmp_path, inputs)
+    score_K = score_B_1[[0, 1, 4], 0].detach().requires_grad_()
+
+    loss = losses.ranking_loss(score_K, [[0], [1], [2]], margin=0.4)
+
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
+    (found,) = torch.autograd.grad(loss, score_K)
+    wanted = torch.autograd.grad(expected, score_B_1)[0][:, 0]
+    twice = [wanted[[0, 2]].sum(), wanted[[1, 3]].sum(), wanted[[4, 5]].sum()]
+    torch.testing.assert_close(found, torch.stack(twice))

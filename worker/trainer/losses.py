@@ -169,23 +169,30 @@ def value_loss(
     )
 
 
-def ranking_loss(score_K: Tensor, tiers: Sequence[Sequence[int]]) -> Tensor:
+def ranking_loss(score_K: Tensor, tiers: Sequence[Sequence[int]], *, margin: float = 0.0) -> Tensor:
     """Penalise scores that contradict a ranking: Bradley-Terry over all its pairs.
 
     `tiers` hold indices into score_K, best first; indices of one tier are tied, indices in no tier
-    give no pair. The mean over all pairs of -log sigmoid(winner - loser); a tie is half a win each
-    way. Without a pair the loss is 0 with a zero gradient.
-    Raises ValueError for an index that is out of range or stands twice.
-    Source: InstructGPT (arXiv 2203.02155), eq. 1: every pair of a prompt in one batch element.
+    give no pair. The mean over all pairs of -log sigmoid(winner - loser - margin * d), where the
+    winner stands d tiers above the loser; a tie is half a win each way, without a margin. Without a
+    pair the loss is 0 with a zero gradient.
+    Raises ValueError for an index that is out of range or stands twice, or a margin that is
+    negative or not finite.
+    Source: InstructGPT (arXiv 2203.02155), eq. 1: every pair of a prompt in one batch element;
+    margin: Llama 2 (arXiv 2307.09288), eq. 2, there by a rating of the pair.
     """
     check_tiers(tiers, len(score_K))
+    if not 0 <= margin < torch.inf:
+        raise ValueError(f"margin is {margin}; expected a finite number of at least 0")
     first, second, wins = tier_pairs(tiers)
     if not wins:
         return _keep(score_K, torch.zeros_like(score_K, dtype=torch.bool)).sum()
     score_K = _at_least_fp32(score_K)
-    margin_P = score_K[first] - score_K[second]
-    win_P = torch.tensor(wins, dtype=margin_P.dtype, device=margin_P.device)
-    return (win_P * softplus(-margin_P) + (1 - win_P) * softplus(margin_P)).mean()
+    tier_of = {index: place for place, tier in enumerate(tiers) for index in tier}
+    apart = [tier_of[worse] - tier_of[better] for better, worse in zip(first, second, strict=True)]
+    ahead_P = score_K[first] - score_K[second] - margin * score_K.new_tensor(apart)
+    win_P = score_K.new_tensor(wins)
+    return (win_P * softplus(-ahead_P) + (1 - win_P) * softplus(ahead_P)).mean()
 
 
 def listwise_loss(score_K: Tensor, tiers: Sequence[Sequence[int]]) -> Tensor:

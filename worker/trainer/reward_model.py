@@ -7,6 +7,7 @@ its calibration curve and its length bias.
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from statistics import fmean, pstdev
 
 import torch
@@ -127,7 +128,9 @@ def _forward(model: RewardModel, rankings: list[Ranking], pad_id: int, run: Run)
 def _loss(
     scores: Sequence[Tensor], rankings: Sequence[Ranking], config: RewardModelConfig
 ) -> Tensor:
-    function = losses.ranking_loss if config.loss == "pairwise" else losses.listwise_loss
+    function = losses.listwise_loss
+    if config.loss == "pairwise":
+        function = partial(losses.ranking_loss, margin=config.margin)
     total = []
     for score_K, ranking in zip(scores, rankings, strict=True):
         total.append(function(score_K, ranking.tiers))
