@@ -132,7 +132,29 @@ def test_a_stop_shows_at_once_and_ends_a_trainer_that_does_not_listen(
     # Within the grace, in which the trainer still runs.
     expect(page.get_by_text("stopping", exact=True)).to_be_visible(timeout=10_000)
     assert workshop.get(f"/runs/{run}")["state"] == "stopping"
+    # It does all that it would do.
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     expect(page.get_by_text("cancelled", exact=True)).to_be_visible(timeout=120_000)
+
+
+def test_a_paused_run_says_where_it_stands_before_it_is_stopped(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Paused")
+    run = workshop.start_behaving(project, steps=5, hang=True)
+    page = open_page(f"/projects/{project}/runs/{run}")
+    wait_for_points(page, 5)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("paused", exact=True)).to_be_visible()
+
+    expect(page.get_by_text("1 attempt, began")).to_be_visible()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("It is paused at step 5 of 5.")
+    dialog.get_by_role("button", name="Leave it paused").click()
+    expect(dialog).to_have_count(0)
+
+    assert workshop.get(f"/runs/{run}")["state"] == "paused"
 
 
 def test_a_run_goes_on_from_a_checkpoint_as_a_new_run(

@@ -16,6 +16,7 @@ import { duration, number, plural, shortId, words } from "@/lib/format";
 
 import { ContinueLink } from "./continue-link";
 import { FailurePanel } from "./failure-panel";
+import { canBeStopped, mayMoveOn, stopWords, timeWords } from "./standing";
 import { useChange } from "./use-change";
 
 const VERBS: readonly (readonly [Verb, string, IconName])[] = [
@@ -26,15 +27,15 @@ const VERBS: readonly (readonly [Verb, string, IconName])[] = [
 ];
 
 function StopDialog(props: { run: Run; onStop: () => void; onClose: () => void }) {
-  const { name, progress, state } = props.run;
+  const { text, keep } = stopWords(props.run);
   return (
     <Dialog
-      title={`Stop ${name}?`}
+      title={`Stop ${props.run.name}?`}
       onClose={props.onClose}
       footer={
         <>
           <button type="button" className="btn" onClick={props.onClose}>
-            Keep it running
+            {keep}
           </button>
           <button type="button" className="btn danger" onClick={props.onStop}>
             <Icon name="stop" /> Stop the run
@@ -42,11 +43,7 @@ function StopDialog(props: { run: Run; onStop: () => void; onClose: () => void }
         </>
       }
     >
-      <p>
-        {state === "running"
-          ? `It stands at step ${progress.step} of ${progress.steps}. The trainer writes a checkpoint of its last finished step and ends; Retry goes on from there.`
-          : "It has not begun; Retry puts it back into the queue."}
-      </p>
+      <p>{text}</p>
     </Dialog>
   );
 }
@@ -57,11 +54,15 @@ function Actions({ run }: { run: Run }) {
   const act = useChange(run.id, (verb: Verb) =>
     verb === "retry" && isPruned ? retryRun(run.id, "start") : applyVerb(run.id, verb),
   );
-  // A run that ended badly has its retry in the failure panel.
-  const verbs = run.allowed.filter((verb) => verb !== "retry" || run.error === null);
+  const isOffered: Partial<Record<Verb, boolean>> = {
+    cancel: canBeStopped(run),
+    // A run that ended badly has its retry in the failure panel.
+    retry: run.error === null,
+  };
+  const verbs = VERBS.filter(([verb]) => run.allowed.includes(verb) && isOffered[verb] !== false);
   return (
     <div className="acts">
-      {VERBS.filter(([verb]) => verbs.includes(verb)).map(([verb, label, icon]) => (
+      {verbs.map(([verb, label, icon]) => (
         <button
           type="button"
           key={verb}
@@ -150,14 +151,10 @@ function Took({ run }: { run: Run }) {
         created <Ago at={run.created_at} />
       </span>
     );
-  const end =
-    run.finished_at === null
-      ? Math.max(now, Date.parse(run.started_at))
-      : Date.parse(run.finished_at);
-  const took = duration((end - Date.parse(run.started_at)) / 1000);
+  const since = new Date(run.started_at).toLocaleString();
   return (
-    <span title={`Started ${new Date(run.started_at).toLocaleString()}`}>
-      {run.finished_at === null ? `running for ${took}` : `took ${took}`}
+    <span title={`First started ${since}; the time between attempts is counted`}>
+      {timeWords(run, run.started_at, now)}
     </span>
   );
 }
@@ -182,9 +179,7 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
                   : `goes on from step ${number(run.parent_step)} of another run`}
               </Link>
             )}
-            {!["succeeded", "cancelled", "failed"].includes(run.state) && (
-              <LiveMark status={status} />
-            )}
+            {mayMoveOn(run.state) && <LiveMark status={status} />}
           </div>
         </div>
         <Actions run={run} />

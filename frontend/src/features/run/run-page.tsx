@@ -16,6 +16,7 @@ import { LogsTab } from "./logs-tab";
 import { ConfigTab, EventsTab } from "./parts-tabs";
 import { RunHeader } from "./run-header";
 import { SamplesTab } from "./samples-tab";
+import { mayMoveOn } from "./standing";
 import { useLiveRun, type LiveRun } from "./use-live-run";
 import { useView } from "./view";
 
@@ -29,6 +30,7 @@ const TABS = [
   ["events", "Events"],
 ] as const;
 
+/** States after which the first number may still come. */
 const WAITING = new Set(["queued", "running", "stopping", "paused"]);
 
 export function RunPage() {
@@ -36,7 +38,8 @@ export function RunPage() {
   const run = useQuery({
     ...runQuery(runId),
     // The stream tells every change; this is for the minutes in which there is no stream.
-    refetchInterval: ({ state }) => (WAITING.has(state.data?.state ?? "") ? 15_000 : false),
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined && mayMoveOn(data.state) ? 15_000 : false,
   });
   return (
     <div className="page run-page">

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+
+import type { Run } from "@/api/types";
+
+import { canBeStopped, mayMoveOn, stopWords, timeWords } from "./standing";
+
+const START = "2026-01-01T00:00:00Z";
+const NOW = Date.parse("2026-01-01T01:00:00Z");
+
+/** A run at step 500 of 1,000 in its first attempt, but for what is said otherwise. */
+function run(state: Run["state"], other: Partial<Run> = {}): Run {
+  const some: Partial<Run> = {
+    state,
+    state_sentence: "Where it stands.",
+    stop_reason: null,
+    attempt: 1,
+    allowed: ["cancel"],
+    checkpoint_step: 400,
+    pruned_at: null,
+    finished_at: null,
+    progress: { step: 500, steps: 1000, phase: "", eta_s: null },
+    ...other,
+  };
+  return some as Run;
+}
+
+describe("the question before a run is stopped", () => {
+  it("tells what happens to a run at work", () => {
+    const { text, keep } = stopWords(run("running"));
+    expect(text).toContain("It stands at step 500 of 1,000. The trainer writes a checkpoint");
+    expect(keep).toBe("Keep it running");
+  });
+
+  it("promises no checkpoint of a step that is not finished", () => {
+    const progress = { step: 0, steps: 0, phase: "loading", eta_s: null };
+    expect(stopWords(run("running", { progress })).text).not.toContain("checkpoint");
+  });
+
+  it.each([
+    ["queued", "It waits for a worker at step 500 of 1,000."],
+    ["paused", "It is paused at step 500 of 1,000."],
+    ["crashed", "It crashed at step 500 of 1,000."],
+  ] as const)("says of a %s run where it stands and where Retry goes on", (state, where) => {
+    const { text, keep } = stopWords(run(state));
+    expect(text).toContain(where);
+    expect(text).toContain("Retry goes on from its last checkpoint.");
+    expect(keep).not.toContain("running");
+    const without = stopWords(run(state, { checkpoint_step: null })).text;
+    expect(without).toContain("Retry begins it again.");
+  });
+
+  it("says of a run that stops for another reason how it ends instead", () => {
+    const pausing = run("stopping", { stop_reason: "pause", state_sentence: "Pausing." });
+    expect(stopWords(pausing).text).toContain("Pausing. Stopped, it ends as cancelled instead");
+  });
+
+  it.each(["queued", "paused"] as const)("says of a %s run that never ran so", (state) => {
+    const { text } = stopWords(run(state, { attempt: 0, checkpoint_step: null }));
+    expect(text).toBe("It has not begun; Retry puts it back into the queue.");
+  });
+
+  it("is not asked of a run that is being cancelled", () => {
+    expect(canBeStopped(run("stopping", { stop_reason: "cancel" }))).toBe(false);
+    expect(canBeStopped(run("stopping", { stop_reason: "pause" }))).toBe(true);
+    expect(canBeStopped(run("failed", { allowed: ["retry"] }))).toBe(false);
+  });
+});
+
+describe("the time of a run", () => {
+  it.each(["running", "stopping"] as const)("counts while it is %s", (state) => {
+    expect(timeWords(run(state), START, NOW)).toBe("running for 1 h");
+  });
+
+  it.each(["paused", "queued"] as const)("claims no running while it is %s", (state) => {
+    expect(timeWords(run(state), START, NOW)).toBe("began 1 h ago");
+  });
+
+  it("does not count the wait before a later attempt as running", () => {
+    expect(timeWords(run("running", { attempt: 2 }), START, NOW)).toBe("began 1 h ago");
+  });
+
+  it("ends with the run", () => {
+    const ended = run("crashed", { finished_at: "2026-01-01T00:05:00Z" });
+    expect(timeWords(ended, START, NOW)).toBe("took 5 min");
+  });
+});
+
+it("a crashed run is asked for again, for it may be tried again by itself", () => {
+  expect((["queued", "crashed", "paused"] as const).map(mayMoveOn)).toEqual([true, true, true]);
+  expect((["succeeded", "failed", "cancelled"] as const).map(mayMoveOn)).toEqual([
+    false,
+    false,
+    false,
+  ]);
+});
