@@ -4,6 +4,7 @@ Called when checkpoints and models come home and when a run needs them again. Ke
 Podium and checked; a path from outside never becomes one.
 """
 
+import errno
 import json
 import os
 import re
@@ -73,8 +74,9 @@ class ArtifactStore:
     def fetch_folder(
         self, key: str, target: Path, check: Callable[[], None] = digest.go_on
     ) -> None:
-        """Put a stored folder at `target`, which must not exist; every file's hash is compared.
+        """Put a stored folder at `target`; every file's hash is compared.
 
+        If somebody puts it there at the same time, what comes first stays: it may be in use.
         `check` is called now and then; what it raises breaks off and leaves nothing. Raises
         NotFound for an unknown key, Unavailable if a file is not what was stored.
         """
@@ -87,6 +89,7 @@ class ArtifactStore:
                 self._fetch(file.key, place, check)
                 if digest.of_file(place, check).hex() != file.sha256:
                     raise _damaged(file.key)
+            _rename_unless_there(temporary, target)
 
     def local_path(self, key: str) -> Path | None:
         """Where a stored folder lies on this machine, None if it does not (yet) or elsewhere."""
@@ -169,6 +172,9 @@ class ArtifactStore:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(folder / file.path, target)
             (temporary / MANIFEST).write_bytes(manifest)
+            if place.exists():
+                shutil.rmtree(place)
+            temporary.rename(place)
 
     def _upload(self, folder: Path, key: str, files: list[StoredFile], manifest: bytes) -> None:
         with self._answering():
@@ -250,16 +256,20 @@ def _modified_at(remote: Any, path: str) -> datetime:
 
 @contextmanager
 def _arriving(place: Path) -> Iterator[Path]:
-    """A folder that becomes `place` at the end, or vanishes with an error."""
+    """A folder beside `place`, to be renamed to it once it is whole; otherwise it vanishes."""
     temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix=ARRIVING))
     try:
         yield temporary
-        if place.exists():
-            shutil.rmtree(place)
-        temporary.rename(place)
-    except BaseException:
+    finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise
+
+
+def _rename_unless_there(folder: Path, place: Path) -> None:
+    try:
+        folder.rename(place)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
 
 
 def _damaged(key: str) -> Unavailable:

@@ -75,6 +75,27 @@ def test_a_fetch_that_is_broken_off_leaves_nothing(
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["whole"]
 
 
+def test_of_two_fetches_at_once_the_first_stays_and_is_never_away(
+    store: ArtifactStore, folder: Path, tmp_path: Path
+) -> None:
+    """As two runs of one machine fetch one model: a trainer may read what came first."""
+    store.put_folder(folder, "models/run_1")
+    target = tmp_path / "new" / "back"
+    opened: list[int] = []
+
+    def come_first() -> None:
+        if not opened:
+            opened.append(0)
+            store.fetch_folder("models/run_1", target)
+            opened[0] = os.stat(target).st_ino
+
+    store.fetch_folder("models/run_1", target, come_first)
+
+    assert os.stat(target).st_ino == opened[0]
+    assert (target / "model.safetensors").read_bytes() == b"weights" * 1000
+    assert [path.name for path in target.parent.iterdir()] == ["back"]
+
+
 class AwayFileSystem(MemoryFileSystem):  # type: ignore[misc]  # fsspec ships no types
     """A bucket whose client has errors of its own."""
 
