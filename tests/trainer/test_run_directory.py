@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from backend.schemas.events import ExitReport
 from backend.schemas.policy_gradient import Kl
 from backend.schemas.sections import Optim
 from backend.schemas.vocabulary import FailureCause
+from tests.trainer.conftest import Workshop, lines, sft_config
 from worker.trainer import checkpoint, exit_report
 from worker.trainer.__main__ import as_trainer_error
 from worker.trainer.errors import ConfigError, MissingModel, NonFiniteLoss, OutOfMemory
@@ -86,6 +88,30 @@ def steps_kept(folder: Path, *steps: int, best: int = 0, keep: int = 2) -> list[
         state = checkpoint.Checkpoint(step, {}, {}, is_best=step == best)
         checkpoint.save(folder, state, keep=keep)
     return sorted(int(path.name.removeprefix("step-")) for path in folder.glob("step-*"))
+
+
+def test_a_run_that_goes_on_elsewhere_says_what_is_other_there(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """Threads and how torch is built; what is equal is not in the alert."""
+    run_dir = workshop.lay_out("run", sft_config(tiny_model, checkpoint_every=1))
+    assert workshop.run_here(run_dir)["code"] == 0
+    saved, _ = checkpoint.load_newest(run_dir / "checkpoints")
+    assert saved is not None
+    here = saved.state["environment"]
+    (capability,) = (part for part in here["torch_build"] if part.startswith("CPU capability"))
+    build = [part for part in here["torch_build"] if part != capability]
+    there = here | {"threads": 7, "torch_build": [*build, "CPU capability usage: none"]}
+    moved = replace(saved, state=saved.state | {"environment": there})
+    checkpoint.save(run_dir / "checkpoints", moved, keep=2)
+
+    assert workshop.run_here(run_dir)["code"] == 0
+
+    (alert,) = (line for line in lines(run_dir, "alert") if line["rule"] == "resumed_elsewhere")
+    assert alert["message"] == (
+        "resumed, but not exact to the bit: threads: 7 -> 1; "
+        f"torch_build: CPU capability usage: none -> {capability}"
+    )
 
 
 def test_the_best_the_last_and_the_pinned_checkpoints_are_kept(tmp_path: Path) -> None:

@@ -154,6 +154,7 @@ def describe_environment(device: torch.device, dtype: torch.dtype) -> dict[str, 
         "python": platform.python_version(),
         "versions": {name: version(name) for name in LIBRARIES},
         "onednn_max_cpu_isa": os.environ.get("ONEDNN_MAX_CPU_ISA"),
+        "torch_build": _torch_build(),
     }
 
 
@@ -171,14 +172,29 @@ def _processor() -> str:
     return names[0] if names else platform.processor()
 
 
+def _torch_build() -> list[str]:
+    """How torch was built and which instructions it takes here, a fact a part."""
+    lines = torch.__config__.show().splitlines()
+    parts = (part.strip(" -") for line in lines for part in line.split(", "))
+    return [part for part in parts if part]
+
+
 def _warn_if_elsewhere(
     events: Events, before: dict[str, object], here: dict[str, object], step: int
 ) -> None:
     differences = [
-        f"{name}: {before[name]} -> {value}"
+        _difference(name, before[name], value)
         for name, value in here.items()
         if name in before and before[name] != value
     ]
     if differences:
         message = f"resumed, but not exact to the bit: {'; '.join(differences)}"
         events.alert("resumed_elsewhere", message, step=step)
+
+
+def _difference(name: str, before: object, here: object) -> str:
+    """What has changed; of lists what only one of them has."""
+    if isinstance(before, list) and isinstance(here, list):
+        gone, new = ([x for x in a if x not in b] for a, b in ((before, here), (here, before)))
+        return f"{name}: {', '.join(map(str, gone))} -> {', '.join(map(str, new))}"
+    return f"{name}: {before} -> {here}"
