@@ -1,12 +1,20 @@
 """Dynamic sampling and the over-long penalty in whole runs."""
 
 import json
+import math
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 
+from backend.schemas.policy_gradient import PolicyGradientConfig
 from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, series
+from worker.trainer.collector import Collector
+from worker.trainer.policy_gradient import PolicyGradient
+from worker.trainer.prompts import read_prompts
+from worker.trainer.rewards.scorer import Scorer, Term
+from worker.trainer.run import StopWish, open_run
 
 GROUPS = {"estimator": "rloo", "checkpoint_every": 1, "eval_every": 0, "steps": 3}
 
@@ -104,3 +112,50 @@ def test_the_overlong_penalty_is_part_of_the_reward(
     mean = sum(penalties) / len(penalties)
     assert series(run_dir, "reward/overlong_penalty")[1] == pytest.approx(mean)
     assert mean < 0
+
+
+def test_a_response_that_could_not_be_scored_is_left_out_of_a_step_and_an_evaluation(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """One in three scores is NaN: the update is that of the others, not of them at the clip."""
+    given = policy_gradient_config(tiny_model, estimator="rloo", steps=1)
+    run_dir = workshop.lay_out("run", given)
+    config = PolicyGradientConfig.model_validate_json((run_dir / "config.json").read_bytes())
+    run = open_run(run_dir, config, StopWish())
+    training = PolicyGradient(run, config)
+    train_prompts = [
+        prompt
+        for prompt in read_prompts(
+            run_dir, config.prompts, training.policy.tokenizer, config.rollout
+        )
+        if not prompt.is_heldout
+    ]
+    term = Term("letters", 1.0, lambda answers: [score_or_nan(i) for i in range(len(answers))])
+    training.scorer = Scorer(config.reward, [term])
+    training.collector = Collector(
+        run, config, training.policy, train_prompts, training.sampling, training.scorer
+    )
+
+    values = training.take_step(1)
+    evaluation = training.evaluate(1)
+    run.events.close()
+
+    assert {name for name, value in values.items() if not math.isfinite(value)} == set()
+    alerts = {line["rule"]: line["message"] for line in lines(run_dir, "alert")}
+    assert alerts["unscored"].startswith("11 of 32 responses have no finite reward")
+    scored = [line for line in lines(run_dir, "sample") if line["scores"]["reward"] is not None]
+    assert len(scored) < len(lines(run_dir, "sample"))
+    assert values["reward/raw_mean"] == pytest.approx(fmean(scores_of(32)), rel=1e-5)
+    assert values["reward/letters"] == pytest.approx(values["reward/raw_mean"])
+    assert evaluation.score is not None
+    assert math.isfinite(evaluation.score)
+
+
+def score_or_nan(place: int) -> float:
+    """NaN for every third response, else 1 or 2."""
+    return math.nan if place % 3 == 0 else 1.0 + place % 2
+
+
+def scores_of(count: int) -> list[float]:
+    """Those of the first responses that have one."""
+    return [value for value in map(score_or_nan, range(count)) if math.isfinite(value)]

@@ -1,5 +1,6 @@
 """Reward terms, and the pipeline from score to reward."""
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +75,21 @@ def test_terms_are_weighted_and_summed_then_clipped() -> None:
     assert scores.raw == [101.0, 3.0, -3.0]
     assert scores.reward == [10.0, 3.0, -3.0]
     assert scorer(normalize="none", clip=None)(ANSWERS, learn=True).reward == scores.raw
+
+
+@pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("normalize", ["none", "running"])
+def test_a_score_that_is_not_finite_is_no_reward_at_all(broken: float, normalize: str) -> None:
+    """Not the clip of 10, which would make the best response of one that nobody could score."""
+    reward = Reward.model_validate({"terms": [{"kind": "finished"}], "normalize": normalize})
+    values = dict(zip(VALUES, [broken, 1.0, -1.0], strict=True))
+    score = Scorer(reward, [Term("one", 1.0, lambda found: [values[a.text] for a in found])])
+
+    scores = score(ANSWERS, learn=True)
+
+    assert [math.isfinite(value) for value in scores.reward] == [False, True, True]
+    assert scores.reward[1:] == [1.0, -1.0]
+    assert score.normalized(scores).reward[1:] == [1.0, -1.0]
 
 
 def test_the_running_normalizer_sees_training_alone_and_survives_a_checkpoint() -> None:

@@ -4,6 +4,7 @@ Used by policy_gradient (every `eval_every` steps) and generate. Every evaluatio
 random numbers, so that two differ by what the policy learned and not by luck.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -40,7 +41,8 @@ def evaluate_policy(
 ) -> dict[str, float]:
     """Reward, exact KL with its interval by prompt, length and truncation on these prompts.
 
-    Sampled with the weights that the policy's sampler has.
+    Sampled with the weights that the policy's sampler has. Responses that could not be scored count
+    in everything but the reward, which is missing where none could.
     """
     responses = policy.engine.sample(
         [Request(prompt.id, prompt.ids, SAMPLES_PER_PROMPT) for prompt in prompts],
@@ -60,7 +62,7 @@ def evaluate_policy(
     prompt_ids = [prompt.id for prompt, _ in pairs]
     lengths = [float(len(response.ids)) for _, response in pairs]
     return {
-        **mean_with_interval("eval/reward", reward, prompt_ids, run.config.seed),
+        **_mean_reward(reward, prompt_ids, run.config.seed),
         **mean_with_interval("kl/exact", distance.kl, prompt_ids, run.config.seed),
         "eval/length": fmean(lengths),
         "eval/truncated_fraction": fmean(
@@ -68,6 +70,14 @@ def evaluate_policy(
         ),
         "eval/ref_logp": fmean(distance.ref_logp),
     }
+
+
+def _mean_reward(reward: Sequence[float], prompt_ids: Sequence[str], seed: int) -> dict[str, float]:
+    scored = [i for i, value in enumerate(reward) if math.isfinite(value)]
+    if not scored:
+        return {}
+    values = [reward[i] for i in scored]
+    return mean_with_interval("eval/reward", values, [prompt_ids[i] for i in scored], seed)
 
 
 def distance_to(

@@ -126,6 +126,13 @@ class PolicyGradient:
         values |= rollout_report.mean_of(updates)
         values |= rollout_report.metrics(rollout, advantages)
         values["optimizer_steps"] = float(self.optimizer.n_steps)
+        if rollout.n_unscored > 0:
+            self.run.events.alert(
+                "unscored",
+                f"{rollout.n_unscored} of {len(rollout.responses)} responses have no finite "
+                "reward, their own or that of their baseline: they are left out",
+                step=step,
+            )
         if "kl/response" in values:
             self.kl_control.update(values["kl/response"])
         else:
@@ -151,7 +158,9 @@ class PolicyGradient:
         values = evaluate_policy(
             self.run, self.policy, self.heldout_prompts, self.sampling, self.scorer
         )
-        values["eval/objective"] = values["eval/reward"] - self.config.kl.coef * values["kl/exact"]
+        if "eval/reward" in values:
+            price = self.config.kl.coef * values["kl/exact"]
+            values["eval/objective"] = values["eval/reward"] - price
         limit = self.config.kl.max
         if limit is not None and values["kl/exact"] > limit:
             self.run.events.alert(
@@ -160,7 +169,7 @@ class PolicyGradient:
                 "the run ends with its best evaluation below",
             )
             return Evaluation(values, go_on=False)
-        return Evaluation(values, score=values["eval/objective"])
+        return Evaluation(values, score=values.get("eval/objective"))
 
     def _partition(self, rollout: Rollout, step: int) -> list[list[list[int]]]:
         """Minibatches of micro-batches of rows; the same for the old log-probs and all epochs.

@@ -50,6 +50,14 @@ class Rollout:
         """Tokens that the step has to do with: prompts of the rows, and all that were sampled."""
         return sum(len(answer.tokens.prompt) for answer in self.answers) + self.n_sampled
 
+    @property
+    def n_unscored(self) -> int:
+        """Responses without a finite reward, their own or that of their baseline."""
+        reward_B = torch.tensor(self.scores.reward, dtype=torch.float64)
+        if self.greedy_reward_B is not None:
+            reward_B = reward_B - self.greedy_reward_B
+        return int((~reward_B.isfinite()).sum())
+
     def put(self, column_B_T: Tensor, rows: Sequence[int], value_N: Tensor) -> None:
         """Put what was found of the tokens of these rows, row after row, into a column."""
         sizes = [len(self.responses[row].ids) for row in rows]

@@ -3,6 +3,7 @@
 Called by `policy_gradient`; changes nothing.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
@@ -107,10 +108,7 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
         "reward/raw_mean": float(raw_B.mean()),
         "reward/mean": float(reward_B.mean()),
         "reward/std": float(reward_B.std(correction=0)),
-        **{
-            f"reward/{name}": float(torch.tensor(values).nanmean())
-            for name, values in rollout.scores.terms.items()
-        },
+        **{f"reward/{name}": _finite_mean(values) for name, values in rollout.scores.terms.items()},
         "kl/response": float(torch.where(mask_B_T, k1_B_T, 0.0).sum(1)[usable_B].mean()),
         "kl/token": float(losses.masked_mean(k1_B_T, mask_B_T)),
         "kl/k3": float(losses.masked_mean(k3_B_T, mask_B_T)),
@@ -131,6 +129,12 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
         **_group_metrics(rollout, usable_B),
         **{f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()},
     }
+
+
+def _finite_mean(values: Sequence[float]) -> float:
+    """NaN where none is finite."""
+    value_B = torch.tensor(values)
+    return float(value_B[value_B.isfinite()].mean())
 
 
 def columns(
@@ -161,8 +165,10 @@ def samples(
     log: Log,
     tokenizer: PreTrainedTokenizerBase,
 ) -> list[SampleLine]:
-    """Sample lines: the best response, the worst, then the others in order."""
-    reward = rollout.scores.reward
+    """Sample lines: the best response, the worst, then the others in order; those that could not
+    be scored count as the worst.
+    """
+    reward = [value if math.isfinite(value) else -math.inf for value in rollout.scores.reward]
     rows = sorted(range(len(reward)), key=lambda row: -reward[row])
     ends = [rows[0], rows[-1]] if len(rows) > 1 else rows
     chosen = [*ends, *(row for row in range(len(reward)) if row not in ends)]

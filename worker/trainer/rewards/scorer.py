@@ -102,6 +102,8 @@ def _load(
 class Scores:
     """Per response: each term as scored, their weighted sum, what is added to it as a penalty
     (empty without one), and the reward that is trained on.
+
+    A response that a term could not score has a reward that is not finite: it counts nowhere.
     """
 
     terms: dict[str, list[float]]
@@ -189,7 +191,9 @@ class Scorer:
         self._running = Running(int(state["n"]), float(state["mean"]), float(state["m2"]))
 
     def _clipped(self, value: float) -> float:
-        return value if self._clip is None else max(-self._clip, min(self._clip, value))
+        if self._clip is None or not math.isfinite(value):
+            return value
+        return max(-self._clip, min(self._clip, value))
 
 
 def _only_model_statistics(terms: Sequence[Term]) -> tuple[float, float] | None:
