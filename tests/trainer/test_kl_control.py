@@ -42,3 +42,23 @@ def test_a_checkpoint_keeps_the_coefficient() -> None:
     second = KlControl(Kl(coef=1.0, target=2.0), n_samples=10)
     second.restore(first.state())
     assert second.coef == first.coef == pytest.approx(1.01)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        (Kl(coef=0.3), 0.3),
+        (Kl(coef=0.3, target=2.0), 0.3),
+        (Kl(coef=1.0), 1.0),
+        (Kl(coef=1.0, target=4.0, horizon=7), 1.01),
+    ],
+)
+def test_a_coefficient_that_a_clone_changes_holds_from_the_next_step_on(
+    changed: Kl, expected: float
+) -> None:
+    """Steered to 1.01 from 1: that counts for who steers on from 1, and for nobody else."""
+    parent = KlControl(Kl(coef=1.0, target=2.0), n_samples=10)
+    parent.update(9.0)
+    clone = KlControl(changed, n_samples=10)
+    clone.restore(parent.state())
+    assert clone.coef == pytest.approx(expected)

@@ -23,7 +23,7 @@ class KlControl:
     def __init__(self, config: Kl, *, n_samples: int) -> None:
         self._target = config.target
         self._share = n_samples / (config.horizon or HORIZON_IN_STEPS * n_samples)
-        self.coef = config.coef
+        self._start = self.coef = config.coef
 
     def update(self, kl_response: float) -> None:
         """See the KL of a rollout, nats per response."""
@@ -32,9 +32,14 @@ class KlControl:
             self.coef *= 1 + error * self._share
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps."""
-        return {"coef": self.coef}
+        """What a checkpoint keeps: where the coefficient stands, and where it started."""
+        return {"coef": self.coef, "start": self._start}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take what a checkpoint kept."""
-        self.coef = float(state["coef"])
+        """Go on steering where a checkpoint stands.
+
+        A coefficient of the config that is not the one it started from holds from here on, as does
+        that of a config without a target: a clone may change both.
+        """
+        if self._target is not None and float(state["start"]) == self._start:
+            self.coef = float(state["coef"])
