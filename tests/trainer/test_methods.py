@@ -72,6 +72,13 @@ def test_a_reward_model_learns_to_rank_prompts_it_has_not_seen(
     assert statistics["mean"] == pytest.approx(series(run_dir, "eval/score_mean")[16], rel=1e-4)
 
 
+def running_deviation(run_dir: Path, step: int) -> float:
+    """That of all rewards up to the checkpoint of a step."""
+    state = json.loads((run_dir / "checkpoints" / f"step-{step}" / "state.json").read_text())
+    seen = state["parts"]["reward"]
+    return float((seen["m2"] / seen["n"]) ** 0.5)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -91,16 +98,22 @@ def test_a_reward_model_learns_to_rank_prompts_it_has_not_seen(
 def test_policy_gradient_raises_the_reward(
     workshop: Workshop, tiny_model: Path, change: dict[str, Any]
 ) -> None:
-    config = policy_gradient_config(tiny_model) | change
+    often = {"checkpoint_every": 2, "max_checkpoints": 9}
+    config = policy_gradient_config(tiny_model) | change | often
     run_dir = run(workshop, "policy", config)
 
     evaluated = series(run_dir, "eval/reward")
-    best = series(run_dir, "eval/best_step")[6]
-    assert sorted(evaluated) == [0, 2, 4, 6]
     kl, coef = series(run_dir, "kl/exact"), config["kl"]["coef"]
-    objective = {step: reward - coef * kl[step] for step, reward in evaluated.items()}
-    assert series(run_dir, "eval/objective") == objective
-    assert objective[int(best)] == max(objective.values())
+    assert sorted(evaluated) == [0, 2, 4, 6]
+    # As scored, whatever the running statistics were: shares of 8 responses.
+    assert {8 * reward for reward in evaluated.values()} <= set(range(9))
+    unit = {0: 1.0} | {step: running_deviation(run_dir, step) for step in (2, 4, 6)}
+    objective, best = series(run_dir, "eval/objective"), 0
+    for step in evaluated:
+        today = {at: evaluated[at] - coef * unit[step] * kl[at] for at in (best, step)}
+        assert objective[step] == pytest.approx(today[step])
+        best = step if today[step] > today[best] else best
+        assert series(run_dir, "eval/best_step")[step] == best
     trained = series(run_dir, "reward/raw_mean")
     assert max(trained[4], trained[5], trained[6]) > trained[1]
     assert series(run_dir, "kl/exact")[0] == 0

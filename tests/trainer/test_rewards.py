@@ -104,6 +104,20 @@ def test_the_running_normalizer_sees_training_alone_and_survives_a_checkpoint() 
     assert second(ANSWERS, learn=False).reward == evaluated.reward
 
 
+def test_rewards_of_two_evaluations_compare_whatever_was_learned_between_them() -> None:
+    """3 and -3 are 3 and -3 before and after; what counts as 1 in training goes from 1 to 3."""
+    running = scorer(normalize="running")
+    before = running.comparable(running(ANSWERS[1:], learn=False)), running.unit
+    running(ANSWERS[1:], learn=True)
+    after = running.comparable(running(ANSWERS[1:], learn=False)), running.unit
+
+    assert before == ([3.0, -3.0], 1.0)
+    assert after == ([3.0, -3.0], 3.0)
+    fixed = scorer(normalize="none")
+    assert fixed.comparable(fixed(ANSWERS, learn=False)) == [10.0, 3.0, -3.0]
+    assert fixed.unit == 1.0
+
+
 def test_normalizing_by_a_reward_model_needs_one() -> None:
     with pytest.raises(ConfigError, match="statistics"):
         scorer(normalize="model")

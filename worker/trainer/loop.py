@@ -52,34 +52,35 @@ class TensorState(Protocol):
 
 @dataclass(frozen=True)
 class Best:
-    """The best evaluation so far and the trainable weights it was made with."""
+    """The best evaluation so far, what it found, and the trainable weights it was made with."""
 
     step: int
-    score: float
+    values: dict[str, float]
     weights: dict[str, Tensor]
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Metrics of an evaluation. `score`: higher is better, None = never the best.
-
-    `go_on` False ends the run after this step.
-    """
+    """Metrics of an evaluation; `go_on` False ends the run after this step."""
 
     values: dict[str, float]
-    score: float | None = None
     go_on: bool = True
 
 
 @dataclass
 class Loop:
-    """The state of a training loop; `keep_best` makes `finish` go back to the best evaluation."""
+    """The state of a training loop.
+
+    With an `objective` of the metrics of an evaluation the run goes back to the best one at its
+    end: higher is better, -inf = never the best. It is asked of the best so far again each time, so
+    that what it is made of may change: two evaluations are always compared by the same measure.
+    """
 
     run: Run
     model: nn.Module
     optimizer: Optimizer
     steps: int
-    keep_best: bool = False
+    objective: Callable[[Mapping[str, float]], float] | None = None
     parts: Mapping[str, Stateful] = field(default_factory=dict)
     tensor_parts: Mapping[str, TensorState] = field(default_factory=dict)
     best: Best | None = None
@@ -125,7 +126,9 @@ class Loop:
             "optimizer_steps": self.optimizer.n_steps,
             "tokens": run.events.tokens,
             "evaluated_step": self.evaluated_step,
-            "best": None if self.best is None else [self.best.step, self.best.score],
+            "best": None
+            if self.best is None
+            else {"step": self.best.step, "values": self.best.values},
             "environment": run.environment,
             "parts": self.part_states,
         }
@@ -145,8 +148,8 @@ class Loop:
         load_weights(self.model, resumed.tensors["weights"])
         self.optimizer.restore(resumed.tensors["optimizer"], int(state["optimizer_steps"]))
         if state["best"] is not None:
-            step, score = state["best"]
-            self.best = Best(int(step), float(score), resumed.tensors["best"])
+            best = state["best"]
+            self.best = Best(int(best["step"]), dict(best["values"]), resumed.tensors["best"])
         self.evaluated_step = int(state["evaluated_step"])
         self.done_step = resumed.step
         for name, part in self.parts.items():
@@ -186,16 +189,22 @@ class Loop:
         self.run.events.progress(step, self.steps, "evaluation")
         evaluation = evaluate(step)
         self.evaluated_step = step
-        score = evaluation.score
-        if self.keep_best and score is not None and (self.best is None or score > self.best.score):
-            weights = {n: p.detach().cpu().clone() for n, p in trainable(self.model).items()}
-            self.best = Best(step, score, weights)
         values = dict(evaluation.values)
+        if self._score(values) > self._best_score:
+            weights = {n: p.detach().cpu().clone() for n, p in trainable(self.model).items()}
+            self.best = Best(step, dict(values), weights)
         if self.best is not None:
             values["eval/best_step"] = float(self.best.step)
         if values:
             self.run.events.metric(step, values)
         return evaluation.go_on
+
+    def _score(self, values: Mapping[str, float]) -> float:
+        return -math.inf if self.objective is None else self.objective(values)
+
+    @property
+    def _best_score(self) -> float:
+        return -math.inf if self.best is None else self._score(self.best.values)
 
     def _save_if_due(self) -> None:
         every = self.run.config.checkpoint_every
@@ -209,7 +218,7 @@ class Loop:
         self.run.events.alert(
             "best_checkpoint",
             f"the output is the model after step {self.best.step} of {self.done_step}, "
-            f"the best evaluation ({self.best.score:.4g})",
+            f"the best evaluation ({self._best_score:.4g})",
             level="info",
             step=self.done_step,
         )

@@ -39,7 +39,7 @@ class Distance:
 def evaluate_policy(
     run: Run, policy: Policy, prompts: Sequence[Prompt], sampling: Sampling, scorer: Scorer
 ) -> dict[str, float]:
-    """Reward, exact KL with its interval by prompt, length and truncation on these prompts.
+    """Comparable reward, exact KL (both with intervals by prompt), length and truncation.
 
     Sampled with the weights that the policy's sampler has. Responses that could not be scored count
     in everything but the reward, which is missing where none could.
@@ -53,7 +53,7 @@ def evaluate_policy(
     )
     pairs = [(p, r) for p, several in zip(prompts, responses, strict=True) for r in several]
     answers = [answer(prompt, response, policy.tokenizer) for prompt, response in pairs]
-    reward = scorer(answers, learn=False).reward
+    reward = scorer.comparable(scorer(answers, learn=False))
     sequences = [a.tokens for a in answers]
     with policy.as_reference() as reference:
         hidden = _hidden_states(run, reference, sequences, sampling.pad_id)

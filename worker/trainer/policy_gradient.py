@@ -4,8 +4,9 @@ Called by `__main__`. Told top to bottom in `PolicyGradient.take_step`; the math
 `advantages` and `losses`. One step = one rollout with all its updates.
 """
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 
@@ -44,7 +45,7 @@ def train(run: Run, config: PolicyGradientConfig) -> None:
         training.policy.trained,
         training.optimizer,
         config.steps,
-        keep_best=True,
+        objective=training.objective,
         parts={
             "kl": training.kl_control,
             "reward": training.scorer,
@@ -147,11 +148,7 @@ class PolicyGradient:
         return values
 
     def evaluate(self, _step: int) -> Evaluation:
-        """Reward and exact KL on the held-out prompts; above `kl.max` the run ends.
-
-        The best evaluation is that of `eval/objective`, what is trained: reward - coef * KL with
-        the coefficient of the config. By the reward alone the farthest policy would win.
-        """
+        """Reward and exact KL on the held-out prompts; above `kl.max` the run ends."""
         if not self.heldout_prompts:
             return Evaluation({})
         self.policy.refresh_sampler(self.optimizer.n_steps)
@@ -159,8 +156,7 @@ class PolicyGradient:
             self.run, self.policy, self.heldout_prompts, self.sampling, self.scorer
         )
         if "eval/reward" in values:
-            price = self.config.kl.coef * values["kl/exact"]
-            values["eval/objective"] = values["eval/reward"] - price
+            values["eval/objective"] = self._reward_less_kl(values)
         limit = self.config.kl.max
         if limit is not None and values["kl/exact"] > limit:
             self.run.events.alert(
@@ -169,7 +165,22 @@ class PolicyGradient:
                 "the run ends with its best evaluation below",
             )
             return Evaluation(values, go_on=False)
-        return Evaluation(values, score=values.get("eval/objective"))
+        return Evaluation(values)
+
+    def objective(self, values: Mapping[str, float]) -> float:
+        """How good an evaluation was by what is trained today; -inf above `kl.max`.
+
+        By the reward alone the farthest policy would win.
+        """
+        limit = self.config.kl.max
+        if "eval/reward" not in values or (limit is not None and values["kl/exact"] > limit):
+            return -math.inf
+        return self._reward_less_kl(values)
+
+    def _reward_less_kl(self, values: Mapping[str, float]) -> float:
+        """Reward - coef * KL with the coefficient of the config, in units of `eval/reward`."""
+        price = self.config.kl.coef * self.scorer.unit
+        return values["eval/reward"] - price * values["kl/exact"]
 
     def _partition(self, rollout: Rollout, step: int) -> list[list[list[int]]]:
         """Minibatches of micro-batches of rows; the same for the old log-probs and all epochs.

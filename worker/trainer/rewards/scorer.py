@@ -182,6 +182,18 @@ class Scorer:
         reward = [self._clipped((value - mean) / std) for value in scores.total]
         return replace(scores, reward=reward)
 
+    def comparable(self, scores: Scores) -> list[float]:
+        """Rewards that can be compared over the whole run, whenever they were scored.
+
+        Where the statistics run these are the sums with their penalty, else the rewards trained on.
+        """
+        return scores.total if self._is_running else scores.reward
+
+    @property
+    def unit(self) -> float:
+        """How much of a comparable reward is 1 in what is trained on at this moment."""
+        return self._running.statistics()[1] if self._is_running else 1.0
+
     def state(self) -> dict[str, Any]:
         """The running normalizer."""
         return {"n": self._running.n, "mean": self._running.mean, "m2": self._running.m2}

@@ -1,0 +1,55 @@
+"""The loop of all methods: which evaluation is the best, also across an interruption."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from torch import nn
+
+from backend.schemas.sections import Optim
+from backend.schemas.training import parse_run_config
+from tests.trainer.conftest import Workshop, series, sft_config
+from worker.trainer import models
+from worker.trainer.loop import Evaluation, Loop
+from worker.trainer.optim import Optimizer
+from worker.trainer.run import StopWish, open_run
+
+
+@dataclass
+class Measure:
+    """Rewards in deviations from a mean; both move."""
+
+    mean: float = 0.0
+    std: float = 1.0
+
+    def __call__(self, values: Mapping[str, float]) -> float:
+        return (values["eval/reward"] - self.mean) / self.std
+
+
+def go_on(run_dir: Path, measure: Measure, rewards: list[float]) -> None:
+    """Go on up to the last of these rewards of the steps 0, 1, ..., and save."""
+    config = parse_run_config(json.loads((run_dir / "config.json").read_text()))
+    run, model = open_run(run_dir, config, StopWish()), nn.Linear(1, 1)
+    n_steps = len(rewards) - 1
+    optimizer = Optimizer(models.trainable(model), Optim(), n_steps)
+    loop = Loop(run, model, optimizer, n_steps, objective=measure)
+    loop.go(lambda _step: {}, lambda step: Evaluation({"eval/reward": rewards[step]}))
+    loop.save()
+    run.events.close()
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_two_evaluations_are_compared_by_one_measure(
+    workshop: Workshop, tiny_model: Path, interrupted: bool
+) -> None:
+    """A reward of .5 is less than .1 was worth when nothing was known; today it is worth more."""
+    run_dir = workshop.lay_out("run", sft_config(tiny_model, eval_every=1))
+    measure = Measure()
+    go_on(run_dir, measure, [0.1, 0.2][: 1 + interrupted])
+    measure.mean, measure.std = 0.6, 0.1
+
+    go_on(run_dir, measure, [0.1, 0.2, 0.5, 0.4])
+
+    assert series(run_dir, "eval/best_step")[3] == 2
