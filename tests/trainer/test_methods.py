@@ -1,6 +1,7 @@
 """Every method from config to output on a tiny model: it learns, and says what it did."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,26 @@ def test_a_run_ends_at_kl_max_with_the_best_evaluation_below_it(
     assert max(series(run_dir, "loss")) == 2
     assert {line["rule"] for line in lines(run_dir, "alert")} >= {"kl_max", "best_checkpoint"}
     assert series(run_dir, "eval/best_step")[2] == 0
+
+
+def test_a_run_that_kl_max_has_ended_stays_ended_when_it_is_killed_before_its_output(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """A higher limit, as a clone may have it, lets it go on from the same checkpoint."""
+    limit = {"kl": {"coef": 0.0, "max": 1e-3}, "checkpoint_every": 1}
+    config = policy_gradient_config(tiny_model, steps=4, **limit)
+    run_dir = run(workshop, "policy", config)
+    first = (run_dir / "output" / "model.safetensors").read_bytes()
+    shutil.rmtree(run_dir / "output")
+
+    assert workshop.run_here(run_dir)["code"] == 0
+    assert lines(run_dir, "start")[-1]["step"] == max(series(run_dir, "loss")) == 2
+    assert (run_dir / "output" / "model.safetensors").read_bytes() == first
+
+    higher = workshop.lay_out("higher", config | {"kl": {"coef": 0.0, "max": 1e3}})
+    (run_dir / "config.json").write_bytes((higher / "config.json").read_bytes())
+    assert workshop.run_here(run_dir)["code"] == 0
+    assert max(series(run_dir, "loss")) == 4
 
 
 def test_the_best_the_last_and_the_pinned_checkpoints_are_left(

@@ -40,6 +40,13 @@ class Stateful(Protocol):
     def restore(self, state: Mapping[str, Any]) -> None: ...
 
 
+class Limit(Protocol):
+    """Something that may end a run before its last step."""
+
+    @property
+    def is_passed(self) -> bool: ...
+
+
 class TensorState(Protocol):
     """Weights and moments that a method trains beside its model; they change in updates only."""
 
@@ -61,10 +68,9 @@ class Best:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Metrics of an evaluation; `go_on` False ends the run after this step."""
+    """Metrics of an evaluation."""
 
     values: dict[str, float]
-    go_on: bool = True
 
 
 @dataclass
@@ -74,6 +80,7 @@ class Loop:
     With an `objective` of the metrics of an evaluation the run goes back to the best one at its
     end: higher is better, -inf = never the best. It is asked of the best so far again each time, so
     that what it is made of may change: two evaluations are always compared by the same measure.
+    Where the `limit` rests on what was measured, it is one of the `parts`.
     """
 
     run: Run
@@ -81,6 +88,7 @@ class Loop:
     optimizer: Optimizer
     steps: int
     objective: Callable[[Mapping[str, float]], float] | None = None
+    limit: Limit | None = None
     parts: Mapping[str, Stateful] = field(default_factory=dict)
     tensor_parts: Mapping[str, TensorState] = field(default_factory=dict)
     best: Best | None = None
@@ -100,10 +108,10 @@ class Loop:
         self._resume()
         self._settle()
         try:
-            go_on = self._evaluate_if_due(evaluate)
-            while go_on and self.done_step < self.steps:
+            self._evaluate_if_due(evaluate)
+            while not self._is_over:
                 self._step(take_step)
-                go_on = self._evaluate_if_due(evaluate)
+                self._evaluate_if_due(evaluate)
                 self._save_if_due()
         except StopRequested:
             self.optimizer.clear_gradient()
@@ -162,6 +170,11 @@ class Loop:
         for name, trained in self.tensor_parts.items():
             trained.restore_tensors(resumed.tensors[name])
 
+    @property
+    def _is_over(self) -> bool:
+        is_passed = self.limit is not None and self.limit.is_passed
+        return is_passed or self.done_step >= self.steps
+
     def _settle(self) -> None:
         self.part_states = {name: part.state() for name, part in self.parts.items()}
 
@@ -181,14 +194,15 @@ class Loop:
         run.events.metric(step, values)
         run.events.progress(step, self.steps, "update")
 
-    def _evaluate_if_due(self, evaluate: Callable[[int], Evaluation]) -> bool:
+    def _evaluate_if_due(self, evaluate: Callable[[int], Evaluation]) -> None:
         step, every = self.done_step, self.run.config.eval_every
         due = step in (0, self.steps) or (every > 0 and step % every == 0)
         if not due or self.evaluated_step >= step:
-            return True
+            return
         self.run.events.progress(step, self.steps, "evaluation")
         evaluation = evaluate(step)
         self.evaluated_step = step
+        self._settle()
         values = dict(evaluation.values)
         if self._score(values) > self._best_score:
             weights = {n: p.detach().cpu().clone() for n, p in trainable(self.model).items()}
@@ -197,7 +211,6 @@ class Loop:
             values["eval/best_step"] = float(self.best.step)
         if values:
             self.run.events.metric(step, values)
-        return evaluation.go_on
 
     def _score(self, values: Mapping[str, float]) -> float:
         return -math.inf if self.objective is None else self.objective(values)

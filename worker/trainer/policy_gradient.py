@@ -24,6 +24,7 @@ from worker.trainer.data import Batch, collate, micro_batches_by_prompt
 from worker.trainer.errors import DataError
 from worker.trainer.importance import Weights, weights
 from worker.trainer.kl_control import KlControl
+from worker.trainer.kl_limit import KlLimit
 from worker.trainer.logprobs import TokenLogp, action_logp
 from worker.trainer.loop import Evaluation, Loop, check_finite
 from worker.trainer.optim import Optimizer
@@ -46,8 +47,10 @@ def train(run: Run, config: PolicyGradientConfig) -> None:
         training.optimizer,
         config.steps,
         objective=training.objective,
+        limit=training.kl_limit,
         parts={
             "kl": training.kl_control,
+            "kl_limit": training.kl_limit,
             "reward": training.scorer,
             "prompts": training.collector,
         },
@@ -95,6 +98,7 @@ class PolicyGradient:
             self.critic = Critic(run, config, self.policy, total_steps=config.steps * updates)
         self.n_steps_before = 0
         self.kl_control = KlControl(config.kl, n_samples=n_responses)
+        self.kl_limit = KlLimit(config.kl.max)
         first_prompt = tokenizer.decode(train_prompts[0].ids)
         run.events.alert("rendered_prompt", f"the model reads: {first_prompt}", level="info")
         if not self.heldout_prompts:
@@ -157,14 +161,13 @@ class PolicyGradient:
         )
         if "eval/reward" in values:
             values["eval/objective"] = self._reward_less_kl(values)
-        limit = self.config.kl.max
-        if limit is not None and values["kl/exact"] > limit:
+        self.kl_limit.measured(values["kl/exact"])
+        if self.kl_limit.is_passed:
             self.run.events.alert(
                 "kl_max",
-                f"kl/exact is {values['kl/exact']:.3g} nats a response, above kl.max {limit:g}: "
-                "the run ends with its best evaluation below",
+                f"kl/exact is {values['kl/exact']:.3g} nats a response, above kl.max "
+                f"{self.config.kl.max:g}: the run ends with its best evaluation below",
             )
-            return Evaluation(values, go_on=False)
         return Evaluation(values)
 
     def objective(self, values: Mapping[str, float]) -> float:
@@ -172,8 +175,7 @@ class PolicyGradient:
 
         By the reward alone the farthest policy would win.
         """
-        limit = self.config.kl.max
-        if "eval/reward" not in values or (limit is not None and values["kl/exact"] > limit):
+        if "eval/reward" not in values or not self.kl_limit.allows(values["kl/exact"]):
             return -math.inf
         return self._reward_less_kl(values)
 
