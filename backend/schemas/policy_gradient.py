@@ -52,7 +52,8 @@ class Kl(Section):
         None,
         gt=0,
         le=1e4,
-        description="Stop at the last evaluation below this many nats a response.",
+        description="Stop at the best evaluation below this many nats a response; needs held-out "
+        "prompts.",
     )
 
 
@@ -180,6 +181,16 @@ class PolicyGradientConfig(Common):
     def cautions(self) -> list[Caution]:
         """What works, but not as one may think."""
         found = _cautions_of_kl(self.kl)
+        if self.kl.max is not None and self.eval_every == 0:
+            found.append(
+                Caution(
+                    "kl.max",
+                    "kl_max_unevaluated",
+                    "ends the run with its best evaluation below, and with eval_every 0 that may "
+                    "be the one of the untrained model",
+                    "set eval_every",
+                )
+            )
         if self.rollout.top_p < 1:
             found.append(
                 Caution(

@@ -12,7 +12,7 @@ from backend.schemas.policy_gradient import PolicyGradientConfig
 from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, series
 from worker.trainer.collector import Collector
 from worker.trainer.policy_gradient import PolicyGradient
-from worker.trainer.prompts import read_prompts
+from worker.trainer.prompts import read_both_splits
 from worker.trainer.rewards.scorer import Scorer, Term
 from worker.trainer.run import StopWish, open_run
 
@@ -123,13 +123,7 @@ def test_a_response_that_could_not_be_scored_is_left_out_of_a_step_and_an_evalua
     config = PolicyGradientConfig.model_validate_json((run_dir / "config.json").read_bytes())
     run = open_run(run_dir, config, StopWish())
     training = PolicyGradient(run, config)
-    train_prompts = [
-        prompt
-        for prompt in read_prompts(
-            run_dir, config.prompts, training.policy.tokenizer, config.rollout
-        )
-        if not prompt.is_heldout
-    ]
+    train_prompts, _ = read_both_splits(run_dir, config, training.policy.tokenizer)
     term = Term("letters", 1.0, lambda answers: [score_or_nan(i) for i in range(len(answers))])
     training.scorer = Scorer(config.reward, [term])
     training.collector = Collector(

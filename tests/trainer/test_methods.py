@@ -184,6 +184,36 @@ def test_a_run_ends_at_kl_max_with_the_best_evaluation_below_it(
     assert series(run_dir, "eval/best_step")[2] == 0
 
 
+def test_kl_max_holds_between_planned_evaluations(workshop: Workshop, tiny_model: Path) -> None:
+    """A rollout above it has the policy evaluated at once, and that decides."""
+    change = {"eval_every": 0, "kl": {"coef": 0.0, "max": 0.05}}
+    run_dir = run(workshop, "policy", policy_gradient_config(tiny_model, steps=40) | change)
+
+    sampled, exact = series(run_dir, "kl/response"), series(run_dir, "kl/exact")
+    last = max(sampled)
+    assert last < 40
+    assert sampled[last] > 0.05
+    assert exact[last] > 0.05
+    assert sorted(exact) == [0, *(step for step in sampled if sampled[step] > 0.05)]
+    assert all(exact[step] <= 0.05 for step in exact if step < last)
+    assert {line["rule"] for line in lines(run_dir, "alert")} >= {"kl_max", "kl_max_unevaluated"}
+
+
+def test_kl_max_without_prompts_to_measure_it_on_is_refused(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    config = policy_gradient_config(tiny_model, kl={"coef": 0.1, "max": 1.0})
+    run_dir = workshop.lay_out("policy", config)
+    path = run_dir / "inputs" / "prompts.jsonl"
+    path.write_text(path.read_text().replace('"heldout"', '"train"'))
+
+    report = workshop.run_here(run_dir)
+
+    assert (report["code"], report["cause"]) == (2, "data")
+    assert "kl.max is measured on held-out prompts" in report["message"]
+    assert report["advice"]
+
+
 def test_a_run_that_kl_max_has_ended_stays_ended_when_it_is_killed_before_its_output(
     workshop: Workshop, tiny_model: Path
 ) -> None:

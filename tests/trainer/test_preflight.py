@@ -187,6 +187,8 @@ def test_the_number_of_logits_of_a_gguf_file_is_that_of_its_header(
         ({"kl": {"coef": 0.1, "estimator": "k2", "place": "reward"}}, ["k2_in_reward"]),
         ({"kl": {"coef": 0.1, "estimator": "k3", "place": "reward"}}, ["k3_in_reward"]),
         ({"kl": {"coef": 0.0, "target": 1.0}}, ["kl_coef"]),
+        ({"kl": {"max": 3.0}, "eval_every": 5}, []),
+        ({"kl": {"max": 3.0}, "eval_every": 0}, ["kl_max_unevaluated"]),
         ({"rollout": {"top_p": 0.9}}, ["top_p"]),
         ({"rollout": {"prompts_per_step": 31}}, ["small_batch"]),
         ({"rollout": {"prompts_per_step": 31}, "estimator": "remax"}, []),

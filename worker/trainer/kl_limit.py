@@ -9,19 +9,32 @@ from typing import Any
 
 
 class KlLimit:
-    """Keeps what was measured last, not a verdict: a clone may go on under another limit."""
+    """Keeps what was measured last, not a verdict: a clone may go on under another limit.
+
+    The KL of a rollout is one of sampled log-ratios: noisy, but known at every step. Above the
+    limit it calls for an evaluation, whose exact KL decides.
+    """
 
     def __init__(self, nats: float | None) -> None:
         self._nats = math.inf if nats is None else nats
-        self._exact = 0.0
+        self._sampled = self._exact = 0.0
 
     def allows(self, kl: float) -> bool:
         """Whether a policy may be this far, nats per response."""
         return not kl > self._nats
 
+    def sampled(self, kl_response: float) -> None:
+        """See the KL of a rollout, nats per response."""
+        self._sampled = kl_response
+
     def measured(self, kl_exact: float) -> None:
         """See the KL of an evaluation, nats per response."""
         self._exact = kl_exact
+
+    @property
+    def calls_for_evaluation(self) -> bool:
+        """Whether the last rollout was above."""
+        return not self.allows(self._sampled)
 
     @property
     def is_passed(self) -> bool:
@@ -30,8 +43,8 @@ class KlLimit:
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps."""
-        return {"exact": self._exact}
+        return {"sampled": self._sampled, "exact": self._exact}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take what a checkpoint kept."""
-        self._exact = float(state["exact"])
+        self._sampled, self._exact = float(state["sampled"]), float(state["exact"])

@@ -41,7 +41,10 @@ class Stateful(Protocol):
 
 
 class Limit(Protocol):
-    """Something that may end a run before its last step."""
+    """Something that may end a run before its last step, and have it evaluated at once."""
+
+    @property
+    def calls_for_evaluation(self) -> bool: ...
 
     @property
     def is_passed(self) -> bool: ...
@@ -195,9 +198,8 @@ class Loop:
         run.events.progress(step, self.steps, "update")
 
     def _evaluate_if_due(self, evaluate: Callable[[int], Evaluation]) -> None:
-        step, every = self.done_step, self.run.config.eval_every
-        due = step in (0, self.steps) or (every > 0 and step % every == 0)
-        if not due or self.evaluated_step >= step:
+        step = self.done_step
+        if not self._is_evaluation_due or self.evaluated_step >= step:
             return
         self.run.events.progress(step, self.steps, "evaluation")
         evaluation = evaluate(step)
@@ -211,6 +213,12 @@ class Loop:
             values["eval/best_step"] = float(self.best.step)
         if values:
             self.run.events.metric(step, values)
+
+    @property
+    def _is_evaluation_due(self) -> bool:
+        step, every = self.done_step, self.run.config.eval_every
+        is_planned = step in (0, self.steps) or (every > 0 and step % every == 0)
+        return is_planned or (self.limit is not None and self.limit.calls_for_evaluation)
 
     def _score(self, values: Mapping[str, float]) -> float:
         return -math.inf if self.objective is None else self.objective(values)

@@ -21,7 +21,6 @@ from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.collector import Collector
 from worker.trainer.critic import Critic
 from worker.trainer.data import Batch, collate, micro_batches_by_prompt
-from worker.trainer.errors import DataError
 from worker.trainer.importance import Weights, weights
 from worker.trainer.kl_control import KlControl
 from worker.trainer.kl_limit import KlLimit
@@ -32,7 +31,7 @@ from worker.trainer.output import write_causal_lm
 from worker.trainer.overlong import penalty_of
 from worker.trainer.policy import Policy
 from worker.trainer.policy_evaluation import evaluate_policy
-from worker.trainer.prompts import read_prompts, sampling_of
+from worker.trainer.prompts import read_both_splits, sampling_of
 from worker.trainer.rewards.scorer import Scorer, build_terms
 from worker.trainer.rollout_batch import Rollout, pad_flat
 from worker.trainer.run import Run, give_freed_memory_back
@@ -69,13 +68,7 @@ class PolicyGradient:
         rollout = config.rollout
         # Data that cannot be used is told before any weights are loaded.
         tokenizer = models.load_tokenizer(config.model)
-        prompts = read_prompts(run.directory, config.prompts, tokenizer, rollout)
-        train_prompts = [prompt for prompt in prompts if not prompt.is_heldout]
-        self.heldout_prompts = [prompt for prompt in prompts if prompt.is_heldout]
-        if not train_prompts:
-            raise DataError(
-                "the snapshot has no prompts in its train split", "use a smaller held-out fraction"
-            )
+        train_prompts, self.heldout_prompts = read_both_splits(run.directory, config, tokenizer)
         self.policy = Policy(run, config, tokenizer)
         self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
         self.scorer = Scorer(
@@ -140,6 +133,7 @@ class PolicyGradient:
             )
         if "kl/response" in values:
             self.kl_control.update(values["kl/response"])
+            self.kl_limit.sampled(values["kl/response"])
         else:
             self.run.events.alert(
                 "nothing_to_train", "no response of this step counts: all were left out", step=step

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.records import PromptRecord
 from backend.schemas.references import Reference
 from backend.schemas.sections import Rollout
@@ -50,6 +51,29 @@ def read_prompts(
     if not prompts:
         raise DataError("the snapshot has no prompts", "import prompts and make a new snapshot")
     return prompts
+
+
+def read_both_splits(
+    run_dir: Path, config: PolicyGradientConfig, tokenizer: PreTrainedTokenizerBase
+) -> tuple[list[Prompt], list[Prompt]]:
+    """The prompts to train on, and those held out, perhaps none.
+
+    Raises DataError as `read_prompts` does, without prompts to train on, and where `kl.max` has
+    none to be measured on.
+    """
+    prompts = read_prompts(run_dir, config.prompts, tokenizer, config.rollout)
+    train = [prompt for prompt in prompts if not prompt.is_heldout]
+    heldout = [prompt for prompt in prompts if prompt.is_heldout]
+    if not train:
+        raise DataError(
+            "the snapshot has no prompts in its train split", "use a smaller held-out fraction"
+        )
+    if config.kl.max is not None and not heldout:
+        raise DataError(
+            "kl.max is measured on held-out prompts, and the snapshot has none",
+            "make a snapshot with a held-out fraction, or leave kl.max out",
+        )
+    return train, heldout
 
 
 def sampling_of(
