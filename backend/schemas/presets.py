@@ -150,12 +150,13 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
         Preset(
             name="openrlhf-compat",
             description="REINFORCE++-baseline in OpenRLHF's order and with its defaults: the "
-            "reward is clipped after the baseline, k1 KL in the reward with coefficient 0.01.",
+            "reward is clipped after the baseline and not normalized, k1 KL in the reward with "
+            "coefficient 0.01.",
             config=_PAPER_BATCH
             | {
                 "estimator": "reinforce_pp_baseline",
                 "optim": {"lr": 5e-7, "schedule": "cosine", "warmup_ratio": 0.03},
-                "reward": {"clip": 10.0, "clip_after_baseline": True},
+                "reward": {"clip": 10.0, "clip_after_baseline": True, "normalize": "none"},
                 "kl": {"coef": 0.01, "estimator": "k1", "place": "reward"},
             },
         ),

@@ -6,8 +6,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from backend.domain.run_config import merged
+from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.presets import PRESETS
-from backend.schemas.vocabulary import GROUPED_ESTIMATORS
+from backend.schemas.training import parse_run_config
+from backend.schemas.vocabulary import GROUPED_ESTIMATORS, Method
 from backend.store.db import Database
 from backend.store.tables import Model, Snapshot
 from tests.backend.runs.conftest import AT, Seed
@@ -323,3 +325,16 @@ def test_every_preset_makes_a_valid_run(api: TestClient, seed: Seed) -> None:
         for preset in presets:
             config = merged({"method": method, **references[method]}, preset.config)
             assert problems(api, seed, config) == [], preset.name
+
+
+def test_openrlhf_compat_leaves_the_scores_of_a_reward_model_as_they_are(seed: Seed) -> None:
+    """What `auto` would normalize by its held-out statistics OpenRLHF does not, unless asked to."""
+    terms = [{"kind": "model", "model": HUB}]
+    given = {"method": "policy_gradient", **seed.policy_gradient()} | {"reward": {"terms": terms}}
+    presets = {preset.name: preset.config for preset in PRESETS[Method.POLICY_GRADIENT]}
+
+    config = parse_run_config(merged(given, presets["openrlhf-compat"]))
+
+    assert isinstance(config, PolicyGradientConfig)
+    assert config.reward.normalize == "none"
+    assert config.reward.clip_after_baseline
