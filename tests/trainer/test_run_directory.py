@@ -1,7 +1,10 @@
 """What the trainer leaves in the run directory, also on bad days; and the optimizer's state."""
 
+import itertools
 import json
 import math
+import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,6 +83,48 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path, damage: str) -> Non
     assert found.step == 1
     assert len(problems) == 1
     assert problems[0].startswith("step-2")
+
+
+# Everything that changes a folder; the hook is called before it happens.
+CHANGES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
+
+
+def died_saving(folder: Path, saved: checkpoint.Checkpoint, change: int) -> bool:
+    """Save in a process of its own that ends before its n-th change; False if it had fewer."""
+    child = os.fork()
+    if child == 0:
+        n_seen = 0
+
+        def end(event: str, _arguments: object) -> None:
+            nonlocal n_seen
+            n_seen += event in CHANGES
+            if n_seen > change:
+                os._exit(9)
+
+        sys.addaudithook(end)
+        checkpoint.save(folder, saved, keep=1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_checkpoint_that_is_written_again_is_there_at_every_moment(tmp_path: Path) -> None:
+    """A kill before any change of the folder leaves the old state or the new, and no third."""
+    found = []
+    for change in itertools.count():
+        folder = tmp_path / str(change)
+        checkpoint.save(folder, checkpoint.Checkpoint(7, {"is": "old"}), keep=1)
+        died = died_saving(folder, checkpoint.Checkpoint(7, {"is": "new"}), change)
+        loaded, problems = checkpoint.load_newest(folder)
+        assert loaded is not None, change
+        assert problems == []
+        found.append(loaded.state["is"])
+        checkpoint.save(folder, checkpoint.Checkpoint(7, {}), keep=1)
+        assert [path.name for path in folder.iterdir()] == ["step-7"]
+        if not died:
+            break
+    assert len(found) > 10
+    assert found == sorted(found, reverse=True)
 
 
 def steps_kept(folder: Path, *steps: int, best: int = 0, keep: int = 2) -> list[int]:

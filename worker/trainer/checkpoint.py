@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from worker.trainer.errors import disk_error
 FORMAT = 1
 PINS = "pins.json"
 _PREFIX = "step-"
+_REPLACED = ".replaced"
 
 
 @dataclass(frozen=True)
@@ -38,23 +40,39 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int) -> Path:
     """Write a checkpoint, rename it into place, then drop what need not be kept.
 
     Kept are the newest `keep`, the best one, and those that `pins.json` beside the folder names.
+    One of the same step steps aside until the new one is in its place.
     Raises DiskError; what was there before stays loadable.
     """
     target = folder / f"{_PREFIX}{checkpoint.step}"
-    partial = folder / f".{target.name}.partial"
+    partial, replaced = folder / f".{target.name}.partial", folder / f".{target.name}{_REPLACED}"
     try:
+        _settle(folder)
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         _write_files(partial, checkpoint)
-        shutil.rmtree(target, ignore_errors=True)
+        if target.exists():
+            target.rename(replaced)
         partial.rename(target)
         _sync(folder)
+        _settle(folder)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(partial, ignore_errors=True)
+        with suppress(OSError):
+            _settle(folder)
         cause = error if isinstance(error, OSError) else OSError(str(error))
         raise disk_error(cause, f"checkpoint {target.name}") from error
     _drop(folder, checkpoint.step, keep=keep)
     return target
+
+
+def _settle(folder: Path) -> None:
+    """Remove what has been replaced, and put back what was to be and has not."""
+    for replaced in folder.glob(f".{_PREFIX}*{_REPLACED}"):
+        target = folder / replaced.name.removeprefix(".").removesuffix(_REPLACED)
+        if target.exists():
+            shutil.rmtree(replaced, ignore_errors=True)
+        else:
+            replaced.rename(target)
 
 
 def _drop(folder: Path, step: int, *, keep: int) -> None:
@@ -86,7 +104,11 @@ def _is_best(path: Path) -> bool:
 
 
 def load_newest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
-    """The newest complete checkpoint, or None, and why newer ones were passed over."""
+    """The newest complete checkpoint, or None, and why newer ones were passed over.
+
+    One that a kill has left aside is put back first.
+    """
+    _settle(folder)
     problems: list[str] = []
     for step in reversed(_steps(folder)):
         path = folder / f"{_PREFIX}{step}"
