@@ -8,7 +8,7 @@ machine is gone; the pinned are what somebody wants kept.
 import logging
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 
 from backend import digest
@@ -101,8 +101,9 @@ class CheckpointSharing(threading.Thread):
         with self._database.write() as session:
             run = supervision.hold(session, self._claim)
             superseded = checkpoints.share(session, run, step, key)
-            here = self._directory.checkpoint_steps()
-            checkpoints.keep_only(session, run.id, {*here, step}, at=datetime.now(UTC))
+            here = {*self._directory.checkpoint_steps(), step}
+            attempts = self._directory.attempts()
+            checkpoints.keep_only(session, run.id, here, attempts=attempts, at=datetime.now(UTC))
         self._mine.add(step)
         for old in superseded:
             self._artifacts.remove(old)
@@ -112,9 +113,10 @@ def fetch(
     artifacts: ArtifactStore,
     directory: RunDirectory,
     shared: Shared,
+    kept: Collection[int] = (),
     check: Callable[[], None] = digest.go_on,
 ) -> None:
-    """Replace the checkpoints in this directory by one from the artifact store.
+    """Replace the checkpoints in this directory but `kept` by one from the artifact store.
 
     For an attempt whose predecessor ran elsewhere: what lies here is of a past that was taken back.
     Every file is verified by its hash. Raises NotFound or Unavailable, or what `check` raises, and
@@ -124,5 +126,7 @@ def fetch(
     shutil.rmtree(arrived, ignore_errors=True)
     target = arrived / directory.checkpoint(shared.step).name
     artifacts.fetch_folder(shared.artifact, target, check)
-    shutil.rmtree(directory.checkpoints, ignore_errors=True)
-    arrived.rename(directory.checkpoints)
+    directory.drop_checkpoints_but(kept)
+    directory.checkpoints.mkdir(exist_ok=True)
+    target.rename(directory.checkpoint(shared.step))
+    arrived.rmdir()

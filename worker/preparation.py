@@ -111,18 +111,22 @@ class Preparation:
     def _find_checkpoint(self) -> None:
         """The attempt before ran on another machine: go on from what that one has shared.
 
-        Checkpoints here that the store does not know are of a past that was taken back.
+        Checkpoints here that the store does not know are of a past that was taken back. Pinned ones
+        that were written here may lie nowhere else.
         """
         with self._station.database.read() as session:
             shared = checkpoints.newest_shared(session, self._run.id)
             known = checkpoints.written_by(session, self._run.id)
+            pinned = checkpoints.pinned_steps(session, self._run.id)
+        own = self._directory.written_here(known)
         if shared is None:
-            self._directory.drop_checkpoints_but(known)
+            self._directory.drop_checkpoints_but(own)
             return
+        kept = {step for step in own.intersection(pinned) if step < shared.step}
         try:
             with disk_errors():
                 checkpoint_sharing.fetch(
-                    self._station.artifacts, self._directory, shared, self._check
+                    self._station.artifacts, self._directory, shared, kept, self._check
                 )
         except ServiceError as error:
             raise RunFailed(_unusable(shared.step, error)) from error

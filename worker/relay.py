@@ -157,7 +157,8 @@ class Relay:
         checkpoints.append(session, run, lines, at=_now())
         # The newest is what a retry goes on from, even if the trainer is replacing it just now.
         here = {*self._directory.checkpoint_steps(), lines[-1].step}
-        checkpoints.keep_only(session, run.id, here, at=_now())
+        attempts = self._directory.attempts()
+        checkpoints.keep_only(session, run.id, here, attempts=attempts, at=_now())
 
     def _warn(self, session: Session, run: Run, lines: Iterable[AlertLine]) -> None:
         for line in lines:

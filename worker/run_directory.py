@@ -38,6 +38,11 @@ class RunDirectory:
         """The folder of one attempt's logs."""
         return self.path / "attempts" / str(number)
 
+    def attempts(self) -> set[int]:
+        """The attempts that ran in this directory, and on no other machine."""
+        folders = (self.path / "attempts").glob("*")
+        return {int(path.name) for path in folders if path.name.isdecimal()}
+
     def checkpoint(self, step: int) -> Path:
         """The folder of one checkpoint."""
         return self.checkpoints / f"step-{step}"
@@ -120,9 +125,15 @@ class RunDirectory:
             unfinished.replace(self._pins_file)
             self._pins = frozenset(steps)
 
-    def drop_checkpoints_but(self, known: Mapping[int, int]) -> None:
-        """Remove checkpoints that are not among these, by step the attempt that wrote it, here."""
-        for step in self.checkpoint_steps():
-            attempt = known.get(step)
-            if attempt is None or not self.attempt(attempt).is_dir():
-                shutil.rmtree(self.checkpoint(step), ignore_errors=True)
+    def written_here(self, known: Mapping[int, int]) -> set[int]:
+        """Of these checkpoints, by step the attempt that wrote it, those that are here and own."""
+        own = self.attempts()
+        return {step for step in self.checkpoint_steps() if known.get(step) in own}
+
+    def drop_checkpoints_but(self, steps: Collection[int]) -> None:
+        """Remove every other checkpoint, whole or not."""
+        if not self.checkpoints.is_dir():
+            return
+        kept = {self.checkpoint(step) for step in steps}
+        for path in set(self.checkpoints.iterdir()) - kept:
+            shutil.rmtree(path, ignore_errors=True)

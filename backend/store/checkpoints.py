@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from backend.errors import NotFound
@@ -109,10 +109,22 @@ def newest_shared(session: Session, run_id: str, *, step: int | None = None) -> 
     return None if row is None else Shared(row[0], str(row[1]))
 
 
-def keep_only(session: Session, run_id: str, steps: Collection[int], *, at: datetime) -> None:
-    """Forget checkpoints that the trainer has removed, except those in the artifact store."""
+def keep_only(
+    session: Session,
+    run_id: str,
+    steps: Collection[int],
+    *,
+    attempts: Collection[int],
+    at: datetime,
+) -> None:
+    """Forget checkpoints that the trainer has removed, except those in the artifact store.
+
+    `steps` are where the run is now, `attempts` ran there: what others wrote lies elsewhere, and
+    the pinned ones among it stay there.
+    """
     is_gone = (Checkpoint.step.not_in(steps), Checkpoint.artifact.is_(None))
-    _forget(session, run_id, *is_gone, at=at)
+    is_dropped = or_(Checkpoint.is_pinned.is_(False), Checkpoint.attempt.in_(attempts))
+    _forget(session, run_id, *is_gone, is_dropped, at=at)
 
 
 def _forget(session: Session, run_id: str, *conditions: ColumnElement[bool], at: datetime) -> None:

@@ -162,6 +162,10 @@ class Floor:
     def move_to(self, data_dir: Path) -> None:
         """From now on this floor is another machine: nothing of the first one's is there."""
         data_dir.mkdir()
+        self.return_to(data_dir)
+
+    def return_to(self, data_dir: Path) -> None:
+        """From now on this floor is that machine again."""
         self.data_dir = data_dir
         self.settings = Settings(data_dir=data_dir, database_url=self.database.url)
 

@@ -79,3 +79,38 @@ def test_a_pinned_checkpoint_survives_the_machine_it_was_written_on(
     assert [event.data["step"] for event in floor.events(child, "start")] == [2]
     kept = {path.name for path in (tmp_path / "shared" / "runs" / run_id).iterdir()}
     assert kept == {"checkpoint-1-2", "checkpoint-2-6", "model-2"}
+
+
+def test_a_pin_holds_what_lies_on_another_machine_alone(
+    sqlite_floor: Floor, tmp_path: Path
+) -> None:
+    """Pinned while the run is paused: nobody has copied it, and nobody may forget it."""
+    floor, first = sqlite_floor, sqlite_floor.data_dir
+    shared = {"PODIUM_ARTIFACT_URL": str(tmp_path / "shared"), "PODIUM_MODEL_ROOTS": str(first)}
+    behaviour = {"checkpoint_every": 2, "max_checkpoints": 2}
+    run_id = floor.new_run()
+    floor.behave(run_id, steps=4, hang=True, **behaviour)
+    with floor.worker(**shared):
+        processes.wait_until(lambda: 4 in listed(floor, run_id), "two steps", timeout_s=120)
+        floor.ask(runs.pause, run_id)
+        floor.wait_for(run_id, "paused")
+    floor.ask(pins.pin, run_id, step=2)
+
+    floor.move_to(tmp_path / "second")
+    floor.behave(run_id, steps=8, hang=True, **behaviour)
+    floor.ask(runs.resume, run_id)
+    with floor.worker(**shared):
+        processes.wait_until(lambda: 8 in listed(floor, run_id), "more steps", timeout_s=120)
+        floor.ask(runs.pause, run_id)
+        floor.wait_for(run_id, "paused")
+    assert listed(floor, run_id) == {2: True, 6: False, 8: False}
+
+    floor.return_to(first)
+    floor.behave(run_id, steps=12, **behaviour)
+    floor.ask(runs.resume, run_id)
+    with floor.worker(**shared):
+        floor.wait_for(run_id, "succeeded")
+
+    assert RunDirectory(floor.settings.runs_dir, run_id).checkpoint_steps() == [2, 10, 12]
+    assert listed(floor, run_id) == {2: True, 10: False, 12: False}
+    assert floor.events(run_id, "alert") == []
