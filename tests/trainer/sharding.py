@@ -47,10 +47,9 @@ def rows_of() -> list[Tokens]:
 def update(model: nn.Module, how: Update, mine: list[int]) -> dict[str, Tensor]:
     """Gradients of the rows that are mine; over all processes they add up to the update."""
     rows = rows_of()
-    logp_of_row = dict(zip(mine, forward(model, [rows[i] for i in mine], grad=False), strict=True))
-    logp_of_row = gathered(logp_of_row)
-    old_B_T, ref_B_T, mask_B_T = shifted(logp_of_row)
-    advantages = advantages_of(how, old_B_T - ref_B_T, mask_B_T)
+    before = dict(zip(mine, forward(model, [rows[i] for i in mine], grad=False), strict=True))
+    old_B_T, ref_B_T, old_value_B_T, mask_B_T = shifted(gathered(before))
+    advantages = advantages_of(how, old_B_T - ref_B_T, mask_B_T, old_value_B_T)
     denominator = {
         "token": float(mask_B_T.sum()),
         "sequence": float(mask_B_T.any(dim=1).sum()),
@@ -58,9 +57,8 @@ def update(model: nn.Module, how: Update, mine: list[int]) -> dict[str, Tensor]:
     }[how.average]
     for start in range(0, len(mine), how.micro_batch):
         part = mine[start : start + how.micro_batch]
-        logp_B_T = pad_sequence(
-            forward(model, [rows[i] for i in part], grad=True), batch_first=True
-        )
+        found = pad_sequence(forward(model, [rows[i] for i in part], grad=True), batch_first=True)
+        logp_B_T, entropy_B_T, value_B_T = found.unbind(-1)
         width = logp_B_T.shape[1]
         mask = mask_B_T[part, :width]
         loss = losses.policy_loss(
@@ -76,11 +74,24 @@ def update(model: nn.Module, how: Update, mine: list[int]) -> dict[str, Tensor]:
         kl_B_T = losses.kl(logp_B_T, ref_B_T[part, :width], "k3")
         n_actions = float(mask_B_T.sum())
         kl = losses.aggregate(kl_B_T, mask, average="token", denominator=n_actions)
-        (loss + 0.1 * kl).backward()
+        bonus = losses.aggregate(entropy_B_T, mask, average="token", denominator=n_actions)
+        loss = loss + 0.1 * kl - 0.2 * bonus
+        if how.estimator == "ppo":
+            loss = (
+                loss
+                + losses.value_loss(
+                    value_B_T,
+                    old_value_B_T[part, :width],
+                    advantages.return_B_T[part, :width],
+                    mask,
+                    denominator=n_actions,
+                ).loss
+            )
+        loss.backward()
     return {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
 
 
-def advantages_of(how: Update, kl_B_T: Tensor, mask_B_T: Tensor) -> Advantages:
+def advantages_of(how: Update, kl_B_T: Tensor, mask_B_T: Tensor, value_B_T: Tensor) -> Advantages:
     """Of all rows: whitening and groups must not see a part alone."""
     return estimate(
         how.estimator,
@@ -89,15 +100,19 @@ def advantages_of(how: Update, kl_B_T: Tensor, mask_B_T: Tensor) -> Advantages:
         mask_B_T=mask_B_T,
         group_B=torch.tensor(GROUP),
         kl_coef=0.1,
+        value_B_T=value_B_T,
     )
 
 
 def forward(model: nn.Module, rows: list[Tokens], *, grad: bool) -> list[Tensor]:
-    """Log-probabilities per row."""
+    """Per row, tokens x 3: log-probability, entropy, and a value by a fixed head on the trunk."""
     with torch.set_grad_enabled(grad):
         batch = collate(rows, pad_id=END, device=torch.device("cpu"))
-        found: TokenLogp = action_logp(model, batch, temperature=1.0)
-    return list(found.logp_N.split([len(row.response) for row in rows]))
+        found: TokenLogp = action_logp(model, batch, temperature=1.0, entropy_gradient=True)
+        hidden_N_H = found.hidden_N_H
+        value_N = hidden_N_H @ torch.linspace(-0.2, 0.2, hidden_N_H.shape[1], dtype=torch.float64)
+        found_N_3 = torch.stack([found.logp_N, found.entropy_N, value_N], dim=-1)
+    return list(found_N_3.split([len(row.response) for row in rows]))
 
 
 def gathered(mine: dict[int, Tensor]) -> list[Tensor]:
@@ -106,16 +121,24 @@ def gathered(mine: dict[int, Tensor]) -> list[Tensor]:
     if dist.is_initialized():
         parts = [None] * dist.get_world_size()
         dist.all_gather_object(parts, mine)
-    found = {row: logp for part in parts if part is not None for row, logp in part.items()}
+    found = {row: own for part in parts if part is not None for row, own in part.items()}
     return [found[row] for row in sorted(found)]
 
 
-def shifted(logp_of_row: list[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """An older policy and a reference, both some way off, so that ratios and KL do something."""
-    logp_B_T = pad_sequence(logp_of_row, batch_first=True)
+def shifted(rows: list[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """An older policy, a reference and an older critic, all some way off; and the mask.
+
+    So ratios, KL and the clips do something.
+    """
+    logp_B_T, _, value_B_T = pad_sequence(rows, batch_first=True).unbind(-1)
     mask_B_T = torch.arange(logp_B_T.shape[1]) < torch.tensor(LENGTHS)[:, None]
-    noise = torch.randn(2, *logp_B_T.shape, generator=torch.Generator().manual_seed(0))
-    return logp_B_T + 0.15 * noise[0], logp_B_T + noise[1], mask_B_T
+    noise = torch.randn(3, *logp_B_T.shape, generator=torch.Generator().manual_seed(0))
+    return (
+        logp_B_T + 0.15 * noise[0],
+        logp_B_T + noise[1],
+        value_B_T + 0.3 * noise[2],
+        mask_B_T,
+    )
 
 
 def load(folder: Path) -> nn.Module:

@@ -222,6 +222,22 @@ def test_a_listwise_loss_with_a_margin_is_refused() -> None:
         RewardModelConfig.model_validate(config)
 
 
+@pytest.mark.parametrize("loss", ["pairwise", "listwise"])
+def test_micro_batches_change_nothing_but_rounding(
+    workshop: Workshop, tiny_model: Path, loss: str
+) -> None:
+    """Six rankings of different length a step at once, and one by one; 2 steps."""
+    config = reward_model_config(tiny_model, loss=loss, center=0.1)
+    config["optim"] |= {"epochs": 1}
+    whole = workshop.lay_out("whole", config)
+    config["optim"] |= {"micro_batch_tokens": 64}
+    parts = workshop.lay_out("parts", config)
+    for run_dir in (whole, parts):
+        assert workshop.run_here(run_dir)["code"] == 0
+    for name in ("loss", "grad_norm", "margin", "eval/loss", "eval/score_mean"):
+        assert series(parts, name)[2] == pytest.approx(series(whole, name)[2], rel=1e-3), name
+
+
 @pytest.mark.parametrize("change", [{}, {"loss": "listwise"}])
 def test_centring_brings_the_scores_to_zero_and_the_run_tells_of_itself(
     workshop: Workshop, tiny_model: Path, change: dict[str, Any]

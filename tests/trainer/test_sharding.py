@@ -16,6 +16,7 @@ RULES = [
     Update("reinforce_pp_baseline", "sequence", 8),
     Update("rloo", "constant", 8),
     Update("grpo", "token", 8),
+    Update("ppo", "token", 8),
 ]
 
 
