@@ -166,6 +166,12 @@ def listwise_loss(score: Sequence[float], tiers: Tiers) -> float:
     return mean(losses)
 
 
+def centering_loss(score: Sequence[float], tiers: Tiers) -> float:
+    """The square of the mean, over pairs of ranked responses, of the sum of both scores."""
+    placed = [index for tier in tiers for index in tier]
+    return mean([score[i] + score[j] for i in placed for j in placed if i < j]) ** 2
+
+
 def step_loss(score: Rows, label: Rows) -> float:
     """The mean over all steps of all solutions of the cross-entropy of label and sigmoid(score)."""
     losses = [

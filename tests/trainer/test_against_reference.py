@@ -137,6 +137,22 @@ def test_ranking_and_listwise_loss(seed: int, places: list[int], kind: Any) -> N
     check_gradient(lambda scores: slow(scores, tiers), score, score.grad, is_placed)
 
 
+@given(SEEDS, st.lists(st.integers(0, 3), min_size=1, max_size=7), st.sampled_from([0.0, 5.0]))
+def test_centering_loss(seed: int, places: list[int], shift: float) -> None:
+    """Place 3 stands for unranked; scores around zero and far from it."""
+    score = 3 * normal(seed, len(places)) + shift
+    tiers = [[i for i, place in enumerate(places) if place == tier] for tier in range(3)]
+
+    loss = losses.centering_loss(score.requires_grad_(), tiers)
+    loss.backward()
+
+    assert loss.item() == pytest.approx(reference.centering_loss(score.tolist(), tiers))
+    is_placed = torch.tensor([place < 3 for place in places])
+    check_gradient(
+        lambda scores: reference.centering_loss(scores, tiers), score, score.grad, is_placed
+    )
+
+
 @given(
     SEEDS,
     st.integers(1, 5),
