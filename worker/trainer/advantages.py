@@ -97,6 +97,9 @@ def shape_rewards(
     greedy response. A group whose usable rewards are equal up to rounding, or fewer than two, gives
     exactly zero; so do unusable rewards.
     Raises ValueError if a grouped estimator sees no group of at least two.
+    Source: REINFORCE++ (arXiv 2501.03262), eq. 4, 6, 7 and the appendix for the baseline; RLOO
+    (arXiv 2402.14740), GRPO (arXiv 2402.03300), Dr. GRPO (arXiv 2503.20783), ReMax
+    (arXiv 2310.10505).
     """
     if kind is Estimator.REMAX and greedy_reward_B is not None:
         return torch.where(usable_B, reward_B - greedy_reward_B.detach(), 0.0)
@@ -124,7 +127,10 @@ def are_equal(value_N: Tensor) -> bool:
 
 
 def place_rewards(shaped_B: Tensor, kl_B_T: Tensor, mask_B_T: Tensor, *, kl_coef: float) -> Tensor:
-    """Reward per token: -kl_coef * kl, plus the response's reward at its last action token."""
+    """Reward per token: -kl_coef * kl, plus the response's reward at its last action token.
+
+    Source: REINFORCE++ (arXiv 2501.03262), eq. 8, whose sum is made by `returns_to_go`.
+    """
     n_left_B_T = mask_B_T.flip(1).cumsum(1).flip(1)
     is_last_B_T = mask_B_T & (n_left_B_T == 1)
     reward_B_T = torch.where(mask_B_T, -kl_coef * kl_B_T, 0.0)

@@ -114,6 +114,7 @@ def explained_variance(value_B_T: Tensor, return_B_T: Tensor, mask_B_T: Tensor) 
     """1 - Var(return - value) / Var(return) over the mask; 0 where the returns do not vary.
 
     1 = the critic foresees every return, 0 = no better than their mean, below 0 = worse.
+    Source: OpenAI baselines' `explained_variance`, over the action tokens alone.
     """
     return_N = return_B_T[mask_B_T].double()
     error_N = return_N - value_B_T[mask_B_T]

@@ -56,6 +56,7 @@ def kl(logp: Tensor, ref_logp: Tensor, estimator: KlEstimator) -> Tensor:
 
     With d = logp - ref_logp: k1 = d, k2 = d^2 / 2, k3 = exp(-d) - 1 + d. Nats; k2 and k3 are >= 0.
     Only the argument of exp is clamped (+-20), never the value.
+    Raises ValueError for another estimator.
     Source: Schulman 2020, "Approximating KL divergence"; REINFORCE++ (arXiv 2501.03262), eq. 9, 12.
     """
     difference = logp - ref_logp
@@ -155,6 +156,9 @@ def value_loss(
     """Pull the critic to the returns, by at most `clip` away from its old values.
 
     0.5 * mean over action tokens of max((V - R)^2, (V_old + clip(V - V_old, +-clip) - R)^2).
+    The mean is the sum divided by `denominator`, by default the number of action tokens. A caller
+    that splits a batch passes the number of the whole batch; the losses of the parts then add up.
+    Raises ValueError for a denominator that is not positive.
     Source: OpenAI baselines' PPO2, as in Huang et al. 2022, "The 37 implementation details of PPO".
     """
     mask_B_T = mask_B_T.bool()
@@ -278,7 +282,7 @@ def dpo_loss(
     Inputs are log-probabilities of whole responses in nats, summed over response tokens only. With
     h = (chosen - ref_chosen) - (rejected - ref_rejected): sigmoid = -log sigmoid(beta h), its label
     flipped with probability `label_smoothing`; ipo = (h - 1 / (2 beta))^2. Averaged over B.
-    Raises ValueError if beta <= 0 or the batch is empty.
+    Raises ValueError if beta <= 0, the batch is empty or `loss` is neither of the two.
     Source: DPO (arXiv 2305.18290), eq. 7; IPO (arXiv 2310.12036), eq. 17, on sums.
     """
     if beta <= 0 or len(chosen_logp_B) == 0:
