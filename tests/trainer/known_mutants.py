@@ -34,6 +34,9 @@ KNOWN: dict[str, str] = {
     "  ->  return -_keep(score_K, torch.zeros_like(score_K, dtype=torch.bool)).sum()": _ZERO,
     "losses.ranking_loss: return _keep(score_K, torch.zeros_like(score_K, dtype=torch.bool)).sum()"
     "  ->  return _keep(score_K, torch.zeros_like(score_K, dtype=torch.bool)).mean()": _ZERO,
+    "losses.ranking_loss: strict=True  ->  strict=False": (
+        "tier_pairs gives as many second responses as first ones"
+    ),
     "losses.listwise_loss: losses += [score_R.logsumexp(0) - score_K[index] for index in tier]"
     "  ->  losses += [score_R.logsumexp(-1) - score_K[index] for index in tier]": (
         "one axis: the last one is the first"
