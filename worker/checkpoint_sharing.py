@@ -127,6 +127,7 @@ def fetch(
     target = arrived / directory.checkpoint(shared.step).name
     artifacts.fetch_folder(shared.artifact, target, check)
     directory.drop_checkpoints_but(kept)
+    directory.drop_unfinished_checkpoints()
     directory.checkpoints.mkdir(exist_ok=True)
     target.rename(directory.checkpoint(shared.step))
     arrived.rmdir()

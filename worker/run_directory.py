@@ -131,9 +131,11 @@ class RunDirectory:
         return {step for step in self.checkpoint_steps() if known.get(step) in own}
 
     def drop_checkpoints_but(self, steps: Collection[int]) -> None:
-        """Remove every other checkpoint, whole or not."""
-        if not self.checkpoints.is_dir():
-            return
-        kept = {self.checkpoint(step) for step in steps}
-        for path in set(self.checkpoints.iterdir()) - kept:
+        """Remove every other checkpoint; one that stepped aside may be the trainer's only one."""
+        for step in set(self.checkpoint_steps()) - set(steps):
+            shutil.rmtree(self.checkpoint(step), ignore_errors=True)
+
+    def drop_unfinished_checkpoints(self) -> None:
+        """Remove what the trainer was writing or replacing, and would put back."""
+        for path in self.checkpoints.glob(".*"):
             shutil.rmtree(path, ignore_errors=True)
