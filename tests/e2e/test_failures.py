@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenPage
-from tests.e2e.workshop import Workshop
+from tests.e2e.workshop import REFUSE, Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -52,6 +52,33 @@ def test_a_crashed_run_without_a_checkpoint_begins_again(
     workshop.behave(run, steps=9)
     panel.get_by_role("button", name="Restart from the beginning").click()
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=120_000)
+
+
+def test_a_run_that_waits_again_after_its_first_attempt_tells_how_that_ended(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Waits again")
+    how = {"steps": 9, "checkpoint_every": 0, "die_at": 4, "die_signal": 11, "die_attempts": 9}
+    run = workshop.start_behaving(project, **how)
+    workshop.wait_for_run(run, "crashed")
+    other = workshop.start_behaving(workshop.new_project("In the slot"), steps=1, hang=True)
+    workshop.wait_for_run(other, "running")
+    workshop.retry(run)
+
+    page = open_page(f"/projects/{project}/runs/{run}")
+
+    expect(page.get_by_text("queued", exact=True)).to_be_visible()
+    page.get_by_text("1 earlier attempt ended badly").click()
+    expect(page.locator(".earlier")).to_contain_text("SIGSEGV")
+    page.add_init_script(f"({REFUSE})('/failures')")
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("The store is away.")
+    page.evaluate("window.refused = null")
+    page.get_by_role("alert").get_by_role("button", name="Try again").click()
+    expect(page.get_by_text("1 earlier attempt ended badly")).to_be_visible()
+    for one in (run, other):
+        workshop.post(f"/runs/{one}/cancel", {})
+        workshop.wait_for_run(one, "cancelled")
 
 
 def test_the_workers_page_tells_devices_and_who_holds_them(

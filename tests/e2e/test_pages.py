@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import OpenPage
-from tests.e2e.workshop import Workshop
+from tests.e2e.workshop import REFUSE, Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -132,6 +132,26 @@ def test_a_file_dropped_for_import_says_what_each_line_became(
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
     assert [row.split("\t")[0] for row in rows.all_inner_texts()] == ["2", "3"]
+
+
+def test_a_page_of_a_list_that_does_not_come_is_asked_for_again(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Long list")
+    workshop.comparisons(project, 51)
+    page = open_page(f"/projects/{project}/data/comparisons")
+    more = page.get_by_role("button", name="Show more")
+    more.wait_for()
+    page.evaluate(REFUSE, "/comparisons?")
+
+    more.press("Enter")
+
+    expect(page.get_by_role("alert")).to_contain_text("The store is away.")
+    again = page.get_by_role("button", name="Try again")
+    expect(again).to_be_focused()
+    page.evaluate("window.refused = null")
+    page.keyboard.press("Enter")
+    expect(page.locator("tbody tr")).to_have_count(51)
 
 
 def test_solutions_are_seen_step_by_step_and_train_a_process_reward_model(

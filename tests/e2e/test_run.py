@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import OpenPage
-from tests.e2e.workshop import Workshop
+from tests.e2e.workshop import REFUSE, Workshop
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -203,8 +203,16 @@ def test_a_checkpoint_is_pinned_by_keyboard_and_let_go_again(
     assert [(one["step"], one["is_pinned"]) for one in listed] == [
         (2, False), (4, True), (6, False)
     ]  # fmt: skip
-    pin.click()
+    # Who pressed it by keyboard can press it again.
+    expect(pin).to_be_focused()
+    page.evaluate(REFUSE, "/unpin")
+    page.keyboard.press("Enter")
+    refusal = page.get_by_role("alert")
+    expect(refusal).to_contain_text("The store is away.")
+    page.evaluate("window.refused = null")
+    refusal.get_by_role("button", name="Try again").press("Enter")
     expect(pin).to_have_attribute("aria-pressed", "false")
+    expect(refusal).to_have_count(0)
 
 
 def test_the_curve_goes_on_without_a_reload_when_the_api_was_killed(

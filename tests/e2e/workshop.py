@@ -13,6 +13,18 @@ from tests import processes
 PROMPT = "How do I get a coffee stain out of wool?"
 RESPONSES = ("Cold water first.", "Bleach it.", "Soap and **patience**.", "Buy a new one.")
 
+# Answers 503 in the browser to each request whose address has this part, until it is null.
+REFUSE = """(part) => {
+  const ask = window.fetch;
+  window.refused = part;
+  window.fetch = (...asked) => {
+    const isMeant = window.refused !== null && String(asked[0]).includes(window.refused);
+    if (!isMeant) return ask(...asked);
+    const problem = { title: "Busy", detail: "the store is away" };
+    return Promise.resolve(Response.json(problem, { status: 503 }));
+  };
+}"""
+
 
 class Workshop:
     """A server, its data directory and an administrator's key."""

@@ -1,21 +1,28 @@
-/** The end of a paged list: how to get more of it. */
+/** The end of a paged list: how to get more of it, and why no more came. */
+import { Failure } from "./states";
+
 interface Paged {
+  error: Error | null;
   hasNextPage: boolean;
   isFetchingNextPage: boolean;
+  isFetchNextPageError: boolean;
   fetchNextPage: () => unknown;
 }
 
 export function More({ query }: { query: Paged }) {
+  const { isFetchingNextPage: isFetching, isFetchNextPageError: hasFailed } = query;
   if (!query.hasNextPage) return null;
   return (
     <div className="more">
+      {hasFailed && !isFetching && <Failure error={query.error} />}
       <button
         type="button"
         className="btn"
-        disabled={query.isFetchingNextPage}
-        onClick={() => void query.fetchNextPage()}
+        // A disabled button would lose the focus of who pressed it.
+        aria-disabled={isFetching}
+        onClick={() => isFetching || void query.fetchNextPage()}
       >
-        {query.isFetchingNextPage ? "Loading" : "Show more"}
+        {isFetching ? "Loading" : hasFailed ? "Try again" : "Show more"}
       </button>
     </div>
   );

@@ -31,7 +31,8 @@ export function Empty(props: {
   );
 }
 
-export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+export function Failure(props: { error: unknown; onRetry?: () => void; onDismiss?: () => void }) {
+  const { error, onRetry, onDismiss } = props;
   const problem = error instanceof Problem ? error : null;
   const message = error instanceof Error ? error.message : "Something went wrong.";
   return (
@@ -47,6 +48,11 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
       {onRetry !== undefined && (
         <button type="button" className="btn" onClick={onRetry}>
           Try again
+        </button>
+      )}
+      {onDismiss !== undefined && (
+        <button type="button" className="btn" onClick={onDismiss}>
+          Dismiss
         </button>
       )}
     </div>

@@ -1,13 +1,14 @@
 /** The room an annotator spends the day in: a prompt, its responses, five keys. */
 import "./rank.css";
 
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Link } from "react-router";
 
 import { progressQuery, skipAssignment } from "@/api/assignments";
 import { meQuery } from "@/api/session";
 import type { AnnotationProgress, Assignment } from "@/api/types";
+import { Refused } from "@/components/refused";
 import { Empty, Failure, Skeleton } from "@/components/states";
 import { useProjectId } from "@/components/use-project";
 import { plural } from "@/lib/format";
@@ -53,7 +54,10 @@ function Desk({ projectId, userId }: { projectId: string; userId: string }) {
   const desk = useDesk(projectId);
   const [answered, setAnswered] = useState<Answered | null>(null);
   const [reopened, setReopened] = useState<string | null>(null);
-  const [failure, setFailure] = useState<unknown>(null);
+  const skipping = useMutation({
+    mutationFn: (skipped: { id: string; reason: string }) =>
+      skipAssignment(skipped.id, skipped.reason),
+  });
   useSending(projectId);
 
   const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
@@ -75,14 +79,14 @@ function Desk({ projectId, userId }: { projectId: string; userId: string }) {
   const skip = (assignment: Assignment, reason: string) => {
     dropDraft(assignment.id);
     desk.advance();
-    skipAssignment(assignment.id, reason).catch(setFailure);
+    skipping.mutate({ id: assignment.id, reason });
   };
 
   return (
     <div className="rank-page">
       <Progress projectId={projectId} />
       <UnsentNotes />
-      {failure !== null && <Failure error={failure} onRetry={() => setFailure(null)} />}
+      <Refused asked={skipping} />
       {desk.error !== null && <Failure error={desk.error} onRetry={desk.retry} />}
       {desk.isLoading && <Skeleton lines={8} label="Fetching a comparison" />}
       {desk.isDone && (

@@ -7,11 +7,13 @@ import type { Checkpoint, Run } from "@/api/types";
 import { Ago } from "@/components/clock";
 import { Copyable } from "@/components/copyable";
 import { Icon } from "@/components/icons";
-import { Empty, Failure, Loaded } from "@/components/states";
+import { Refused } from "@/components/refused";
+import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
 import { bytes, shortHash } from "@/lib/format";
 
 import { ContinueLink } from "./continue-link";
+import { noFiles } from "./standing";
 
 /** Pins a checkpoint that is not pinned, and lets go of one that is; the list follows. */
 function usePins(runId: string) {
@@ -26,6 +28,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
   const checkpoints = useQuery(checkpointsQuery(run.id));
   const artifacts = useQuery(artifactsQuery(run.id));
   const pins = usePins(run.id);
+  const isOver = run.state === "succeeded";
   return (
     <div className="two">
       <section className="card">
@@ -56,8 +59,9 @@ export function CheckpointsTab({ run }: { run: Run }) {
                       className="btn"
                       aria-pressed={one.is_pinned}
                       aria-label={`Pin step ${one.step}`}
-                      disabled={pins.isPending}
-                      onClick={() => pins.mutate(one)}
+                      // A disabled button would lose the focus of who pressed it.
+                      aria-disabled={pins.isPending}
+                      onClick={() => pins.isPending || pins.mutate(one)}
                     >
                       <Icon name="pin" /> Pin
                     </button>
@@ -80,7 +84,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
             </Table>
           )}
         </Loaded>
-        {pins.error !== null && <Failure error={pins.error} onRetry={pins.reset} />}
+        <Refused asked={pins} />
         {run.pruned_at === null && (
           <p className="card-title small muted">
             Kept are the newest {String(run.config["max_checkpoints"] ?? "few")}, the best, and
@@ -101,15 +105,9 @@ export function CheckpointsTab({ run }: { run: Run }) {
               columns={[]}
               items={items}
               empty={
-                run.output_model_ids.length > 0 ? (
-                  <Empty icon="file" title="No files">
-                    The files of the model that it made were deleted.
-                  </Empty>
-                ) : (
-                  <Empty icon="file" title="No files yet">
-                    The final model and other results come home when the run succeeds.
-                  </Empty>
-                )
+                <Empty icon="file" title={isOver ? "No files" : "No files yet"}>
+                  {noFiles(run)}
+                </Empty>
               }
             >
               {(file) => (

@@ -7,6 +7,7 @@ import { failuresQuery, retryRun } from "@/api/runs";
 import type { Failure as BadEnd, Run, RunError } from "@/api/types";
 import { Ago } from "@/components/clock";
 import { Icon } from "@/components/icons";
+import { Refused } from "@/components/refused";
 import { Sentence } from "@/components/sentence";
 import { Failure } from "@/components/states";
 import { bytes, duration, number, plural, words } from "@/lib/format";
@@ -135,7 +136,7 @@ function Resume({ run }: { run: Run }) {
       >
         <Icon name="retry" /> Restart from the beginning
       </button>
-      {again.error !== null && <Failure error={again.error} onRetry={() => again.reset()} />}
+      <Refused asked={again} />
     </div>
   );
 }
@@ -168,9 +169,18 @@ function Changes({ changes }: { changes: RunError["changes"] }) {
 
 export function FailurePanel({ run }: { run: Run }) {
   const { error, attempt } = run;
-  const query = useQuery({ ...failuresQuery(run.id), enabled: error !== null || attempt > 1 });
+  const query = useQuery({ ...failuresQuery(run.id), enabled: error !== null || attempt > 0 });
   const ends = query.data ?? [];
-  if (error === null) return <Earlier ends={ends} />;
+  const failed = query.error !== null && (
+    <Failure error={query.error} onRetry={() => void query.refetch()} />
+  );
+  if (error === null)
+    return (
+      <>
+        {failed}
+        <Earlier ends={ends} />
+      </>
+    );
   const end = ends.find((one) => one.attempt === attempt);
   return (
     <section className="card failure" aria-label="Why it ended">
@@ -197,7 +207,7 @@ export function FailurePanel({ run }: { run: Run }) {
       </p>
       <Changes changes={error.changes} />
       <Resume run={run} />
-      {query.error !== null && <Failure error={query.error} onRetry={() => void query.refetch()} />}
+      {failed}
       {end !== undefined && <Evidence end={end} />}
       <Earlier ends={ends.filter((one) => one !== end)} />
     </section>

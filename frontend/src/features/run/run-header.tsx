@@ -10,8 +10,8 @@ import { Copyable } from "@/components/copyable";
 import { Dialog } from "@/components/dialog";
 import { Icon, type IconName } from "@/components/icons";
 import { Pruned } from "@/components/pruned";
+import { Refused } from "@/components/refused";
 import { StatePill } from "@/components/run-state";
-import { Failure } from "@/components/states";
 import { duration, number, plural, shortId, words } from "@/lib/format";
 
 import { ContinueLink } from "./continue-link";
@@ -91,7 +91,7 @@ function Actions({ run }: { run: Run }) {
           }}
         />
       )}
-      {act.error !== null && <Failure error={act.error} onRetry={() => act.reset()} />}
+      <Refused asked={act} />
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Run } from "@/api/types";
 
-import { canBeStopped, mayMoveOn, stopWords, timeWords } from "./standing";
+import { canBeStopped, mayMoveOn, noFiles, stopWords, timeWords } from "./standing";
 
 const START = "2026-01-01T00:00:00Z";
 const NOW = Date.parse("2026-01-01T01:00:00Z");
@@ -92,4 +92,18 @@ it("a crashed run is asked for again, for it may be tried again by itself", () =
     false,
     false,
   ]);
+});
+
+describe("a run without files", () => {
+  it("promises them until it has succeeded", () => {
+    expect(noFiles(run("running", { method: "generate" }))).toContain("come home when the run");
+  });
+
+  it.each([
+    ["generate", "responses"],
+    ["evaluate", "Curves"],
+    ["sft", "deleted"],
+  ] as const)("tells what became of the results of %s", (method, where) => {
+    expect(noFiles(run("succeeded", { method }))).toContain(where);
+  });
 });

@@ -64,6 +64,15 @@ const WRITES =
   "The trainer writes a checkpoint of its last finished step and ends; Retry goes on from there.";
 const INSTEAD = "Stopped, it ends as cancelled instead; Retry puts it back into the queue.";
 
+/** Why a run has left no files. */
+export function noFiles(run: Run): string {
+  if (run.state !== "succeeded")
+    return "The final model and other results come home when the run succeeds.";
+  if (run.method === "generate") return "The responses that it made are in the project's data.";
+  if (run.method === "evaluate") return "Its results are numbers; they stand under Curves.";
+  return "The files of the model that it made were deleted.";
+}
+
 /** How long a run that has begun took, or since when it is under way; `now` in ms. */
 export function timeWords(run: Run, startedAt: string, now: number): string {
   const start = Date.parse(startedAt);
