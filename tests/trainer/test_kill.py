@@ -24,7 +24,14 @@ from tests.trainer.conftest import (
     series,
     sft_config,
 )
-from tests.trainer.test_resume import METHODS, exact_metrics, sampled, wait_for_step, weights
+from tests.trainer.test_resume import (
+    EVERY_SAMPLE,
+    METHODS,
+    exact_metrics,
+    sampled,
+    wait_for_step,
+    weights,
+)
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +110,7 @@ def check_goes_on(workshop: Workshop, killed: Path, whole: Path) -> int:
 
 def check_a_random_kill(workshop: Workshop, config: dict[str, Any], words: str) -> None:
     """Run once undisturbed, once killed at the moment that the words stand for."""
-    config = config | {"checkpoint_every": 1, "log": {"samples_per_step": 100}}
+    config = config | {"checkpoint_every": 1, "log": EVERY_SAMPLE}
     whole, killed = workshop.lay_out("whole", config), workshop.lay_out("killed", config)
     assert workshop.run_here(whole)["code"] == 0
     seconds = series(whole, "time/step_s")
@@ -137,7 +144,7 @@ def test_a_run_killed_while_it_saves_ends_as_if_nothing_had_been(
     lora: dict[str, int] | None,
 ) -> None:
     config = make_config(tiny_model) | {"lora": lora, "checkpoint_every": 1}
-    config["log"] = {"samples_per_step": 100}
+    config["log"] = EVERY_SAMPLE
     whole, killed = workshop.lay_out("whole", config), workshop.lay_out("killed", config)
     assert workshop.run_here(whole)["code"] == 0
 

@@ -28,7 +28,6 @@ from tests.trainer.conftest import (
     policy_gradient_config,
     process_reward_model_config,
     reward_model_config,
-    series,
     sft_config,
 )
 from worker.trainer import models
@@ -70,20 +69,31 @@ def weights(run_dir: Path) -> dict[str, str]:
     }
 
 
-def sampled(run_dir: Path) -> dict[tuple[int, str, int], str]:
-    """Every logged response by step, prompt and number."""
-    return {
-        (line["step"], line["prompt_id"], line["index"]): line["response"]
-        for line in lines(run_dir, "sample")
-    }
+# What the arrays of every token need to be in the sample lines.
+EVERY_SAMPLE = {"samples_per_step": 100, "tokens": "all"}
+
+
+def sampled(run_dir: Path) -> dict[int, list[dict[str, Any]]]:
+    """Every sample line whole, by step; of a step that was taken again, those of the last time.
+
+    With the scores and, per token, its text, log-probability, KL and advantage.
+    """
+    found: dict[int, list[dict[str, Any]]] = {}
+    for text in (run_dir / "events.jsonl").read_bytes().splitlines():
+        line = json.loads(text)
+        if line["type"] == "start":
+            found = {step: those for step, those in found.items() if step <= line["step"]}
+        if line["type"] == "sample":
+            found.setdefault(line["step"], []).append(line)
+    return found
 
 
 def exact_metrics(run_dir: Path) -> dict[tuple[int, str], float | None]:
-    """Every metric that must not change; what a later attempt says wins."""
+    """Every metric that must not change, and the tokens so far; a later attempt's word wins."""
     return {
         (line["step"], name): value
         for line in lines(run_dir, "metric")
-        for name, value in line["values"].items()
+        for name, value in [*line["values"].items(), ("tokens", line["tokens"])]
         if not name.startswith(("time/", "memory/", "tokens_per_s"))
     }
 
@@ -130,7 +140,7 @@ def test_stop_and_resume_gives_the_weights_of_an_uninterrupted_run(
     config = make_config(tiny_model)
     if full:
         config["lora"] = None
-    config["log"] = {"samples_per_step": 100}
+    config["log"] = EVERY_SAMPLE
     whole, halted = workshop.lay_out("whole", config), workshop.lay_out("halted", config)
 
     assert workshop.run_here(whole)["code"] == 0
@@ -149,7 +159,7 @@ def test_stop_and_resume_gives_the_weights_of_an_uninterrupted_run(
     assert start["attempt"] == 2
     assert start["step"] >= 3
     assert weights(halted) == weights(whole)
-    assert series(halted, "loss") == series(whole, "loss")
+    assert exact_metrics(halted) == exact_metrics(whole)
     assert sampled(halted) == sampled(whole)
 
 
@@ -158,9 +168,11 @@ def test_stop_and_resume_gives_the_weights_of_an_uninterrupted_run(
 def test_four_steps_are_two_and_two(
     workshop: Workshop, tiny_model: Path, change: dict[str, Any], lora: dict[str, int] | None
 ) -> None:
-    """In every metric but those of time and memory, in every response, in every weight."""
+    """In every metric but those of time and memory, in every array of every response, in every
+    weight.
+    """
     config = policy_gradient_config(tiny_model, steps=4, eval_every=2, checkpoint_every=2)
-    config |= {"lora": lora, "log": {"samples_per_step": 100}} | change
+    config |= {"lora": lora, "log": EVERY_SAMPLE} | change
     whole = workshop.lay_out("whole", config)
     halves = workshop.lay_out("halves", config | {"steps": 2})
 
@@ -173,6 +185,9 @@ def test_four_steps_are_two_and_two(
     assert weights(halves) == weights(whole)
     assert exact_metrics(halves) == exact_metrics(whole)
     assert sampled(halves) == sampled(whole)
+    found = sampled(whole)
+    assert [len(found[step]) for step in (1, 2, 3, 4)] == [32] * 4
+    assert all(line["advantage"] for step in found for line in found[step])
 
 
 def test_a_checkpoint_knows_nothing_of_a_step_that_was_given_up(
