@@ -1,6 +1,7 @@
 """Fifteen ways to get this quietly wrong, each with the test that would notice; numbered.
 
-Traps 6 to 8 across processes stand in `test_sharding`, 15 in the whole in `test_resume`.
+Those that only a run shows stand in `test_traps_of_runs`, 6 to 8 across processes in
+`test_sharding`.
 """
 
 import math
@@ -19,8 +20,6 @@ from backend.schemas.vocabulary import FinishReason
 from tests.trainer.conftest import (
     SYSTEM,
     Workshop,
-    lines,
-    policy_gradient_config,
     reward_model_config,
     series,
 )
@@ -206,14 +205,6 @@ def test_05_the_temperature_of_sampling_is_that_of_log_probabilities_and_entropy
     assert torch.allclose(found.entropy_N, entropy_B_T[batch.action_B_T[:, 1:]], atol=1e-4)
 
 
-def test_05_a_nucleus_below_one_is_warned_of(workshop: Workshop, tiny_model: Path) -> None:
-    config = policy_gradient_config(tiny_model, steps=1)
-    config["rollout"] = config["rollout"] | {"top_p": 0.9}
-    run_dir = workshop.lay_out("run", config)
-    assert workshop.run_here(run_dir)["code"] == 0
-    assert "top_p" in {line["rule"] for line in lines(run_dir, "alert")}
-
-
 @pytest.mark.parametrize("rubbish", [math.nan, 1e9, -math.inf])
 def test_06_whitening_sees_all_action_tokens_of_the_batch_and_nothing_else(rubbish: float) -> None:
     """Values 1, 2, 3: population deviation sqrt(2/3), neither that of a row nor with ddof 1."""
@@ -328,25 +319,6 @@ def test_12_a_dropped_response_leaves_a_group_of_those_that_remain() -> None:
         kl_coef=0.0,
     )
     assert result.advantage_B_T[:, 0].tolist() == [2, 0, 0, -2]
-
-
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-@pytest.mark.parametrize("lora", [{"r": 4, "alpha": 8}, None])
-def test_13_before_the_weights_move_the_ratio_is_one(
-    workshop: Workshop, tiny_model: Path, lora: dict[str, int] | None, precision: str
-) -> None:
-    """Four updates that change nothing: old log-probs from a pass of their own, ratios still 1."""
-    change = {"minibatch_size": 16, "epochs_per_rollout": 2, "optim": {"lr": 1e-30}}
-    config = policy_gradient_config(tiny_model, steps=1, lora=lora, precision=precision) | change
-    run_dir = workshop.lay_out("run", config)
-    assert workshop.run_here(run_dir)["code"] == 0
-
-    values = lines(run_dir, "metric")[1]["values"]
-    assert values["optimizer_steps"] == 4
-    assert values["ratio/max"] == pytest.approx(1.0, abs=1e-4)
-    assert values["ratio/mean"] == pytest.approx(1.0, abs=1e-4)
-    assert values["clip_fraction/low"] == values["clip_fraction/high"] == 0.0
-    assert values["approx_kl"] == pytest.approx(0.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
