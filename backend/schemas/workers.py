@@ -22,7 +22,10 @@ class DeviceAnswer(Answer):
         description="In use by anybody; null where the driver does not say."
     )
     busy: int = Field(description="Runs that hold it.")
-    run_ids: list[str] = Field(description="Those of them that the caller may see.")
+    leaving: int = Field(
+        description="Those of them that are not at work here any more and about to let go."
+    )
+    run_ids: list[str] = Field(description="Those at work that the caller may see.")
     is_returning: bool = Field(description="Its run has ended, its memory is in use yet.")
     fault: str | None = Field(description="Why no run gets it, until it is free again.")
 

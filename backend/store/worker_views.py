@@ -3,7 +3,7 @@
 Called by routes; the worker's own rows and beats are `backend.store.workers`.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -33,11 +33,8 @@ class Watch(NamedTuple):
     silent_after_s: float
 
 
-class _Work(NamedTuple):
-    """Runs at work by worker: how many, and which of them the caller may see."""
-
-    busy: Counter[str | None]
-    seen: dict[str | None, list[str]]
+# Runs at work by worker, oldest first, each with whether the caller may see it.
+_Work = Mapping[str | None, Mapping[str, bool]]
 
 
 def listing(session: Session, caller: Caller, watch: Watch) -> WorkersAnswer:
@@ -58,19 +55,17 @@ def listing(session: Session, caller: Caller, watch: Watch) -> WorkersAnswer:
 
 
 def _work(session: Session, caller: Caller) -> _Work:
-    work = _Work(Counter(), defaultdict(list))
+    work: defaultdict[str | None, dict[str, bool]] = defaultdict(dict)
     live = select(Run.owner, Run.id, Run.project_id).where(Run.state.in_(run_state.LIVE))
     for owner, run_id, project_id in session.execute(live.order_by(Run.number)):
-        work.busy[owner] += 1
-        if caller.sees(project_id):
-            work.seen[owner].append(run_id)
+        work[owner][run_id] = caller.sees(project_id)
     return work
 
 
 def _answer(worker: Worker, work: _Work, watch: Watch) -> WorkerAnswer:
     report, is_lost = worker.report, worker.stopped_at is not None
     state = worker_state.state_of(report, is_lost=is_lost, is_silent=_is_silent(worker, watch))
-    seen = work.seen[worker.id]
+    at_work = work.get(worker.id, {})
     return WorkerAnswer(
         **{name: report.get(name) for name in _MEASURED},
         id=worker.id,
@@ -80,9 +75,9 @@ def _answer(worker: Worker, work: _Work, watch: Watch) -> WorkerAnswer:
         state_sentence=worker_state.sentence(state, report),
         is_alive=state not in (WorkerState.SILENT, WorkerState.LOST),
         slots=worker.slots,
-        devices=[_device(told, seen) for told in worker.devices],
-        busy=work.busy[worker.id],
-        run_ids=seen,
+        devices=[_device(told, at_work) for told in worker.devices],
+        busy=len(at_work),
+        run_ids=[run_id for run_id, is_seen in at_work.items() if is_seen],
         beat_at=worker.beat_at,
     )
 
@@ -96,11 +91,18 @@ _MEASURED = (
 )
 
 
-def _device(told: Mapping[str, Any], seen: list[str]) -> dict[str, Any]:
+def _device(told: Mapping[str, Any], at_work: Mapping[str, bool]) -> dict[str, Any]:
     holders = told.get("run_ids", [])
-    named = [run_id for run_id in holders if run_id in seen]
     unknown: dict[str, Any] = dict.fromkeys(DeviceAnswer.model_fields)
-    return {**unknown, "is_returning": False, **told, "busy": len(holders), "run_ids": named}
+    return {
+        **unknown,
+        "is_returning": False,
+        **told,
+        "busy": len(holders),
+        # The report is of the last beat, and a lease outlives its run by a moment.
+        "leaving": sum(run_id not in at_work for run_id in holders),
+        "run_ids": [run_id for run_id in holders if at_work.get(run_id, False)],
+    }
 
 
 def _is_silent(worker: Worker, watch: Watch) -> bool:

@@ -6,6 +6,18 @@ from playwright.sync_api import expect
 from tests.e2e.conftest import OpenPage
 from tests.e2e.workshop import REFUSE, Workshop
 
+# Tells of a run that has ended and holds its slot for the moment that a lease outlives it.
+_LET_GO = """() => {
+  const ask = window.fetch;
+  window.fetch = async (...asked) => {
+    const answer = await ask(...asked);
+    if (!String(asked[0]).endsWith("/workers")) return answer;
+    const told = await answer.json();
+    Object.assign(told.items[0].devices[0], { busy: 1, leaving: 1, run_ids: [] });
+    return Response.json(told);
+  };
+}"""
+
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
@@ -96,3 +108,7 @@ def test_the_workers_page_tells_devices_and_who_holds_them(
     expect(worker.locator(".device").get_by_role("link")).to_have_attribute("href", f"/runs/{run}")
     workshop.wait_for_run(run, "succeeded")
     expect(worker).to_contain_text("0 of 1 slot taken", timeout=60_000)
+
+    page.evaluate(_LET_GO)
+    expect(worker.locator(".device")).to_contain_text("1 run letting go")
+    expect(worker).not_to_contain_text("of other projects")

@@ -1610,8 +1610,13 @@ export interface components {
              */
             busy: number;
             /**
+             * Leaving
+             * @description Those of them that are not at work here any more and about to let go.
+             */
+            leaving: number;
+            /**
              * Run Ids
-             * @description Those of them that the caller may see.
+             * @description Those at work that the caller may see.
              */
             run_ids: string[];
             /**

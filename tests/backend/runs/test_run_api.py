@@ -161,6 +161,28 @@ def test_a_worker_counts_every_run_and_names_those_that_the_caller_may_see(
     assert mine["queued_runs"] == theirs["queued_runs"] == 1
 
 
+def test_a_device_tells_runs_at_work_from_those_that_are_leaving_it(
+    api: TestClient, seed: Seed, database: Database, new_user: Any
+) -> None:
+    stranger, _ = new_user("researcher")
+    body = seed.body(seed.sft())
+    at_work, ended = (api.post("/runs", json=body).json()["id"] for _ in range(2))
+    cpu = {"kind": "cpu", "cores": 2, "slots": 2, "run_ids": [at_work, ended]}
+    with database.write() as session:
+        at = datetime.now(UTC)
+        worker_id = workers.register(
+            session, host="box", pid=1, process="p", slots=2, report={"devices": [cpu]}, at=at
+        )
+        supervision.claim(session, at_work, worker_id, at=at)
+
+    mine, theirs = (
+        client.get("/workers").json()["items"][0]["devices"][0] for client in (api, stranger)
+    )
+
+    assert (mine["busy"], mine["leaving"], mine["run_ids"]) == (2, 1, [at_work])
+    assert (theirs["busy"], theirs["leaving"], theirs["run_ids"]) == (2, 1, [])
+
+
 def test_a_worker_that_beats_no_more_is_told_as_silent_whatever_its_clock_says(
     api: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

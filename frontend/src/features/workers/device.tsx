@@ -17,9 +17,16 @@ export function Meter(props: { label: string; used: number; total: number; isTig
   );
 }
 
+interface Holding {
+  busy: number;
+  run_ids: string[];
+  /** How many of `busy` are about to let go. */
+  leaving?: number;
+}
+
 /** Runs at work: links to those one may see, and how many others there are. */
-export function RunLinks({ busy, run_ids: ids }: { busy: number; run_ids: string[] }) {
-  const hidden = busy - ids.length;
+export function RunLinks({ busy, run_ids: ids, leaving = 0 }: Holding) {
+  const hidden = busy - leaving - ids.length;
   return (
     <span className="small">
       {ids.map((id) => (
@@ -28,6 +35,8 @@ export function RunLinks({ busy, run_ids: ids }: { busy: number; run_ids: string
         </Link>
       ))}
       {hidden > 0 && <span className="faint">{plural(hidden, "run")} of other projects</span>}
+      {hidden > 0 && leaving > 0 && <span className="faint">, </span>}
+      {leaving > 0 && <span className="faint">{plural(leaving, "run")} letting go</span>}
     </span>
   );
 }
