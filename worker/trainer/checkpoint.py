@@ -20,7 +20,7 @@ from torch import Tensor
 
 from worker.trainer.errors import disk_error
 
-FORMAT = 1
+FORMAT = 2
 PINS = "pins.json"
 _PREFIX = "step-"
 _REPLACED = ".replaced"
