@@ -208,7 +208,7 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _not_kept(error: ServiceError) -> RunFailed:
-    advice = f"{error.advice or ''} Then retry: what was trained is still in the run's directory."
+    advice = f"{error.advice or ''} Then retry: the run goes on from its last checkpoint."
     message = f"The training has ended, but its results cannot be kept: {error.detail}."
     return RunFailed(Failure(FailureCause.OUTPUT, message, advice.strip()))
 
