@@ -113,11 +113,6 @@ class Sweeper(threading.Thread):
         if self.is_alive():
             self.join()
 
-    def sweep(self) -> None:
-        """One turn that raises whatever goes wrong."""
-        for step, _ in self._steps:
-            step()
-
     def _clean_broker(self) -> None:
         clean_processed(self._settings)
 

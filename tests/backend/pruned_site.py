@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 from backend.artifacts import ArtifactStore
@@ -102,3 +103,28 @@ def open_site(folder: Path, database_url: str, *, is_bucket: bool) -> Site:
     url = f"memory://{folder.parent.name}-{folder.name}" if is_bucket else None
     made = Settings(data_dir=folder / "data", database_url=database_url, artifact_url=url)
     return Site(made, Database(made.sqlalchemy_url))
+
+
+def pruned_while(
+    site: Site, take: Callable[[], None], has_taken: Event, may_go_on: Event
+) -> tuple[bool, str]:
+    """Carry out a plan while `take` holds something: whether that waited for it, and what it said.
+
+    `take` sets `has_taken` and waits for `may_go_on`; it runs in a thread of its own.
+    """
+    prune = Prune(site.settings)
+    plan = prune.plan()
+    taking = Thread(target=take)
+    taking.start()
+    assert has_taken.wait(120)
+    said: list[str] = []
+    deleting = Thread(target=lambda: said.append(plan.carry_out()))
+    deleting.start()
+    deleting.join(0.5)
+    waited = deleting.is_alive()
+    may_go_on.set()
+    taking.join(120)
+    deleting.join(120)
+    prune.close()
+    assert said, "the plan was carried out to its end"
+    return waited, said[0]

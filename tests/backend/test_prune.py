@@ -23,7 +23,7 @@ from backend.settings import Settings
 from backend.store import needs, pins, runs
 from backend.store.db import Database
 from backend.store.tables import Artifact, Checkpoint, Model, Run
-from tests.backend.pruned_site import STEPS, Site, open_site
+from tests.backend.pruned_site import STEPS, Site, open_site, pruned_while
 from tests.backend.runs.conftest import AT
 
 STATES = [state.value for state in RunState]
@@ -310,23 +310,10 @@ def test_a_model_that_a_request_has_just_taken_is_not_deleted_under_it(each_stor
             run.state = "queued"
             session.add(run)
 
-    prune = Prune(site.settings)
-    plan = prune.plan()
-    taking = threading.Thread(target=take)
-    taking.start()
-    assert has_taken.wait(120)
-    said: list[str] = []
-    deleting = threading.Thread(target=lambda: said.append(plan.carry_out()))
-    deleting.start()
-    deleting.join(0.5)
-    waited = deleting.is_alive()
-    may_commit.set()
-    taking.join(120)
-    deleting.join(120)
-    prune.close()
+    waited, said = pruned_while(site, take, has_taken, may_commit)
 
     assert waited
-    assert "Kept, for it is needed again" in said[0]
+    assert "Kept, for it is needed again" in said
     assert site.store.size_bytes("runs/model_old/model-1") > 0
     assert site.row(Model, "model_old").pruned_at is None
 

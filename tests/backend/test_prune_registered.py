@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from backend.prune import LEFT_AFTER, Prune
+from backend.prune import LEFT_AFTER
 from backend.settings import Settings
 from backend.store import needs, runs
 from backend.store.db import Database
 from backend.store.tables import Model, Run
-from tests.backend.pruned_site import STEPS, Site, open_site
+from tests.backend.pruned_site import STEPS, Site, open_site, pruned_while
 from tests.backend.runs.conftest import AT
 
 
@@ -122,24 +122,10 @@ def test_a_request_that_has_just_taken_such_a_model_goes_on_to_its_run(
             made.environment, made.summary = {}, {}
             session.add(made)
 
-    prune = Prune(site.settings)
-    plan = prune.plan()
-    taking = threading.Thread(target=take)
-    taking.start()
-    assert has_taken.wait(120)
-    said: list[str] = []
-    deleting = threading.Thread(target=lambda: said.append(plan.carry_out()))
-    deleting.start()
-    deleting.join(0.5)
-    waited = deleting.is_alive()
-    may_go_on.set()
-    taking.join(120)
-    deleting.join(120)
-    prune.close()
+    waited, said = pruned_while(site, take, has_taken, may_go_on)
 
     assert waited
-    assert said
-    assert "Kept, for it is needed again" in said[0]
+    assert "Kept, for it is needed again" in said
     assert site.directory("run_old").checkpoint_steps() == list(STEPS)
     assert site.row(Model, "model_by_path").pruned_at is None
     assert site.row(Run, "run_new").state == "queued"

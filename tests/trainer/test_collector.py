@@ -141,7 +141,7 @@ def test_a_response_that_could_not_be_scored_is_left_out_of_a_step_and_an_evalua
     assert len(scored) < len(lines(run_dir, "sample"))
     assert values["reward/raw_mean"] == pytest.approx(fmean(scores_of(32)), rel=1e-5)
     assert values["reward/letters"] == pytest.approx(values["reward/raw_mean"])
-    assert math.isfinite(training.objective(evaluation.values))
+    assert math.isfinite(training.objective(evaluation))
 
 
 def score_or_nan(place: int) -> float:

@@ -12,7 +12,7 @@ from backend.schemas.sections import Optim
 from backend.schemas.training import parse_run_config
 from tests.trainer.conftest import Workshop, series, sft_config
 from worker.trainer import models
-from worker.trainer.loop import Evaluation, Loop
+from worker.trainer.loop import Loop
 from worker.trainer.optim import Optimizer
 from worker.trainer.run import StopWish, open_run
 
@@ -35,7 +35,7 @@ def go_on(run_dir: Path, measure: Measure, rewards: list[float]) -> None:
     n_steps = len(rewards) - 1
     optimizer = Optimizer(models.trainable(model), Optim(), n_steps)
     loop = Loop(run, model, optimizer, n_steps, objective=measure)
-    loop.go(lambda _step: {}, lambda step: Evaluation({"eval/reward": rewards[step]}))
+    loop.go(lambda _step: {}, lambda step: {"eval/reward": rewards[step]})
     loop.save()
     run.events.close()
 

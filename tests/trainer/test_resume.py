@@ -33,7 +33,7 @@ from tests.trainer.conftest import (
 from worker.trainer import models
 from worker.trainer.checkpoint import load_newest
 from worker.trainer.errors import StopRequested
-from worker.trainer.loop import Evaluation, Loop
+from worker.trainer.loop import Loop
 from worker.trainer.optim import Optimizer
 from worker.trainer.run import StopWish, open_run
 
@@ -210,7 +210,7 @@ def test_a_checkpoint_knows_nothing_of_a_step_that_was_given_up(
         return {}
 
     with pytest.raises(StopRequested):
-        loop.go(take_step, lambda _step: Evaluation({}))
+        loop.go(take_step, lambda _step: {})
     run.events.close()
 
     saved, _ = load_newest(run.checkpoints)

@@ -67,7 +67,7 @@ def swept(floor: Floor, clock: Clock, seconds: float, *, beating: str | None = N
         if beating is not None:
             with floor.database.write() as session:
                 session.execute(update(Run).where(Run.id == beating).values(beat=Run.beat + 1))
-        sweeper.sweep()
+        sweeper.turn()
         clock.now += 15
     station.close()
 
@@ -110,7 +110,7 @@ def test_a_crashed_run_waits_longer_each_time_and_after_three_for_ever(floor: Fl
         station.register()
         sweeper = Sweeper(station, clock)
         while floor.run(run_id).state == "crashed" and clock.now < 1000:
-            sweeper.sweep()
+            sweeper.turn()
             clock.now += 5
         station.close()
         waited[crashes] = clock.now - 5
@@ -179,7 +179,7 @@ def test_a_sweep_rings_for_as_many_queued_runs_as_there_are_free_slots(
         assert station.claim_next() is not None
     run_ids = [floor.new_run() for _ in range(queued)]
 
-    Sweeper(station, Clock()).sweep()
+    Sweeper(station, Clock()).turn()
     station.close()
 
     said = "".join(path.read_text() for path in (floor.data_dir / "broker" / "queue").glob("*"))

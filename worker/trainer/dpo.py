@@ -16,7 +16,7 @@ from worker.trainer import losses, models, random_streams
 from worker.trainer.data import collate
 from worker.trainer.errors import DataError
 from worker.trainer.logprobs import action_logp
-from worker.trainer.loop import Evaluation, Loop, batch_and_steps, descend, records_of_step
+from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.ranking_evaluation import Judged, heldout_metrics, judge, mean_of
@@ -78,14 +78,14 @@ def train(run: Run, config: DpoConfig) -> None:
         return values | {f"dpo/{name}": value for name, value in mean_of(judged).items()}
 
     @torch.no_grad()
-    def evaluate(_step: int) -> Evaluation:
+    def evaluate(_step: int) -> dict[str, float]:
         if not heldout:
-            return Evaluation({})
+            return {}
         logp = logp_of(causal, heldout)
         loss = _loss(logp, heldout_ref_logp, heldout, config) / len(heldout)
         scores = implicit_rewards(logp, heldout_ref_logp, config.beta)
         values = heldout_metrics(scores, heldout, seed=config.seed)
-        return Evaluation(values | {"eval/loss": float(loss)})
+        return values | {"eval/loss": float(loss)}
 
     Loop(run, model, optimizer, steps).go(take_step, evaluate)
     write_causal_lm(run, model, config.model, tokenizer)

@@ -69,13 +69,6 @@ class Best:
     weights: dict[str, Tensor]
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """Metrics of an evaluation."""
-
-    values: dict[str, float]
-
-
 @dataclass
 class Loop:
     """The state of a training loop.
@@ -102,7 +95,7 @@ class Loop:
     def go(
         self,
         take_step: Callable[[int], dict[str, float]],
-        evaluate: Callable[[int], Evaluation],
+        evaluate: Callable[[int], dict[str, float]],
     ) -> None:
         """Run all steps that are left, then bring the best weights back if they are kept.
 
@@ -197,15 +190,14 @@ class Loop:
         run.events.metric(step, values)
         run.events.progress(step, self.steps, "update")
 
-    def _evaluate_if_due(self, evaluate: Callable[[int], Evaluation]) -> None:
+    def _evaluate_if_due(self, evaluate: Callable[[int], dict[str, float]]) -> None:
         step = self.done_step
         if not self._is_evaluation_due or self.evaluated_step >= step:
             return
         self.run.events.progress(step, self.steps, "evaluation")
-        evaluation = evaluate(step)
+        values = evaluate(step)
         self.evaluated_step = step
         self._settle()
-        values = dict(evaluation.values)
         if self._score(values) > self._best_score:
             weights = {n: p.detach().cpu().clone() for n, p in trainable(self.model).items()}
             self.best = Best(step, dict(values), weights)

@@ -25,7 +25,7 @@ from worker.trainer.importance import Weights, weights
 from worker.trainer.kl_control import KlControl
 from worker.trainer.kl_limit import KlLimit
 from worker.trainer.logprobs import TokenLogp, action_logp
-from worker.trainer.loop import Evaluation, Loop, check_finite
+from worker.trainer.loop import Loop, check_finite
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.overlong import penalty_of
@@ -145,10 +145,10 @@ class PolicyGradient:
                 self.run.events.sample(line)
         return values
 
-    def evaluate(self, _step: int) -> Evaluation:
+    def evaluate(self, _step: int) -> dict[str, float]:
         """Reward and exact KL on the held-out prompts; above `kl.max` the run ends."""
         if not self.heldout_prompts:
-            return Evaluation({})
+            return {}
         self.policy.refresh_sampler(self.optimizer.n_steps)
         values = evaluate_policy(
             self.run, self.policy, self.heldout_prompts, self.sampling, self.scorer
@@ -162,7 +162,7 @@ class PolicyGradient:
                 f"kl/exact is {values['kl/exact']:.3g} nats a response, above kl.max "
                 f"{self.config.kl.max:g}: the run ends with its best evaluation below",
             )
-        return Evaluation(values)
+        return values
 
     def objective(self, values: Mapping[str, float]) -> float:
         """How good an evaluation was by what is trained today; -inf above `kl.max`.

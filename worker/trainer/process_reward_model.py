@@ -14,7 +14,7 @@ from backend.schemas.training import ProcessRewardModelConfig
 from worker.trainer import losses, models
 from worker.trainer.bootstrap import interval95
 from worker.trainer.data import collate, computed_tokens, micro_batches
-from worker.trainer.loop import Evaluation, Loop, batch_and_steps, descend, records_of_step
+from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_output
 from worker.trainer.reward_head import (
@@ -79,9 +79,9 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
         return values
 
     @torch.no_grad()
-    def evaluate(_step: int) -> Evaluation:
+    def evaluate(_step: int) -> dict[str, float]:
         if not heldout:
-            return Evaluation({})
+            return {}
         model.eval()
         total, judged = 0.0, []
         for group in _groups(heldout, config.optim.tokens_without_grad):
@@ -91,7 +91,7 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
             total += float(summed_loss(scores, [one.labels for one in chosen]))
             judged += [judge(s, one) for s, one in zip(scores, chosen, strict=True)]
         n_steps = sum(len(solution.labels) for solution in heldout)
-        return Evaluation({"eval/loss": total / n_steps} | heldout_metrics(judged, config.seed))
+        return {"eval/loss": total / n_steps} | heldout_metrics(judged, config.seed)
 
     Loop(run, model, optimizer, steps).go(take_step, evaluate)
     card: dict[str, object] = {

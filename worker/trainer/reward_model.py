@@ -18,7 +18,7 @@ from worker.trainer import losses, models
 from worker.trainer.calibration import calibration_curve, calibration_error, described
 from worker.trainer.data import collate
 from worker.trainer.length_bias import length_bias
-from worker.trainer.loop import Evaluation, Loop, batch_and_steps, descend, records_of_step
+from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_output
 from worker.trainer.ranking_evaluation import Judged, heldout_metrics, judge, mean_of
@@ -73,9 +73,9 @@ def train(run: Run, config: RewardModelConfig) -> None:
 
     evaluated: list[Tensor] = []
 
-    def evaluate(_step: int) -> Evaluation:
+    def evaluate(_step: int) -> dict[str, float]:
         if not heldout:
-            return Evaluation({})
+            return {}
         evaluated[:] = scores_of(heldout)
         flat = torch.cat(evaluated)
         values = {
@@ -85,7 +85,7 @@ def train(run: Run, config: RewardModelConfig) -> None:
             "eval/calibration_error": calibration_error(calibration_curve(evaluated, heldout)),
         }
         values |= heldout_metrics(evaluated, heldout, seed=config.seed)
-        return Evaluation(values | length_bias(evaluated, heldout).metrics())
+        return values | length_bias(evaluated, heldout).metrics()
 
     Loop(run, model, optimizer, steps).go(take_step, evaluate)
     card: dict[str, object] = {"system": config.system, "max_tokens": config.max_tokens}

@@ -28,7 +28,7 @@ from worker.trainer.data import (
 )
 from worker.trainer.errors import DataError
 from worker.trainer.logprobs import action_logp
-from worker.trainer.loop import Evaluation, Loop, batch_and_steps, descend, records_of_step
+from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.run import Run
@@ -78,9 +78,9 @@ def train(run: Run, config: SftConfig) -> None:
 
         return descend(run, optimizer, groups, loss_of, step, sequences)
 
-    def evaluate(_step: int) -> Evaluation:
+    def evaluate(_step: int) -> dict[str, float]:
         if not heldout:
-            return Evaluation({})
+            return {}
         model.eval()
         total = 0.0
         with torch.no_grad():
@@ -89,7 +89,7 @@ def train(run: Run, config: SftConfig) -> None:
             ):
                 run.stop.check()
                 total += float(summed_loss(group))
-        return Evaluation({"eval/loss": total / _response_tokens(heldout)})
+        return {"eval/loss": total / _response_tokens(heldout)}
 
     Loop(run, model, optimizer, steps).go(take_step, evaluate)
     write_causal_lm(run, model, config.model, tokenizer)
