@@ -25,6 +25,13 @@ settings.register_profile("podium", deadline=None, suppress_health_check=[Health
 settings.load_profile("podium")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long fault tests and the benchmarks last as long as they last."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in ("chaos", "benchmark")):
+            item.add_marker(pytest.mark.timeout(0))
+
+
 def migrate(url: str, revision: str = "head") -> None:
     """Bring the database to a revision with the real migrations."""
     config = Config(str(ROOT / "alembic.ini"))

@@ -190,23 +190,31 @@ def test_the_next_comparison_is_on_screen_within_50_ms(
     project = workshop.new_project("Speed")
     workshop.comparisons(project, 8)
     page = open_page(f"/projects/{project}/rank")
-    shown(page)
     measured = []
     for _ in range(5):
-        page.wait_for_load_state("networkidle")
+        shown(page)
+        page.wait_for_function(_NEXT_IS_AT_HAND, arg=project)
         page.keyboard.type("abcd")
         measured.append(page.evaluate(_TIME_OF_ENTER))
     # The best of five: the machine of a test run has other things to do.
     assert min(measured) < 50, measured
 
 
-_TIME_OF_ENTER = """() => new Promise((resolve) => {
+# The tab's store holds what it has fetched: the comparison on screen and those after it.
+_NEXT_IS_AT_HAND = """(project) =>
+  JSON.parse(sessionStorage.getItem(`podium.held.${project}`) ?? "[]").length > 1"""
+
+_TIME_OF_ENTER = """() => new Promise((resolve, reject) => {
   const prompt = () => document.querySelector('[aria-label="Prompt"]')?.textContent;
   const before = prompt();
   const begun = performance.now();
   document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
-  const look = () =>
-    prompt() !== before ? resolve(performance.now() - begun) : requestAnimationFrame(look);
+  const look = () => {
+    const passed = performance.now() - begun;
+    if (prompt() !== before) return resolve(passed);
+    if (passed > 20_000) return reject(new Error(`Enter changed nothing; on screen: ${before}`));
+    requestAnimationFrame(look);
+  };
   look();
 })"""
 

@@ -1,5 +1,5 @@
 /** Keys of a page: not while somebody types in a field, composes a character or has a dialog open. */
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
@@ -9,10 +9,11 @@ export function isTyping(target: EventTarget | null): boolean {
 /** `onKey` returns true if the key was its own. */
 export function useKeys(onKey: (event: KeyboardEvent) => boolean): void {
   const latest = useRef(onKey);
-  useEffect(() => {
+  // Before the screen is drawn: a key means what is seen when it is pressed.
+  useLayoutEffect(() => {
     latest.current = onKey;
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.isComposing || isTyping(event.target)) return;
       if (document.querySelector("dialog[open]") !== null) return;
