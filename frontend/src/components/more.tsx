@@ -1,4 +1,5 @@
 /** The end of a paged list: how to get more of it, and why no more came. */
+import { AskButton } from "./ask-button";
 import { Failure } from "./states";
 
 interface Paged {
@@ -15,15 +16,9 @@ export function More({ query }: { query: Paged }) {
   return (
     <div className="more">
       {hasFailed && !isFetching && <Failure error={query.error} />}
-      <button
-        type="button"
-        className="btn"
-        // A disabled button would lose the focus of who pressed it.
-        aria-disabled={isFetching}
-        onClick={() => isFetching || void query.fetchNextPage()}
-      >
+      <AskButton isAsking={isFetching} onAsk={() => void query.fetchNextPage()}>
         {isFetching ? "Loading" : hasFailed ? "Try again" : "Show more"}
-      </button>
+      </AskButton>
     </div>
   );
 }

@@ -2,10 +2,11 @@
 import "./data.css";
 
 import { useQuery } from "@tanstack/react-query";
-import { Link, NavLink, useParams } from "react-router";
+import { Link, useParams } from "react-router";
 
 import { projectQuery } from "@/api/projects";
 import { Icon } from "@/components/icons";
+import { Tabs } from "@/components/tabs";
 import { useProjectId } from "@/components/use-project";
 
 import { ComparisonList, DemonstrationList, JudgmentList, PromptList } from "./record-lists";
@@ -45,7 +46,7 @@ function Tab({ tab, projectId }: { tab: string; projectId: string }) {
 export function DataPage() {
   const projectId = useProjectId();
   const { tab = "prompts" } = useParams();
-  const project = useQuery(projectQuery(projectId));
+  const counts = useQuery(projectQuery(projectId)).data?.counts;
   const base = `/projects/${projectId}/data`;
   return (
     <div className="page">
@@ -62,16 +63,14 @@ export function DataPage() {
           <Icon name="lock" /> Freeze a snapshot
         </Link>
       </div>
-      <nav className="tabs" aria-label="Parts of the data">
-        {TABS.map(([path, label, count]) => (
-          <NavLink key={path} to={path === "prompts" ? base : `${base}/${path}`} end>
-            {label}
-            {count !== null && project.data?.counts != null && (
-              <span className="count">{project.data.counts[count].toLocaleString("en-US")}</span>
-            )}
-          </NavLink>
-        ))}
-      </nav>
+      <Tabs
+        label="Parts of the data"
+        links={TABS.map(([path, label, count]) => ({
+          label,
+          to: path === "prompts" ? base : `${base}/${path}`,
+          count: count === null ? undefined : counts?.[count].toLocaleString("en-US"),
+        }))}
+      />
       <Tab tab={tab} projectId={projectId} />
     </div>
   );

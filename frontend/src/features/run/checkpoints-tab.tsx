@@ -4,6 +4,7 @@ import { Link } from "react-router";
 
 import { artifactsQuery, checkpointsQuery, pinCheckpoint } from "@/api/runs";
 import type { Checkpoint, Run } from "@/api/types";
+import { AskButton } from "@/components/ask-button";
 import { Ago } from "@/components/clock";
 import { Copyable } from "@/components/copyable";
 import { Icon } from "@/components/icons";
@@ -36,7 +37,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Loaded query={checkpoints}>
           {(items) => (
             <Table
-              columns={[["Step", "num"], ["Attempt", "num"], "Written", "Keep", "Note", "New run"]}
+              columns={[["Step", "num"], "Written", "Keep", "New run"]}
               items={items}
               empty={
                 <Empty icon="file" title="No checkpoints">
@@ -48,27 +49,23 @@ export function CheckpointsTab({ run }: { run: Run }) {
             >
               {(one) => (
                 <tr key={one.step}>
-                  <td className="num">{one.step}</td>
-                  <td className="num">{one.attempt}</td>
+                  <td className="num">
+                    {one.is_pinned && <span className="pill">pinned</span>}{" "}
+                    {one.is_best && <span className="pill good">best</span>} {one.step}
+                  </td>
                   <td>
                     <Ago at={one.created_at} />
+                    {run.attempt > 1 && <div className="small faint">attempt {one.attempt}</div>}
                   </td>
                   <td>
-                    <button
-                      type="button"
-                      className="btn"
+                    <AskButton
                       aria-pressed={one.is_pinned}
                       aria-label={`Pin step ${one.step}`}
-                      // A disabled button would lose the focus of who pressed it.
-                      aria-disabled={pins.isPending}
-                      onClick={() => pins.isPending || pins.mutate(one)}
+                      isAsking={pins.isPending}
+                      onAsk={() => pins.mutate(one)}
                     >
                       <Icon name="pin" /> Pin
-                    </button>
-                  </td>
-                  <td className="nowrap">
-                    {one.is_best && <span className="pill good">best</span>}{" "}
-                    {one.is_pinned && <span className="pill">pinned</span>}
+                    </AskButton>
                   </td>
                   <td>
                     <ContinueLink

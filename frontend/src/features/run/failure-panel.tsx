@@ -5,6 +5,7 @@ import { Link } from "react-router";
 
 import { failuresQuery, retryRun } from "@/api/runs";
 import type { Failure as BadEnd, Run, RunError } from "@/api/types";
+import { AskButton } from "@/components/ask-button";
 import { Ago } from "@/components/clock";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
@@ -119,23 +120,21 @@ function Resume({ run }: { run: Run }) {
   return (
     <div className="row">
       {step !== null && (
-        <button
-          type="button"
+        <AskButton
           className="btn primary"
-          disabled={again.isPending}
-          onClick={() => again.mutate("checkpoint")}
+          isAsking={again.isPending}
+          onAsk={() => again.mutate("checkpoint")}
         >
           <Icon name="play" /> Resume from step {number(step)}
-        </button>
+        </AskButton>
       )}
-      <button
-        type="button"
+      <AskButton
         className={step === null ? "btn primary" : "btn"}
-        disabled={again.isPending}
-        onClick={() => again.mutate("start")}
+        isAsking={again.isPending}
+        onAsk={() => again.mutate("start")}
       >
         <Icon name="retry" /> Restart from the beginning
-      </button>
+      </AskButton>
       <Refused asked={again} />
     </div>
   );

@@ -5,6 +5,7 @@ import { Link } from "react-router";
 import { applyVerb, retryRun, type Verb } from "@/api/runs";
 import type { StreamStatus } from "@/api/stream";
 import type { Run } from "@/api/types";
+import { AskButton } from "@/components/ask-button";
 import { Ago, useNow } from "@/components/clock";
 import { Copyable } from "@/components/copyable";
 import { Dialog } from "@/components/dialog";
@@ -63,15 +64,14 @@ function Actions({ run }: { run: Run }) {
   return (
     <div className="acts">
       {verbs.map(([verb, label, icon]) => (
-        <button
-          type="button"
+        <AskButton
           key={verb}
           className={verb === "cancel" ? "btn danger" : "btn"}
-          disabled={act.isPending}
-          onClick={() => (verb === "cancel" ? setAsking(true) : act.mutate(verb))}
+          isAsking={act.isPending}
+          onAsk={() => (verb === "cancel" ? setAsking(true) : act.mutate(verb))}
         >
           <Icon name={icon} /> {verb === "retry" && isPruned ? "Restart from the beginning" : label}
-        </button>
+        </AskButton>
       ))}
       <Link className="btn" to={`/projects/${run.project_id}/runs/new?from=${run.id}`}>
         <Icon name="copy" /> Clone

@@ -2,11 +2,12 @@
 import "./run.css";
 
 import { useQuery } from "@tanstack/react-query";
-import { NavLink, useNavigate, useParams } from "react-router";
+import { useNavigate, useParams } from "react-router";
 
 import { runQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { Failure, Loaded } from "@/components/states";
+import { Tabs } from "@/components/tabs";
 
 import { Alerts } from "./alerts";
 import { CheckpointsTab } from "./checkpoints-tab";
@@ -60,22 +61,15 @@ function LoadedRun({ run }: { run: Run }) {
     <>
       <RunHeader run={run} status={live.status} />
       <Alerts runId={run.id} fresh={live.alerts} to={base} />
-      <nav className="tabs" aria-label="Parts of the run">
-        {TABS.filter(([name]) => name !== "frontier" || run.method === "policy_gradient").map(
-          ([name, label]) => (
-            <NavLink
-              key={name}
-              to={{
-                pathname: name === "curves" ? base : `${base}/${name}`,
-                search: kept,
-              }}
-              end
-            >
-              {label}
-            </NavLink>
-          ),
+      <Tabs
+        label="Parts of the run"
+        links={TABS.filter(([name]) => name !== "frontier" || run.method === "policy_gradient").map(
+          ([name, label]) => ({
+            label,
+            to: { pathname: name === "curves" ? base : `${base}/${name}`, search: kept },
+          }),
         )}
-      </nav>
+      />
       {live.error !== null && <Failure error={live.error} onRetry={live.loadAgain} />}
       <Tab run={run} live={live} tab={tab} base={base} />
     </>

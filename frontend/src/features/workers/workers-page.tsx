@@ -32,7 +32,7 @@ function Measures({ worker }: { worker: Worker }) {
       )}
       {free !== null && disk !== null && (
         <Meter
-          label={`disk ${bytes(free)} free of ${bytes(disk)}`}
+          label={`disk ${bytes(disk - free)} of ${bytes(disk)}, ${bytes(free)} free`}
           used={disk - free}
           total={disk}
           isTight={free < (needed ?? 0)}
