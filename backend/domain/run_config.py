@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from backend.schemas.policy_gradient import Caution, PolicyGradientConfig
 from backend.schemas.runs import ConfigProblem
+from backend.schemas.sections import Caution
 from backend.schemas.training import METHOD_CONFIGS, RunConfig
 from backend.schemas.vocabulary import Method
 
@@ -123,8 +123,6 @@ def _walk(schema: Mapping[str, Any], defs: Mapping[str, Any], prefix: str) -> It
 
 def remarks(config: RunConfig) -> list[ConfigProblem]:
     """The config's cautions."""
-    if not isinstance(config, PolicyGradientConfig):
-        return []
     return [_warning(caution) for caution in config.cautions()]
 
 

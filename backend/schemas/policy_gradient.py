@@ -3,14 +3,13 @@
 A variant of `backend.schemas.training.RunConfig`; imports no torch.
 """
 
-from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from backend.schemas.references import Reference
 from backend.schemas.rewards import ModelReward, Reward
-from backend.schemas.sections import Common, Rollout, Section
+from backend.schemas.sections import Caution, Common, Rollout, Section
 from backend.schemas.vocabulary import (
     DISCOUNTED_ESTIMATORS,
     GROUPED_ESTIMATORS,
@@ -20,16 +19,6 @@ from backend.schemas.vocabulary import (
 
 # Mean and deviation of fewer responses are mostly chance.
 SMALLEST_BATCH_FOR_WHITENING = 32
-
-
-@dataclass(frozen=True)
-class Caution:
-    """Something that a config may say and that is seldom meant; `rule` names it in alerts."""
-
-    path: str
-    rule: str
-    message: str
-    advice: str
 
 
 class Kl(Section):
@@ -180,7 +169,7 @@ class PolicyGradientConfig(Common):
 
     def cautions(self) -> list[Caution]:
         """What works, but not as one may think."""
-        found = _cautions_of_kl(self.kl)
+        found = [*super().cautions(), *_cautions_of_kl(self.kl)]
         if self.kl.max is not None and self.eval_every == 0:
             found.append(
                 Caution(

@@ -4,9 +4,20 @@ Read by `backend.schemas.training` and by whoever takes one section; imports no 
 carries its unit, range and default here and nowhere else.
 """
 
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something that a config may say and that is seldom meant; `rule` names it in alerts."""
+
+    path: str
+    rule: str
+    message: str
+    advice: str
 
 
 class Section(BaseModel):
@@ -91,7 +102,12 @@ class Log(Section):
 class Resources(Section):
     """What the run asks of a worker."""
 
-    gpus: int = Field(0, ge=0, le=64, description="GPUs the run holds; 0 trains on the CPU.")
+    gpus: int = Field(
+        0,
+        ge=0,
+        le=64,
+        description="GPUs the run holds; it computes on one, on the CPU with 0.",
+    )
     threads: int | None = Field(
         None, ge=1, le=1024, description="CPU threads; default: the cores seen at first start."
     )
@@ -119,6 +135,20 @@ class Common(Section):
     max_checkpoints: int = Field(2, ge=1, le=1000, description="Newest checkpoints that are kept.")
     log: Log = Field(default_factory=Log)
     resources: Resources = Field(default_factory=Resources)
+
+    def cautions(self) -> list[Caution]:
+        """What works, but not as one may think."""
+        if self.resources.gpus < 2:
+            return []
+        return [
+            Caution(
+                "resources.gpus",
+                "idle_gpus",
+                f"is {self.resources.gpus}, and a trainer computes on one: the others are held "
+                "and stand idle",
+                "set it to 1",
+            )
+        ]
 
 
 class Rollout(Section):

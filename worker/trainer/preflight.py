@@ -42,9 +42,8 @@ def check(run: Run, config: RunConfig) -> None:
         vllm_engine.interpreter()
     if isinstance(config, ReferredConfig):
         _check_reference(config)
-    if isinstance(config, PolicyGradientConfig):
-        for caution in config.cautions():
-            run.events.alert(caution.rule, f"{caution.path} {caution.message}: {caution.advice}")
+    for caution in config.cautions():
+        run.events.alert(caution.rule, f"{caution.path} {caution.message}: {caution.advice}")
 
 
 def _check_window(path: str, reference: Reference, longest: int) -> None:

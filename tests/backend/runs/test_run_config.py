@@ -312,6 +312,18 @@ def test_what_is_seldom_meant_is_warned_of_and_allowed(api: TestClient, seed: Se
     assert found[0]["advice"] == "Use k2 in the loss, or k1 in the reward."
 
 
+def test_gpus_that_would_stand_idle_are_warned_of_in_every_method(
+    api: TestClient, seed: Seed
+) -> None:
+    for config in (seed.sft(), seed.policy_gradient()):
+        assert problems(api, seed, merged(config, {"resources": {"gpus": 1}})) == []
+
+        (found,) = problems(api, seed, merged(config, {"resources": {"gpus": 4}}))
+
+        assert (found["path"], found["level"]) == ("resources.gpus", "warning")
+        assert "is 4, and a trainer computes on one" in found["message"]
+
+
 def test_every_preset_makes_a_valid_run(api: TestClient, seed: Seed) -> None:
     references = {
         "sft": seed.sft(),
