@@ -1,11 +1,11 @@
 """From the run directory into the store: whole lines, each batch in one fenced transaction.
 
 Called by the supervisor while the trainer works and once more when it has ended. The byte offset is
-stored with the batch, so a store that was away, or a supervisor that died, loses and doubles
-nothing.
+stored with the batch, so a store that was away, an answer that was lost, or a supervisor that died
+loses and doubles nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -57,13 +57,18 @@ class Relay:
         self._database = database
         self._claim = claim
         self._directory = directory
+        # None = only the store knows how far it has got.
         self._place: int | None = None
+        self._logs: list[LogReading] = []
         self._refusals = 0
-        self._logs = self._readings(claim.attempt)
 
-    def _readings(self, attempt: int) -> list[LogReading]:
+    def _readings(self, attempt: int, stored: Mapping[str, int]) -> list[LogReading]:
+        """The logs of an attempt, from behind the lines that are stored."""
         folder = self._directory.attempt(attempt)
-        return [LogReading(folder / f"{name}.log", name) for name in ("stdout", "stderr")]
+        readings = [LogReading(folder / f"{name}.log", name) for name in ("stdout", "stderr")]
+        for reading in readings:
+            reading.skip(stored.get(reading.stream, 0))
+        return readings
 
     def carry_logs_left_behind(self) -> None:
         """Store what earlier attempts printed here in their last moments, when nobody read it.
@@ -74,8 +79,7 @@ class Relay:
             with self._database.read() as session:
                 stored = logs.counts(session, self._claim.run_id, attempt)
             printed: list[Printed] = []
-            for reading in self._readings(attempt):
-                reading.skip(stored.get(reading.stream, 0))
+            for reading in self._readings(attempt, stored):
                 while lines := reading.peek(to_the_end=True):
                     printed += [Printed(reading.stream, line) for line in lines]
                     reading.accept(len(lines))
@@ -87,8 +91,16 @@ class Relay:
     def carry(self, *, to_the_end: bool = False) -> bool:
         """Store one batch; whether there was anything.
 
-        Raises GivenAway, or an outage of the store, after which the same batch comes again.
+        Raises GivenAway, or an outage of the store, after which it may be called again.
         """
+        try:
+            return self._carry(to_the_end)
+        except OUTAGES:
+            # A commit may have been done all the same, and its answer lost.
+            self._place = None
+            raise
+
+    def _carry(self, to_the_end: bool) -> bool:
         batch = read_batch(self._directory.events, self._find_place())
         printed = [(log, log.peek(to_the_end=to_the_end)) for log in self._logs]
         if batch.end == batch.start and not any(lines for _, lines in printed):
@@ -101,8 +113,12 @@ class Relay:
 
     def _find_place(self) -> int:
         if self._place is None:
-            with self._database.read() as session:
-                self._place = supervision.hold(session, self._claim).relayed_bytes
+            with self._database.write() as session:
+                # The lock waits for a commit that the server is still about to do.
+                run = supervision.hold(session, self._claim)
+                stored = logs.counts(session, run.id, run.attempt)
+            self._logs = self._readings(self._claim.attempt, stored)
+            self._place = run.relayed_bytes
         return self._place
 
     def _store(self, batch: Batch, printed: Sequence[Printed]) -> None:

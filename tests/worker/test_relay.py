@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.exc import OperationalError
 
 from backend.store import pins, supervision
 from backend.store.supervision import Claim, GivenAway
 from backend.store.tables import Checkpoint, LogLine, MetricPoint, Run, Sample
 from tests.worker.floor import Floor
+from tests.worker.stepped import SteppedDatabase
 from worker.event_lines import LONGEST_LINE_BYTES, parse, read_batch
 from worker.log_reading import MOST_LINES, LogReading, shorten, tail
 from worker.relay import Relay
@@ -75,6 +77,52 @@ def test_a_new_relay_goes_on_at_the_stored_offset(floor: Floor) -> None:
 
     assert points(floor) == {1: 1.0, 2: 2.0}
     assert len(floor.rows(select(Sample))) == 1
+
+
+def test_a_batch_whose_commit_was_done_but_not_answered_is_stored_once(floor: Floor) -> None:
+    claim, directory, _ = claimed(floor)
+    database = SteppedDatabase(floor.database)
+    relay = Relay(database, claim, directory)
+    log = directory.attempt(1) / "stdout.log"
+    sample = {"type": "sample", "step": 1, "prompt": "p", "response": "r"}
+    append(directory, metric(1, loss=1.0), sample)
+    log.write_text("one\ntwo\nthr")
+
+    database.loses_answer = True
+    with pytest.raises(OperationalError):
+        relay.carry()
+    append(directory, metric(2, loss=2.0))
+    log.write_text("one\ntwo\nthree\n")
+    carry_all(relay)
+
+    assert points(floor) == {1: 1.0, 2: 2.0}
+    assert len(floor.rows(select(Sample))) == 1
+    lines = floor.rows(select(LogLine).order_by(LogLine.number))
+    assert [line.text for line in lines] == ["one", "two", "three"]
+    told = {kind: len(floor.events(claim.run_id, kind)) for kind in ("metric", "sample", "log")}
+    assert told == {"metric": 2, "sample": 1, "log": 3}
+
+
+def test_a_batch_that_did_not_reach_the_store_is_stored_with_the_next(floor: Floor) -> None:
+    claim, directory, _ = claimed(floor)
+    database = SteppedDatabase(floor.database)
+    relay = Relay(database, claim, directory)
+    log = directory.attempt(1) / "stdout.log"
+    append(directory, metric(1, loss=1.0))
+    log.write_text("one\n")
+    relay.carry()
+    append(directory, metric(2, loss=2.0))
+    log.write_text("one\ntwo\n")
+
+    database.is_cut = True
+    with pytest.raises(OperationalError):
+        relay.carry()
+    database.is_cut = False
+    carry_all(relay)
+
+    assert points(floor) == {1: 1.0, 2: 2.0}
+    lines = floor.rows(select(LogLine).order_by(LogLine.number))
+    assert [line.text for line in lines] == ["one", "two"]
 
 
 def test_a_run_that_was_given_away_takes_no_line_any_more(floor: Floor) -> None:
