@@ -167,7 +167,10 @@ def clone_run(
 
 @router.post("/runs/{run_id}/archive")
 def archive_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
-    """Take a run that is not at work out of the lists; nothing is deleted."""
+    """Take a run that is not at work out of the lists; nothing is deleted.
+
+    A crashed one is not tried again while it is archived; `retry` and `resume` list it again.
+    """
     runs.archive(session, run_id, at=at)
     return run_views.one(session, run_id)
 

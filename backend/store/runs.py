@@ -224,7 +224,8 @@ def _marks(run: Run, to: RunState, at: datetime) -> dict[str, Any]:
     if to not in run_state.LIVE:
         marks |= {"owner": None, "eta_s": None, "phase": ""}
     if to == RunState.QUEUED:
-        marks |= {"queued_at": at, "finished_at": None}
+        # What waits for a worker is listed, whoever has archived it before.
+        marks |= {"queued_at": at, "finished_at": None, "archived_at": None}
     if to == RunState.RUNNING and run.started_at is None:
         marks |= {"started_at": at}
     if to in run_state.ENDED:
@@ -311,7 +312,7 @@ def _begin_after_prune(session: Session, run: Run, *, from_start: bool) -> None:
 
 
 def archive(session: Session, run_id: str, *, at: datetime) -> Run:
-    """Take a run out of the lists; nothing is deleted."""
+    """Take a run out of the lists; nothing is deleted, and a crashed one is not tried again."""
     run = _for_verb(session, run_id, Verb.ARCHIVE)
     run.archived_at = run.archived_at or at
     return run

@@ -220,19 +220,26 @@ def crash(
 
 
 def crashed(session: Session) -> list[Crashed]:
-    """Crashed runs that may be tried again, in order of creation."""
+    """Crashed runs that may be tried again, in order of creation; archived ones may not."""
     statement = (
         select(Run.id, Run.attempt, Run.crashes)
-        .where(Run.state == RunState.CRASHED, Run.crashes < CRASH_LIMIT)
+        .where(
+            Run.state == RunState.CRASHED,
+            Run.crashes < CRASH_LIMIT,
+            Run.archived_at.is_(None),
+        )
         .order_by(Run.number)
     )
     return [Crashed(*row) for row in session.execute(statement)]
 
 
 def queue_again(session: Session, seen: Crashed, *, at: datetime) -> bool:
-    """Put a crashed run back into the queue; False if it has moved since it was seen."""
+    """Put a crashed run back into the queue; False if it has moved since it was seen, or left
+    the lists.
+    """
     run = runs.locked(session, seen.run_id)
-    if run.state != RunState.CRASHED or run.attempt != seen.attempt:
+    is_as_seen = run.state == RunState.CRASHED and run.attempt == seen.attempt
+    if not is_as_seen or run.archived_at is not None:
         return False
     runs.transition(session, run, RunState.QUEUED, at=at)
     return True

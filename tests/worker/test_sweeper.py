@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from backend.store import supervision, workers
+from backend.store import runs, supervision, workers
 from backend.store.tables import Run
 from backend.store.worker_tables import Worker
 from tests import processes
@@ -116,6 +116,25 @@ def test_a_crashed_run_waits_longer_each_time_and_after_three_for_ever(floor: Fl
         waited[crashes] = clock.now - 5
 
     assert waited == {1: 10, 2: 60, 3: 995}
+
+
+def test_a_crashed_run_that_is_archived_is_tried_again_once_it_is_listed(floor: Floor) -> None:
+    run_id = live_run(floor, "worker_x")
+    with floor.database.write() as session:
+        claimed = supervision.hold(session, supervision.Claim(run_id, "worker_x", 1))
+        error = {"cause": "c", "message": "m", "advice": "a"}
+        supervision.crash(session, claimed, error, at=datetime.now(UTC))
+        [seen] = supervision.crashed(session)
+        runs.archive(session, run_id, at=datetime.now(UTC))
+        assert not supervision.queue_again(session, seen, at=datetime.now(UTC))
+
+    swept(floor, Clock(), 600)
+    assert floor.run(run_id).state == "crashed"
+    with floor.database.write() as session:
+        runs.restore(session, run_id)
+    swept(floor, Clock(), 600)
+
+    assert floor.run(run_id).state == "queued"
 
 
 def test_the_runs_of_a_dead_worker_of_this_machine_are_queued_at_once(floor: Floor) -> None:

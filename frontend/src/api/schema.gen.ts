@@ -846,6 +846,8 @@ export interface paths {
         /**
          * Archive Run
          * @description Take a run that is not at work out of the lists; nothing is deleted.
+         *
+         *     A crashed one is not tried again while it is archived; `retry` and `resume` list it again.
          */
         post: operations["archive_run_api_v1_runs__run_id__archive_post"];
         delete?: never;

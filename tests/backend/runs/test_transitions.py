@@ -198,3 +198,23 @@ def test_an_archived_run_leaves_the_list_and_comes_back(
 
     api.post(f"/runs/{run_id}/restore").raise_for_status()
     assert [run["id"] for run in api.get("/runs").json()["items"]] == [run_id]
+
+
+@pytest.mark.parametrize(
+    ("state", "verb"),
+    [
+        (RunState.PAUSED, "resume"),
+        (RunState.FAILED, "retry"),
+        (RunState.CRASHED, "retry"),
+        (RunState.CANCELLED, "retry"),
+    ],
+)
+def test_an_archived_run_that_is_queued_again_is_listed_again(
+    database: Database, seed: Seed, api: TestClient, state: RunState, verb: str
+) -> None:
+    run_id = a_run(database, seed, state)
+    api.post(f"/runs/{run_id}/archive").raise_for_status()
+
+    assert api.post(f"/runs/{run_id}/{verb}").json()["archived_at"] is None
+
+    assert [run["id"] for run in api.get("/runs").json()["items"]] == [run_id]
