@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -142,6 +143,29 @@ def test_a_response_that_could_not_be_scored_is_left_out_of_a_step_and_an_evalua
     assert values["reward/raw_mean"] == pytest.approx(fmean(scores_of(32)), rel=1e-5)
     assert values["reward/letters"] == pytest.approx(values["reward/raw_mean"])
     assert math.isfinite(training.objective(evaluation))
+
+
+def test_a_response_that_a_pattern_is_slow_on_is_left_out_and_the_run_goes_on(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """The text is the policy's own: it would be sampled again however often the run is retried."""
+    config = policy_gradient_config(tiny_model, estimator="rloo", steps=1, eval_every=0)
+    config["rollout"] |= {"max_new_tokens": 48}
+    config["log"] = {"samples_per_step": 100}
+    texts = [line["response"] for line in lines(run(workshop, "first", config), "sample")]
+    long = max(texts, key=len)
+    assert len(long) > 30
+    assert sum(text.startswith(long[:8]) for text in texts) == 1
+    slow = rf"(?s)\A(?={re.escape(long[:8])})(.+)+[^\s\S]|[a-m]"
+    config["reward"] = {"terms": [{"kind": "regex", "pattern": slow}]}
+
+    run_dir = run(workshop, "second", config)
+
+    alerts = {line["rule"]: line["message"] for line in lines(run_dir, "alert")}
+    assert "on 1 of 32 responses" in alerts["slow_pattern"]
+    assert alerts["unscored"].startswith("1 of 32 responses have no finite reward")
+    scored = {line["response"]: line["scores"]["reward"] for line in lines(run_dir, "sample")}
+    assert [text for text, reward in scored.items() if reward is None] == [long]
 
 
 def score_or_nan(place: int) -> float:

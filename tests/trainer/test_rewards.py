@@ -1,10 +1,14 @@
 """Reward terms, and the pipeline from score to reward."""
 
+import hashlib
 import math
+import re
+import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 import pytest
 from hypothesis import given
@@ -18,7 +22,7 @@ from worker.trainer.errors import ConfigError
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.finished import finished_reward
 from worker.trainer.rewards.length import length_reward
-from worker.trainer.rewards.regex import compile_pattern, regex_reward
+from worker.trainer.rewards.regex import RegexScorer, compile_pattern, regex_reward
 from worker.trainer.rewards.scorer import Running, Scorer, Term
 
 VALUES = {"good": 50.0, "fair": 1.0, "bad": -2.0}
@@ -61,11 +65,49 @@ def test_regex_finds_its_pattern_anywhere() -> None:
     assert regex_reward("Parisian", pattern) == 0.0
 
 
-def test_a_pattern_that_backtracks_for_ever_is_refused_in_half_a_second() -> None:
-    started_at = time.monotonic()
-    with pytest.raises(ConfigError, match="takes longer"):
-        regex_reward("a" * 40, compile_pattern(r"(a+)+$b"))
-    assert time.monotonic() - started_at < 5
+def test_a_response_that_a_pattern_backtracks_on_for_ever_has_no_score() -> None:
+    """And those before and after it do; nothing is left of the time limit."""
+    alerts: list[str] = []
+    handler, alarm = signal.getsignal(signal.SIGVTALRM), signal.getitimer(signal.ITIMER_REAL)
+    score = RegexScorer(r"(a+)+b", lambda _rule, message: alerts.append(message))
+
+    found = score([Answer(Tokens([1], [2]), t, FinishReason.STOP) for t in ("ab", "a" * 40, "c")])
+
+    assert [None if math.isnan(value) else value for value in found] == [1.0, None, 0.0]
+    assert len(alerts) == 1
+    assert "'(a+)+b' takes longer than 0.5 s on 1 of 3 responses" in alerts[0]
+    assert signal.getsignal(signal.SIGVTALRM) == handler
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert (alarm[0] > 0) == (signal.getitimer(signal.ITIMER_REAL)[0] > 0)
+
+
+def test_a_search_is_not_charged_for_what_the_process_does_beside_it() -> None:
+    """Half a second of waiting, and another thread that computes as long as it is let."""
+    ended = threading.Event()
+
+    def compute() -> None:
+        while not ended.is_set():
+            hashlib.sha256(bytes(1 << 22))  # lets go of the interpreter's lock
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    try:
+        found = regex_reward("x", cast(re.Pattern[str], Unhurried()))
+    finally:
+        ended.set()
+        thread.join()
+    assert found == 1.0
+
+
+class Unhurried:
+    """A pattern whose search takes its time but little of the processor's."""
+
+    def search(self, _text: str) -> bool:
+        """Found, when a second has passed and the process has computed for one."""
+        started_at, computed_s = time.monotonic(), time.process_time()
+        while min(time.monotonic() - started_at, time.process_time() - computed_s) < 1:
+            time.sleep(0.05)
+        return True
 
 
 def test_terms_are_weighted_and_summed_then_clipped() -> None:

@@ -1,14 +1,38 @@
 """The reward term `regex`: is a pattern found in the response?"""
 
+import math
 import re
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
 from worker.trainer.errors import ConfigError
+from worker.trainer.rewards.answer import Answer
 
+# Of the processor, for one response.
 TIME_LIMIT_S = 0.5
+
+
+class RegexScorer:
+    """Searches a pattern in responses; `alert` (rule, message) says on how many it was too slow."""
+
+    def __init__(self, pattern: str, alert: Callable[[str, str], None]) -> None:
+        self._pattern, self._alert = compile_pattern(pattern), alert
+
+    def __call__(self, answers: Sequence[Answer]) -> list[float]:
+        """One reward per answer; NaN, no score, where the search takes too long."""
+        rewards = [regex_reward(answer.text, self._pattern) for answer in answers]
+        n_slow = sum(map(math.isnan, rewards))
+        if n_slow > 0:
+            self._alert(
+                "slow_pattern",
+                f"reward pattern {self._pattern.pattern!r} takes longer than {TIME_LIMIT_S} s on "
+                f"{n_slow} of {len(rewards)} responses, which have no score: avoid nested repeats "
+                "such as (a+)+",
+            )
+        return rewards
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
@@ -23,27 +47,41 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def regex_reward(text: str, pattern: re.Pattern[str]) -> float:
-    """1 where the pattern is found, else 0.
+    """1 where the pattern is found, else 0; NaN after half a second of this thread's computing.
 
-    Raises ConfigError if the search takes longer than half a second. Main thread only.
+    Main thread only.
     """
-    with _time_limit(pattern.pattern):
-        return 1.0 if pattern.search(text) else 0.0
+    try:
+        with _time_limit():
+            return 1.0 if pattern.search(text) else 0.0
+    except _TooSlow:
+        return math.nan
+
+
+class _TooSlow(Exception):
+    """A search was broken off."""
 
 
 @contextmanager
-def _time_limit(pattern: str) -> Iterator[None]:
-    def too_slow(_number: int, _frame: FrameType | None) -> None:
-        raise ConfigError(
-            f"reward pattern {pattern!r} takes longer than {TIME_LIMIT_S} s on one response",
-            "avoid nested repeats such as (a+)+",
-        )
+def _time_limit() -> Iterator[None]:
+    """Raise _TooSlow in the block once this thread has computed for too long.
+
+    Not by the clock: a process that is stopped or waits for its turn would get other rewards.
+    """
+    started_s = time.thread_time()
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        left_s = started_s + TIME_LIMIT_S - time.thread_time()
+        if left_s <= 0:
+            raise _TooSlow
+        # The timer counts all threads of the process.
+        signal.setitimer(signal.ITIMER_VIRTUAL, left_s)
 
     # The matcher of `re` looks for signals while it backtracks.
-    before = signal.signal(signal.SIGALRM, too_slow)
-    signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT_S)
+    before = signal.signal(signal.SIGVTALRM, on_signal)
+    signal.setitimer(signal.ITIMER_VIRTUAL, TIME_LIMIT_S)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

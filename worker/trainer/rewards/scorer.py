@@ -33,7 +33,7 @@ from worker.trainer.rewards.finished import finished_reward
 from worker.trainer.rewards.length import length_reward
 from worker.trainer.rewards.model import ModelScorer
 from worker.trainer.rewards.process import ProcessScorer
-from worker.trainer.rewards.regex import compile_pattern, regex_reward
+from worker.trainer.rewards.regex import RegexScorer
 from worker.trainer.run import Run
 
 Score = Callable[[Sequence[Answer]], list[float]]
@@ -75,8 +75,7 @@ def _build(term: AnyRewardTerm, tokenizer: PreTrainedTokenizerBase, run: Run) ->
         loaded = _load(term.process_model, PROCESS_REWARD_MODEL, tokenizer, run)
         return ProcessScorer(loaded, term.combine)
     if isinstance(term, RegexReward):
-        pattern = compile_pattern(term.pattern)
-        return lambda answers: [regex_reward(answer.text, pattern) for answer in answers]
+        return RegexScorer(term.pattern, run.events.alert)
     if isinstance(term, LengthReward):
         low, high = term.low, term.high
         return lambda answers: [length_reward(a.text, low=low, high=high) for a in answers]
