@@ -21,11 +21,12 @@ import fsspec
 from fsspec.callbacks import Callback
 
 from backend import digest
-from backend.errors import InvalidInput, NotFound, Unavailable
+from backend.errors import Damaged, InvalidInput, NotFound, Unavailable
 
 MANIFEST = "podium-manifest.json"
 # Begins the name of a folder that is not whole yet; no key begins like this.
 ARRIVING = ".arriving-"
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=-]{0,127}(/[A-Za-z0-9_][A-Za-z0-9_.=-]{0,127}){0,7}")
 
 
@@ -78,7 +79,8 @@ class ArtifactStore:
 
         If somebody puts it there at the same time, what comes first stays: it may be in use.
         `check` is called now and then; what it raises breaks off and leaves nothing. Raises
-        NotFound for an unknown key, Unavailable if a file is not what was stored.
+        NotFound for an unknown key, Damaged if a file is not what was stored, Unavailable if the
+        bucket does not answer.
         """
         files = self.manifest(key)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -204,12 +206,17 @@ class ArtifactStore:
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
-        """Turn what a bucket's client raises into Unavailable; an absent file stays that."""
+        """Turn what a bucket's client raises into Unavailable.
+
+        An absent file stays that, and so does a disk here that is full.
+        """
         try:
             yield
         except FileNotFoundError:
             raise
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in _FULL:
+                raise
             raise Unavailable(
                 f"the artifact store {self._url} cannot be used ({str(error)[:300]})",
                 advice="Check that it can be reached and what its key allows, then retry.",
@@ -272,8 +279,8 @@ def _rename_unless_there(folder: Path, place: Path) -> None:
             raise
 
 
-def _damaged(key: str) -> Unavailable:
-    return Unavailable(
+def _damaged(key: str) -> Damaged:
+    return Damaged(
         f"{key} is not what was stored", advice="Restore the artifact store from its backup."
     )
 

@@ -10,6 +10,7 @@
       TooLarge        413
       TooManyTries    429  wait a while
       Unavailable     503  the database or the disk is away
+      Damaged         500  something that is kept is not what was stored
 
 Raised by any layer; turned into `application/problem+json` by `backend.api.problems` alone.
 """
@@ -91,3 +92,9 @@ class Unavailable(ServiceError):
 
     status = 503
     title = "Unavailable"
+
+
+class Damaged(ServiceError):
+    """Something that is kept is not what was stored; no waiting mends it."""
+
+    title = "Damaged"

@@ -119,8 +119,8 @@ def fetch(
     """Replace the checkpoints in this directory but `kept` by one from the artifact store.
 
     For an attempt whose predecessor ran elsewhere: what lies here is of a past that was taken back.
-    Every file is verified by its hash. Raises NotFound or Unavailable, or what `check` raises, and
-    leaves what was here.
+    Every file is verified by its hash. Raises as `ArtifactStore.fetch_folder` does, or what `check`
+    raises, and leaves what was here.
     """
     arrived = directory.checkpoints.with_name(".arrived")
     shutil.rmtree(arrived, ignore_errors=True)

@@ -50,11 +50,15 @@ class Failure:
 
 
 class RunFailed(Exception):
-    """Raised where a run cannot go on and nobody has to look for a bug."""
+    """Raised where a run cannot go on and nobody has to look for a bug.
 
-    def __init__(self, failure: Failure) -> None:
+    `may_pass`: what is in the way may be gone later, so the run crashes and is tried again.
+    """
+
+    def __init__(self, failure: Failure, *, may_pass: bool = False) -> None:
         super().__init__(failure.message)
         self.failure = failure
+        self.may_pass = may_pass
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from backend import digest
 from backend.artifacts import ArtifactStore
-from backend.errors import ServiceError
+from backend.errors import ServiceError, Unavailable
 from backend.model_files import confined, content_sha256, weight_files
 from backend.schemas.references import Reference
 from backend.schemas.training import RunConfig, parse_run_config, references
@@ -64,8 +64,8 @@ class Export:
         """Put config, inputs and pins in place; whole files or none.
 
         Every model's files are compared with their recorded hashes. Returns the hashes of models
-        that had none, by id: the caller records them. Raises RunFailed with cause and advice, or
-        an outage of the store.
+        that had none, by id: the caller records them. Raises RunFailed with cause and advice,
+        Unavailable, or an outage of the store.
         """
         hashes: dict[str, str] = {}
         with disk_errors():
@@ -174,9 +174,14 @@ class Export:
 
 @contextmanager
 def _told_as_failure(path: str) -> Iterator[None]:
-    """Turn a refusal of the service into RunFailed that names the place in the config."""
+    """Turn a refusal of the service into RunFailed that names the place in the config.
+
+    A bucket that is away refuses nothing.
+    """
     try:
         yield
+    except Unavailable:
+        raise
     except ServiceError as error:
         advice = error.advice or "Restore what is missing, then retry."
         cause = FailureCause.DATA if _name(path) in _DATA else FailureCause.MISSING_MODEL

@@ -1,9 +1,10 @@
-"""A store that is away for a while: which errors mean that, and how to wait.
+"""A store or a bucket that is away for a while: which errors mean that, and how to wait.
 
-Called by supervisor, relay and sweeper. It retries nothing that a retry cannot mend.
+Called by whatever works with one of them. It retries nothing that a retry cannot mend.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -12,10 +13,16 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 log = logging.getLogger("podium.worker")
 
+# Of the store, the database.
 OUTAGES = (OperationalError, InterfaceError, InternalError, NoFreeConnection)
+
+# How often an artifact store that is away is tried again: for about ten minutes.
+BUCKET_TRIES = 64
 
 _FIRST_DELAY_S = 0.2
 _LONGEST_DELAY_S = 10.0
+# Between two looks at what is wanted; a person waits for a stop.
+_LOOK_S = 0.25
 
 _Result = TypeVar("_Result")
 
@@ -25,17 +32,37 @@ def delay_s(failures: int) -> float:
     return min(_FIRST_DELAY_S * 2.0 ** min(failures, 10), _LONGEST_DELAY_S)
 
 
-def patiently(call: Callable[[], _Result], wait: Callable[[float], bool]) -> _Result:
-    """Do something with the store, again and again for as long as the store is away.
+def patiently(
+    call: Callable[[], _Result],
+    wait: Callable[[float], bool],
+    away: tuple[type[Exception], ...] = OUTAGES,
+    tries: float = math.inf,
+) -> _Result:
+    """Do something with the store, again and again for as long as it is away.
 
-    `wait` sleeps the given seconds and says whether to go on; if not, the outage is raised.
+    `away` are the errors that mean so, `tries` how often it is tried again. `wait` sleeps the given
+    seconds and says whether to go on; if not, the outage is raised.
     """
     failures = 0
     while True:
         try:
             return call()
-        except OUTAGES as error:
+        except away as error:
             log.warning("store.away", extra={"failures": failures, "error": str(error)[:300]})
-            if not wait(delay_s(failures)):
+            if failures >= tries or not wait(delay_s(failures)):
                 raise
             failures += 1
+
+
+def heedful(wait: Callable[[float], bool], check: Callable[[], None]) -> Callable[[float], bool]:
+    """The same `wait` in short parts; what `check` raises after one of them breaks it off."""
+
+    def parts(seconds: float) -> bool:
+        for _ in range(math.ceil(seconds / _LOOK_S)):
+            goes_on = wait(min(seconds, _LOOK_S))
+            check()
+            if not goes_on:
+                return False
+        return True
+
+    return parts

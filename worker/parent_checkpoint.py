@@ -12,7 +12,7 @@ from pathlib import Path
 
 from backend import digest
 from backend.artifacts import ArtifactStore, link_or_copy
-from backend.errors import ServiceError
+from backend.errors import ServiceError, Unavailable
 from backend.schemas.vocabulary import FailureCause
 from backend.store import checkpoints
 from backend.store.db import Database
@@ -47,7 +47,8 @@ class ParentCheckpoint:
     def put_in_place(self, database: Database, artifacts: ArtifactStore) -> Path:
         """Make it this run's newest checkpoint and return its folder.
 
-        Raises RunFailed if it is gone or damaged, or the disk is full; or an outage of the store.
+        Raises RunFailed if it is gone or damaged, or the disk is full; Unavailable, or an outage of
+        the store.
         """
         target = self._directory.checkpoint(self._step)
         try:
@@ -55,6 +56,8 @@ class ParentCheckpoint:
                 if not self._kept.is_dir():
                     self._fetch(database, artifacts)
                 _copy(self._kept, target, self._check)
+        except Unavailable:
+            raise
         except (_Unusable, ServiceError) as error:
             raise RunFailed(self._failure(str(error))) from error
         return target

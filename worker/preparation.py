@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
 
-from backend.errors import ServiceError
+from backend.errors import ServiceError, Unavailable
 from backend.schemas.events import CheckpointLine
 from backend.schemas.vocabulary import FailureCause
 from backend.store import checkpoints, metrics, models, run_events, samples, supervision
@@ -20,7 +20,7 @@ from worker import checkpoint_sharing
 from worker.disk_errors import disk_errors, disk_failure
 from worker.exit_reading import Failure, RunFailed
 from worker.export import Export
-from worker.outage import patiently
+from worker.outage import BUCKET_TRIES, heedful, patiently
 from worker.parent_checkpoint import ParentCheckpoint
 from worker.run_directory import RunDirectory
 from worker.station import Station
@@ -33,7 +33,7 @@ class CalledOff(Exception):
 class Preparation:
     """Of one attempt. Both steps wait for a store that is away, and raise RunFailed or GivenAway.
 
-    A step that was broken off can be repeated.
+    For the artifact store they wait some minutes. A step that was broken off can be repeated.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Preparation:
         except OSError as error:
             raise RunFailed(disk_failure(error)) from error
         if run.attempt > 1 and not continues and not run.from_start:
-            patiently(self._find_checkpoint, self._station.wait)
+            self._patiently(self._find_checkpoint)
         if run.from_start or not continues:
             self._begin_events_anew()
         if run.parent_step is not None and not self._directory.checkpoint_steps():
@@ -74,7 +74,20 @@ class Preparation:
 
     def write_inputs(self) -> None:
         """Put config and inputs in place, every one of them verified by its hash."""
-        patiently(self._export, self._station.wait)
+        self._patiently(self._export)
+
+    def _patiently(self, call: Callable[[], object]) -> None:
+        """Do something with both stores; a bucket that stays away may be back for the next try."""
+        station = self._station
+        try:
+            patiently(
+                lambda: patiently(call, station.wait),
+                heedful(station.wait, self._check),
+                away=(Unavailable,),
+                tries=BUCKET_TRIES,
+            )
+        except Unavailable as error:
+            raise RunFailed(_out_of_reach(error), may_pass=True) from error
 
     def _begin_events_anew(self) -> None:
         """From now on this directory is the one that goes on; what it needs for that is here."""
@@ -128,6 +141,8 @@ class Preparation:
                 checkpoint_sharing.fetch(
                     self._station.artifacts, self._directory, shared, kept, self._check
                 )
+        except Unavailable:
+            raise
         except ServiceError as error:
             raise RunFailed(_unusable(shared.step, error)) from error
 
@@ -135,7 +150,7 @@ class Preparation:
         """Begin with the parent's checkpoint, as if the run had written it itself."""
         source = ParentCheckpoint(self._directory, parent_id, step, self._check)
         database, artifacts = self._station.database, self._station.artifacts
-        patiently(lambda: source.put_in_place(database, artifacts), self._station.wait)
+        self._patiently(lambda: source.put_in_place(database, artifacts))
 
         def record(session: Session) -> None:
             run = supervision.hold(session, self._claim)
@@ -161,6 +176,14 @@ class Preparation:
         if known != found:
             # Another worker has recorded other bytes meanwhile: this time they are compared.
             export.write(station.database, self._run)
+
+
+def _out_of_reach(error: Unavailable) -> Failure:
+    return Failure(
+        FailureCause.NOT_STARTED,
+        f"What the run begins with cannot be fetched: {error.detail}.",
+        "Check that it can be reached and what its key allows.",
+    )
 
 
 def _unusable(step: int, error: ServiceError) -> Failure:

@@ -87,7 +87,7 @@ class Supervisor:
             except GivenAway:
                 log.warning("run.given_away", extra=self._fields)
             except RunFailed as failed:
-                self._fail(failed.failure)
+                self._fail(failed)
 
     def _hold_directory(self) -> None:
         lock_fd = self._wait_for_lock()
@@ -302,12 +302,16 @@ class Supervisor:
         facts = post_mortem.facts(run, self._first_step, self._ran_s, evidence, self._directory)
         return replace(reading, failure=reading.failure.advised(run.config, facts))
 
-    def _fail(self, failure: Failure) -> None:
-        log.info("run.failed", extra=self._fields | {"cause": failure.cause})
+    def _fail(self, failed: RunFailed) -> None:
+        log.info("run.failed", extra=self._fields | {"cause": failed.failure.cause})
+        error = failed.failure.as_error()
 
         def move(session: Session) -> None:
             run = supervision.hold(session, self._claim)
-            runs.transition(session, run, RunState.FAILED, at=_now(), error=failure.as_error())
+            if failed.may_pass and run.state == RunState.RUNNING:
+                supervision.crash(session, run, error, at=_now())
+            else:
+                runs.transition(session, run, RunState.FAILED, at=_now(), error=error)
 
         try:
             self._station.write(move)

@@ -1,5 +1,6 @@
 """The artifact store, on a folder and through fsspec."""
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from backend.artifacts import ArtifactStore
-from backend.errors import InvalidInput, NotFound, Unavailable
+from backend.errors import Damaged, InvalidInput, NotFound, Unavailable
 
 
 @pytest.fixture(params=["folder", "memory"])
@@ -123,6 +124,24 @@ def test_what_a_client_of_a_bucket_raises_is_told_as_an_unavailable_store(
             use()
 
 
+class FullDiskFileSystem(MemoryFileSystem):  # type: ignore[misc]  # fsspec ships no types
+    """A bucket whose files do not fit on the disk here."""
+
+    protocol = "fulldisk"
+
+    def get_file(self, _: str, place: str, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
+
+
+def test_a_disk_here_that_is_full_is_no_bucket_that_is_away(folder: Path, tmp_path: Path) -> None:
+    fsspec.register_implementation("fulldisk", FullDiskFileSystem, clobber=True)
+    store = ArtifactStore(f"fulldisk://{tmp_path.name}")
+    store.put_folder(folder, "models/run_1")
+
+    with pytest.raises(OSError, match="No space left"):
+        store.fetch_folder("models/run_1", tmp_path / "back")
+
+
 def test_a_file_that_is_gone_from_the_store_is_told_as_damage(
     store: ArtifactStore, folder: Path, tmp_path: Path
 ) -> None:
@@ -132,7 +151,7 @@ def test_a_file_that_is_gone_from_the_store_is_told_as_damage(
     else:
         fsspec.filesystem("memory").rm(f"/{tmp_path.name}/models/run_1/model.safetensors")
 
-    with pytest.raises(Unavailable, match="not what was stored"):
+    with pytest.raises(Damaged, match="not what was stored"):
         store.fetch_folder("models/run_1", tmp_path / "back")
     assert not (tmp_path / "back").exists()
 
@@ -179,7 +198,7 @@ def test_changed_bytes_are_noticed(folder: Path, tmp_path: Path) -> None:
     assert place is not None
     (place / "model.safetensors").write_bytes(b"other" * 1400)
 
-    with pytest.raises(Unavailable, match="not what was stored"):
+    with pytest.raises(Damaged, match="not what was stored"):
         store.fetch_folder("models/run_1", tmp_path / "back")
     assert not (tmp_path / "back").exists()
 

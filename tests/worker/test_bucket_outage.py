@@ -2,7 +2,8 @@
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 from sqlalchemy import select
 
 from backend.artifacts import ArtifactStore
-from backend.store import supervision
+from backend.digest import go_on
+from backend.schemas.vocabulary import RunState
+from backend.store import runs, supervision
 from backend.store.tables import Checkpoint, Model
 from tests.worker.floor import Floor, write_model
 from tests.worker.test_relay import append, carry_all, claimed
@@ -21,19 +24,30 @@ from worker.digests import Digests
 from worker.exit_reading import RunFailed
 from worker.export import Export
 from worker.intake import Intake
+from worker.preparation import CalledOff, Preparation
+from worker.run_directory import RunDirectory
+from worker.station import Claimed, Station
+from worker.supervisor import Supervisor
 
 
 class FlakyFileSystem(MemoryFileSystem):  # type: ignore[misc]  # fsspec ships no types
-    """A bucket that takes nothing for so many calls, with an error of its client's own."""
+    """Takes and gives nothing for so many calls, with an error of its client's own."""
 
     protocol = "flaky"
     failures_left = 0
 
     def put_file(self, *args: Any, **options: Any) -> None:
+        self._reach()
+        super().put_file(*args, **options)
+
+    def cat_file(self, *args: Any, **options: Any) -> Any:
+        self._reach()
+        return super().cat_file(*args, **options)
+
+    def _reach(self) -> None:
         if FlakyFileSystem.failures_left:
             FlakyFileSystem.failures_left -= 1
             raise RuntimeError("could not connect to the endpoint")
-        super().put_file(*args, **options)
 
 
 @pytest.fixture
@@ -104,6 +118,90 @@ def test_the_last_checkpoint_is_shared_though_the_bucket_is_away_at_first(
 
     assert len(waited_s) == 3
     assert sqlite_floor.rows(select(Checkpoint.artifact)) == [f"runs/{claim.run_id}/checkpoint-1-4"]
+
+
+class RestlessStation(Station):
+    """A worker on which time does not pass while it waits."""
+
+    waits = 0
+
+    def wait(self, seconds: float) -> bool:
+        self.waits += 1
+        return True
+
+
+@pytest.fixture
+def moved(sqlite_floor: Floor, bucket: ArtifactStore, tmp_path: Path) -> Iterator[RestlessStation]:
+    """Another machine than the one where step 4 of a run was shared, and its worker."""
+    floor = sqlite_floor
+    claim, directory, relay = claimed(floor)
+    folder = directory.checkpoint(4)
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text("{}")
+    append(directory, {"type": "checkpoint", "step": 4, "path": f"checkpoints/{folder.name}"})
+    carry_all(relay)
+    with CheckpointSharing(floor.database, bucket, claim, directory, patient([], 10)):
+        pass
+    with floor.database.write() as session:
+        run = supervision.hold(session, claim)
+        runs.transition(session, run, RunState.QUEUED, at=datetime.now(UTC))
+    floor.move_to(tmp_path / "second")
+    station = RestlessStation(floor.settings)
+    station.artifacts = bucket
+    station.id = "worker_other"
+    yield station
+    station.database.close()
+
+
+def taken_over(station: Station) -> Claimed:
+    found = station.claim_next()
+    assert found is not None
+    assert found.claim.attempt == 2
+    return found
+
+
+def preparation(station: Station, taken: Claimed, check: Callable[[], None]) -> Preparation:
+    directory = RunDirectory(station.settings.runs_dir, taken.run.id)
+    return Preparation(station, taken.claim, taken.run, directory, check)
+
+
+def test_a_run_that_moves_to_another_machine_waits_for_a_bucket_that_is_away(
+    moved: RestlessStation,
+) -> None:
+    taken = taken_over(moved)
+    FlakyFileSystem.failures_left = 3
+
+    preparation(moved, taken, go_on).find_progress()
+
+    directory = RunDirectory(moved.settings.runs_dir, taken.run.id)
+    assert directory.checkpoint_steps() == [4]
+    assert moved.waits >= 3
+
+
+def test_a_run_that_waits_for_a_bucket_hears_that_it_is_to_stop(moved: RestlessStation) -> None:
+    taken = taken_over(moved)
+    FlakyFileSystem.failures_left = 10_000
+
+    def called_off() -> None:
+        raise CalledOff
+
+    with pytest.raises(CalledOff):
+        preparation(moved, taken, called_off).find_progress()
+    assert moved.waits == 1
+
+
+def test_a_run_that_cannot_begin_for_want_of_a_bucket_crashes_and_is_tried_again(
+    sqlite_floor: Floor, moved: RestlessStation
+) -> None:
+    taken = taken_over(moved)
+    FlakyFileSystem.failures_left = 10_000
+
+    Supervisor(moved, taken).see_through()
+
+    run = sqlite_floor.run(taken.run.id)
+    assert (run.state, run.crashes, run.error["cause"]) == ("crashed", 1, "not_started")
+    assert "could not connect to the endpoint" in run.error["message"]
+    assert "It goes on from step 4 by itself." in run.error["advice"]
 
 
 class RottenDisk(Digests):
