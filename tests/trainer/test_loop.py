@@ -10,7 +10,7 @@ from torch import nn
 
 from backend.schemas.sections import Optim
 from backend.schemas.training import parse_run_config
-from tests.trainer.conftest import Workshop, series, sft_config
+from tests.trainer.conftest import Workshop, lines, series, sft_config
 from worker.trainer import models
 from worker.trainer.loop import Loop
 from worker.trainer.optim import Optimizer
@@ -28,13 +28,16 @@ class Measure:
         return (values["eval/reward"] - self.mean) / self.std
 
 
-def go_on(run_dir: Path, measure: Measure, rewards: list[float]) -> None:
-    """Go on up to the last of these rewards of the steps 0, 1, ..., and save."""
+def go_on(run_dir: Path, measure: Measure, rewards: list[float], name: str = "") -> None:
+    """Go on up to the last of these rewards of the steps 0, 1, ..., and save.
+
+    `name` is what the loop is told of what they measure.
+    """
     config = parse_run_config(json.loads((run_dir / "config.json").read_text()))
     run, model = open_run(run_dir, config, StopWish()), nn.Linear(1, 1)
     n_steps = len(rewards) - 1
     optimizer = Optimizer(models.trainable(model), Optim(), n_steps)
-    loop = Loop(run, model, optimizer, n_steps, objective=measure)
+    loop = Loop(run, model, optimizer, n_steps, objective=measure, measure=name)
     loop.go(lambda _step: {}, lambda step: {"eval/reward": rewards[step]})
     loop.save()
     run.events.close()
@@ -53,3 +56,23 @@ def test_two_evaluations_are_compared_by_one_measure(
     go_on(run_dir, measure, [0.1, 0.2, 0.5, 0.4])
 
     assert series(run_dir, "eval/best_step")[3] == 2
+
+
+def test_an_evaluation_of_something_else_is_no_rival_and_the_first_one_is_made_at_once(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """9 under one reward says nothing of .2 and .3 under another; .25 is of the step gone on from.
+
+    Of three evaluations a retry makes none again.
+    """
+    run_dir = workshop.lay_out("run", sft_config(tiny_model, eval_every=2))
+    go_on(run_dir, Measure(), [0.1, 9.0], "weight 10")
+
+    go_on(run_dir, Measure(), [0.1, 0.25, 0.2, 0.3], "weight 1")
+    go_on(run_dir, Measure(), [7.0, 7.0, 7.0, 7.0], "weight 1")
+
+    assert series(run_dir, "eval/reward") == {0: 0.1, 1: 0.25, 2: 0.2, 3: 0.3}
+    assert series(run_dir, "eval/best_step") == {0: 0, 1: 1, 2: 1, 3: 3}
+    assert [
+        line["step"] for line in lines(run_dir, "alert") if line["rule"] == "measured_anew"
+    ] == [1]

@@ -76,6 +76,8 @@ class Loop:
     With an `objective` of the metrics of an evaluation the run goes back to the best one at its
     end: higher is better, -inf = never the best. It is asked of the best so far again each time, so
     that what it is made of may change: two evaluations are always compared by the same measure.
+    `measure` says what an evaluation measures. Those before a checkpoint with another one do not
+    count, and the first of this run is made at once.
     Where the `limit` rests on what was measured, it is one of the `parts`.
     """
 
@@ -84,6 +86,7 @@ class Loop:
     optimizer: Optimizer
     steps: int
     objective: Callable[[Mapping[str, float]], float] | None = None
+    measure: str = ""
     limit: Limit | None = None
     parts: Mapping[str, Stateful] = field(default_factory=dict)
     tensor_parts: Mapping[str, TensorState] = field(default_factory=dict)
@@ -129,6 +132,7 @@ class Loop:
         state = {
             "optimizer_steps": self.optimizer.n_steps,
             "tokens": run.events.tokens,
+            "measure": self.measure,
             "evaluated_step": self.evaluated_step,
             "best": None
             if self.best is None
@@ -151,11 +155,18 @@ class Loop:
         state = resumed.state
         load_weights(self.model, resumed.tensors["weights"])
         self.optimizer.restore(resumed.tensors["optimizer"], int(state["optimizer_steps"]))
-        if state["best"] is not None:
-            best = state["best"]
-            self.best = Best(int(best["step"]), dict(best["values"]), resumed.tensors["best"])
-        self.evaluated_step = int(state["evaluated_step"])
         self.done_step = resumed.step
+        # One that does not tell its measure is taken to have this one.
+        if state.get("measure", self.measure) == self.measure:
+            self._resume_evaluations(resumed)
+        else:
+            self.run.events.alert(
+                "measured_anew",
+                "reward, held-out prompts, reference or sampling are not those of the checkpoint: "
+                "evaluations begin anew, and none before counts for the best",
+                level="info",
+                step=self.done_step,
+            )
         for name, part in self.parts.items():
             if name not in state["parts"]:
                 raise ConfigError(
@@ -165,6 +176,12 @@ class Loop:
             part.restore(state["parts"][name])
         for name, trained in self.tensor_parts.items():
             trained.restore_tensors(resumed.tensors[name])
+
+    def _resume_evaluations(self, resumed: checkpoint.Checkpoint) -> None:
+        best = resumed.state["best"]
+        if best is not None:
+            self.best = Best(int(best["step"]), dict(best["values"]), resumed.tensors["best"])
+        self.evaluated_step = int(resumed.state["evaluated_step"])
 
     @property
     def _is_over(self) -> bool:
@@ -209,7 +226,8 @@ class Loop:
     @property
     def _is_evaluation_due(self) -> bool:
         step, every = self.done_step, self.run.config.eval_every
-        is_planned = step in (0, self.steps) or (every > 0 and step % every == 0)
+        is_first = self.evaluated_step < 0
+        is_planned = is_first or step == self.steps or (every > 0 and step % every == 0)
         return is_planned or (self.limit is not None and self.limit.calls_for_evaluation)
 
     def _score(self, values: Mapping[str, float]) -> float:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from backend.schemas.policy_gradient import Gae, PolicyGradientConfig
 from backend.schemas.vocabulary import Estimator
-from worker.trainer import losses, models, random_streams, rollout_report
+from worker.trainer import losses, measure, models, random_streams, rollout_report
 from worker.trainer.advantages import Advantages, estimate
 from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.collector import Collector
@@ -46,6 +46,7 @@ def train(run: Run, config: PolicyGradientConfig) -> None:
         training.optimizer,
         config.steps,
         objective=training.objective,
+        measure=measure.of_evaluations(config, training.heldout_prompts),
         limit=training.kl_limit,
         parts={
             "kl": training.kl_control,
@@ -75,6 +76,7 @@ class PolicyGradient:
             config.reward,
             build_terms(config.reward.terms, tokenizer, run, system=rollout.system),
             penalty_of(config),
+            measure=measure.of_sums(config),
         )
         self.collector = Collector(
             run, config, self.policy, train_prompts, self.sampling, self.scorer

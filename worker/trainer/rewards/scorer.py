@@ -138,6 +138,7 @@ class Scorer:
     """The whole pipeline up to the clip; `learn` says whether a running normalizer sees a batch.
 
     `penalty` is added to the weighted sum of a response before anything else happens to it.
+    `measure` says what this sum is made of: the statistics of another one are not gone on with.
     """
 
     def __init__(
@@ -145,9 +146,12 @@ class Scorer:
         reward: Reward,
         terms: Sequence[Term],
         penalty: Callable[[Answer], float] | None = None,
+        *,
+        measure: str = "",
     ) -> None:
         self._terms = list(terms)
         self._penalty = penalty
+        self._measure = measure
         self._clip = None if reward.clip_after_baseline else reward.clip
         self._running = Running()
         statistics = _only_model_statistics(self._terms)
@@ -194,11 +198,14 @@ class Scorer:
         return self._running.statistics()[1] if self._is_running else 1.0
 
     def state(self) -> dict[str, Any]:
-        """The running normalizer."""
-        return {"n": self._running.n, "mean": self._running.mean, "m2": self._running.m2}
+        """The running normalizer, and what it is of."""
+        running = self._running
+        return {"n": running.n, "mean": running.mean, "m2": running.m2, "measure": self._measure}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take the running normalizer of a checkpoint."""
+        """Take the running normalizer of a checkpoint, unless it has seen another reward."""
+        if state.get("measure", self._measure) != self._measure:
+            return
         self._running = Running(int(state["n"]), float(state["mean"]), float(state["m2"]))
 
     def _clipped(self, value: float) -> float:
