@@ -165,15 +165,17 @@ class Station:
         return None
 
     def _claim(self, run_id: str, lease: Lease) -> Claimed | None:
-        run = None
         began = self.clock()
         try:
             with self.database.write() as session:
                 run = supervision.claim(session, run_id, self.id, at=datetime.now(UTC))
-        finally:
-            if run is None:
-                self.devices.give_back(lease)
+        except BaseException:
+            # Also where the commit was done and only its answer is lost: nobody beats for that
+            # claim, so the run is soon taken back.
+            self.devices.give_back(lease)
+            raise
         if run is None:
+            self.devices.give_back(lease)
             return None
         return Claimed(run, Claim(run.id, self.id, run.attempt), lease, began)
 

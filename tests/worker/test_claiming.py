@@ -1,8 +1,10 @@
-"""Which queued run a worker takes when many are ahead that do not fit what is free."""
+"""Which queued run a worker takes, and what it holds when the store does not answer."""
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from tests.worker.floor import Floor
+from tests.worker.stepped import SteppedDatabase
 from worker.devices import Devices
 from worker.gpus import Gpu
 from worker.station import Station
@@ -31,3 +33,25 @@ def test_no_number_of_runs_that_do_not_fit_hides_one_that_does(floor: Floor, wan
     assert claimed.run.id == best
     rung = "".join(path.read_text() for path in (floor.data_dir / "broker" / "queue").glob("*"))
     assert best in rung
+
+
+@pytest.mark.parametrize("wanted", [0, 2])
+def test_a_claim_without_an_answer_holds_no_device(floor: Floor, wanted: int) -> None:
+    station = Station(floor.settings.model_copy(update={"min_free_gb": 0}))
+    station.devices = Devices(1, GPUS)
+    station.register()
+    base, database = station.database, SteppedDatabase(station.database)
+    station.database = database
+    floor.new_run(gpus=wanted)
+    other = floor.new_run(gpus=wanted)
+
+    database.loses_answer = True
+    with pytest.raises(OperationalError):
+        station.claim_next()
+    holders = [device["run_ids"] for device in station.devices.describe()]
+    claimed = station.claim_next()
+    base.close()
+
+    assert holders == [[], [], []]
+    assert claimed is not None
+    assert claimed.run.id == other
