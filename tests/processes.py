@@ -16,17 +16,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
+# Seconds; a whole program may start meanwhile, on a machine with other things to do.
+PATIENCE_S = 180.0
 
 
 def environment(data_dir: Path, **settings: str) -> dict[str, str]:
-    """The caller's environment with these PODIUM_ settings and no other."""
+    """The caller's environment with these PODIUM_ settings and no other.
+
+    A machine whose disk is nearly full takes runs, too: it is not what is tested.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PODIUM_")}
     path = f"{BIN}{os.pathsep}{kept.get('PATH', '')}"
-    return {**kept, "PATH": path, "PODIUM_DATA_DIR": str(data_dir), **settings}
+    given = {"PODIUM_DATA_DIR": str(data_dir), "PODIUM_MIN_FREE_GB": "0"}
+    return {**kept, "PATH": path, **given, **settings}
 
 
 def run(
-    command: Sequence[str], env: Mapping[str, str], *, stdin: str = "", timeout_s: float = 60
+    command: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    stdin: str = "",
+    timeout_s: float = PATIENCE_S,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end from the root of the project."""
     return subprocess.run(
@@ -62,7 +72,7 @@ def running(
         end(process)
 
 
-def end(process: subprocess.Popen[bytes], *, timeout_s: float = 60) -> int:
+def end(process: subprocess.Popen[bytes], *, timeout_s: float = PATIENCE_S) -> int:
     """Send SIGTERM and give the exit code; SIGKILL after the timeout."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
@@ -80,7 +90,7 @@ def wait_until(
     *,
     process: subprocess.Popen[bytes] | None = None,
     log: Path | None = None,
-    timeout_s: float = 60,
+    timeout_s: float = PATIENCE_S,
 ) -> None:
     """Wait for a condition; with the end of the log if it does not come or the process ends."""
     deadline = time.monotonic() + timeout_s

@@ -8,10 +8,12 @@ console fails the test that opened it.
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import (
     Browser,
+    BrowserContext,
     ConsoleMessage,
     Page,
     StorageState,
@@ -37,8 +39,9 @@ TRAINER = "python -m worker.fake_trainer --steps 60 --step-s 0.1 --checkpoint-ev
 
 OpenPage = Callable[..., Page]
 
-# On a busy machine a page may take long to draw what it was told.
-expect.set_options(timeout=120_000)
+# Milliseconds; on a busy machine a page may take long to draw what it was told.
+PATIENCE_MS = 120_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +56,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         PODIUM_TRAINER_COMMAND=TRAINER,
         # Long enough to be looked at.
         PODIUM_CRASH_BACK_OFF_S="[600]",
-        PODIUM_STOP_GRACE_S="15",
+        PODIUM_STOP_GRACE_S="30",
     )
     with processes.running(["podium", "up"], env, log) as process:
         processes.wait_until(
@@ -64,24 +67,38 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         shop.close()
 
 
+@pytest.fixture(autouse=True)
+def free_slot(workshop: Workshop) -> Iterator[None]:
+    """The one slot of the server is free after each test, whatever a failed one left in it."""
+    yield
+    workshop.cancel_live_runs()
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     assert found is not None, "no Chromium is installed; `make test` installs one"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS, timeout=PATIENCE_MS)
         yield browser
         browser.close()
+
+
+def open_window(browser: Browser, **options: Any) -> BrowserContext:
+    """A window with cookies of its own that waits long for a busy machine."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_MS)
+    return context
 
 
 @pytest.fixture(scope="session")
 def signed_in(browser: Browser, workshop: Workshop) -> StorageState:
     """The cookies of an administrator who came by the sign-in link."""
-    context = browser.new_context()
+    context = open_window(browser)
     page = context.new_page()
     page.goto(workshop.sign_in_link())
-    page.get_by_role("heading", name="Start with a project").wait_for()
+    page.get_by_role("button", name="Sign out").wait_for()
     state = context.storage_state()
     context.close()
     return state
@@ -98,14 +115,14 @@ def open_page(browser: Browser, workshop: Workshop, signed_in: StorageState) -> 
             complaints.append(message.text)
 
     def open_one(path: str, *, theme: str = "light", width: int = 1440) -> Page:
-        context = browser.new_context(
+        context = open_window(
+            browser,
             storage_state=signed_in,
             viewport={"width": width, "height": 900},
             color_scheme="dark" if theme == "dark" else "light",
             base_url=workshop.url,
         )
         contexts.append(context)
-        context.set_default_timeout(20_000)
         page = context.new_page()
         page.on("console", complain)
         page.on("pageerror", lambda error: complaints.append(str(error)))

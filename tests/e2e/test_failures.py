@@ -42,7 +42,7 @@ def test_a_failed_run_says_why_what_to_do_and_goes_on_from_its_checkpoint(
     workshop.behave(run, steps=70)
     panel.get_by_role("button", name="Resume from step 60").press("Enter")
 
-    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
     expect(panel).to_have_count(0)
     page.get_by_text("1 earlier attempt ended badly").click()
     expect(page.locator(".earlier")).to_contain_text("It ran out of memory.")
@@ -65,7 +65,7 @@ def test_a_crashed_run_without_a_checkpoint_begins_again(
     expect(panel.get_by_role("button", name="Resume from")).to_have_count(0)
     workshop.behave(run, steps=9)
     panel.get_by_role("button", name="Restart from the beginning").click()
-    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
 
 
 def test_a_run_that_waits_again_after_its_first_attempt_tells_how_that_ended(
@@ -106,10 +106,10 @@ def test_the_workers_page_tells_devices_and_who_holds_them(
     expect(worker).to_contain_text(re.compile(r"disk .+ of .+, .+ free"))
     run = workshop.start_sft(project)
 
-    expect(worker).to_contain_text("1 of 1 slot taken", timeout=60_000)
+    expect(worker).to_contain_text("1 of 1 slot taken")
     expect(worker.locator(".device").get_by_role("link")).to_have_attribute("href", f"/runs/{run}")
     workshop.wait_for_run(run, "succeeded")
-    expect(worker).to_contain_text("0 of 1 slot taken", timeout=60_000)
+    expect(worker).to_contain_text("0 of 1 slot taken")
 
     page.evaluate(_LET_GO)
     expect(worker.locator(".device")).to_contain_text("1 run letting go")

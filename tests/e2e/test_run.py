@@ -1,6 +1,7 @@
 """A run from the form to the curve that grows by itself."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -31,6 +32,17 @@ window.fetch = async (...asked) => {
 };
 """
 
+# The word stands for as long as the API takes to start, which may be shorter than one look.
+_REMEMBER_NO_CONNECTION = """() => {
+  const isTold = () =>
+    [...document.querySelectorAll("[role=status]")].some(
+      (one) => one.textContent.includes("no connection") && one.checkVisibility(),
+    );
+  const look = () => (window.toldOfNoConnection ||= isTold());
+  const what = { subtree: true, childList: true, characterData: true, attributes: true };
+  new MutationObserver(look).observe(document.body, what);
+}"""
+
 
 def points(page: Page) -> int:
     """How many points the curve of the loss has on screen."""
@@ -60,7 +72,7 @@ def test_a_run_started_from_the_form_draws_its_curve_without_a_reload(
     seen = points(page)
     wait_for_points(page, seen + 5)
     expect(page.locator("section[aria-label='loss'] canvas")).to_be_visible()
-    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
 
     assert loads == []
     run = workshop.get("/runs", project_id=project)["items"][0]
@@ -116,7 +128,7 @@ def test_a_run_is_stopped_from_its_page_and_retried(
     page.get_by_role("button", name="Stop the run").click()
     expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
     page.get_by_role("button", name="Retry").click()
-    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
     assert workshop.get(f"/runs/{run}")["attempt"] == 2
 
 
@@ -130,11 +142,11 @@ def test_a_stop_shows_at_once_and_ends_a_trainer_that_does_not_listen(
     page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_role("button", name="Stop the run").click()
     # Within the grace, in which the trainer still runs.
-    expect(page.get_by_text("stopping", exact=True)).to_be_visible(timeout=10_000)
+    expect(page.get_by_text("stopping", exact=True)).to_be_visible()
     assert workshop.get(f"/runs/{run}")["state"] == "stopping"
     # It does all that it would do.
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
-    expect(page.get_by_text("cancelled", exact=True)).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
 
 
 def test_a_paused_run_says_where_it_stands_before_it_is_stopped(
@@ -147,7 +159,8 @@ def test_a_paused_run_says_where_it_stands_before_it_is_stopped(
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("paused", exact=True)).to_be_visible()
 
-    expect(page.get_by_text("1 attempt, began")).to_be_visible()
+    # One or two: the worker may have claimed the run before it was prepared.
+    expect(page.get_by_text(re.compile(r"^[12] attempts?, began"))).to_be_visible()
     page.get_by_role("button", name="Stop", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("It is paused at step 5 of 5.")
@@ -173,7 +186,7 @@ def test_a_run_goes_on_from_a_checkpoint_as_a_new_run(
     page.get_by_role("button", name="Start the run").click()
     expect(page.get_by_role("heading", name="the rest")).to_be_visible()
     expect(page.get_by_text("goes on from step 40 of another run")).to_be_visible()
-    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
     wait_for_points(page, 20)
 
     child = workshop.get("/runs", project_id=project)["items"][0]
@@ -225,10 +238,11 @@ def test_the_curve_goes_on_without_a_reload_when_the_api_was_killed(
     page.on("load", lambda _: loads.append(page.url))
     wait_for_points(page, 3)
     killed = workshop.api_pid()
+    page.evaluate(_REMEMBER_NO_CONNECTION)
 
     os.kill(killed, signal.SIGKILL)
 
-    expect(page.get_by_role("status").filter(has_text="no connection")).to_be_visible()
+    wait_until(lambda: page.evaluate("window.toldOfNoConnection"), "the page has told of it")
     wait_for_points(page, 60)
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
     assert workshop.api_pid() != killed

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.e2e.conftest import open_window
 from tests.e2e.workshop import Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -12,14 +13,14 @@ def test_a_sign_in_link_works_once_and_then_says_what_to_do(
     browser: Browser, workshop: Workshop
 ) -> None:
     link = workshop.sign_in_link()
-    first = browser.new_context()
+    first = open_window(browser)
     page = first.new_page()
     page.goto(link)
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     assert "token" not in page.url
     first.close()
 
-    second = browser.new_context()
+    second = open_window(browser)
     page = second.new_page()
     page.goto(link)
     expect(page.get_by_text("This link does not sign you in any more")).to_be_visible()
@@ -31,7 +32,7 @@ def test_a_page_asks_to_sign_in_and_comes_back_to_itself(
     browser: Browser, workshop: Workshop
 ) -> None:
     project = workshop.new_project("Come back")
-    context = browser.new_context()
+    context = open_window(browser)
     page = context.new_page()
     page.goto(f"{workshop.url}/projects/{project}/data?x=1")
     expect(page.get_by_label("E-mail")).to_be_visible()
@@ -47,7 +48,7 @@ def test_a_page_asks_to_sign_in_and_comes_back_to_itself(
 def test_next_leads_nowhere_else(browser: Browser, workshop: Workshop) -> None:
     workshop.new_project("Nowhere else")
     token = workshop.sign_in_link().split("#")[1]
-    context = browser.new_context()
+    context = open_window(browser)
     page = context.new_page()
     page.goto(f"{workshop.url}/sign-in?next=//example.invalid/#{token}")
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()

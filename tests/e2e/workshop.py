@@ -125,7 +125,9 @@ class Workshop:
         """Tell the fake trainer of this run how to behave from its next start."""
         folder = self.data_dir / "runs" / run_id
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "behaviour.json").write_text(json.dumps({"step_s": 0.01} | how))
+        unfinished = folder / "behaviour.part"
+        unfinished.write_text(json.dumps({"step_s": 0.01} | how))
+        unfinished.replace(folder / "behaviour.json")
 
     def prepare_run(self, project_id: str, **how: Any) -> str:
         """The id of a cancelled run whose trainer is told how to behave when it is retried."""
@@ -154,5 +156,28 @@ class Workshop:
     def wait_for_run(self, run_id: str, *states: str) -> None:
         """Wait until a run is in one of these states."""
         processes.wait_until(
-            lambda: self.get(f"/runs/{run_id}")["state"] in states, f"{run_id} is {states}"
+            lambda: self._state(run_id) in states, f"{run_id} is {states}", timeout_s=300
         )
+
+    def cancel_live_runs(self) -> None:
+        """Cancel every run that waits or is at work, and wait until none is."""
+        for run in self._live_runs():
+            self.client.post(f"/runs/{run['id']}/cancel", json={})
+        processes.wait_until(lambda: not self._live_runs(), "no run is left", timeout_s=120)
+
+    def _live_runs(self) -> list[dict[str, Any]]:
+        runs: list[dict[str, Any]] = self.get("/runs", state=["queued", "running", "stopping"])[
+            "items"
+        ]
+        return runs
+
+    def _state(self, run_id: str) -> str | None:
+        """The state of a run; None while the server is too busy to tell."""
+        try:
+            answer = self.client.get(f"/runs/{run_id}")
+        except httpx.TransportError:
+            return None
+        if answer.status_code == 503:
+            return None
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["state"])
