@@ -5,7 +5,7 @@ import re
 import signal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.conftest import OpenPage
 from tests.e2e.workshop import REFUSE, Workshop
@@ -96,6 +96,31 @@ def test_points_that_come_while_the_curve_is_loaded_are_kept(
     page.evaluate("window.letGo()")
 
     wait_for_points(page, 20)
+
+
+def test_lines_stored_before_the_stream_is_heard_are_shown(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Late stream")
+    run = workshop.prepare_run(project)
+    # More than one page of the list.
+    first = [f"line {number}" for number in range(5001)]
+    workshop.print_lines(run, *first)
+    page = open_page(f"/projects/{project}/data")
+    held: list[Route] = []
+    page.route("**/stream?*", lambda route: held.append(route))
+    page.goto(f"/projects/{project}/runs/{run}/logs")
+    lines = page.get_by_role("log").locator("code")
+    expect(lines.last).to_have_text(first[-1])
+    assert len(held) == 1
+
+    workshop.print_lines(run, "before the stream")
+    held.pop().continue_()
+    expect(lines.last).to_have_text("before the stream")
+    workshop.print_lines(run, "by the stream")
+
+    expect(lines.last).to_have_text("by the stream")
+    expect(page.get_by_text("5,000 of 5,003 lines")).to_be_visible()
 
 
 def test_new_points_do_not_move_the_zoom(workshop: Workshop, open_page: OpenPage) -> None:

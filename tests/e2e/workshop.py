@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psutil
 
+from backend.store import logs
+from backend.store.db import Database
+from backend.store.logs import Printed
 from tests import processes
 
 PROMPT = "How do I get a coffee stain out of wool?"
@@ -136,6 +140,14 @@ class Workshop:
         self.wait_for_run(run, "cancelled")
         self.behave(run, **how)
         return run
+
+    def print_lines(self, run_id: str, *texts: str) -> None:
+        """Store lines as if the trainer of this run had printed them."""
+        database = Database(f"sqlite:///{self.data_dir / 'podium.sqlite3'}")
+        with database.write() as session:
+            printed = [Printed("stdout", text) for text in texts]
+            logs.append(session, run_id, 1, printed, at=datetime.now(UTC))
+        database.close()
 
     def retry(self, run_id: str) -> None:
         """Queue a run again, from its beginning."""

@@ -53,8 +53,24 @@ const itemsOf = async <Item>(
   query: Record<string, QueryValue> = {},
 ) => (await request<Listing<Item>>(path, { signal, query })).items;
 
-export const logLines = (runId: string, after: number, signal: AbortSignal) =>
-  itemsOf<LogLine>(`/runs/${runId}/logs`, signal, { after, limit: 5000 });
+export const logQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ["run", runId, "logs"],
+    queryFn: ({ signal }) => logLines(runId, signal),
+  });
+
+/** Every line that is stored, page by page. */
+async function logLines(runId: string, signal: AbortSignal): Promise<LogLine[]> {
+  const lines: LogLine[] = [];
+  let after: string | null | undefined = "0";
+  while (after) {
+    const query: Record<string, QueryValue> = { after, limit: 5000 };
+    const page: Listing<LogLine> = await request(`/runs/${runId}/logs`, { signal, query });
+    lines.push(...page.items);
+    after = page.next_cursor;
+  }
+  return lines;
+}
 
 const part = <Item>(runId: string, name: string, query: Record<string, QueryValue> = {}) =>
   queryOptions({

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 
-import { logLines } from "@/api/runs";
+import { logQuery } from "@/api/runs";
 import type { LogLine } from "@/api/types";
 import { Empty, Loaded } from "@/components/states";
 
@@ -19,10 +19,7 @@ function merged(kept: readonly LogLine[], fresh: readonly LogLine[]): LogLine[] 
 }
 
 export function LogsTab({ runId, fresh }: { runId: string; fresh: readonly LogLine[] }) {
-  const query = useQuery({
-    queryKey: ["run", runId, "logs"],
-    queryFn: ({ signal }) => logLines(runId, 0, signal),
-  });
+  const query = useQuery(logQuery(runId));
   return (
     <Loaded query={query} lines={10}>
       {(kept) => <Lines lines={merged(kept, fresh)} />}

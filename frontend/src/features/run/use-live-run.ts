@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
-import { metricsQuery, runQuery, type Axis } from "@/api/runs";
+import { logQuery, metricsQuery, runQuery, type Axis } from "@/api/runs";
 import { RunStream, type LiveEvent, type StreamStatus } from "@/api/stream";
 import type { LogLine, Run, RunEvent } from "@/api/types";
 import { LiveSeries, type Point } from "@/charts/live-series";
@@ -84,6 +84,18 @@ export function useLiveRun(runId: string, axis: Axis): LiveRun {
     };
     const curves = new CurveLoading(axis, fetchSeries, draw);
     const load = () => void curves.load();
+    const loadLines = async () => {
+      const { queryKey } = logQuery(runId);
+      // As above: an answer that is on its way may lack what was stored before the stream.
+      await client.cancelQueries({ queryKey });
+      await client.invalidateQueries({ queryKey });
+    };
+    /** Whatever was missed while the stream was away; what comes from now on, it tells. */
+    const loadAll = () => {
+      load();
+      void loadLines();
+      refresh();
+    };
     const onEvent = (event: LiveEvent) => {
       switch (event.type) {
         case "metric":
@@ -94,8 +106,8 @@ export function useLiveRun(runId: string, axis: Axis): LiveRun {
           refresh();
           break;
         case "reset":
-          load();
-          refresh();
+          lines = [];
+          loadAll();
           break;
         case "progress":
           patchProgress(event);
@@ -121,8 +133,7 @@ export function useLiveRun(runId: string, axis: Axis): LiveRun {
 
     const stream = new RunStream([runId], onEvent, (next) => {
       setStatus(next);
-      // Whatever was missed while the stream was away is loaded anew.
-      if (next === "live") load();
+      if (next === "live") loadAll();
     });
     load();
     return () => {
