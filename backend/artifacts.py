@@ -57,17 +57,20 @@ class ArtifactStore:
         self._root = None if "://" in url else Path(url)
         self._url = url.rstrip("/")
 
-    def put_folder(self, folder: Path, key: str) -> list[StoredFile]:
+    def put_folder(
+        self, folder: Path, key: str, check: Callable[[], None] = digest.go_on
+    ) -> list[StoredFile]:
         """Keep every file of a folder under `key`, replacing what was there.
 
         A local store links the files hard where it can, so nothing is copied; do not write to them
-        afterwards. Raises InvalidInput for links and for a bad key.
+        afterwards. `check` is called now and then; what it raises breaks off, and the key counts as
+        absent. Raises InvalidInput for links and for a bad key.
         """
         _check(key)
-        files = [_stored(folder, file, key) for file in _files(folder)]
+        files = [_stored(folder, file, key, check) for file in _files(folder)]
         manifest = json.dumps([asdict(file) for file in files]).encode()
         if self._root is None:
-            self._upload(folder, key, files, manifest)
+            self._upload(folder, key, files, manifest, check)
         else:
             self._link(folder, self._root / key, files, manifest)
         return files
@@ -178,13 +181,22 @@ class ArtifactStore:
                 shutil.rmtree(place)
             temporary.rename(place)
 
-    def _upload(self, folder: Path, key: str, files: list[StoredFile], manifest: bytes) -> None:
+    def _upload(
+        self,
+        folder: Path,
+        key: str,
+        files: list[StoredFile],
+        manifest: bytes,
+        check: Callable[[], None],
+    ) -> None:
+        for file in files:
+            check()
+            with self._answering():
+                self._remote().put_file(str(folder / file.path), f"{self._url}/{file.key}")
+        check()
         with self._answering():
-            remote = self._remote()
-            for file in files:
-                remote.put_file(str(folder / file.path), f"{self._url}/{file.key}")
             # Written last: without it the key counts as absent.
-            remote.pipe_file(f"{self._url}/{key}/{MANIFEST}", manifest)
+            self._remote().pipe_file(f"{self._url}/{key}/{MANIFEST}", manifest)
 
     def _fetch(self, key: str, place: Path, check: Callable[[], None]) -> None:
         try:
@@ -298,10 +310,11 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in found if path.is_file() and path.name != MANIFEST]
 
 
-def _stored(folder: Path, file: Path, key: str) -> StoredFile:
+def _stored(folder: Path, file: Path, key: str, check: Callable[[], None]) -> StoredFile:
     path = file.relative_to(folder).as_posix()
     _check(f"{key}/{path}")
-    return StoredFile(path, f"{key}/{path}", digest.of_file(file).hex(), file.stat().st_size)
+    sha256 = digest.of_file(file, check).hex()
+    return StoredFile(path, f"{key}/{path}", sha256, file.stat().st_size)
 
 
 def link_or_copy(source: Path, target: Path) -> None:

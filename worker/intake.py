@@ -5,7 +5,6 @@ outside of any transaction; `keep` writes rows in the transaction that ends the 
 """
 
 import json
-import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
@@ -16,6 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy.orm import Session
 
+from backend import digest
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError, Unavailable
 from backend.model_files import content_sha256, read_facts, weight_files
@@ -29,15 +29,11 @@ from backend.store.tables import Run
 from worker.disk_errors import disk_failure, is_of_disk
 from worker.event_lines import clean_text
 from worker.exit_reading import Failure, RunFailed
-from worker.outage import delay_s
+from worker.outage import BUCKET_TRIES, patiently
 from worker.run_directory import RunDirectory
-
-log = logging.getLogger("podium.worker")
 
 _LONGEST_RECORD_BYTES = 8 * 2**20
 _LARGEST_RESULTS_BYTES = 4 * 2**20
-# To keep a model in an artifact store that is away: for about ten minutes.
-_TRIES = 64
 # Weights as safetensors; everything else a tokenizer or a config is made of, and nothing that runs.
 _MODEL_FILES = frozenset({".safetensors", ".json", ".txt", ".jinja", ".model", ".md"})
 _TRAINED = frozenset(Method) - {Method.GENERATE, Method.EVALUATE}
@@ -69,32 +65,29 @@ class Intake:
         self._model: FinalModel | None = None
         self._results: dict[str, float | None] = {}
 
-    def collect(self, wait: Callable[[float], bool]) -> None:
+    def collect(
+        self, wait: Callable[[float], bool], check: Callable[[], None] = digest.go_on
+    ) -> None:
         """Check the output of the run's method and upload the model.
 
         Waits some minutes for an artifact store that is away; `wait` sleeps and says whether to go
-        on. Raises RunFailed.
+        on. `check` is called now and then during the upload. Raises RunFailed, or what they raise.
         """
-        failures = 0
-        while True:
-            try:
-                return self._collect()
-            except Unavailable as error:
-                log.warning("output.not_kept", extra={"error": str(error)[:300]})
-                if failures == _TRIES or not wait(delay_s(failures)):
-                    raise _not_kept(error) from error
-                failures += 1
-            except ServiceError as error:
-                raise _bad_output(str(error)) from error
-            except OSError as error:
-                is_full = is_of_disk(error)
-                raise (
-                    RunFailed(disk_failure(error)) if is_full else _bad_output(str(error))
-                ) from error
+        try:
+            patiently(lambda: self._collect(check), wait, away=(Unavailable,), tries=BUCKET_TRIES)
+        except Unavailable as error:
+            raise _not_kept(error) from error
+        except ServiceError as error:
+            raise _bad_output(str(error)) from error
+        except OSError as error:
+            is_full = is_of_disk(error)
+            raise (
+                RunFailed(disk_failure(error)) if is_full else _bad_output(str(error))
+            ) from error
 
-    def _collect(self) -> None:
+    def _collect(self, check: Callable[[], None]) -> None:
         if self._run.method in _TRAINED:
-            self._model = self._collect_model()
+            self._model = self._collect_model(check)
         elif self._run.method == Method.EVALUATE:
             self._results = read_results(self._directory.output / "results.json")
         else:
@@ -118,14 +111,15 @@ class Intake:
     def _responses(self) -> Path:
         return self._directory.output / "responses.jsonl"
 
-    def _collect_model(self) -> FinalModel:
+    def _collect_model(self, check: Callable[[], None]) -> FinalModel:
         folder = self._directory.output
         check_model_files(folder)
         weights = weight_files(folder, [folder.resolve()])
         facts = read_facts(folder, weights)
         # The attempt in the key: a supervisor that was given up cannot touch its successor's files.
         key = f"runs/{self._run.id}/model-{self._run.attempt}"
-        files = [OutputFile(*astuple(file)) for file in self._artifacts.put_folder(folder, key)]
+        stored = self._artifacts.put_folder(folder, key, check)
+        files = [OutputFile(*astuple(file)) for file in stored]
         # Nothing large is read twice.
         digests = {file.path: bytes.fromhex(file.sha256) for file in files}
         sha256 = content_sha256(folder, weights, lambda file: digests[file.name])

@@ -27,7 +27,7 @@ from worker.exit_reading import Failure, Reading, RunFailed, read_end, read_repo
 from worker.heart import Heart
 from worker.intake import Intake
 from worker.marks import Mark
-from worker.outage import OUTAGES, delay_s, patiently
+from worker.outage import OUTAGES, delay_s, heedful, patiently
 from worker.preparation import CalledOff, Preparation
 from worker.relay import Relay
 from worker.run_directory import RunDirectory
@@ -145,7 +145,7 @@ class Supervisor:
         return self._station.clock() - self._heart.proven_at
 
     def _leave(self) -> None:
-        """Before any trainer began: let a later attempt try, or do what was asked for."""
+        """Before a trainer began, or where its results wait: what was asked for, or queue again."""
 
         def move(session: Session) -> None:
             run = supervision.hold(session, self._claim)
@@ -229,6 +229,13 @@ class Supervisor:
         if self._station.is_draining.is_set() or self._heart.pulse.reason:
             raise CalledOff
 
+    def _leave_if_unwanted(self) -> None:
+        """Results wait for a bucket until somebody stops the run, or the worker's grace is over."""
+        self._leave_if_lost()
+        is_stopped = self._heart.pulse.reason in (StopReason.CANCEL, StopReason.PAUSE)
+        if is_stopped or not self._station.wait(0.0):
+            raise CalledOff
+
     def _mind_clock_and_drain(self, ran_s: float) -> None:
         """Stop for reasons of our own: the worker shuts down, or the run takes too long."""
         timeout_s = (self._run.config.get("resources") or {}).get("timeout_s")
@@ -268,7 +275,8 @@ class Supervisor:
         intake: Intake | None = None
         if self._read(ended, report, None).state == RunState.SUCCEEDED:
             intake = Intake(self._station.artifacts, self._directory, self._run)
-            intake.collect(self._station.wait)
+            wait = heedful(self._station.wait, self._leave_if_unwanted)
+            intake.collect(wait, self._leave_if_lost)
         evidence = post_mortem.evidence(
             self._logs,
             ended,

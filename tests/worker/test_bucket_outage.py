@@ -16,6 +16,7 @@ from backend.artifacts import ArtifactStore
 from backend.digest import go_on
 from backend.schemas.vocabulary import RunState
 from backend.store import runs, supervision
+from backend.store.supervision import GivenAway
 from backend.store.tables import Checkpoint, Model
 from tests.worker.floor import Floor, write_model
 from tests.worker.test_relay import append, carry_all, claimed
@@ -99,6 +100,21 @@ def test_a_bucket_that_stays_away_is_named_and_not_the_trainer(
     assert "could not connect to the endpoint" in caught.value.failure.message
     assert "retry" in caught.value.failure.advice
     assert "fault of the trainer" not in caught.value.failure.advice
+
+
+def test_what_a_run_that_was_given_away_has_made_is_uploaded_no_further(
+    sqlite_floor: Floor, bucket: ArtifactStore
+) -> None:
+    claim, directory, _ = claimed(sqlite_floor)
+    write_model(directory.output)
+    intake = Intake(bucket, directory, sqlite_floor.run(claim.run_id))
+
+    def lost() -> None:
+        raise GivenAway(claim.run_id)
+
+    with pytest.raises(GivenAway):
+        intake.collect(patient([], 10), lost)
+    assert bucket.folders() == []
 
 
 def test_the_last_checkpoint_is_shared_though_the_bucket_is_away_at_first(

@@ -180,3 +180,26 @@ def test_a_worker_told_to_end_does_not_wait_longer_than_the_grace_for_a_deaf_tra
 
     assert sqlite_floor.run(run_id).state == "queued"
     assert sqlite_floor.pids_of(run_id) == []
+
+
+def test_a_stop_or_a_drain_does_not_wait_for_a_bucket_that_is_away(sqlite_floor: Floor) -> None:
+    floor = sqlite_floor
+    cancelled = floor.new_run()
+
+    def results_wait(run_id: str) -> bool:
+        _, run, since_it_ended = floor.newest_log().read_text().rpartition(run_id)
+        return bool(run) and "nowhere://bucket cannot be used" in since_it_ended
+
+    # There is no such kind of store: every call fails at once.
+    with floor.worker(PODIUM_ARTIFACT_URL="nowhere://bucket"):
+        processes.wait_until(lambda: results_wait(cancelled), "it waits", log=floor.newest_log())
+        floor.ask(runs.cancel, cancelled)
+        floor.wait_for(cancelled, "cancelled", "failed")
+        drained = floor.new_run()
+        floor.ring(drained)
+        processes.wait_until(lambda: results_wait(drained), "it waits", log=floor.newest_log())
+
+    assert floor.states(cancelled) == ["queued", "running", "stopping", "cancelled"]
+    assert floor.states(drained) == ["queued", "running", "queued"]
+    with floor.worker():
+        floor.wait_for(drained, "succeeded")
