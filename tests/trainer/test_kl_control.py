@@ -36,6 +36,13 @@ def test_the_distance_is_clipped_at_a_fifth_on_both_sides() -> None:
     assert coefficients(config, [-5.0]) == pytest.approx([0.96])
 
 
+@pytest.mark.parametrize("horizon", [1, 2, 9, 10])
+def test_a_horizon_of_less_than_a_step_is_one_step(horizon: int) -> None:
+    """Far below the target it falls by a fifth a step; below 0 distance would be rewarded."""
+    config = Kl(coef=1.0, target=5.0, horizon=horizon)
+    assert coefficients(config, [0.0, 0.0, 100.0]) == pytest.approx([0.8, 0.64, 0.768])
+
+
 def test_a_checkpoint_keeps_the_coefficient() -> None:
     first = KlControl(Kl(coef=1.0, target=2.0), n_samples=10)
     first.update(9.0)

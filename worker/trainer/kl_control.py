@@ -14,15 +14,17 @@ HORIZON_IN_STEPS = 20
 
 
 class KlControl:
-    """coef <- coef * (1 + clip(kl / target - 1, +-0.2) * n / horizon), with a target.
+    """coef <- coef * (1 + clip(kl / target - 1, +-0.2) * min(n / horizon, 1)), with a target.
 
-    n is the number of samples of a step, the horizon 20 n unless the config says another.
+    n is the number of samples of a step, the horizon 20 n unless the config says another. One below
+    n counts as n, or the factor could fall below 0.
     Source: Ziegler et al. 2019 (arXiv 1909.08593), section 2.2.
     """
 
     def __init__(self, config: Kl, *, n_samples: int) -> None:
         self._target = config.target
-        self._share = n_samples / (config.horizon or HORIZON_IN_STEPS * n_samples)
+        horizon = config.horizon or HORIZON_IN_STEPS * n_samples
+        self._share = min(n_samples / horizon, 1.0)
         self._start = self.coef = config.coef
 
     def update(self, kl_response: float) -> None:
