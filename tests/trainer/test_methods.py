@@ -73,11 +73,11 @@ def test_a_reward_model_learns_to_rank_prompts_it_has_not_seen(
     assert statistics["mean"] == pytest.approx(series(run_dir, "eval/score_mean")[16], rel=1e-4)
 
 
-def running_deviation(run_dir: Path, step: int) -> float:
-    """That of all rewards up to the checkpoint of a step."""
+def price_of_a_nat(run_dir: Path, step: int) -> float:
+    """Where the coefficient stands after a step, times the deviation of all rewards up to it."""
     state = json.loads((run_dir / "checkpoints" / f"step-{step}" / "state.json").read_text())
     seen = state["parts"]["reward"]
-    return float((seen["m2"] / seen["n"]) ** 0.5)
+    return float(state["parts"]["kl"]["coef"] * (seen["m2"] / seen["n"]) ** 0.5)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def running_deviation(run_dir: Path, step: int) -> float:
     [
         {},
         {"lora": None},
-        {"estimator": "rloo"},
+        {"estimator": "rloo", "kl": {"coef": 0.05, "target": 0.5, "horizon": 32}},
         {"estimator": "remax"},
         {"estimator": "ppo", "critic": {"lr": 1e-2}},
         {"estimator": "ppo", "critic": {"trunk": "shared", "lr": 1e-2}},
@@ -104,14 +104,16 @@ def test_policy_gradient_raises_the_reward(
     run_dir = run(workshop, "policy", config)
 
     evaluated = series(run_dir, "eval/reward")
-    kl, coef = series(run_dir, "kl/exact"), config["kl"]["coef"]
+    kl, coef = series(run_dir, "kl/exact"), series(run_dir, "kl/coef")
     assert sorted(evaluated) == [0, 2, 4, 6]
     # As scored, whatever the running statistics were: shares of 8 responses.
     assert {8 * reward for reward in evaluated.values()} <= set(range(9))
-    unit = {0: 1.0} | {step: running_deviation(run_dir, step) for step in (2, 4, 6)}
+    # By what is trained at that time: with a target the coefficient moves.
+    price = {0: config["kl"]["coef"]} | {at: price_of_a_nat(run_dir, at) for at in (2, 4, 6)}
+    assert (len(set(coef.values())) > 1) == ("target" in config["kl"])
     objective, best = series(run_dir, "eval/objective"), 0
     for step in evaluated:
-        today = {at: evaluated[at] - coef * unit[step] * kl[at] for at in (best, step)}
+        today = {at: evaluated[at] - price[step] * kl[at] for at in (best, step)}
         assert objective[step] == pytest.approx(today[step])
         best = step if today[step] > today[best] else best
         assert series(run_dir, "eval/best_step")[step] == best

@@ -176,8 +176,8 @@ class PolicyGradient:
         return self._reward_less_kl(values)
 
     def _reward_less_kl(self, values: Mapping[str, float]) -> float:
-        """Reward - coef * KL with the coefficient of the config, in units of `eval/reward`."""
-        price = self.config.kl.coef * self.scorer.unit
+        """Reward - coef * KL with the coefficient of the next step, in units of `eval/reward`."""
+        price = self.kl_control.coef * self.scorer.unit
         return values["eval/reward"] - price * values["kl/exact"]
 
     def _partition(self, rollout: Rollout, step: int) -> list[list[list[int]]]:
