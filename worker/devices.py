@@ -109,8 +109,8 @@ class Devices:
                 if lease is not None:
                     return run_id, lease
                 since = self._passed_over.setdefault(run_id, self._clock())
-                waited_s = self._clock() - since
-                gpus_are_reserved |= wanted > 0 and waited_s >= self._reserve_after_s
+                has_waited = self._clock() - since >= self._reserve_after_s
+                gpus_are_reserved |= has_waited and 0 < wanted <= self._usable()
             return None
 
     def give_back(self, lease: Lease) -> None:
@@ -192,7 +192,7 @@ class Devices:
             "is_returning": ended_at is not None,
             "fault": None,
         }
-        if ended_at is not None and self._clock() - ended_at >= FAULT_AFTER_S:
+        if self._is_at_fault(place):
             told["fault"] = _fault(place)
         return told
 
@@ -219,6 +219,14 @@ class Devices:
 
     def _free_places(self) -> list[_Place]:
         return [place for place in self._places.values() if place.run_id is None]
+
+    def _is_at_fault(self, place: _Place) -> bool:
+        ended_at = place.ended_at
+        return ended_at is not None and self._clock() - ended_at >= FAULT_AFTER_S
+
+    def _usable(self) -> int:
+        """GPUs that are free or will be when their runs have ended."""
+        return sum(not self._is_at_fault(place) for place in self._places.values())
 
     def _forget_all_but(self, queue: Sequence[Waiting]) -> None:
         queued = {run_id for run_id, _ in queue}

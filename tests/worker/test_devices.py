@@ -94,6 +94,26 @@ def test_a_big_run_passed_over_for_long_reserves_what_comes_free() -> None:
     assert big[0] == "big"
 
 
+def test_a_gpu_that_is_kept_back_is_not_waited_for_by_a_reservation() -> None:
+    clock, meter = Clock(), Meter()
+    devices = Devices(1, GPUS[:2], used_bytes=meter, clock=clock, reserve_after_s=600)
+    held = take(devices, ("first", 1))
+    assert held is not None
+    meter.used["GPU-0"] = 40 * GIB
+    devices.measure()
+    devices.give_back(held[1])
+    assert take(devices, ("big", 2)) is None
+    clock.now = 601.0
+
+    small = take(devices, ("big", 2), ("small", 1))
+
+    assert small is not None, "the big run cannot begin before somebody frees GPU-0"
+    assert (small[0], small[1].visible_devices) == ("small", "GPU-1")
+    meter.used["GPU-0"] = GIB // 2
+    assert devices.measure()
+    assert take(devices, ("big", 2), ("small 2", 1)) is None, "from now on it reserves"
+
+
 def test_a_run_that_left_the_queue_waits_anew() -> None:
     clock = Clock()
     devices = Devices(1, GPUS, clock=clock, reserve_after_s=600)
