@@ -25,6 +25,8 @@ from backend.store.revision import current_revision
 
 MANIFEST = "manifest.json"
 SQLITE = "podium.sqlite3"
+# A database and what a killed server leaves beside it: SQLite reads that into the next of its name.
+_SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 DUMP = "podium.dump"
 ARTIFACTS = "artifacts"
 
@@ -137,9 +139,12 @@ def _refuse_to_overwrite(settings: Settings) -> None:
     for path in (*own, settings.data_dir / ADMIN_KEY_FILE):
         if path.is_file() or (path.is_dir() and any(path.iterdir())):
             raise Conflict(f"{path} is there already", advice=advice)
-    if settings.is_embedded_database and _sqlite_path(settings).exists():
-        raise Conflict(f"{_sqlite_path(settings)} is there already", advice=advice)
-    if not settings.is_embedded_database and _revision(settings) is not None:
+    if settings.is_embedded_database:
+        for suffix in _SQLITE_SUFFIXES:
+            left = Path(f"{_sqlite_path(settings)}{suffix}")
+            if left.exists():
+                raise Conflict(f"{left} is there already", advice=advice)
+    elif _revision(settings) is not None:
         raise Conflict("the database has tables already", advice=advice)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from backend.backup import backup, restore
-from backend.errors import InvalidInput, Unavailable
+from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.schemas.people import ProjectBody
 from backend.settings import Settings
 from backend.store import projects
@@ -126,6 +126,23 @@ def test_restore_overwrites_nothing(sites: tuple[Site, Site], tmp_path: Path) ->
     assert code == 1
     assert "already" in said
     assert site.project_names() == ["Newer than the backup"]
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+def test_nothing_is_restored_beside_what_another_database_has_left(
+    site: Site, tmp_path: Path, suffix: str
+) -> None:
+    backup(settings_of(site), tmp_path / "backup")
+    other = sqlite_site(tmp_path / "other")
+    left = other.data_dir / f"podium.sqlite3{suffix}"
+    left.parent.mkdir()
+    # Of a server that was killed: SQLite would read it into whatever database lies beside it.
+    left.write_bytes(bytes(8))
+
+    with pytest.raises(Conflict, match=f"podium.sqlite3{suffix} is there already"):
+        restore(settings_of(other), tmp_path / "backup")
+
+    assert list(other.data_dir.glob("podium.sqlite3*")) == [left]
 
 
 def flip_last_byte(path: Path) -> None:
