@@ -59,6 +59,10 @@ KNOWN: dict[str, str] = {
     "  ->  if self.critic is None and rollout.value_B_T is None": (
         "a rollout has values where there is a critic, and nowhere else"
     ),
+    "calibration._favourites: win_P = torch.tensor(wins, dtype=torch.float64)"
+    "  ->  win_P = torch.tensor(wins)": (
+        "0, 1/2 and 1 are exact in fp32, and what follows is float64"
+    ),
     "calibration.calibration_error: "
     "return sum((one.n_pairs * abs(one.predicted - one.won) for one in curve)) / max(n_pairs, 1)"
     "  ->  "

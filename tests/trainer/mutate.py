@@ -59,6 +59,8 @@ TARGETS = (
     Target("policy_gradient", ("policy_gradient",), "_loss"),
     Target("policy_gradient", ("policy_gradient",), "_denominator"),
     Target("policy_gradient", ("policy_gradient",), "_forward"),
+    Target("policy_gradient", ("policy_advantages",), "_advantages"),
+    Target("policy_gradient", ("policy_advantages",), "_importance"),
     Target("calibration", ("reward_model",)),
     Target("length_bias", ("reward_model",)),
     Target("ranking_evaluation", ("reward_model",)),

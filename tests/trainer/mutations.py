@@ -1,7 +1,8 @@
 """What could be written wrongly: every small change of a module, one at a time.
 
-Wrong signs and operators, numbers and bounds that are off by one, masks, clamps and detaches
-forgotten, guards that never or always act. Knows nothing of how a mutant is tested.
+Wrong signs and operators, numbers and bounds that are off by one, masks, clamps, detaches and
+arguments forgotten or exchanged, guards that never or always act. Knows nothing of how a
+mutant is tested.
 """
 
 import ast
@@ -176,6 +177,7 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
         yield from no_mask(node)
     if isinstance(node, ast.Call):
         yield from changed_calls(node)
+        yield from changed_arguments(node)
 
 
 def changed_sign(node: ast.Return | ast.Assign) -> Iterator[ast.AST]:
@@ -258,6 +260,20 @@ def changed_calls(node: ast.Call) -> Iterator[ast.AST]:
         for place, bound in enumerate(node.args):
             for other in one_off(bound):
                 yield with_(node, args=[*node.args[:place], other, *node.args[place + 1 :]])
+
+
+def changed_arguments(node: ast.Call) -> Iterator[ast.AST]:
+    """The first two the other way round, or a named one forgotten; numbers are changed elsewhere.
+
+    Of the smaller and the larger of two the order is nothing.
+    """
+    first = node.args[:2]
+    is_symmetric = getattr(node.func, "attr", "") in ("minimum", "maximum")
+    if all(isinstance(a, ast.Name | ast.Attribute) for a in first) and not is_symmetric:
+        yield with_(node, args=[*reversed(first), *node.args[2:]])
+    for place, keyword in enumerate(node.keywords):
+        if not isinstance(keyword.value, ast.Constant):
+            yield with_(node, keywords=[*node.keywords[:place], *node.keywords[place + 1 :]])
 
 
 def with_(node: ast.AST, **fields: object) -> ast.AST:

@@ -252,16 +252,14 @@ class PolicyGradient:
 
     def _advantages(self, rollout: Rollout) -> Advantages:
         config = self.config
-        kl_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, config.kl.estimator)
-        in_reward = config.kl.place == "reward"
         gae = config.gae or Gae()
         return estimate(
             config.estimator,
             reward_B=torch.tensor(rollout.scores.reward, dtype=torch.float64),
-            kl_B_T=kl_B_T if in_reward else torch.zeros_like(kl_B_T),
+            kl_B_T=losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, config.kl.estimator),
             mask_B_T=rollout.mask_B_T,
             group_B=rollout.group_B,
-            kl_coef=self.kl_control.coef if in_reward else 0.0,
+            kl_coef=self.kl_control.coef if config.kl.place == "reward" else 0.0,
             gamma=gae.gamma,
             lam=gae.lam if config.estimator is Estimator.PPO else 1.0,
             value_B_T=rollout.value_B_T,
