@@ -15,14 +15,14 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from backend.artifacts import ArtifactStore
+from backend.artifacts import ARRIVING, ArtifactStore
 from backend.settings import Settings
 from backend.store import pruning
 from backend.store.db import Database
 from backend.store.places import Places
 from backend.store.pruning import RunFiles
 
-# A worker may be about to name what it has just uploaded.
+# A worker may be about to name what it has just uploaded, or still fetch.
 LEFT_AFTER = timedelta(days=1)
 
 
@@ -84,6 +84,7 @@ class Prune:
         items += [self._model_item(model_id, key) for model_id, key in models.items()]
         planned = {key for files in runs for key in files.keys} | set(models.values())
         items += self._left_items(planned)
+        items += self._arriving_items()
         return Plan([item for item in items if item.size_bytes])
 
     def _run_item(self, files: RunFiles) -> Item:
@@ -139,6 +140,30 @@ class Prune:
         if is_left:
             self._artifacts.remove(key)
         return is_left
+
+    def _arriving_items(self) -> Iterator[Item]:
+        """What a process began to fetch or to put here, and was killed over."""
+        for root in filter(None, (self._places.artifacts, self._places.cache)):
+            for folder in sorted(root.glob(f"runs/*/{ARRIVING}*")):
+                if _is_left(folder):
+                    yield Item(str(folder), _size(folder), partial(_delete_arriving, folder))
+
+
+def _is_left(folder: Path) -> bool:
+    """Whether nothing was written into a folder for so long that nobody is at it."""
+    try:
+        newest = max(path.stat().st_mtime for path in (folder, *folder.rglob("*")))
+    except FileNotFoundError:
+        # It has become whole, or was broken off, at this moment.
+        return False
+    return datetime.fromtimestamp(newest, UTC) < datetime.now(UTC) - LEFT_AFTER
+
+
+def _delete_arriving(folder: Path) -> bool:
+    if not _is_left(folder):
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    return True
 
 
 @contextmanager

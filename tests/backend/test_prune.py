@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 
+from backend.artifacts import ARRIVING
 from backend.prune import LEFT_AFTER, Prune
 from backend.schemas.vocabulary import RunState
 from backend.settings import Settings
@@ -266,6 +267,29 @@ def test_what_a_dead_worker_left_in_the_store_goes_after_a_day(tmp_path: Path, s
             entry.modified -= LEFT_AFTER
     site.prune()
     assert before - {one.key for one in site.store.folders()} == {"runs/run_dead/model-7"}
+
+
+def test_what_a_killed_process_was_fetching_or_putting_goes_after_a_day(site: Site) -> None:
+    then = time.time() - LEFT_AFTER.total_seconds() - 60
+    cache = site.settings.data_dir / "cache"
+    roots = [cache, site.settings.data_dir / "artifacts"]
+    is_local = site.settings.artifact_url is None
+    for name in ("left", "slow", "new"):
+        for root in roots:
+            file = root / "runs" / "run_1" / f"{ARRIVING}{name}" / "model.safetensors"
+            file.parent.mkdir(parents=True)
+            file.write_bytes(b"x" * 1000)
+            if name == "left":
+                os.utime(file, (then, then))
+            if name != "new":
+                os.utime(file.parent, (then, then))
+
+    site.prune()
+
+    here = roots if is_local else [cache]
+    for root in here:
+        kept = {path.name for path in (root / "runs" / "run_1").iterdir()}
+        assert kept == {f"{ARRIVING}slow", f"{ARRIVING}new"}, "somebody may be at work there"
 
 
 def revive_by_restore(site: Site) -> None:
