@@ -5,14 +5,20 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    MistralConfig,
+    MistralForCausalLM,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from backend.schemas.records import Message
 from backend.schemas.references import Reference
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import models, rollout
-from worker.trainer.data import render_prompt
+from worker.trainer.data import Tokens, collate, render_prompt
 from worker.trainer.errors import StopRequested
+from worker.trainer.logprobs import action_logp
 from worker.trainer.rollout import Request, Response, Sampling, draw, sample
 
 CPU = torch.device("cpu")
@@ -114,6 +120,29 @@ def test_responses_do_not_depend_on_the_batch(
     in_small_batches = ids(sample(model, asked, sampling(), seed=1, stream=("test", 3)))
 
     assert together == backwards[::-1] == alone == in_small_batches
+
+
+def test_a_sliding_window_holds_tokens_and_no_padding() -> None:
+    """Prompts that begin alike and differ in length: each row is sampled by what training sees."""
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2}
+    config = MistralConfig(
+        vocab_size=120, sliding_window=8, initializer_range=0.3, pad_token_id=2, **sizes, **heads
+    )
+    torch.manual_seed(0)
+    windowed = MistralForCausalLM(config).eval()
+    beginning = list(range(10, 16))
+    prompts = [[*beginning, 20], [*beginning, *range(30, 40)]]
+    asked = [Request(f"p{i}", prompt, 2) for i, prompt in enumerate(prompts)]
+
+    found = sample(windowed, asked, sampling(max_new_tokens=6, end_ids=[]), seed=1, stream=("t", 1))
+
+    for prompt, responses in zip(prompts, found, strict=True):
+        for response in responses:
+            batch = collate([Tokens(prompt, response.ids)], pad_id=2, device=CPU)
+            with torch.no_grad():
+                logp_N = action_logp(windowed, batch, temperature=0.7).logp_N
+            assert response.logp == pytest.approx(logp_N.tolist(), abs=1e-4)
 
 
 def test_another_seed_step_or_sample_gives_other_responses(

@@ -162,7 +162,8 @@ class _Decoding:
     def _prefill(self) -> tuple[Tensor, DynamicCache, Tensor, Tensor]:
         """Run the prompts: what all have in common once, the rest once per request."""
         prompts = [request.prompt for request in self.requests]
-        shared = common_prefix(prompts)
+        # Padding stands after what is shared, where a window of some last tokens would hold it.
+        shared = common_prefix(prompts) if sees_all(self.model) else 0
         width = max(len(prompt) for prompt in prompts) - shared
         ids_P_T = torch.full((len(prompts), width), self.sampling.pad_id)
         mask_P_T = torch.ones(len(prompts), shared + width, dtype=torch.long)
@@ -299,6 +300,11 @@ class _RoomyLayer(DynamicLayer):  # type: ignore[misc]
         room_v[:, :, :used] = self.values[indices]
         self.room_k, self.room_v = room_k, room_v
         self.keys, self.values = room_k[:, :, :used], room_v[:, :, :used]
+
+
+def sees_all(model: PreTrainedModel) -> bool:
+    """Whether each token attends to all before it in every layer: no windows, no other states."""
+    return all(type(layer) is DynamicLayer for layer in DynamicCache(config=model.config).layers)
 
 
 def roomy_cache(model: PreTrainedModel, capacity: int) -> DynamicCache:
