@@ -1,12 +1,16 @@
 """Evaluations: pass@k and win rate by hand, and whole runs against a baseline."""
 
 import json
+import math
+import re
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 
+from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, series
 from worker.intake import read_results
 from worker.trainer.evaluate import ks_of, pass_at_k, win_share
@@ -61,6 +65,11 @@ def test_a_win_is_one_a_tie_a_half() -> None:
     ]
 
 
+@pytest.mark.parametrize("pair", [(1.0, math.nan), (math.nan, 1.0), (math.inf, 1.0)])
+def test_what_has_no_score_neither_wins_nor_loses(pair: tuple[float, float]) -> None:
+    assert math.isnan(win_share(*pair))
+
+
 def test_an_evaluation_scores_every_prompt(workshop: Workshop, tiny_model: Path) -> None:
     config = evaluate_config(tiny_model, log={"samples_per_step": 5})
     run_dir = run(workshop, "run", config)
@@ -103,6 +112,57 @@ def test_a_trained_policy_beats_its_start(workshop: Workshop, tiny_model: Path) 
     assert found["eval/win_rate_low"] > 0.5
     assert found["eval/gain"] == pytest.approx(found["eval/reward"] - found["baseline/reward"])
     assert found["eval/gain_low"] > 0
+
+
+def test_responses_that_could_not_be_scored_count_for_neither_model(
+    workshop: Workshop, tiny_model: Path, tmp_path: Path
+) -> None:
+    """One of each model, to different prompts: neither a loss nor a win, nor part of a mean."""
+    other = make_tiny_model(tmp_path / "other", seed=1)
+    long = {"samples_per_prompt": 1, "log": {"samples_per_step": 100}}
+    long |= {"rollout": {"max_new_tokens": 40, "system": SYSTEM}}
+    ours, theirs = (
+        {s["prompt_id"]: s["response"] for s in lines(run(workshop, name, config), "sample")}
+        for name, config in (
+            ("ours", evaluate_config(tiny_model) | long),
+            ("theirs", evaluate_config(other) | long),
+        )
+    )
+    our_slow, their_slow = longest(ours), longest(theirs)
+    assert our_slow != their_slow
+    begin = "|".join(re.escape(text[:8]) for text in (ours[our_slow], theirs[their_slow]))
+    terms = [{"kind": "regex", "pattern": rf"(?s)\A(?={begin})(.+)+[^\s\S]|[a-m]"}]
+    config = evaluate_config(tiny_model, reward={"terms": terms}) | long
+
+    run_dir = run(workshop, "run", config | {"baseline_model": {"path": str(other)}})
+
+    found = results(run_dir)
+    our, their = (
+        {
+            name: float(bool(re.search("[a-m]", text)))
+            for name, text in texts.items()
+            if name != slow
+        }
+        for texts, slow in ((ours, our_slow), (theirs, their_slow))
+    )
+    pairs = [(our[name], their[name]) for name in our if name in their]
+    assert len(pairs) == 14
+    for name in ("eval/reward", "reward/raw_mean", "reward/regex"):
+        assert found[name] == pytest.approx(fmean(our.values())), name
+    assert found["baseline/reward"] == pytest.approx(fmean(their.values()))
+    assert found["eval/win_rate"] == pytest.approx(fmean(win_share(*pair) for pair in pairs))
+    assert found["eval/gain"] == pytest.approx(fmean(a - b for a, b in pairs))
+    assert found["eval/pass@1"] == pytest.approx(sum(our.values()) / 16)
+    alerts = [line["message"] for line in lines(run_dir, "alert") if line["rule"] == "unscored"]
+    assert [message[:17] for message in alerts] == ["1 of 16 responses"] * 2
+
+
+def longest(texts: dict[str, str]) -> str:
+    """Whose response a pattern can be slow on."""
+    name = max(texts, key=lambda name: len(texts[name]))
+    assert len(texts[name]) > 30
+    assert sum(text.startswith(texts[name][:8]) for text in texts.values()) == 1
+    return name
 
 
 def test_the_split_decides_who_is_asked(workshop: Workshop, tiny_model: Path) -> None:

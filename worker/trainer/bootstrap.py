@@ -3,6 +3,7 @@
 Used wherever a number comes with an interval; the random numbers depend on the seed alone.
 """
 
+import math
 from collections.abc import Hashable, Sequence
 from statistics import fmean
 
@@ -45,3 +46,17 @@ def mean_with_interval(
     """Metrics NAME, NAME_low and NAME_high: the mean and its 95 % interval by prompt."""
     low, high = interval95(values, [1.0] * len(values), prompt_ids, seed=seed)
     return {name: fmean(values), f"{name}_low": low, f"{name}_high": high}
+
+
+def scored_mean_with_interval(
+    name: str, values: Sequence[float], prompt_ids: Sequence[str], seed: int
+) -> dict[str, float]:
+    """`mean_with_interval` of the scores that are finite; nothing where none is.
+
+    A score that is not finite is that of a response that could not be scored.
+    """
+    scored = [i for i, value in enumerate(values) if math.isfinite(value)]
+    if not scored:
+        return {}
+    kept = [values[i] for i in scored]
+    return mean_with_interval(name, kept, [prompt_ids[i] for i in scored], seed)

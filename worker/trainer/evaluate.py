@@ -16,7 +16,7 @@ from backend.schemas.training import EvaluateConfig
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import models
 from worker.trainer.answers import Sampled, answer_all, read_split, steps_of
-from worker.trainer.bootstrap import mean_with_interval
+from worker.trainer.bootstrap import mean_with_interval, scored_mean_with_interval
 from worker.trainer.engine import open_engine
 from worker.trainer.output import write_json, write_output
 from worker.trainer.prompts import sampling_of
@@ -66,7 +66,12 @@ def pass_at_k(n: int, n_passed: int, k: int) -> float:
 
 
 def win_share(reward: float, other: float) -> float:
-    """1 for a higher reward, 0 for a lower one, 0.5 for a tie up to rounding."""
+    """1 for a higher reward, 0 for a lower one, 0.5 for a tie up to rounding.
+
+    NaN if one of them is not finite.
+    """
+    if not (math.isfinite(reward) and math.isfinite(other)):
+        return math.nan
     if abs(reward - other) <= TIE_WITHIN * max(1.0, abs(other)):
         return 0.5
     return 1.0 if reward > other else 0.0
@@ -100,6 +105,14 @@ def _measure(run: Run, config: EvaluateConfig, reference: Reference, *, place: i
     run.events.progress((place + 1) * portions, n_models * portions, "reward")
     terms = build_terms(config.reward.terms, tokenizer, run, system=config.rollout.system)
     scores = Scorer(config.reward, terms)([one.answer for one in sampled], learn=False)
+    n_unscored = sum(not math.isfinite(value) for value in scores.reward)
+    if n_unscored > 0:
+        whose = "the baseline" if place else "the model"
+        run.events.alert(
+            "unscored",
+            f"{n_unscored} of {len(sampled)} responses of {whose} have no finite reward: they are "
+            "left out",
+        )
     return Measured(sampled, scores)
 
 
@@ -109,18 +122,23 @@ def _steps(measured: Measured, config: EvaluateConfig) -> int:
 
 
 def _metrics(measured: Measured, config: EvaluateConfig) -> dict[str, float]:
-    """Scores, length and pass@k of one model, with intervals by prompt."""
+    """Scores, length and pass@k of one model, with intervals by prompt.
+
+    A response that could not be scored is in no mean of scores, and has not passed.
+    """
     scores, prompt_ids, seed = measured.scores, measured.prompt_ids, config.seed
     responses = [one.response for one in measured.sampled]
     cut = [float(response.finish_reason is FinishReason.LENGTH) for response in responses]
     values = {
-        **mean_with_interval("eval/reward", scores.reward, prompt_ids, seed),
-        "reward/raw_mean": fmean(scores.raw),
+        **scored_mean_with_interval("eval/reward", scores.reward, prompt_ids, seed),
         "eval/length": fmean(len(response.ids) for response in responses),
         "eval/truncated_fraction": fmean(cut),
     }
+    finite = [value for value in scores.raw if math.isfinite(value)]
+    if finite:
+        values["reward/raw_mean"] = fmean(finite)
     for name, scored in scores.terms.items():
-        values |= mean_with_interval(f"reward/{name}", scored, prompt_ids, seed)
+        values |= scored_mean_with_interval(f"reward/{name}", scored, prompt_ids, seed)
     if config.pass_reward is not None:
         values |= _passes(scores.raw, prompt_ids, config.pass_reward, config)
     return values
@@ -142,16 +160,17 @@ def _passes(
 
 def _comparison(measured: Measured, baseline: Measured, *, seed: int) -> dict[str, float]:
     """Win rate and gain in reward over the baseline, response by response of the same draw."""
-    pairs = list(zip(measured.scores.raw, baseline.scores.raw, strict=True))
+    pairs = zip(measured.scores.raw, baseline.scores.raw, strict=True)
+    shares = [win_share(*pair) for pair in pairs]
     prompt_ids = measured.prompt_ids
     gains = [
         reward - other
         for reward, other in zip(measured.scores.reward, baseline.scores.reward, strict=True)
     ]
     return {
-        **mean_with_interval("eval/win_rate", [win_share(*p) for p in pairs], prompt_ids, seed),
-        **mean_with_interval("eval/gain", gains, prompt_ids, seed),
-        **mean_with_interval("baseline/reward", baseline.scores.reward, prompt_ids, seed),
+        **scored_mean_with_interval("eval/win_rate", shares, prompt_ids, seed),
+        **scored_mean_with_interval("eval/gain", gains, prompt_ids, seed),
+        **scored_mean_with_interval("baseline/reward", baseline.scores.reward, prompt_ids, seed),
         "baseline/length": fmean(len(one.response.ids) for one in baseline.sampled),
     }
 

@@ -13,7 +13,7 @@ from backend.schemas.training import GenerateConfig
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import models
 from worker.trainer.answers import Sampled, answer_all, read_split, steps_of
-from worker.trainer.bootstrap import mean_with_interval
+from worker.trainer.bootstrap import mean_with_interval, scored_mean_with_interval
 from worker.trainer.engine import open_engine
 from worker.trainer.output import write_lines, write_output
 from worker.trainer.policy_evaluation import Distance, distance_to
@@ -57,7 +57,7 @@ def generate(run: Run, config: GenerateConfig) -> None:
         run.events.progress(steps, steps, "reward")
         for term in build_terms(config.reward, tokenizer, run, system=config.rollout.system):
             scores[term.name] = term.score(answers)
-            values |= mean_with_interval(
+            values |= scored_mean_with_interval(
                 f"reward/{term.name}", scores[term.name], prompt_ids, config.seed
             )
     records = _records(sampled, distance, scores)

@@ -4,7 +4,6 @@ Used by policy_gradient (every `eval_every` steps) and generate. Every evaluatio
 random numbers, so that two differ by what the policy learned and not by luck.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -15,7 +14,7 @@ from transformers import PreTrainedModel
 
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import models
-from worker.trainer.bootstrap import mean_with_interval
+from worker.trainer.bootstrap import mean_with_interval, scored_mean_with_interval
 from worker.trainer.data import Tokens, collate, micro_batches_by_prompt
 from worker.trainer.logprobs import action_hidden, exact_kl
 from worker.trainer.policy import Policy
@@ -62,7 +61,7 @@ def evaluate_policy(
     prompt_ids = [prompt.id for prompt, _ in pairs]
     lengths = [float(len(response.ids)) for _, response in pairs]
     return {
-        **_mean_reward(reward, prompt_ids, run.config.seed),
+        **scored_mean_with_interval("eval/reward", reward, prompt_ids, run.config.seed),
         **mean_with_interval("kl/exact", distance.kl, prompt_ids, run.config.seed),
         "eval/length": fmean(lengths),
         "eval/truncated_fraction": fmean(
@@ -70,14 +69,6 @@ def evaluate_policy(
         ),
         "eval/ref_logp": fmean(distance.ref_logp),
     }
-
-
-def _mean_reward(reward: Sequence[float], prompt_ids: Sequence[str], seed: int) -> dict[str, float]:
-    scored = [i for i, value in enumerate(reward) if math.isfinite(value)]
-    if not scored:
-        return {}
-    values = [reward[i] for i in scored]
-    return mean_with_interval("eval/reward", values, [prompt_ids[i] for i in scored], seed)
 
 
 def distance_to(
