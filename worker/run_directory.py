@@ -75,9 +75,13 @@ class RunDirectory:
         """Make the attempt's folder; returns whether `relayed_bytes` counts in this directory.
 
         It does if the events that were relayed are those that lie here, as the token tells: then
-        what is not relayed yet is still to come. An earlier exit report goes in any case.
+        what is not relayed yet is still to come. An earlier exit report goes in any case, and so do
+        attempts that only a database had which was since restored from its backup.
         """
-        self.attempt(number).mkdir(parents=True, exist_ok=True)
+        for later in self.attempts():
+            if later >= number:
+                shutil.rmtree(self.attempt(later))
+        self.attempt(number).mkdir(parents=True)
         self.exit_report.unlink(missing_ok=True)
         is_same = events_token is not None and self._token() == events_token
         return is_same and self._events_bytes() >= relayed_bytes

@@ -16,17 +16,34 @@ from backend.schemas.policy_gradient import Kl
 from backend.schemas.sections import Optim
 from backend.schemas.vocabulary import FailureCause
 from tests.trainer.conftest import Workshop, lines, sft_config
+from worker.run_directory import RunDirectory
 from worker.trainer import checkpoint, exit_report
 from worker.trainer.__main__ import as_trainer_error
 from worker.trainer.errors import ConfigError, MissingModel, NonFiniteLoss, OutOfMemory
 from worker.trainer.events import Events
 from worker.trainer.kl_control import KlControl
 from worker.trainer.optim import Optimizer, learning_rate
+from worker.trainer.run import attempt_number
 
 
 def written(path: Path) -> list[dict[str, object]]:
     """The lines of an event file."""
     return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def test_attempts_of_a_past_that_a_restored_database_has_taken_back_are_forgotten(
+    tmp_path: Path,
+) -> None:
+    directory = RunDirectory(tmp_path, "run_1")
+    for number in (2, 3, 5):
+        directory.attempt(number).mkdir(parents=True)
+        (directory.attempt(number) / "stdout.log").write_text("step 1\n")
+
+    directory.begin_attempt(3, None, 0)
+
+    assert attempt_number(directory.path) == 3
+    assert directory.attempts() == {2, 3}
+    assert list(directory.attempt(3).iterdir()) == [], "its log is its own"
 
 
 @pytest.mark.parametrize(
