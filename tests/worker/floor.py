@@ -8,7 +8,7 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,13 +37,13 @@ from tests import processes
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PROMPTS = 4
+# Seconds: short where a test would wait for them, long where a slow machine would seem dead.
 FAST = {
     "PODIUM_BEAT_S": "0.1",
-    "PODIUM_STALE_S": "1.5",
+    "PODIUM_STALE_S": "30",
     "PODIUM_SWEEP_S": "0.2",
-    "PODIUM_STOP_GRACE_S": "1.5",
+    "PODIUM_STOP_GRACE_S": "30",
     "PODIUM_CRASH_BACK_OFF_S": "[0.1, 0.1, 0.1]",
-    "PODIUM_MIN_FREE_GB": "0",
 }
 
 
@@ -111,10 +111,18 @@ class Floor:
                 SnapshotLine(snapshot_id=snapshot_id, position=position, split="train", line=line)
             )
 
-    def new_run(self, method: str = "sft", **given: Any) -> str:
-        """A queued run, not rung for; see `add_run`."""
+    def new_run(
+        self, method: str = "sft", *, behaviour: Mapping[str, Any] | None = None, **given: Any
+    ) -> str:
+        """A queued run, not rung for; see `add_run` and `behave`.
+
+        A worker at work finds it together with its behaviour.
+        """
         with self.database.write() as session:
-            return self.add_run(session, method, **given)
+            run_id = self.add_run(session, method, **given)
+            if behaviour is not None:
+                self.behave(run_id, **behaviour)
+        return run_id
 
     def add_run(
         self,
@@ -157,7 +165,9 @@ class Floor:
         """Tell the fake trainer of this run how to behave."""
         folder = self.settings.runs_dir / run_id
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "behaviour.json").write_text(json.dumps(flags))
+        unfinished = folder / "behaviour.part"
+        unfinished.write_text(json.dumps(flags))
+        unfinished.replace(folder / "behaviour.json")
 
     def move_to(self, data_dir: Path) -> None:
         """From now on this floor is another machine: nothing of the first one's is there."""

@@ -17,8 +17,7 @@ pytestmark = pytest.mark.slow
 
 def parent_of(floor: Floor, *, steps: int = 4) -> str:
     """A run that has succeeded, with a checkpoint of every second step."""
-    run_id = floor.new_run()
-    floor.behave(run_id, steps=steps, checkpoint_every=2)
+    run_id = floor.new_run(behaviour={"steps": steps, "checkpoint_every": 2})
     floor.ring(run_id)
     floor.wait_for(run_id, "succeeded")
     return run_id
@@ -37,8 +36,8 @@ def directory(floor: Floor, run_id: str) -> Path:
 def test_a_child_begins_at_its_parents_checkpoint_and_so_does_its_curve(floor: Floor) -> None:
     with floor.worker():
         parent = parent_of(floor)
-        child = floor.new_run(from_checkpoint=(parent, 2))
-        floor.behave(child, steps=5, checkpoint_every=4)
+        behaviour = {"steps": 5, "checkpoint_every": 4}
+        child = floor.new_run(from_checkpoint=(parent, 2), behaviour=behaviour)
         floor.ring(child)
         run = floor.wait_for(child, "succeeded", "failed", "crashed")
 
@@ -57,8 +56,8 @@ def test_a_retry_from_the_start_begins_there_again_without_the_parents_files(
     floor = sqlite_floor
     with floor.worker():
         parent = parent_of(floor)
-        child = floor.new_run(from_checkpoint=(parent, 2))
-        floor.behave(child, steps=6, checkpoint_every=2, exit=4)
+        behaviour = {"steps": 6, "checkpoint_every": 2, "exit": 4}
+        child = floor.new_run(from_checkpoint=(parent, 2), behaviour=behaviour)
         floor.ring(child)
         floor.wait_for(child, "failed")
         shutil.rmtree(directory(floor, parent))
@@ -76,8 +75,8 @@ def test_a_child_that_crashes_goes_on_from_its_own_checkpoint(sqlite_floor: Floo
     floor = sqlite_floor
     with floor.worker():
         parent = parent_of(floor)
-        child = floor.new_run(from_checkpoint=(parent, 2))
-        floor.behave(child, steps=6, checkpoint_every=2, die_at=5)
+        behaviour = {"steps": 6, "checkpoint_every": 2, "die_at": 5}
+        child = floor.new_run(from_checkpoint=(parent, 2), behaviour=behaviour)
         floor.ring(child)
         floor.wait_for(child, "succeeded")
 

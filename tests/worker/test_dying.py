@@ -86,8 +86,7 @@ def test_a_run_that_crashes_three_times_without_a_checkpoint_stays_crashed(
     with sqlite_floor.worker("--die-at", "2", "--die-attempts", "9"):
         sqlite_floor.ring(run_id)
         processes.wait_until(lambda: sqlite_floor.run(run_id).crashes == 3, "three crashes")
-        later = sqlite_floor.new_run()
-        sqlite_floor.behave(later, steps=1, die_at=0)
+        later = sqlite_floor.new_run(behaviour={"steps": 1, "die_at": 0})
         sqlite_floor.wait_for(later, "succeeded")
 
     run = sqlite_floor.run(run_id)
@@ -234,7 +233,7 @@ def test_a_worker_on_another_machine_takes_back_what_shows_no_life(floor: Floor)
         gone |= {"state": "stopping", "stop_reason": "cancel"}
         session.execute(update(Run).where(Run.id == stopping).values(**gone))
 
-    with floor.worker(PODIUM_STALE_S="0.6"):
+    with floor.worker(PODIUM_STALE_S="3"):
         floor.wait_for(stopping, "cancelled")
         run = floor.wait_for(run_id, "succeeded")
 

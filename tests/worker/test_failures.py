@@ -99,16 +99,16 @@ def test_the_log_of_an_end_is_its_last_two_hundred_lines(sqlite_floor: Floor) ->
 
 def test_a_timeout_says_how_long_it_would_have_taken(sqlite_floor: Floor) -> None:
     floor = sqlite_floor
-    run_id = floor.new_run(resources={"timeout_s": 2})
+    run_id = floor.new_run(resources={"timeout_s": 10})
 
-    with floor.worker("--steps", "2000", "--step-s", "0.02"):
+    with floor.worker("--steps", "20000", "--step-s", "0.02"):
         floor.ring(run_id)
         run = floor.wait_for(run_id, "failed", timeout_s=120)
 
     assert run.error is not None
     assert run.error["cause"] == "timeout"
-    assert run.error["changes"]["resources.timeout_s"] > 20
-    assert "Raise resources.timeout_s from 2 to" in run.error["advice"]
+    assert run.error["changes"]["resources.timeout_s"] > 100
+    assert "Raise resources.timeout_s from 10 to" in run.error["advice"]
 
 
 def test_a_model_that_has_changed_is_missing(sqlite_floor: Floor) -> None:
@@ -133,7 +133,7 @@ def test_a_lost_worker_leaves_the_lines_that_came_home(sqlite_floor: Floor) -> N
         gone = {"owner": "worker_gone", "attempt": 1, "state": "running"}
         session.execute(update(Run).where(Run.id == run_id).values(**gone))
 
-    with floor.worker(PODIUM_STALE_S="0.6"):
+    with floor.worker(PODIUM_STALE_S="3"):
         floor.wait_for(run_id, "succeeded", timeout_s=120)
 
     (end,) = ends(floor, run_id)

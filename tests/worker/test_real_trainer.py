@@ -100,13 +100,13 @@ def test_a_real_training_stops_when_asked_and_goes_on_from_its_checkpoint(
     with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="60"):
         floor.wait_for_step(run_id, 5)
         floor.ask(runs.pause, run_id)
-        paused = floor.wait_for(run_id, "paused", timeout_s=60)
+        paused = floor.wait_for(run_id, "paused", timeout_s=180)
         assert paused.exit_code == 5
         assert paused.checkpoint_step is not None
         floor.ask(runs.resume, run_id)
         floor.wait_for_step(run_id, paused.checkpoint_step + 5)
         floor.ask(runs.cancel, run_id)
-        floor.wait_for(run_id, "cancelled", timeout_s=60)
+        floor.wait_for(run_id, "cancelled", timeout_s=180)
 
     starts = [event.data["step"] for event in floor.events(run_id, "start")]
     assert starts == [0, paused.checkpoint_step]

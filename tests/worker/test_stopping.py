@@ -176,7 +176,7 @@ def test_a_worker_told_to_end_does_not_wait_longer_than_the_grace_for_a_deaf_tra
     with sqlite_floor.worker(*HANGING, "--deaf", PODIUM_STOP_GRACE_S="0.5") as worker:
         sqlite_floor.ring(run_id)
         sqlite_floor.wait_for_step(run_id, 3)
-        processes.end(worker, timeout_s=20)
+        processes.end(worker, timeout_s=120)
 
     assert sqlite_floor.run(run_id).state == "queued"
     assert sqlite_floor.pids_of(run_id) == []

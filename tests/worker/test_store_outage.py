@@ -28,27 +28,27 @@ def test_a_database_that_goes_away_during_a_run_costs_nothing_but_time(
     name = floor.database.engine.url.database
     events = floor.settings.runs_dir / run_id / "events.jsonl"
 
-    with floor.worker("--steps", "150", "--step-s", "0.02"):
+    with floor.worker("--steps", "400", "--step-s", "0.02"):
         floor.ring(run_id)
         floor.wait_for_step(run_id, 5)
+        size = events.stat().st_size
         administrate(
             floor.settings.sqlalchemy_url,
             f"ALTER DATABASE {name} ALLOW_CONNECTIONS false",
             f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
         )
-        size = events.stat().st_size
-        processes.wait_until(lambda: events.stat().st_size > size + 4000, "the trainer goes on")
+        processes.wait_until(lambda: events.stat().st_size > size + 6000, "the trainer goes on")
         administrate(floor.settings.sqlalchemy_url, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
         floor.database.engine.dispose()
         run = floor.wait_for(run_id, "succeeded")
 
     assert (run.attempt, run.crashes) == (1, 0)
     points = floor.rows(select(MetricPoint).where(MetricPoint.name == "loss"))
-    assert sorted(point.step for point in points) == list(range(1, 151))
+    assert sorted(point.step for point in points) == list(range(1, 401))
     told = [event.data["step"] for event in floor.events(run_id, "metric")]
-    assert told == list(range(1, 151))
+    assert told == list(range(1, 401))
     printed = floor.rows(select(LogLine).where(LogLine.stream == "stdout"))
-    assert len(printed) == 150
+    assert len(printed) == 400
 
 
 def test_a_broker_that_was_flushed_changes_nothing(redis_floor: Floor, redis_url: str) -> None:
