@@ -30,15 +30,15 @@ up: $(VENV)/.ready frontend/dist/.ready ## API, browser UI and one worker, until
 .PHONY: test check bench chaos mutate
 test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## every test, on SQLite and PostgreSQL, files and Redis, in Chromium (ARGS=...)
 	$(NPM) run --silent test
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --session-timeout=4500 $(ARGS)
 
 check: check-python check-arrows check-web check-client check-migrations check-images ## linters, types, import arrows, generated client, migrations, images
 
 bench: $(VENV)/.ready-dev ## the benchmarks, each beside its peer
-	$(BIN)/python -m pytest -s tests/benchmarks/*.py $(ARGS)
+	$(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/benchmarks/*.py $(ARGS)
 
-chaos: $(VENV)/.ready-dev faketime ## kill, stall and starve things on purpose, for more than an hour
-	$(BIN)/python -m pytest -m chaos $(ARGS)
+chaos: $(VENV)/.ready-dev faketime ## kill, stall and starve things on purpose and draw new examples, for more than an hour
+	$(BIN)/python -m pytest -o faulthandler_timeout=0 -m "chaos or hypothesis" --hypothesis-profile=explore $(ARGS)
 
 mutate: $(VENV)/.ready-dev ## break the mathematics in a thousand places and see that a test notices each (ARGS=losses)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/trainer/mutate.py $(ARGS)

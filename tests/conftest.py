@@ -4,6 +4,7 @@ Servers start at most once per test run and only when a test asks for them.
 """
 
 import itertools
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,8 +21,17 @@ from tests import servers
 ROOT = Path(__file__).resolve().parents[1]
 _counter = itertools.count()
 
-# A busy machine is no failure: how long an example takes says nothing about it.
-settings.register_profile("podium", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Settings of the machine are none of a test's; what is named after a part of the tests is.
+_FOR_TESTS = ("PODIUM_BENCH_", "PODIUM_CHAOS_", "PODIUM_SOAK_", "PODIUM_TEST_")
+for _name in [name for name in os.environ if name.startswith("PODIUM_")]:
+    if not _name.startswith(_FOR_TESTS):
+        del os.environ[_name]
+
+# A busy machine is no failure: how long an example takes says nothing about it. The same examples
+# at each run: a commit is judged by what it changes. `make chaos` draws new ones with `explore`.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("explore", _PATIENT)
+settings.register_profile("podium", _PATIENT, derandomize=True)
 settings.load_profile("podium")
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 180.0
 
 
 @contextmanager
@@ -57,7 +57,8 @@ def postgres_answers(folder: Path, port: int = 5432) -> bool:
     """Whether the server of this folder takes connections."""
     ready = [postgres_programs() / "pg_isready", "-q", "-h", folder, "-p", str(port)]
     ready += ["-U", "podium"]
-    return subprocess.run([*ready, "-d", "postgres"], check=False).returncode == 0
+    ready += ["-d", "postgres", "-t", "30"]
+    return subprocess.run(ready, check=False).returncode == 0
 
 
 def postgres_url(folder: Path) -> str:
@@ -137,7 +138,14 @@ def _redis_binary() -> str:
 
 
 def _run(command: list[Path | str], account: str | None) -> None:
-    done = subprocess.run(command, user=account, capture_output=True, text=True, cwd="/tmp")
+    done = subprocess.run(
+        command,
+        user=account,
+        capture_output=True,
+        text=True,
+        cwd="/tmp",
+        timeout=START_TIMEOUT_S,
+    )
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]} failed ({done.returncode}): {done.stdout}{done.stderr}")
 

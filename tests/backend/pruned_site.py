@@ -114,11 +114,11 @@ def pruned_while(
     """
     prune = Prune(site.settings)
     plan = prune.plan()
-    taking = Thread(target=take)
+    taking = Thread(target=take, daemon=True)
     taking.start()
     assert has_taken.wait(120)
     said: list[str] = []
-    deleting = Thread(target=lambda: said.append(plan.carry_out()))
+    deleting = Thread(target=lambda: said.append(plan.carry_out()), daemon=True)
     deleting.start()
     deleting.join(0.5)
     waited = deleting.is_alive()

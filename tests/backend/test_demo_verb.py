@@ -68,7 +68,7 @@ def test_an_interrupted_demo_takes_its_client_along(tmp_path: Path) -> None:
             lambda: told.exists() and bool(told.read_text()), "client", process=process, log=log
         )
         process.send_signal(signal.SIGINT)
-        code = process.wait(60)
+        code = process.wait(processes.PATIENCE_S)
 
     assert code == 130
     assert not processes.is_alive(int(told.read_text()))

@@ -166,7 +166,7 @@ def test_a_signal_ends_everything_and_leaves_the_directory_free(
         children = [child.pid for child in psutil.Process(served.process.pid).children()]
 
         served.process.send_signal(number)
-        code = served.process.wait(60)
+        code = served.process.wait(processes.PATIENCE_S)
 
         assert code == 0, served.log.read_text()
         assert len(children) == 2

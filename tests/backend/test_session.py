@@ -47,7 +47,7 @@ def test_a_sign_in_link_works_once_and_gives_a_strict_cookie(service: Service) -
 
 def test_two_browsers_with_one_link_at_once_sign_in_once(service: Service) -> None:
     token = link(service)
-    barrier = threading.Barrier(8)
+    barrier = threading.Barrier(8, timeout=120)
 
     def sign_in(_: int) -> int:
         browser = service.anonymous()

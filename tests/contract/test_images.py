@@ -126,8 +126,11 @@ def workers_of(url: str, data_dir: Path) -> list[Any]:
     request = urllib.request.Request(
         f"{url}/api/v1/workers", headers={"Authorization": f"Bearer {key}"}
     )
-    with urllib.request.urlopen(request, timeout=5) as answer:
-        found: list[Any] = json.load(answer)
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            found: list[Any] = json.load(answer)
+    except OSError:
+        return []  # Too busy to answer; the caller asks again.
     return found
 
 

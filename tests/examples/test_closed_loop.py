@@ -50,12 +50,13 @@ def service(data_dir: Path, tmp_path: Path) -> Iterator[Podium]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_the_demo_goes_all_the_way_and_tells_the_api_every_number(
     service: Podium, data_dir: Path
 ) -> None:
     command = [sys.executable, str(SCRIPT), "--data-dir", str(data_dir)]
 
-    done = processes.run(command, processes.environment(data_dir), timeout_s=540)
+    done = processes.run(command, processes.environment(data_dir), timeout_s=1500)
 
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     report: dict[str, Any] = json.loads((data_dir / "demo" / "report.json").read_text())

@@ -337,13 +337,16 @@ class Interleavings(RuleBasedStateMachine):
         return station.is_draining.is_set() and all(actor.is_over for actor in station.actors)
 
 
+# Seconds; a fault is told by its shortest example, and looking for that takes long.
+SHRINKS = pytest.mark.timeout(2400)
+
+
 def check(floor: Floor, hosts: tuple[str, ...], examples: int, steps: int) -> None:
     """Draw many orders and check every one."""
     Interleavings.floor, Interleavings.hosts = floor, hosts
     drawn = settings(
         max_examples=examples,
         stateful_step_count=steps,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
         print_blob=True,
     )
@@ -370,11 +373,13 @@ def test_a_dead_worker_whose_guard_is_late_gives_its_run_to_no_other_machine_too
     floor.database.close()
 
 
+@SHRINKS
 @pytest.mark.slow
 def test_two_workers_of_one_machine_in_every_order(sqlite_floor: Floor) -> None:
     check(sqlite_floor, ("here", "here"), examples=25, steps=40)
 
 
+@SHRINKS
 @pytest.mark.slow
 def test_three_workers_of_two_machines_in_every_order(postgres_url: str, tmp_path: Path) -> None:
     floor = Floor(tmp_path / "data", postgres_url)

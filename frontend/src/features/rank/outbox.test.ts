@@ -32,6 +32,10 @@ const answer = (key: string) => ({
   },
 });
 
+/** Waits until it is so; a busy machine takes its time. */
+const becomes = (box: InstanceType<typeof Outbox>, status: string) =>
+  vi.waitFor(() => expect(box.status).toBe(status), { timeout: 20_000 });
+
 describe("the outbox", () => {
   let storage: Memory;
   let sent: string[];
@@ -56,7 +60,7 @@ describe("the outbox", () => {
     const box = make();
     box.add(answer("1"));
     box.add(answer("2"));
-    await vi.waitFor(() => expect(box.status).toBe("idle"));
+    await becomes(box, "idle");
     expect(sent).toEqual(["1", "2"]);
     expect(make().all).toEqual([]);
   });
@@ -65,10 +69,10 @@ describe("the outbox", () => {
     answers = [new Problem(0, { detail: "away" })];
     const box = make();
     box.add(answer("1"));
-    await vi.waitFor(() => expect(box.status).toBe("offline"));
+    await becomes(box, "offline");
     expect(box.all.map((item) => item.key)).toEqual(["1"]);
     later.shift()?.();
-    await vi.waitFor(() => expect(box.status).toBe("idle"));
+    await becomes(box, "idle");
     expect(sent).toEqual(["1"]);
   });
 
@@ -76,7 +80,7 @@ describe("the outbox", () => {
     answers = [new Problem(503, { detail: "away" })];
     const box = make();
     box.add(answer("1"));
-    await vi.waitFor(() => expect(box.status).toBe("offline"));
+    await becomes(box, "offline");
     const reloaded = make();
     await reloaded.flush();
     expect(sent).toEqual(["1"]);
@@ -86,7 +90,7 @@ describe("the outbox", () => {
     answers = [new Problem(401, { detail: "signed out" })];
     const box = make();
     box.add(answer("1"));
-    await vi.waitFor(() => expect(box.status).toBe("signed-out"));
+    await becomes(box, "signed-out");
     expect(box.all).toHaveLength(1);
   });
 
@@ -95,7 +99,7 @@ describe("the outbox", () => {
     const box = make();
     box.add(answer("1"));
     box.add(answer("2"));
-    await vi.waitFor(() => expect(box.status).toBe("idle"));
+    await becomes(box, "idle");
     expect(sent).toEqual(["2"]);
     expect(box.all[0]?.refusal).toBe("quota is full Ask for another.");
     box.discard("1");
