@@ -15,7 +15,7 @@ import anyio
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from fastapi.routing import APIRoute
-from sqlalchemy.exc import DataError, IntegrityError, OperationalError
+from sqlalchemy.exc import DataError, IntegrityError, InternalError, OperationalError
 from sqlalchemy.orm import Session
 
 from backend.auth import COOKIE, SAFE_METHODS, Credentials, authenticate
@@ -85,7 +85,7 @@ async def _session(request: Request, database: DatabaseDep) -> AsyncIterator[Ses
         async with turns.of(request.method), contextmanager_in_threadpool(opened) as session:
             request.state.session = session
             yield session
-    except OperationalError as error:
+    except (OperationalError, InternalError) as error:
         raise Unavailable(
             "the database did not answer", advice="Try again in a moment; see the service's log."
         ) from error

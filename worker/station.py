@@ -33,6 +33,10 @@ from worker.gpus import GpuReader
 from worker.marks import Mark
 from worker.outage import patiently
 
+# Within one transaction. Runs of a worker that stands still in the middle of one are given away
+# only after this; nothing that a worker does between two statements takes as long.
+_LONGEST_PAUSE_S = 15.0
+
 
 class Claimed(NamedTuple):
     """A run that is this worker's, what it runs on, and since when the ownership is proven."""
@@ -51,7 +55,9 @@ class Station:
         self.settings = settings
         self.clock = clock
         # A worker's threads seldom ask at once, and many workers share one server.
-        self.database = Database(settings.sqlalchemy_url, idle_connections=4)
+        self.database = Database(
+            settings.sqlalchemy_url, idle_connections=4, longest_pause_s=_LONGEST_PAUSE_S
+        )
         self.artifacts = ArtifactStore(settings.resolved_artifact_url)
         self.digests = Digests()
         gpus = GpuReader()

@@ -24,6 +24,14 @@ _SILENT_NETWORK = {
     "keepalives_interval": 3,
     "keepalives_count": 3,
 }
+# The same for the server: sessions of a machine that is gone end after some seconds, instead of
+# keeping their connections and locks for hours.
+_SILENT_CLIENT = (
+    "tcp_keepalives_idle = 5",
+    "tcp_keepalives_interval = 3",
+    "tcp_keepalives_count = 3",
+    "tcp_user_timeout = 15000",  # milliseconds
+)
 
 # SQLite lets one writer in at a time and makes the others poll; sixteen polling writers starve one
 # another for seconds. Queueing them inside the process keeps the tail short.
@@ -34,17 +42,27 @@ _write_locks_guard = threading.Lock()
 class Database:
     """One engine and the two ways to use it."""
 
-    def __init__(self, url: str, *, idle_connections: int = 10) -> None:
+    def __init__(
+        self, url: str, *, idle_connections: int = 10, longest_pause_s: float = 60.0
+    ) -> None:
         """Connect lazily to `url` (SQLAlchemy form, `sqlite:///file` or `postgresql+psycopg://`).
 
-        PostgreSQL: at most `idle_connections` stay open while nobody asks, 30 while many do.
+        PostgreSQL: at most `idle_connections` stay open while nobody asks, 30 while many do. It
+        ends a writing session that says nothing for `longest_pause_s`, as that of a process which
+        was stopped: its locks would hold everybody else up.
         """
         self.url = url
         self.is_sqlite = url.startswith("sqlite")
         self.engine = (
             _sqlite_engine(url) if self.is_sqlite else _postgres_engine(url, idle_connections)
         )
-        self._write_engine = self.engine.execution_options(podium_begin="BEGIN IMMEDIATE")
+        pause_ms = round(longest_pause_s * 1000)
+        begin = (
+            "BEGIN IMMEDIATE"
+            if self.is_sqlite
+            else f"SET LOCAL idle_in_transaction_session_timeout = {pause_ms}"
+        )
+        self._write_engine = self.engine.execution_options(podium_begin=begin)
         with _write_locks_guard:
             self._write_lock = _write_locks.setdefault(url, threading.Lock())
 
@@ -70,13 +88,23 @@ class Database:
 
 
 def _postgres_engine(url: str, idle_connections: int) -> Engine:
-    return create_engine(
+    engine = create_engine(
         url,
         pool_pre_ping=True,
         pool_size=idle_connections,
         max_overflow=_MOST_CONNECTIONS - idle_connections,
         connect_args=_SILENT_NETWORK,
     )
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: Any, _: Any) -> None:
+        # Statements and not options of the connection, which belong to whoever wrote the URL and
+        # are refused by some poolers.
+        connection.execute("; ".join(f"SET {setting}" for setting in _SILENT_CLIENT))
+        connection.commit()
+
+    _begin_with(engine)
+    return engine
 
 
 def _sqlite_engine(url: str) -> Engine:
@@ -94,9 +122,15 @@ def _sqlite_engine(url: str) -> Engine:
         ):
             connection.execute(f"PRAGMA {pragma}")
 
+    _begin_with(engine, "BEGIN")
+    return engine
+
+
+def _begin_with(engine: Engine, usual: str | None = None) -> None:
+    """Begin each transaction with the statement that its execution options name."""
+
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        statement = connection.get_execution_options().get("podium_begin", "BEGIN")
-        connection.exec_driver_sql(statement)
-
-    return engine
+        statement = connection.get_execution_options().get("podium_begin", usual)
+        if statement is not None:
+            connection.exec_driver_sql(statement)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from backend.store.tables import LogLine, MetricPoint
 from tests import processes, servers
@@ -64,6 +64,7 @@ def net(tmp_path: Path) -> Iterator[Net]:
         is_ready=lambda _: servers.postgres_answers(cluster, port),
         user=account,
         cwd=cluster,
+        end_signal=signal.SIGINT,
     )
     with wire() as laid:
         postgres.start()
@@ -74,7 +75,7 @@ def net(tmp_path: Path) -> Iterator[Net]:
             yield Net(floor, laid, f"postgresql+psycopg://podium@{HOST}:{port}/podium")
             floor.database.close()
         finally:
-            postgres.ask_to_end(signal.SIGINT)
+            postgres.ask_to_end()
             postgres.wait_for_end()
             shutil.rmtree(cluster, ignore_errors=True)
 
@@ -147,6 +148,32 @@ def test_a_statement_on_a_cut_wire_fails_before_a_run_is_lost(net: Net, statemen
         asker.kill()
         asker.communicate()
     assert said == "failed\n"
+
+
+def test_the_server_lets_go_of_who_is_cut_off(net: Net) -> None:
+    code = (
+        "import sys\n"
+        "from sqlalchemy import text\n"
+        "from backend.store.db import Database\n"
+        "with Database(sys.argv[1]).read() as session:\n"
+        "    session.execute(text('SELECT 1'))\n"
+        "    print('connected', flush=True); input()\n"
+    )
+    command = [*net.wire.launcher, sys.executable, "-c", code, net.far_url]
+    reader = subprocess.Popen(
+        command, cwd=processes.ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    sessions = text("SELECT count(*) FROM pg_stat_activity WHERE client_addr IS NOT NULL")
+    try:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "connected\n"
+        assert net.floor.rows(sessions) == [1]
+        net.wire.cut()
+        what = "its session is gone"
+        processes.wait_until(lambda: net.floor.rows(sessions) == [0], what, timeout_s=SILENCE_S)
+    finally:
+        reader.kill()
+        reader.communicate()
 
 
 def test_a_trainer_stands_still_while_its_worker_is_cut_off_and_goes_on_afterwards(
