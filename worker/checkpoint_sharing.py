@@ -1,8 +1,8 @@
-"""Checkpoints for other machines: the newest one of a run and the pinned, in the artifact store.
+"""Checkpoints for other machines: the newest one of a run and the needed, in the artifact store.
 
 Started by the supervisor where the operator has named an artifact store (PODIUM_ARTIFACT_URL); on
 the embedded default the run directory is enough. The newest is what a run goes on from when its own
-machine is gone; the pinned are what somebody wants kept.
+machine is gone; the needed are pinned or waited for by a clone.
 """
 
 import logging
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from backend import digest
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError
-from backend.store import checkpoints, supervision
+from backend.store import checkpoints, needs, supervision
 from backend.store.checkpoints import Shared
 from backend.store.db import Database
 from backend.store.supervision import Claim, GivenAway
@@ -87,12 +87,12 @@ class CheckpointSharing(threading.Thread):
 
     def _share_what_matters(self) -> None:
         with self._database.read() as session:
-            pinned = checkpoints.pinned_steps(session, self._claim.run_id)
+            needed = needs.checkpoint_steps(session, self._claim.run_id)
             shared = checkpoints.shared_steps(session, self._claim.run_id)
         here = self._directory.checkpoint_steps()
         # What an earlier attempt has shared under this step may be another past.
         newest = set(here[-1:]) - self._mine
-        for step in sorted(newest | (set(here) & set(pinned)) - shared):
+        for step in sorted(newest | (set(here) & needed) - shared):
             self._share(step)
 
     def _share(self, step: int) -> None:
@@ -100,10 +100,13 @@ class CheckpointSharing(threading.Thread):
         self._artifacts.put_folder(self._directory.checkpoint(step), key)
         with self._database.write() as session:
             run = supervision.hold(session, self._claim)
-            superseded = checkpoints.share(session, run, step, key)
+            needed = needs.checkpoint_steps(session, run.id)
+            superseded = checkpoints.share(session, run, step, key, needed=needed)
             here = {*self._directory.checkpoint_steps(), step}
             attempts = self._directory.attempts()
-            checkpoints.keep_only(session, run.id, here, attempts=attempts, at=datetime.now(UTC))
+            checkpoints.keep_only(
+                session, run.id, here, attempts=attempts, needed=needed, at=datetime.now(UTC)
+            )
         self._mine.add(step)
         for old in superseded:
             self._artifacts.remove(old)

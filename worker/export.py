@@ -24,7 +24,7 @@ from backend.schemas.references import Reference
 from backend.schemas.training import RunConfig, parse_run_config, references
 from backend.schemas.vocabulary import FailureCause, SnapshotKind
 from backend.settings import Settings
-from backend.store import checkpoints, outputs, snapshots
+from backend.store import needs, outputs, snapshots
 from backend.store.db import Database
 from backend.store.tables import Model, Run, Snapshot
 from worker.digests import Digests
@@ -73,7 +73,7 @@ class Export:
             config = json.loads(json.dumps(run.config))
             models: dict[str, _KeptModel] = {}
             with database.read() as session:
-                pinned = checkpoints.pinned_steps(session, run.id)
+                needed = needs.checkpoint_steps(session, run.id)
                 for path, reference in references(_parsed(run)).items():
                     with _told_as_failure(path):
                         found = self._look_up(session, path, reference)
@@ -90,7 +90,7 @@ class Export:
                     hashes[kept.model.id] = found["sha256"]
             text = json.dumps(config, indent=2, sort_keys=True) + "\n"
             write_whole(self._directory.config, [text.encode()])
-        self._directory.pin(pinned)
+        self._directory.pin(needed)
         return hashes
 
     def _look_up(

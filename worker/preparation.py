@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from backend.errors import ServiceError, Unavailable
 from backend.schemas.events import CheckpointLine
 from backend.schemas.vocabulary import FailureCause
-from backend.store import checkpoints, metrics, models, run_events, samples, supervision
+from backend.store import checkpoints, metrics, models, needs, run_events, samples, supervision
 from backend.store.run_events import NewEvent
 from backend.store.supervision import Claim
 from backend.store.tables import Run
@@ -124,18 +124,18 @@ class Preparation:
     def _find_checkpoint(self) -> None:
         """The attempt before ran on another machine: go on from what that one has shared.
 
-        Checkpoints here that the store does not know are of a past that was taken back. Pinned ones
-        that were written here may lie nowhere else.
+        Checkpoints here that the store does not know are of a past that was taken back. Those
+        that were written here and are needed may lie nowhere else.
         """
         with self._station.database.read() as session:
             shared = checkpoints.newest_shared(session, self._run.id)
             known = checkpoints.written_by(session, self._run.id)
-            pinned = checkpoints.pinned_steps(session, self._run.id)
+            needed = needs.checkpoint_steps(session, self._run.id)
         own = self._directory.written_here(known)
         if shared is None:
             self._directory.drop_checkpoints_but(own)
             return
-        kept = {step for step in own.intersection(pinned) if step < shared.step}
+        kept = {step for step in own.intersection(needed) if step < shared.step}
         try:
             with disk_errors():
                 checkpoint_sharing.fetch(

@@ -22,7 +22,7 @@ from backend.schemas.events import (
     StartLine,
     TrainerLine,
 )
-from backend.store import checkpoints, logs, metrics, run_events, samples, supervision
+from backend.store import checkpoints, logs, metrics, needs, run_events, samples, supervision
 from backend.store.db import Database
 from backend.store.logs import Printed
 from backend.store.run_events import NewEvent
@@ -174,7 +174,8 @@ class Relay:
         # The newest is what a retry goes on from, even if the trainer is replacing it just now.
         here = {*self._directory.checkpoint_steps(), lines[-1].step}
         attempts = self._directory.attempts()
-        checkpoints.keep_only(session, run.id, here, attempts=attempts, at=_now())
+        needed = needs.checkpoint_steps(session, run.id)
+        checkpoints.keep_only(session, run.id, here, attempts=attempts, needed=needed, at=_now())
 
     def _warn(self, session: Session, run: Run, lines: Iterable[AlertLine]) -> None:
         for line in lines:

@@ -67,11 +67,13 @@ class Shared(NamedTuple):
     artifact: str
 
 
-def share(session: Session, run: Run, step: int, artifact: str) -> list[str]:
+def share(
+    session: Session, run: Run, step: int, artifact: str, *, needed: Collection[int]
+) -> list[str]:
     """Record that a checkpoint is in the artifact store; returns the keys nobody needs any more.
 
-    The newest one there and the pinned ones are needed. Raises NotFound if the relay has not told
-    of this checkpoint yet.
+    The newest one there is needed, and those of the steps in `needed`. Raises NotFound if the relay
+    has not told of this checkpoint yet.
     """
     known = session.get(Checkpoint, (run.id, step), populate_existing=True)
     if known is None:
@@ -82,7 +84,7 @@ def share(session: Session, run: Run, step: int, artifact: str) -> list[str]:
     of_run = (Checkpoint.run_id == run.id, Checkpoint.artifact.is_not(None))
     shared = session.scalars(select(Checkpoint).where(*of_run).order_by(Checkpoint.step)).all()
     for old in shared[:-1]:
-        if not old.is_pinned:
+        if old.step not in needed:
             superseded.append(old.artifact)
             old.artifact = None
     session.flush()
@@ -115,15 +117,16 @@ def keep_only(
     steps: Collection[int],
     *,
     attempts: Collection[int],
+    needed: Collection[int],
     at: datetime,
 ) -> None:
     """Forget checkpoints that the trainer has removed, except those in the artifact store.
 
     `steps` are where the run is now, `attempts` ran there: what others wrote lies elsewhere, and
-    the pinned ones among it stay there.
+    the `needed` ones among it stay there.
     """
     is_gone = (Checkpoint.step.not_in(steps), Checkpoint.artifact.is_(None))
-    is_dropped = or_(Checkpoint.is_pinned.is_(False), Checkpoint.attempt.in_(attempts))
+    is_dropped = or_(Checkpoint.step.not_in(needed), Checkpoint.attempt.in_(attempts))
     _forget(session, run_id, *is_gone, is_dropped, at=at)
 
 

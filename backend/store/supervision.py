@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from backend.domain import run_state
 from backend.domain.failures import after_crash
 from backend.schemas.vocabulary import RunState, StopReason
-from backend.store import checkpoints, runs
+from backend.store import needs, runs
 from backend.store.failures import Evidence
 from backend.store.tables import Run
 
@@ -43,9 +43,10 @@ class Waiting(NamedTuple):
 
 
 class Pulse(NamedTuple):
-    """What a beat brings back: whether the run was asked to stop, and why; what is pinned.
+    """What a beat brings back: whether the run was asked to stop, and why; what is to be kept.
 
-    `pinned` None = nobody has looked yet.
+    `pinned` are the steps of checkpoints that somebody has pinned or a clone waits for; None =
+    nobody has looked yet.
     """
 
     state: RunState
@@ -163,7 +164,7 @@ def _pulse(session: Session, claim: Claim, state: str, reason: str | None) -> Pu
     return Pulse(
         RunState(state),
         StopReason(reason) if reason and is_stopping else None,
-        frozenset(checkpoints.pinned_steps(session, claim.run_id)),
+        frozenset(needs.checkpoint_steps(session, claim.run_id)),
     )
 
 

@@ -233,7 +233,7 @@ class Run(Numbered, Base):
     )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     experiment_id: Mapped[str | None] = mapped_column(ForeignKey("experiments.id"), index=True)
-    parent_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id"))
+    parent_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id"), index=True)
     # The parent's checkpoint that the run goes on from; None = it begins with its config alone.
     parent_step: Mapped[int | None] = mapped_column(BigInteger)
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))

@@ -48,6 +48,34 @@ def test_best_last_and_pinned_checkpoints_outlive_the_next_ones(floor: Floor) ->
     assert floor.events(run_id, "alert") == []
 
 
+def test_a_checkpoint_that_a_clone_waits_for_outlives_the_next_ones(
+    floor: Floor, tmp_path: Path
+) -> None:
+    shared = {"PODIUM_ARTIFACT_URL": str(tmp_path / "shared")}
+    parent = floor.new_run()
+    directory = RunDirectory(floor.settings.runs_dir, parent)
+    behaviour = {"checkpoint_every": 1, "max_checkpoints": 2}
+    floor.behave(parent, steps=4, hang=True, **behaviour)
+
+    with floor.worker(**shared):
+        floor.ring(parent)
+        processes.wait_until(lambda: set(listed(floor, parent)) == {3, 4}, "4 steps", timeout_s=120)
+        # No GPU is here: it waits.
+        child = floor.new_run(from_checkpoint=(parent, 3), gpus=1)
+        in_store = tmp_path / "shared" / "runs" / parent / "checkpoint-1-3"
+        processes.wait_until(in_store.exists, "it is copied for other machines", timeout_s=120)
+        floor.ask(runs.pause, parent)
+        floor.wait_for(parent, "paused")
+        floor.behave(parent, steps=8, **behaviour)
+        floor.ask(runs.resume, parent)
+        floor.wait_for(parent, "succeeded")
+
+    assert floor.run(child).state == "queued"
+    assert directory.checkpoint_steps() == [3, 7, 8]
+    assert listed(floor, parent) == {3: False, 7: False, 8: False}
+    assert in_store.exists()
+
+
 def test_a_pinned_checkpoint_survives_the_machine_it_was_written_on(
     floor: Floor, tmp_path: Path
 ) -> None:

@@ -48,7 +48,7 @@ def test_a_checkpoint_that_is_gone_cannot_be_pinned(
     api: TestClient, run_id: str, database: Database
 ) -> None:
     with database.write() as session:
-        checkpoints.keep_only(session, run_id, [20], attempts=[1], at=AT)
+        checkpoints.keep_only(session, run_id, [20], attempts=[1], needed=[], at=AT)
 
     answer = api.post(f"/runs/{run_id}/checkpoints/10/pin")
 
