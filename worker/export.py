@@ -6,7 +6,9 @@ rewrites nothing. It decides nothing about the config; the API has validated it.
 
 import hashlib
 import json
+import logging
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from backend import digest
 from backend.artifacts import ArtifactStore
-from backend.errors import ServiceError, Unavailable
+from backend.errors import InvalidInput, ServiceError, Unavailable
 from backend.model_files import confined, content_sha256, weight_files
 from backend.schemas.references import Reference
 from backend.schemas.training import RunConfig, parse_run_config, references
@@ -31,6 +33,8 @@ from worker.digests import Digests
 from worker.disk_errors import disk_errors
 from worker.exit_reading import Failure, RunFailed
 from worker.run_directory import RunDirectory
+
+log = logging.getLogger("podium.worker")
 
 _DATA = frozenset(kind.value for kind in SnapshotKind)
 
@@ -55,6 +59,7 @@ class Export:
     ) -> None:
         """`check` is called now and then while models are read; what it raises breaks off."""
         self._settings = settings
+        self._cache = settings.data_dir / "cache"
         self._artifacts = artifacts
         self._digests = digests
         self._directory = directory
@@ -138,9 +143,25 @@ class Export:
         return _KeptModel(model, outputs.hashes(session, key) if key else {})
 
     def _verified(self, kept: _KeptModel) -> dict[str, Any]:
-        """The model's folder, once its files are what was recorded; with the hash of all."""
+        """The model's folder, once its files are what was recorded; with the hash of all.
+
+        A copy in the cache that is damaged is fetched again, once.
+        """
+        folder = self._model_folder(kept.model)
+        since = folder.stat().st_ctime_ns
+        try:
+            return self._verified_in(folder, kept)
+        except (RunFailed, InvalidInput) as error:
+            if not folder.is_relative_to(self._cache):
+                raise
+            log.warning("model.fetched_again", extra={"folder": str(folder), "error": str(error)})
+        # Another run of this machine may have fetched it meanwhile.
+        if folder.is_dir() and folder.stat().st_ctime_ns == since:
+            shutil.rmtree(folder, ignore_errors=True)
+        return self._verified_in(self._model_folder(kept.model), kept)
+
+    def _verified_in(self, folder: Path, kept: _KeptModel) -> dict[str, Any]:
         model = kept.model
-        folder = self._model_folder(model)
         roots = (*self._settings.resolved_model_roots, folder.resolve())
         with _readable(folder):
             sha256 = content_sha256(folder, weight_files(folder, roots), self._digest)
@@ -166,7 +187,7 @@ class Export:
         here = self._artifacts.local_path(key)
         if here is not None:
             return here.resolve()
-        cached = self._settings.data_dir / "cache" / key
+        cached = self._cache / key
         if not cached.is_dir():
             self._artifacts.fetch_folder(key, cached, self._check)
         return cached

@@ -34,4 +34,4 @@ def hashes(session: Session, folder: str) -> dict[str, str]:
     """The recorded sha256 of each file under a key of the artifact store, by path in the folder."""
     of_folder = Artifact.key.startswith(f"{folder}/", autoescape=True)
     rows = session.execute(select(Artifact.path, Artifact.sha256).where(of_folder))
-    return dict(rows.tuples().all())
+    return dict(rows.all())

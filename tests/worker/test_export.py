@@ -8,6 +8,7 @@ from sqlalchemy import update
 
 from backend.artifacts import ArtifactStore
 from backend.errors import InvalidInput
+from backend.settings import Settings
 from backend.store.tables import Model, SnapshotLine
 from tests.worker.floor import Floor
 from worker.digests import Digests
@@ -87,6 +88,37 @@ def test_a_model_that_is_gone_or_changed_is_refused(sqlite_floor: Floor) -> None
     (weights.parent / "config.json").unlink()
     weights.parent.rmdir()
     assert "there is nothing at" in failure(sqlite_floor, run_id)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_copy_in_the_cache_that_is_damaged_is_fetched_again(
+    sqlite_floor: Floor, tmp_path: Path, name: str
+) -> None:
+    floor = sqlite_floor
+    floor.settings = Settings(
+        data_dir=floor.data_dir,
+        database_url=floor.database.url,
+        artifact_url=f"memory://{tmp_path.name}",
+    )
+    key = "runs/run_before/model-1"
+    ArtifactStore(floor.settings.resolved_artifact_url).put_folder(
+        floor.data_dir / "models" / "base", key
+    )
+    with floor.database.write() as session:
+        session.execute(update(Model).values(source={"artifact": key}))
+    run_id = floor.new_run()
+    export(floor, run_id)
+    cached = floor.data_dir / "cache" / key / name
+    whole = cached.read_bytes()
+    # What a power cut leaves of a file that had arrived a moment ago.
+    cached.write_bytes(b"")
+
+    export(floor, run_id)
+
+    assert cached.read_bytes() == whole
+    with floor.database.write() as session:
+        session.execute(update(Model).values(sha256="0" * 64))
+    assert "have changed" in failure(floor, run_id), "what the bucket has is not what it should be"
 
 
 def test_a_model_outside_of_the_roots_is_refused(sqlite_floor: Floor, tmp_path: Path) -> None:
