@@ -8,16 +8,26 @@ problem. Knows two configs and a step, not which checkpoints there are.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from backend.schemas.policy_gradient import Critic
 from backend.schemas.runs import ConfigProblem
 from backend.schemas.vocabulary import Estimator
 
-# The saved tensors are those of this method and model, in these shapes.
-_FIXED = ("method", "model.id", "model.hub_id", "lora.r", "lora.alpha", "lora.targets")
-# What the number of optimizer steps is made of; a schedule that falls to zero counts on it.
+# The saved tensors are those of this method and model, in these shapes; which records were taken is
+# the step times the batch size.
+_FIXED = (
+    "method",
+    "model.id",
+    "model.hub_id",
+    "lora.r",
+    "lora.alpha",
+    "lora.targets",
+    "optim.batch_size",
+)
+# What the number of optimizer steps is made of; a warm-up and a schedule that falls to zero count
+# on it.
 _LENGTH = (
     "steps",
     "optim.epochs",
-    "optim.batch_size",
     "rollout.prompts_per_step",
     "rollout.samples_per_prompt",
     "epochs_per_rollout",
@@ -25,7 +35,6 @@ _LENGTH = (
     "solutions.id",
     "demonstrations.id",
     "preferences.id",
-    "solutions.id",
 )
 
 
@@ -43,26 +52,53 @@ def _unfit(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[Con
             message = f"{path} is {after}, and the checkpoint was made with {before}"
             advice = f"Leave {path} as it was, or clone without from_checkpoint."
             yield ConfigProblem(path=path, message=message, advice=advice)
-    has_critic = [one.get("estimator") == Estimator.PPO for one in (parent, config)]
-    if has_critic[0] != has_critic[1]:
-        has = "a" if has_critic[0] else "no"
+    yield from _unfit_critic(parent, config)
+
+
+def _unfit_critic(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[ConfigProblem]:
+    before, after = _trunk(parent), _trunk(config)
+    if before == after:
+        return
+    if before is None or after is None:
+        has = "no" if before is None else "a"
         message = f"estimator is {config.get('estimator')}, and the checkpoint has {has} critic"
         advice = "Go between ppo and the others with a clone without from_checkpoint."
         yield ConfigProblem(path="estimator", message=message, advice=advice)
+    else:
+        message = f"critic.trunk is {after}, and the checkpoint's critic was made with {before}"
+        advice = "Leave the critic's trunk as it was, or clone without from_checkpoint."
+        yield ConfigProblem(path="critic.trunk", message=message, advice=advice)
+
+
+def _trunk(config: Mapping[str, Any]) -> str | None:
+    """What the critic of a run starts from; None without a critic."""
+    if config.get("estimator") != Estimator.PPO:
+        return None
+    trunk = str(_value(config, "critic.trunk") or Critic().trunk)
+    if trunk != "reward_model":
+        return trunk
+    models = [term["model"] for term in config["reward"]["terms"] if term["kind"] == "model"]
+    return f"the reward model {models[0].get('id') or models[0].get('hub_id')}"
 
 
 def _unplanned(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[ConfigProblem]:
     schedule = _value(config, "optim.schedule")
-    if schedule == "constant":
+    bound = {}
+    if schedule != "constant":
+        bound[f"the {schedule} schedule"] = "optim.schedule to constant"
+    if _value(config, "optim.warmup_ratio"):
+        bound["the warm-up"] = "optim.warmup_ratio to 0"
+    if not bound:
         return
+    what, freedom = " and ".join(bound), " and ".join(bound.values())
     for path in _LENGTH:
         before, after = _value(parent, path), _value(config, path)
         if before != after:
             message = (
-                f"{path} is {after} and was {before}: the {schedule} schedule would end elsewhere "
-                "than the one that the checkpoint stands in"
+                f"{path} is {after} and was {before}: {what} would end elsewhere than where the "
+                "checkpoint counts on"
             )
-            advice = f"Leave {path} as it was, or set optim.schedule to constant."
+            advice = f"Leave {path} as it was, or set {freedom}."
             yield ConfigProblem(path=path, message=message, advice=advice)
 
 

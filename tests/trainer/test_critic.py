@@ -152,3 +152,22 @@ def test_a_critic_that_does_not_fit_is_refused(
     report = workshop.run_here(run_dir)
     assert report["code"] == 2
     assert words in report["message"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [({"trunk": "shared"}, {"trunk": "model"}), ({"trunk": "model"}, {"trunk": "shared"})],
+)
+def test_a_critic_does_not_go_on_with_another_trunk(
+    workshop: Workshop, tiny_model: Path, before: dict[str, str], after: dict[str, str]
+) -> None:
+    config = policy_gradient_config(tiny_model, estimator="ppo", eval_every=0, checkpoint_every=1)
+    run_dir = run(workshop, "ppo", config | {"critic": before, "steps": 1})
+    other = workshop.lay_out("other", config | {"critic": after, "steps": 2})
+    (run_dir / "config.json").write_bytes((other / "config.json").read_bytes())
+
+    report = workshop.run_here(run_dir)
+
+    assert (report["code"], report["cause"]) == (2, "config")
+    assert f"critic.trunk is {after['trunk']}" in report["message"]
+    assert "as it was" in report["advice"]

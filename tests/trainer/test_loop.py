@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from backend.schemas.sections import Optim
 from backend.schemas.training import parse_run_config
 from tests.trainer.conftest import Workshop, lines, series, sft_config
 from worker.trainer import models
+from worker.trainer.errors import ConfigError
 from worker.trainer.loop import Loop
 from worker.trainer.optim import Optimizer
 from worker.trainer.run import StopWish, open_run
@@ -38,9 +40,9 @@ def go_on(run_dir: Path, measure: Measure, rewards: list[float], name: str = "")
     n_steps = len(rewards) - 1
     optimizer = Optimizer(models.trainable(model), Optim(), n_steps)
     loop = Loop(run, model, optimizer, n_steps, objective=measure, measure=name)
-    loop.go(lambda _step: {}, lambda step: {"eval/reward": rewards[step]})
-    loop.save()
-    run.events.close()
+    with closing(run.events):
+        loop.go(lambda _step: {}, lambda step: {"eval/reward": rewards[step]})
+        loop.save()
 
 
 @pytest.mark.parametrize("interrupted", [False, True])
@@ -76,3 +78,12 @@ def test_an_evaluation_of_something_else_is_no_rival_and_the_first_one_is_made_a
     assert [
         line["step"] for line in lines(run_dir, "alert") if line["rule"] == "measured_anew"
     ] == [1]
+
+
+def test_fewer_steps_than_are_done_are_refused(workshop: Workshop, tiny_model: Path) -> None:
+    """A clone with larger batches or fewer epochs would end at once with its parent's weights."""
+    run_dir = workshop.lay_out("run", sft_config(tiny_model, eval_every=2))
+    go_on(run_dir, Measure(), [0.1, 0.2, 0.3])
+
+    with pytest.raises(ConfigError, match="stands at step 2, and this config makes 1 steps"):
+        go_on(run_dir, Measure(), [0.1, 0.2])

@@ -16,6 +16,7 @@ from backend.schemas.references import Reference
 from backend.schemas.rewards import ModelReward
 from worker.trainer import gradient_checkpointing, losses, models, random_streams
 from worker.trainer.data import Batch
+from worker.trainer.errors import ConfigError
 from worker.trainer.logprobs import action_hidden
 from worker.trainer.optim import Optimizer
 from worker.trainer.policy import Policy
@@ -99,7 +100,17 @@ class Critic:
 
     @torch.no_grad()
     def restore_tensors(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take what a checkpoint kept."""
+        """Take what a checkpoint kept.
+
+        Raises ConfigError where that is a critic of other weights.
+        """
+        weights = {name for name in tensors if name.startswith("weight/")}
+        if weights != {f"weight/{name}" for name in self._parameters}:
+            raise ConfigError(
+                f"critic.trunk is {self._config.trunk}, and the checkpoint's critic has the "
+                "weights of another trunk",
+                "set critic.trunk as it was, or begin anew",
+            )
         for name, parameter in self._parameters.items():
             parameter.copy_(tensors[f"weight/{name}"])
         moments = {

@@ -153,6 +153,12 @@ class Loop:
         if resumed is None:
             return
         state = resumed.state
+        if resumed.step > self.steps:
+            raise ConfigError(
+                f"the checkpoint stands at step {resumed.step}, and this config makes "
+                f"{self.steps} steps in all",
+                "raise steps or optim.epochs above what was done, or begin anew",
+            )
         load_weights(self.model, resumed.tensors["weights"])
         self.optimizer.restore(resumed.tensors["optimizer"], int(state["optimizer_steps"]))
         self.done_step = resumed.step
@@ -168,13 +174,10 @@ class Loop:
                 step=self.done_step,
             )
         for name, part in self.parts.items():
-            if name not in state["parts"]:
-                raise ConfigError(
-                    f"the checkpoint of step {resumed.step} holds no state of {name}",
-                    "go on with the settings that it was made with, or begin anew",
-                )
+            _require(name, state["parts"], resumed.step)
             part.restore(state["parts"][name])
         for name, trained in self.tensor_parts.items():
+            _require(name, resumed.tensors, resumed.step)
             trained.restore_tensors(resumed.tensors[name])
 
     def _resume_evaluations(self, resumed: checkpoint.Checkpoint) -> None:
@@ -252,6 +255,14 @@ class Loop:
             f"the best evaluation ({self._best_score:.4g})",
             level="info",
             step=self.done_step,
+        )
+
+
+def _require(part: str, kept: Mapping[str, object], step: int) -> None:
+    if part not in kept:
+        raise ConfigError(
+            f"the checkpoint of step {step} holds no state of {part}",
+            "go on with the settings that it was made with, or begin anew",
         )
 
 

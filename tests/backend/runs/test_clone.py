@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.domain import continuation
+from backend.domain import continuation, run_config
 from backend.store.db import Database
 from backend.store.tables import Checkpoint
 from tests.backend.runs.conftest import AT, Seed
@@ -123,3 +123,60 @@ def test_another_method_or_critic_does_not_fit_a_checkpoint(
 
     assert found.path == path
     assert "without from_checkpoint" in str(found.advice)
+
+
+BATCHES = {"method": "sft", "optim": {"schedule": "constant", "batch_size": 16, "epochs": 1.0}}
+WARMED = {"optim": {"schedule": "constant", "warmup_ratio": 0.1}}
+REWARD_MODELS: list[dict[str, Any]] = [
+    {"terms": [{"kind": "finished"}, {"kind": "model", "model": {"id": f"model_{name}"}}]}
+    for name in "ab"
+]
+
+
+def problems(parent: dict[str, Any], change: dict[str, Any]) -> list[tuple[str, str]]:
+    """Paths and advice for a clone of `parent` with this change, from step 3 on."""
+    found = continuation.problems_of(parent, run_config.merged(parent, change), 3)
+    return [(problem.path, str(problem.advice)) for problem in found]
+
+
+def test_the_batch_of_a_run_on_records_stays_and_its_epochs_need_not() -> None:
+    """Another size would count other records as taken: some come twice, or not at all."""
+    ((path, advice),) = problems(BATCHES, {"optim": {"batch_size": 32}})
+
+    assert path == "optim.batch_size"
+    assert "Leave optim.batch_size as it was" in advice
+    assert problems(BATCHES, {"optim": {"epochs": 3.0}}) == []
+
+
+def test_a_warm_up_is_a_share_of_the_steps_that_were_planned() -> None:
+    ((path, advice),) = problems(WARMED | {"steps": 100}, {"steps": 1000})
+
+    assert path == "steps"
+    assert "set optim.warmup_ratio to 0" in advice
+    longer = {"steps": 1000, "optim": {"warmup_ratio": 0.0}}
+    assert problems(WARMED | {"steps": 100}, longer) == []
+    assert problems(WARMED | {"steps": 100}, {"kl": {"coef": 1.0}}) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"critic": {"trunk": "shared"}}, {"critic": {"trunk": "model"}}),
+        ({"critic": None}, {"critic": {"trunk": "shared"}}),
+        (
+            {"critic": {"trunk": "reward_model"}, "reward": REWARD_MODELS[0]},
+            {"reward": REWARD_MODELS[1]},
+        ),
+    ],
+)
+def test_a_critic_goes_on_with_the_trunk_that_it_has(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    parent = {"method": "policy_gradient", "estimator": "ppo", "steps": 10} | WARMED | before
+
+    ((path, advice),) = problems(parent, after)
+
+    assert path == "critic.trunk"
+    assert "without from_checkpoint" in advice
+    assert problems(parent, {"critic": {"lr": 1e-3}}) == []
+    assert problems(parent | {"critic": None}, {"critic": {"trunk": "model"}}) == []
