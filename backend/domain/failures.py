@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.schemas.vocabulary import FailureCause
+from backend.schemas.vocabulary import SAMPLERS, FailureCause
 
 C = FailureCause
 
@@ -30,7 +30,6 @@ SENTENCES: dict[FailureCause, str] = {
     C.UNEXPLAINED: "The trainer ended without saying why.",
 }
 
-_SAMPLERS = frozenset({"generate", "evaluate"})
 _SAMPLING_PHASES = frozenset({"rollout", "reward"})
 # What memory grows with, best first, and the least that makes sense: one record has about 256
 # tokens.
@@ -85,7 +84,7 @@ def after_crash(crashes: int, limit: int, checkpoint_step: int | None) -> str:
 
 
 def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:
-    is_sampler = config.get("method") in _SAMPLERS
+    is_sampler = config.get("method") in SAMPLERS
     is_sampling = is_sampler or facts.phase in _SAMPLING_PHASES
     for path, least in _TO_HALVE_IN_SAMPLING if is_sampling else _TO_HALVE_IN_TRAINING:
         value = _number(config, path)
@@ -111,7 +110,9 @@ def _gentler(config: Mapping[str, Any]) -> Advice:
 
 def _longer(config: Mapping[str, Any], facts: Facts) -> Advice | None:
     limit = _value(config, "resources.timeout_s")
-    done, left = facts.step - facts.first_step, facts.steps - facts.step
+    begins_again = config.get("method") in SAMPLERS
+    done = facts.step - facts.first_step
+    left = facts.steps if begins_again else facts.steps - facts.step
     if not isinstance(limit, int | float) or done <= 0 or left <= 0:
         return None
     pace_s = facts.ran_s / done
@@ -120,7 +121,8 @@ def _longer(config: Mapping[str, Any], facts: Facts) -> Advice | None:
         text = f"Retry goes on from the last checkpoint with another {limit:g} s"
         return Advice(f"{text}; the {left} steps left need about {math.ceil(pace_s * left)} s.")
     text = f"Raise resources.timeout_s from {limit:g} to {needed_s}"
-    rest = f"{done} steps took {facts.ran_s:.0f} s, and {left} are left"
+    rest = f"{done} steps took {facts.ran_s:.0f} s, and "
+    rest += f"a retry begins again with all {left}" if begins_again else f"{left} are left"
     return Advice(f"{text}: {rest}.", {"resources.timeout_s": needed_s})
 
 

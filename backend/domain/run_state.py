@@ -6,7 +6,7 @@ sentences. Pure: no clock, no store.
 
 from enum import StrEnum
 
-from backend.schemas.vocabulary import RunState, StopReason
+from backend.schemas.vocabulary import SAMPLERS, Method, RunState, StopReason
 
 S = RunState
 
@@ -83,6 +83,15 @@ _SENTENCES: dict[tuple[RunState, StopReason | None], str] = {
     (S.CANCELLED, None): "Cancelled; retry puts it back into the queue.",
 }
 
+# The same for methods that write no checkpoints.
+_SENTENCES_OF_SAMPLERS: dict[tuple[RunState, StopReason | None], str] = {
+    (S.QUEUED, StopReason.DRAIN): "Its worker shut down; waiting to begin again on another one.",
+    (S.STOPPING, StopReason.PAUSE): (
+        "Pausing: it ends at the next safe point; resume begins it again."
+    ),
+    (S.STOPPING, StopReason.DRAIN): "Its worker is shutting down: it ends and queues again.",
+}
+
 
 def may_move(from_: RunState, to: RunState, reason: str | None = None) -> bool:
     """Whether a run may go from one state to another, for this reason."""
@@ -101,6 +110,8 @@ def state_asked_for(reason: StopReason) -> RunState:
     return _ASKED_FOR[reason]
 
 
-def sentence(state: RunState, reason: StopReason | None = None) -> str:
-    """The state and why, in one sentence for the screen."""
-    return _SENTENCES.get((state, reason)) or _SENTENCES[(state, None)]
+def sentence(state: RunState, reason: StopReason | None = None, *, method: str = Method.SFT) -> str:
+    """The state and why, in one sentence for the screen, of a run with this method."""
+    if method in SAMPLERS and (state, reason) in _SENTENCES_OF_SAMPLERS:
+        return _SENTENCES_OF_SAMPLERS[state, reason]
+    return _SENTENCES.get((state, reason)) or _SENTENCES[state, None]

@@ -79,6 +79,10 @@ class Method(StrEnum):
     EVALUATE = "evaluate"
 
 
+# They train nothing, so they write no checkpoints: an attempt after the first begins again.
+SAMPLERS = frozenset({Method.GENERATE, Method.EVALUATE})
+
+
 class Estimator(StrEnum):
     """How `policy_gradient` turns rewards into advantages."""
 

@@ -55,7 +55,7 @@ def _answer(run: Run, output_model_ids: list[str]) -> RunAnswer:
         {
             **shown,
             "estimator": run.config.get("estimator"),
-            "state_sentence": run_state.sentence(state, reason),
+            "state_sentence": run_state.sentence(state, reason, method=run.method),
             "progress": progress,
             "output_model_ids": output_model_ids,
             "allowed": list(run_state.allowed_verbs(state)),

@@ -72,6 +72,16 @@ def test_where_nothing_can_be_halved_the_model_is_too_large(
     assert advice.changes == {}
 
 
+def test_a_timeout_of_a_run_that_begins_again_is_raised_to_what_all_its_steps_need() -> None:
+    config = {"method": "generate", "resources": {"timeout_s": 100}}
+
+    advice = advise(C.TIMEOUT, config, Facts(step=25, steps=100, ran_s=100.0))
+
+    assert advice is not None
+    assert advice.changes == {"resources.timeout_s": 480}
+    assert "a retry begins again with all 100" in advice.text
+
+
 def test_a_timeout_is_raised_to_what_the_steps_left_need() -> None:
     config = {"resources": {"timeout_s": 100}}
     slow = Facts(first_step=10, step=20, steps=60, ran_s=100)

@@ -6,7 +6,7 @@ import pytest
 
 from backend.domain import run_state
 from backend.domain.run_state import Verb
-from backend.schemas.vocabulary import RunState, StopReason
+from backend.schemas.vocabulary import Method, RunState, StopReason
 
 # Written down by hand from the description of a run's life; the code has its own table.
 MOVES = """
@@ -72,6 +72,19 @@ def test_every_state_and_reason_has_one_sentence(
 
     assert sentence.endswith(".")
     assert sentence[0].isupper()
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"), list(itertools.product(RunState, [None, *StopReason]))
+)
+@pytest.mark.parametrize("method", [Method.GENERATE, Method.EVALUATE])
+def test_a_method_that_trains_nothing_is_promised_no_checkpoint(
+    state: RunState, reason: StopReason | None, method: Method
+) -> None:
+    sentence = run_state.sentence(state, reason, method=method)
+
+    assert "checkpoint" not in sentence
+    assert sentence.endswith(".")
 
 
 def test_a_stopping_run_says_why_it_stops() -> None:

@@ -14,7 +14,7 @@ import { Table } from "@/components/table";
 import { bytes, shortHash } from "@/lib/format";
 
 import { ContinueLink } from "./continue-link";
-import { noFiles } from "./standing";
+import { noCheckpoints, noFiles } from "./standing";
 
 /** Pins a checkpoint that is not pinned, and lets go of one that is; the list follows. */
 function usePins(runId: string) {
@@ -41,9 +41,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
               items={items}
               empty={
                 <Empty icon="file" title="No checkpoints">
-                  {run.pruned_at === null
-                    ? "They are written every checkpoint_every steps, and when a run is asked to stop."
-                    : "They were deleted with the other files of this run; none was pinned."}
+                  {noCheckpoints(run)}
                 </Empty>
               }
             >

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Run } from "@/api/types";
 
-import { canBeStopped, mayMoveOn, noFiles, stopWords, timeWords } from "./standing";
+import { canBeStopped, mayMoveOn, noCheckpoints, noFiles, stopWords, timeWords } from "./standing";
 
 const START = "2026-01-01T00:00:00Z";
 const NOW = Date.parse("2026-01-01T01:00:00Z");
@@ -29,6 +29,14 @@ describe("the question before a run is stopped", () => {
     const { text, keep } = stopWords(run("running"));
     expect(text).toContain("It stands at step 500 of 1,000. The trainer writes a checkpoint");
     expect(keep).toBe("Keep it running");
+  });
+
+  it.each(["generate", "evaluate"] as const)("promises no checkpoint to %s", (method) => {
+    const { text } = stopWords(run("running", { method }));
+    expect(text).toContain("It stands at step 500 of 1,000.");
+    expect(text).toContain("Retry begins it again.");
+    expect(text).not.toContain("checkpoint");
+    expect(noCheckpoints(run("running", { method }))).toContain("trains nothing");
   });
 
   it("promises no checkpoint of a step that is not finished", () => {
@@ -92,6 +100,11 @@ it("a crashed run is asked for again, for it may be tried again by itself", () =
     false,
     false,
   ]);
+});
+
+it("a run without checkpoints tells when they are written or where they went", () => {
+  expect(noCheckpoints(run("running", { method: "sft" }))).toContain("checkpoint_every");
+  expect(noCheckpoints(run("failed", { pruned_at: START }))).toContain("deleted");
 });
 
 describe("a run without files", () => {

@@ -4,6 +4,9 @@ import { ago, duration, number } from "@/lib/format";
 
 const OVER: ReadonlySet<Run["state"]> = new Set(["succeeded", "failed", "cancelled"]);
 
+/** A run that trains nothing writes no checkpoint: each attempt begins again. */
+const isSampler = ({ method }: Run): boolean => method === "generate" || method === "evaluate";
+
 /** Whether a page without live events has to ask again: a crashed run is tried again by itself. */
 export function mayMoveOn(state: Run["state"]): boolean {
   return !OVER.has(state);
@@ -31,10 +34,8 @@ export function stopWords(run: Run): StopWords {
     : "Retry begins it again.";
   switch (run.state) {
     case "running":
-      return {
-        text: step > 0 ? `It stands ${at}. ${WRITES}` : UNFINISHED,
-        keep: "Keep it running",
-      };
+      if (isSampler(run)) return { text: `It stands ${at}. ${SAVES_NOTHING}`, keep: KEEP };
+      return { text: step > 0 ? `It stands ${at}. ${WRITES}` : UNFINISHED, keep: KEEP };
     case "stopping":
       return { text: `${run.state_sentence} ${INSTEAD}`, keep: "Leave it as it is" };
     case "crashed":
@@ -58,11 +59,21 @@ export function stopWords(run: Run): StopWords {
   }
 }
 
+const KEEP = "Keep it running";
 const UNBEGUN = "It has not begun; Retry puts it back into the queue.";
 const UNFINISHED = "It has finished no step yet; Retry begins where this attempt began.";
 const WRITES =
   "The trainer writes a checkpoint of its last finished step and ends; Retry goes on from there.";
+const SAVES_NOTHING = "Stopped, what it has done is lost; Retry begins it again.";
 const INSTEAD = "Stopped, it ends as cancelled instead; Retry puts it back into the queue.";
+
+/** Why a run has no checkpoints. */
+export function noCheckpoints(run: Run): string {
+  if (run.pruned_at !== null)
+    return "They were deleted with the other files of this run; none was pinned.";
+  if (isSampler(run)) return "This run trains nothing, so it writes none.";
+  return "They are written every checkpoint_every steps, and when a run is asked to stop.";
+}
 
 /** Why a run has left no files. */
 export function noFiles(run: Run): string {
