@@ -176,6 +176,8 @@ def _not_started(why: str) -> Reading:
 def _crash(ended: Ended, report: ExitReport | None, log_tail: str) -> Failure:
     if ended.signal is not None:
         failure = _killed(signal.Signals(ended.signal), ended.usage)
+    elif report is not None and report.code == ended.code:
+        failure = _unasked(ended.code)
     elif report is not None:
         failure = _unexplained(f"returned {ended.code}, but its exit.json says {report.code}")
     else:
@@ -183,6 +185,16 @@ def _crash(ended: Ended, report: ExitReport | None, log_tail: str) -> Failure:
     if _NO_MEMORY.search(log_tail):
         failure = replace(failure, cause=FailureCause.OUT_OF_MEMORY)
     return replace(failure, message=f"{failure.message}\n{log_tail}".strip())
+
+
+def _unasked(code: int) -> Failure:
+    if code == ExitCode.STOPPED:
+        return Failure(
+            FailureCause.KILLED,
+            "The trainer was asked to stop by a signal that Podium did not send.",
+            "Look for who ends processes on the worker's machine.",
+        )
+    return _unexplained(f"returned {code}, which is no exit code of a trainer")
 
 
 def _unexplained(how: str) -> Failure:

@@ -67,7 +67,6 @@ def test_a_stopped_run_gets_what_was_asked_for_however_its_trainer_ended(
         (Ended(0), None),
         (Ended(0), report(1)),
         (Ended(1), report(0)),
-        (Ended(5), report(5)),
         (Ended(77), report(77)),
     ],
 )
@@ -78,6 +77,23 @@ def test_an_end_that_explains_nothing_is_a_crash(ended: Ended, said: ExitReport 
     assert reading.failure is not None
     assert "the last line" in reading.failure.message
     assert reading.failure.cause == ("killed" if ended.signal else "unexplained")
+
+
+def test_a_trainer_that_somebody_else_has_stopped_is_told_so() -> None:
+    reading = read_end(Ended(5), report(5), None, "the last line")
+
+    assert reading.state == S.CRASHED
+    assert reading.failure is not None
+    assert reading.failure.cause == "killed"
+    assert "a signal that Podium did not send" in reading.failure.message
+    assert "the last line" in reading.failure.message
+
+
+def test_a_code_that_means_nothing_is_told_so() -> None:
+    reading = read_end(Ended(77), report(77), None, "")
+
+    assert reading.failure is not None
+    assert reading.failure.message == "The trainer returned 77, which is no exit code of a trainer."
 
 
 @pytest.mark.parametrize(
