@@ -1,10 +1,7 @@
 """A disk that is full in the middle of a checkpoint, and what can be done about it."""
 
 import json
-import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,6 +9,7 @@ from sqlalchemy import select
 
 from backend.store import runs
 from backend.store.tables import Model
+from tests.small_disk import small_disk
 from tests.worker.conftest import sqlite_floor  # noqa: F401 - a fixture for the test here
 from tests.worker.floor import Floor
 from tests.worker.test_real_trainer import SMALL, TRAINER
@@ -19,24 +17,9 @@ from tests.worker.tiny_floor import plant_tiny_model
 from worker.run_directory import RunDirectory
 from worker.trainer.checkpoint import find_damage
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root"),
-]
+pytestmark = pytest.mark.slow
 
 STEPS = {"checkpoint_every": 1, "max_checkpoints": 5, "demonstrations": {"id": "snapshot_more"}}
-
-
-@contextmanager
-def small_disk(folder: Path, size_bytes: int) -> Iterator[None]:
-    """A disk of its own under a folder."""
-    folder.mkdir(parents=True)
-    size = f"size={size_bytes}"
-    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(folder)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def size_of(folder: Path) -> int:

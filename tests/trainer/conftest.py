@@ -5,8 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class Workshop:
     """Makes run directories with inputs and runs the trainer there as its own process."""
 
     folder: Path
+    started: list["subprocess.Popen[str]"] = field(default_factory=list)
 
     def lay_out(self, name: str, config: dict[str, Any]) -> Path:
         """A run directory with this config and the inputs of `write_inputs`."""
@@ -45,7 +46,7 @@ class Workshop:
         self, run_dir: Path, *, environment: dict[str, str] | None = None
     ) -> subprocess.Popen[str]:
         """The trainer's process."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             command(run_dir),
             cwd=ROOT,
             env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"} | (environment or {}),
@@ -53,6 +54,15 @@ class Workshop:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self.started.append(process)
+        return process
+
+    def close(self) -> None:
+        """End what a failed test has left at work."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
     def run_here(self, run_dir: Path) -> dict[str, Any]:
         """Run to the end inside this process, which saves its start; returns exit.json."""
@@ -78,9 +88,11 @@ class Workshop:
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
+def workshop(tmp_path: Path) -> Iterator[Workshop]:
     """A workshop in a temporary folder."""
-    return Workshop(tmp_path)
+    workshop = Workshop(tmp_path)
+    yield workshop
+    workshop.close()
 
 
 def command(run_dir: Path) -> Sequence[str]:

@@ -5,6 +5,7 @@ rollout, the losses take the denominators of the whole window, and gradients are
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import torch
@@ -153,7 +154,11 @@ def run_rank(rank: int, n_ranks: int, model: Path, out: Path, rules: list[Update
     """One of several processes: every n-th row is mine; the first saves the sums by rule."""
     torch.set_num_threads(1)
     dist.init_process_group(
-        "gloo", init_method=f"file://{out / 'meeting'}", rank=rank, world_size=n_ranks
+        "gloo",
+        init_method=f"file://{out / 'meeting'}",
+        timeout=timedelta(seconds=120),
+        rank=rank,
+        world_size=n_ranks,
     )
     try:
         for how in rules:

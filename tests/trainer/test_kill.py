@@ -24,12 +24,12 @@ from tests.trainer.conftest import (
     series,
     sft_config,
 )
+from tests.trainer.interruption import interrupted, wait_for, wait_for_step
 from tests.trainer.test_resume import (
     EVERY_SAMPLE,
     METHODS,
     exact_metrics,
     sampled,
-    wait_for_step,
     weights,
 )
 
@@ -69,16 +69,15 @@ class Moment:
         return cls(random.randint(1, n_steps - 3), random.random())
 
 
-def kill_while_saving(process: subprocess.Popen[str], run_dir: Path, first: int) -> None:
+def kill_while_saving(process: subprocess.Popen[str], run_dir: Path, *, first: int) -> None:
     """Wait for a checkpoint of step `first` or later to be half written, then kill at once."""
     folder = run_dir / "checkpoints"
-    while process.poll() is None:
-        partial = [path for path in folder.glob(".step-*.partial") if step_of(path) >= first]
-        if partial:
-            process.kill()
-            process.communicate()
-            return
-    raise AssertionError(f"no checkpoint was seen half written: {process.communicate()[1]}")
+
+    def is_saving() -> bool:
+        return any(step_of(path) >= first for path in folder.glob(".step-*.partial"))
+
+    wait_for(is_saving, process, look_s=0.001)
+    process.kill()
 
 
 def step_of(partial: Path) -> int:
@@ -86,13 +85,13 @@ def step_of(partial: Path) -> int:
     return int(partial.name.split("-")[1].split(".")[0])
 
 
-def kill_at(process: subprocess.Popen[str], run_dir: Path, moment: Moment, step_s: float) -> None:
+def kill_at(
+    process: subprocess.Popen[str], run_dir: Path, *, moment: Moment, step_s: float
+) -> None:
     """Kill the trainer there; `step_s` is how long a step takes."""
     wait_for_step(process, run_dir, moment.step)
     time.sleep(moment.share * step_s)
     process.kill()
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
 
 
 def check_goes_on(workshop: Workshop, killed: Path, whole: Path) -> int:
@@ -111,12 +110,13 @@ def check_goes_on(workshop: Workshop, killed: Path, whole: Path) -> int:
 def check_a_random_kill(workshop: Workshop, config: dict[str, Any], words: str) -> None:
     """Run once undisturbed, once killed at the moment that the words stand for."""
     config = config | {"checkpoint_every": 1, "log": EVERY_SAMPLE}
-    whole, killed = workshop.lay_out("whole", config), workshop.lay_out("killed", config)
+    whole = workshop.lay_out("whole", config)
     assert workshop.run_here(whole)["code"] == 0
     seconds = series(whole, "time/step_s")
     moment, step_s = Moment.of(words, max(seconds)), sorted(seconds.values())[len(seconds) // 2]
 
-    kill_at(workshop.start(killed), killed, moment, step_s)
+    kill = partial(kill_at, moment=moment, step_s=step_s)
+    killed = interrupted(workshop, "killed", config, kill, code=-signal.SIGKILL)
     step = check_goes_on(workshop, killed, whole)
 
     killed_at = moment.step + moment.share
@@ -145,10 +145,11 @@ def test_a_run_killed_while_it_saves_ends_as_if_nothing_had_been(
 ) -> None:
     config = make_config(tiny_model) | {"lora": lora, "checkpoint_every": 1}
     config["log"] = EVERY_SAMPLE
-    whole, killed = workshop.lay_out("whole", config), workshop.lay_out("killed", config)
+    whole = workshop.lay_out("whole", config)
     assert workshop.run_here(whole)["code"] == 0
 
-    kill_while_saving(workshop.start(killed), killed, first=3)
+    kill = partial(kill_while_saving, first=3)
+    killed = interrupted(workshop, "killed", config, kill, code=-signal.SIGKILL)
     assert check_goes_on(workshop, killed, whole) >= 2
 
 

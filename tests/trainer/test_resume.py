@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from torch import nn
 
 from backend.schemas.sections import Optim
 from backend.schemas.training import parse_run_config
+from tests.small_disk import small_disk
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
     ROOT,
@@ -30,6 +30,7 @@ from tests.trainer.conftest import (
     reward_model_config,
     sft_config,
 )
+from tests.trainer.interruption import Interrupt, interrupted, wait_for_step
 from worker.trainer import models
 from worker.trainer.checkpoint import load_newest
 from worker.trainer.errors import StopRequested
@@ -120,15 +121,14 @@ class Counter:
         self.count = int(state["count"])
 
 
-def wait_for_step(process: subprocess.Popen[str], run_dir: Path, step: int) -> None:
-    """Block until the metrics of a step are in the events file."""
-    events = run_dir / "events.jsonl"
-    while process.poll() is None:
-        if events.exists() and f'"type":"metric","step":{step},' in events.read_text():
-            return
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(timeout=0.02)
-    raise AssertionError(f"the trainer ended before step {step}: {process.communicate()[1]}")
+def stop_after(step: int, number: signal.Signals) -> Interrupt:
+    """Sends a signal when the metrics of a step are told."""
+
+    def interrupt(process: subprocess.Popen[str], run_dir: Path) -> None:
+        wait_for_step(process, run_dir, step)
+        process.send_signal(number)
+
+    return interrupt
 
 
 @pytest.mark.slow
@@ -141,15 +141,11 @@ def test_stop_and_resume_gives_the_weights_of_an_uninterrupted_run(
     if full:
         config["lora"] = None
     config["log"] = EVERY_SAMPLE
-    whole, halted = workshop.lay_out("whole", config), workshop.lay_out("halted", config)
+    whole = workshop.lay_out("whole", config)
 
     assert workshop.run_here(whole)["code"] == 0
-    process = workshop.start(halted)
-    wait_for_step(process, halted, 3)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
-    stopped = json.loads((halted / "exit.json").read_text())
-    assert stopped["code"] == process.returncode == 5
+    halted = interrupted(workshop, "halted", config, stop_after(3, signal.SIGTERM), code=5)
+    assert json.loads((halted / "exit.json").read_text())["code"] == 5
     assert not (halted / "output").exists()
     (halted / "attempts" / "2").mkdir(parents=True)
     resumed = workshop.run(halted)
@@ -224,13 +220,11 @@ def test_a_killed_run_goes_on_from_its_last_complete_checkpoint(
     workshop: Workshop, tiny_model: Path
 ) -> None:
     config = sft_config(tiny_model, checkpoint_every=2, lora=None)
-    whole, killed = workshop.lay_out("whole", config), workshop.lay_out("killed", config)
+    whole = workshop.lay_out("whole", config)
     assert workshop.run(whole)["code"] == 0
 
-    process = workshop.start(killed)
-    wait_for_step(process, killed, 5)
-    process.kill()
-    process.communicate()
+    kill = stop_after(5, signal.SIGKILL)
+    killed = interrupted(workshop, "killed", config, kill, code=-signal.SIGKILL)
     newest = sorted((killed / "checkpoints").iterdir())[-1]
     (newest / "weights.safetensors").write_bytes(b"torn")
     with (killed / "events.jsonl").open("a") as file:
@@ -348,21 +342,16 @@ def test_preferences_without_a_pair_are_refused(workshop: Workshop, tiny_model: 
     assert report["advice"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
 def test_a_full_disk_is_reported_and_what_was_there_stays(
     workshop: Workshop, tiny_model: Path, tmp_path: Path
 ) -> None:
     """A disk of 400 kB: the run begins, its first checkpoint does not fit."""
     disk = tmp_path / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], check=True)
-    try:
+    with small_disk(disk, 400 * 1024):
         small = Workshop(disk)
         run_dir = small.lay_out("run", sft_config(tiny_model, checkpoint_every=1, lora=None))
         report = small.run_here(run_dir)
         left = list((run_dir / "checkpoints").iterdir())
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
     assert (report["code"], report["cause"]) == (6, "disk")
     assert "No space left" in report["message"]

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import os
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -110,6 +111,9 @@ def died_saving(folder: Path, saved: checkpoint.Checkpoint, change: int) -> bool
     """Save in a process of its own that ends before its n-th change; False if it had fewer."""
     child = os.fork()
     if child == 0:
+        # A lock that a thread of the parent held is held for ever here.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(120)
         n_seen = 0
 
         def end(event: str, _arguments: object) -> None:
@@ -121,7 +125,9 @@ def died_saving(folder: Path, saved: checkpoint.Checkpoint, change: int) -> bool
         sys.addaudithook(end)
         checkpoint.save(folder, saved, keep=1)
         os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, 9)
+    return code == 9
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
