@@ -115,6 +115,12 @@ LOST = Failure(
     "Look at the worker's log and its machine.",
 )
 
+_COMMAND = (
+    "Check PODIUM_TRAINER_COMMAND and that the worker's extra is installed: "
+    "pip install 'podium[worker]'."
+)
+_LIMITS = "Look at the limits of the worker's container or user: processes, memory, open files."
+
 # What a process prints that got no memory, of the GPU or of the machine.
 _NO_MEMORY = re.compile(
     r"(CUDA|HIP) out of memory|CUDA error: out of memory|\bOutOfMemoryError\b|\bMemoryError\b"
@@ -140,8 +146,9 @@ def read_end(
     0 succeeded; 1-4 and 6 failed; a run that was asked to stop gets what was asked for; anything
     that says nothing of itself is crashed.
     """
-    if ended.not_started is not None:
-        return _not_started(ended.not_started)
+    if ended.not_started is not None and not (ended.is_short and reason):
+        state = RunState.CRASHED if ended.is_short else RunState.FAILED
+        return Reading(state, None, _not_started(ended.not_started, ended.is_short))
     says_so = report is not None and ended.code == report.code
     if says_so and report is not None and ended.code in _BY_CODE:
         failure = _failure(report, log_tail)
@@ -163,14 +170,21 @@ def _failure(report: ExitReport, log_tail: str) -> Failure:
     return Failure(cause, message, report.advice or usual.advice)
 
 
-def _not_started(why: str) -> Reading:
-    failure = Failure(
+def not_begun(error: OSError) -> Failure:
+    """A machine that had no process, memory or descriptor to give before the trainer began."""
+    return Failure(
+        FailureCause.NOT_STARTED,
+        f"The worker's machine could not begin with it: {error}.",
+        _LIMITS,
+    )
+
+
+def _not_started(why: str, is_short: bool) -> Failure:
+    return Failure(
         FailureCause.NOT_STARTED,
         f"The trainer could not be started: {why}",
-        "Check PODIUM_TRAINER_COMMAND and that the worker's extra is installed: "
-        "pip install 'podium[worker]'.",
+        _LIMITS if is_short else _COMMAND,
     )
-    return Reading(RunState.FAILED, None, failure)
 
 
 def _crash(ended: Ended, report: ExitReport | None, log_tail: str) -> Failure:

@@ -16,6 +16,7 @@ and kills the session itself.
 import argparse
 import contextlib
 import ctypes
+import errno
 import json
 import math
 import os
@@ -38,6 +39,8 @@ _CHUNK_BYTES = 65536
 # Between two looks at killed processes that the kernel has not handed over yet.
 _REAP_S = 0.02
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# What a machine says that has no process, memory or descriptor to give, and may have soon.
+_SHORT = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 
 
 class Guard:
@@ -87,7 +90,7 @@ class Guard:
                 bufsize=0,
             )
         except OSError as error:
-            self._report(not_started=str(error))
+            self._report(not_started=str(error), is_short=error.errno in _SHORT)
             return False
         prefer_for_out_of_memory(self._trainer.pid)
         for name, pipe in (("stdout", self._trainer.stdout), ("stderr", self._trainer.stderr)):

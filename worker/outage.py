@@ -1,4 +1,4 @@
-"""A store or a bucket that is away for a while: which errors mean that, and how to wait.
+"""What is away for a while, such as a store or a bucket: which errors mean that, and how to wait.
 
 Called by whatever works with one of them. It retries nothing that a retry cannot mend.
 """
@@ -38,7 +38,7 @@ def patiently(
     away: tuple[type[Exception], ...] = OUTAGES,
     tries: float = math.inf,
 ) -> _Result:
-    """Do something with the store, again and again for as long as it is away.
+    """Do something, with the store if nothing else is said, again and again while it is away.
 
     `away` are the errors that mean so, `tries` how often it is tried again. `wait` sleeps the given
     seconds and says whether to go on; if not, the outage is raised.
@@ -48,7 +48,7 @@ def patiently(
         try:
             return call()
         except away as error:
-            log.warning("store.away", extra={"failures": failures, "error": str(error)[:300]})
+            log.warning("worker.waits", extra={"failures": failures, "error": str(error)[:300]})
             if failures >= tries or not wait(delay_s(failures)):
                 raise
             failures += 1

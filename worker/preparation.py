@@ -17,7 +17,7 @@ from backend.store.run_events import NewEvent
 from backend.store.supervision import Claim
 from backend.store.tables import Run
 from worker import checkpoint_sharing
-from worker.disk_errors import disk_errors, disk_failure
+from worker.disk_errors import disk_errors
 from worker.exit_reading import Failure, RunFailed
 from worker.export import Export
 from worker.outage import BUCKET_TRIES, heedful, patiently
@@ -57,14 +57,12 @@ class Preparation:
     def find_progress(self) -> None:
         """Put in place what the trainer goes on from; nothing at all where it is to start anew."""
         run = self._run
-        try:
+        with disk_errors():
             continues = self._directory.begin_attempt(
                 run.attempt, run.events_token, run.relayed_bytes
             )
             if run.from_start:
                 self._directory.forget_progress()
-        except OSError as error:
-            raise RunFailed(disk_failure(error)) from error
         if run.attempt > 1 and not continues and not run.from_start:
             self._patiently(self._find_checkpoint)
         if run.from_start or not continues:

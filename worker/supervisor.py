@@ -22,8 +22,8 @@ from backend.store.supervision import GivenAway
 from backend.store.tables import Run
 from worker import log_reading, marks, post_mortem
 from worker.checkpoint_sharing import CheckpointSharing
-from worker.disk_errors import disk_failure
-from worker.exit_reading import Failure, Reading, RunFailed, read_end, read_report
+from worker.disk_errors import disk_errors
+from worker.exit_reading import Failure, Reading, RunFailed, not_begun, read_end, read_report
 from worker.heart import Heart
 from worker.intake import Intake
 from worker.marks import Mark
@@ -38,6 +38,9 @@ log = logging.getLogger("podium.worker")
 
 # Between two looks at the event file; a person watches the curve.
 _LONGEST_TICK_S = 0.25
+# How often a trainer is started for which the machine has no process, memory or descriptor: for
+# about a minute, in which another run would fare no better here.
+_START_TRIES = 12
 
 
 class Supervisor:
@@ -88,6 +91,10 @@ class Supervisor:
                 log.warning("run.given_away", extra=self._fields)
             except RunFailed as failed:
                 self._fail(failed)
+            except OSError as error:
+                if self._process is not None:
+                    raise
+                self._fail(RunFailed(not_begun(error), may_pass=True))
 
     def _hold_directory(self) -> None:
         lock_fd = self._wait_for_lock()
@@ -125,10 +132,8 @@ class Supervisor:
         # A worker that died together with its guard has left a trainer that nobody ends.
         if self._mark.attempt > 1 and marks.kill(self._is_of_earlier_attempt):
             return None
-        try:
+        with disk_errors():
             return self._directory.try_lock()
-        except OSError as error:
-            raise RunFailed(disk_failure(error)) from error
 
     def _is_of_earlier_attempt(self, mark: Mark) -> bool:
         return mark.run_dir == self._mark.run_dir and mark.attempt < self._mark.attempt
@@ -177,10 +182,24 @@ class Supervisor:
         )
 
     def _train(self, lock_fd: int) -> Ended:
-        command = [*self._station.trainer_command, str(self._directory.config)]
         self._leave_if_lost()
+        self._process = process = patiently(
+            lambda: self._start(lock_fd),
+            heedful(self._station.wait, self._leave_if_called_off),
+            away=(OSError,),
+            tries=_START_TRIES,
+        )
         try:
-            self._process = self.start_trainer(
+            ended = self._watch(process)
+        finally:
+            process.close()
+        log.info("run.trainer_ended", extra=self._fields | {"code": ended.code})
+        return ended
+
+    def _start(self, lock_fd: int) -> TrainerProcess:
+        command = [*self._station.trainer_command, str(self._directory.config)]
+        with disk_errors():
+            return self.start_trainer(
                 [*command, "--run-dir", str(self._directory.path)],
                 mark=self._mark,
                 logs=self._logs,
@@ -189,14 +208,6 @@ class Supervisor:
                 pause_after_s=self._station.pause_after_s,
                 proven_at=self._heart.proven_at,
             )
-        except OSError as error:
-            raise RunFailed(disk_failure(error)) from error
-        try:
-            ended = self._watch(self._process)
-        finally:
-            self._process.close()
-        log.info("run.trainer_ended", extra=self._fields | {"code": ended.code})
-        return ended
 
     def _watch(self, process: TrainerProcess) -> Ended:
         tick_s = min(_LONGEST_TICK_S, self._settings.beat_s)

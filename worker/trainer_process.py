@@ -50,11 +50,15 @@ class Used:
 
 @dataclass(frozen=True)
 class Ended:
-    """How the trainer ended: an exit code, or the signal that killed it, or why it never began."""
+    """How the trainer ended: an exit code, or the signal that killed it, or why it never began.
+
+    `is_short`: the machine had no process, memory or descriptor for it.
+    """
 
     code: int | None
     signal: int | None = None
     not_started: str | None = None
+    is_short: bool = False
     usage: Used | None = field(default=None, compare=False)
 
 
@@ -163,7 +167,8 @@ class TrainerProcess:
             if "pid" in report:
                 self.pid = report["pid"]
             elif "not_started" in report:
-                self._ended = Ended(code=None, not_started=report["not_started"])
+                why, is_short = report["not_started"], report["is_short"]
+                self._ended = Ended(code=None, not_started=why, is_short=is_short)
             else:
                 self._ended = Ended(report["code"], report["signal"], usage=Used(**report["usage"]))
 

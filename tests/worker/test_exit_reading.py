@@ -184,6 +184,18 @@ def test_every_exit_code_of_a_real_process_ends_in_its_state(sqlite_floor: Floor
     assert "TypeError" in json.dumps(error), "the end of the log is kept with the error"
 
 
+def test_a_trainer_that_finds_no_room_on_the_machine_is_tried_again_unless_it_is_to_stop() -> None:
+    ended = Ended(None, not_started="[Errno 11] Resource temporarily unavailable", is_short=True)
+
+    reading = read_end(ended, None, None, "")
+    stopped = read_end(ended, None, StopReason.CANCEL, "")
+
+    assert (reading.state, stopped.state) == (RunState.CRASHED, RunState.CANCELLED)
+    assert reading.failure is not None
+    assert reading.failure.cause == "not_started"
+    assert "limits" in reading.failure.advice
+
+
 @pytest.mark.slow
 def test_a_trainer_that_cannot_be_started_fails_with_advice(sqlite_floor: Floor) -> None:
     run_id = sqlite_floor.new_run()

@@ -1,0 +1,79 @@
+"""A machine that has no process, memory or descriptor to give: the run waits, and is not failed."""
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tests.worker.floor import Floor
+from tests.worker.test_bucket_outage import RestlessStation
+from worker.station import Claimed
+from worker.supervisor import Supervisor
+from worker.trainer_process import TrainerProcess
+
+
+def short(times: float, of: int) -> tuple[Callable[..., TrainerProcess], list[int]]:
+    """Starts a trainer, but for so many times; the list has an entry for each of them."""
+    refused: list[int] = []
+
+    def start(*args: Any, **given: Any) -> TrainerProcess:
+        if len(refused) < times:
+            refused.append(of)
+            raise OSError(of, os.strerror(of))
+        return TrainerProcess(*args, **given)
+
+    return start, refused
+
+
+def claimed(floor: Floor) -> tuple[RestlessStation, Claimed]:
+    command = f"{sys.executable} -S -m worker.fake_trainer --steps 2"
+    given = {"min_free_gb": 0, "trainer_command": command, "beat_s": 0.1}
+    station = RestlessStation(floor.settings.model_copy(update=given))
+    station.register()
+    found = station.claim_next()
+    assert found is not None
+    return station, found
+
+
+def test_a_trainer_is_started_once_the_machine_has_a_process_for_it(floor: Floor) -> None:
+    run_id = floor.new_run()
+    station, found = claimed(floor)
+    supervisor = Supervisor(station, found)
+    start, refused = short(3, errno.EAGAIN)
+    supervisor.start_trainer = start  # type: ignore[assignment]
+
+    supervisor.see_through()
+    station.close()
+
+    assert refused == [errno.EAGAIN] * 3
+    assert floor.states(run_id) == ["queued", "running", "succeeded"]
+
+
+def test_a_machine_that_stays_short_has_the_run_tried_again(floor: Floor) -> None:
+    run_id = floor.new_run()
+    station, found = claimed(floor)
+    supervisor = Supervisor(station, found)
+    supervisor.start_trainer, _ = short(float("inf"), errno.EMFILE)  # type: ignore[assignment]
+
+    supervisor.see_through()
+    station.close()
+
+    run = floor.run(run_id)
+    assert (run.state, run.crashes, run.error["cause"]) == ("crashed", 1, "not_started")
+    assert "Too many open files" in run.error["message"]
+    assert "It goes on from the beginning by itself." in run.error["advice"]
+
+
+def test_a_full_disk_is_no_shortage_that_passes(floor: Floor) -> None:
+    run_id = floor.new_run()
+    station, found = claimed(floor)
+    supervisor = Supervisor(station, found)
+    start, refused = short(float("inf"), errno.ENOSPC)
+    supervisor.start_trainer = start  # type: ignore[assignment]
+
+    supervisor.see_through()
+    station.close()
+
+    run = floor.run(run_id)
+    assert (run.state, run.error["cause"], len(refused)) == ("failed", "disk", 1)
