@@ -52,7 +52,8 @@ def estimate(
     tokens of the batch (population variance). ppo uses generalized advantage estimation.
     `shaped_clip` clips the shaped reward to [-shaped_clip, shaped_clip]: OpenRLHF's order, for
     rewards that were not clipped before.
-    `kl_coef` is 0 where the KL is not in the reward; `group_B` numbers the prompt of each sequence.
+    `kl_B_T` is the KL placed in the reward (zeros if it is in the loss); `group_B` numbers the
+    prompt of each sequence.
     Masking: masked places count nowhere, NaN included; a sequence without an action token or with a
     non-finite reward (remax: or greedy reward) is left out of all statistics and gets zeros.
     Raises ValueError for gamma or lam that the estimator does not use, a missing value_B_T (ppo) or

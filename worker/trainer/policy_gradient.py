@@ -207,17 +207,17 @@ class PolicyGradient:
 
         Where one update is all there is and `micro_batch_tokens` holds the whole rollout, the
         policy's forward keeps its gradient and is returned, so that it need not run twice.
-        Otherwise the list is empty.
+        Otherwise the list is empty, and what nothing needs before the update is left to it.
         """
         groups = [group for minibatch in minibatches for group in minibatch]
         keeps_gradient = self.is_single_update and len(groups) == 1
-        shape = rollout.mask_B_T.shape
-        rollout.logp_B_T, rollout.ref_logp_B_T, rollout.entropy_B_T = (
-            torch.zeros(shape) for _ in range(3)
-        )
-        if self.critic is not None:
-            rollout.value_B_T = torch.zeros(shape)
+        columns = torch.zeros(4, *rollout.mask_B_T.shape)
+        rollout.logp_B_T, rollout.ref_logp_B_T, rollout.entropy_B_T, value_B_T = columns
+        rollout.value_B_T = None if self.critic is None else value_B_T
         kept: list[TokenLogp] = []
+        if not keeps_gradient and not self._is_needed_before(rollout):
+            rollout.logp_B_T.fill_(torch.nan)  # until the update has put them there
+            groups = []
         for group in groups:
             self.run.stop.check()
             with torch.set_grad_enabled(keeps_gradient):
@@ -225,8 +225,7 @@ class PolicyGradient:
             self._estimate_values(rollout, group, found)
             if keeps_gradient:
                 kept.append(found)
-            rollout.put(rollout.logp_B_T, group, found.logp_N.detach())
-            rollout.put(rollout.entropy_B_T, group, found.entropy_N.detach())
+            rollout.put_found(group, found)
         budget = self.config.optim.tokens_without_grad
         sequences = [answer.tokens for answer in rollout.answers]
         for group in micro_batches_by_prompt(sequences, budget=budget):
@@ -235,6 +234,16 @@ class PolicyGradient:
                 found = self._forward(reference, rollout, group)
             rollout.put(rollout.ref_logp_B_T, group, found.logp_N)
         return kept
+
+    def _is_needed_before(self, rollout: Rollout) -> bool:
+        """Whether the policy's log-probabilities are asked for before the one update gives them.
+
+        By later updates, advantages, values, weights of another sampler; by the report of a step
+        without an update.
+        """
+        asked_for = not self.is_single_update or self._has_kl_in_reward or self.critic is not None
+        is_ours = self.config.rollout.engine == "transformers"
+        return asked_for or not is_ours or not rollout.mask_B_T.any()
 
     @torch.no_grad()
     def _estimate_values(self, rollout: Rollout, group: list[int], found: TokenLogp) -> None:
@@ -250,16 +259,21 @@ class PolicyGradient:
             value_N = self.critic.values(self._batch(rollout, group), found.hidden_N_H)
         return pad_flat(value_N, lengths)
 
+    @property
+    def _has_kl_in_reward(self) -> bool:
+        return self.config.kl.place == "reward" and self.kl_control.coef > 0
+
     def _advantages(self, rollout: Rollout) -> Advantages:
         config = self.config
         gae = config.gae or Gae()
+        kl_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, config.kl.estimator)
         return estimate(
             config.estimator,
             reward_B=torch.tensor(rollout.scores.reward, dtype=torch.float64),
-            kl_B_T=losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, config.kl.estimator),
+            kl_B_T=kl_B_T if self._has_kl_in_reward else torch.zeros_like(kl_B_T),
             mask_B_T=rollout.mask_B_T,
             group_B=rollout.group_B,
-            kl_coef=self.kl_control.coef if config.kl.place == "reward" else 0.0,
+            kl_coef=self.kl_control.coef,
             gamma=gae.gamma,
             lam=gae.lam if config.estimator is Estimator.PPO else 1.0,
             value_B_T=rollout.value_B_T,
@@ -295,6 +309,8 @@ class PolicyGradient:
                 if self.optimizer.n_steps == self.n_steps_before:
                     self.run.stop.check()  # not between updates: a step is whole or not at all
                 found = kept[place] if kept else self._forward(self.policy.causal, rollout, group)
+                if self.is_single_update:
+                    rollout.put_found(group, found)
                 loss, report = self._loss(rollout, advantages, group, found, rows)
                 check_finite(loss, step)
                 loss.backward()
@@ -364,10 +380,7 @@ class PolicyGradient:
         )
 
     def _forward(
-        self,
-        causal: torch.nn.Module,
-        rollout: Rollout,
-        group: Sequence[int],
+        self, causal: torch.nn.Module, rollout: Rollout, group: Sequence[int]
     ) -> TokenLogp:
         with models.autocast(self.run.device, self.run.dtype):
             return action_logp(

@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.importance import Weights
+from worker.trainer.logprobs import TokenLogp
 from worker.trainer.prompts import Prompt
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.scorer import Scores
@@ -57,6 +58,11 @@ class Rollout:
         if self.greedy_reward_B is not None:
             reward_B = reward_B - self.greedy_reward_B
         return int((~reward_B.isfinite()).sum())
+
+    def put_found(self, rows: Sequence[int], found: TokenLogp) -> None:
+        """Put the policy's log-probabilities and entropies of these rows in their columns."""
+        self.put(self.logp_B_T, rows, found.logp_N.detach())
+        self.put(self.entropy_B_T, rows, found.entropy_N.detach())
 
     def put(self, column_B_T: Tensor, rows: Sequence[int], value_N: Tensor) -> None:
         """Put what was found of the tokens of these rows, row after row, into a column."""

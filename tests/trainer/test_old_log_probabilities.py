@@ -1,0 +1,104 @@
+"""How often a step runs the policy over its responses, and that it tells the same either way."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import torch
+
+from backend.schemas.policy_gradient import PolicyGradientConfig
+from backend.schemas.training import parse_run_config
+from tests.trainer.conftest import Workshop, lines, policy_gradient_config
+from worker.trainer.policy_gradient import PolicyGradient
+from worker.trainer.run import StopWish, open_run
+
+K3_IN_THE_LOSS = {"kl": {"coef": 0.05, "place": "loss", "estimator": "k3"}}
+NO_KL = {"kl": {"coef": 0.0}}
+IN_THE_REWARD = {"kl": {"coef": 0.05}}
+TWO_UPDATES = K3_IN_THE_LOSS | {"epochs_per_rollout": 2}
+
+
+@pytest.fixture(autouse=True)
+def _deterministic() -> Any:
+    before = torch.are_deterministic_algorithms_enabled()
+    yield
+    torch.use_deterministic_algorithms(before)
+
+
+class Passes:
+    """Counts the policy's forwards over micro-batches: with a gradient, and without one."""
+
+    def __init__(self, training: PolicyGradient) -> None:
+        self.with_gradient = self.without = 0
+        layer = training.policy.causal.get_decoder().layers[0]
+        layer.mlp.register_forward_hook(self._count)
+
+    def _count(self, *_: object) -> None:
+        if torch.is_grad_enabled():
+            self.with_gradient += 1
+        elif not torch.is_inference_mode_enabled():  # as sampling does
+            self.without += 1
+
+
+def step(
+    workshop: Workshop, name: str, config: dict[str, Any]
+) -> tuple[dict[str, float], list[Mapping[str, float]], Passes]:
+    """What one step says, its samples' scores, and its passes."""
+    run_dir = workshop.lay_out(name, config)
+    complete = parse_run_config(json.loads((run_dir / "config.json").read_text()))
+    assert isinstance(complete, PolicyGradientConfig)
+    run = open_run(run_dir, complete, StopWish())
+    training = PolicyGradient(run, complete)
+    passes = Passes(training)
+    values = training.take_step(1)
+    run.events.close()
+    return values, [line["scores"] for line in lines(run_dir, "sample")], passes
+
+
+@pytest.mark.parametrize(
+    ("more", "runs_before"),
+    [
+        (K3_IN_THE_LOSS, False),
+        (NO_KL, False),
+        (IN_THE_REWARD, True),
+        (TWO_UPDATES, True),
+    ],
+    ids=["k3 in the loss", "no kl", "kl in the reward", "two updates"],
+)
+def test_the_policy_runs_before_the_update_only_where_something_needs_it(
+    workshop: Workshop, tiny_model: Any, more: dict[str, Any], runs_before: bool
+) -> None:
+    """With one micro-batch it is the very forward of the update that tells; with several, too."""
+    config = policy_gradient_config(tiny_model, estimator="grpo", lora=None) | more
+    config |= {"steps": 1, "log": {"samples_per_step": 4}}
+    whole, whole_samples, _ = step(workshop, "whole", config | budget_of(4096))
+    parts, parts_samples, passes = step(workshop, "parts", config | budget_of(256))
+
+    n_groups = passes.with_gradient // config.get("epochs_per_rollout", 1)
+    assert n_groups > 1
+    assert passes.without == (n_groups if runs_before else 0)
+    for name in ("loss", "grad_norm", "kl/response", "kl/k3", "entropy", "logp_drift"):
+        assert parts[name] == pytest.approx(whole[name], rel=1e-3, abs=1e-4), name
+    assert parts["entropy"] > 0
+    for ours, theirs in zip(parts_samples, whole_samples, strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-4)
+
+
+def test_a_step_that_trains_nothing_still_tells_of_its_samples(
+    workshop: Workshop, tiny_model: Any
+) -> None:
+    """Every response is cut and left out; before any training they have a KL of 0."""
+    config = policy_gradient_config(tiny_model, estimator="grpo", lora=None, overlong="mask")
+    config |= K3_IN_THE_LOSS | {"steps": 1} | budget_of(64)
+    config["rollout"] |= {"max_new_tokens": 1}
+
+    _, samples, passes = step(workshop, "run", config)
+
+    assert passes.with_gradient == 0
+    assert [sample["kl"] for sample in samples] == pytest.approx([0.0] * len(samples), abs=1e-6)
+
+
+def budget_of(micro_batch_tokens: int) -> dict[str, Any]:
+    """A part of a config: tokens of a micro-batch."""
+    return {"optim": {"lr": 1e-2, "micro_batch_tokens": micro_batch_tokens}}
