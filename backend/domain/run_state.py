@@ -79,7 +79,9 @@ _SENTENCES: dict[tuple[RunState, StopReason | None], str] = {
     (S.SUCCEEDED, None): "Finished; its results are stored.",
     (S.FAILED, None): "Failed; the error says why and what to do.",
     (S.FAILED, StopReason.TIMEOUT): "Stopped: it ran longer than resources.timeout_s.",
-    (S.CRASHED, None): "Ended without saying why; it is tried again, or retry starts it now.",
+    (S.CRASHED, None): (
+        "Crashed; the error says why. It is tried again by itself, or retry starts it now."
+    ),
     (S.CANCELLED, None): "Cancelled; retry puts it back into the queue.",
 }
 
@@ -91,6 +93,8 @@ _SENTENCES_OF_SAMPLERS: dict[tuple[RunState, StopReason | None], str] = {
     ),
     (S.STOPPING, StopReason.DRAIN): "Its worker is shutting down: it ends and queues again.",
 }
+
+_GIVEN_UP = "Crashed; the error says why. It is not tried again by itself; retry starts it."
 
 
 def may_move(from_: RunState, to: RunState, reason: str | None = None) -> bool:
@@ -110,8 +114,19 @@ def state_asked_for(reason: StopReason) -> RunState:
     return _ASKED_FOR[reason]
 
 
-def sentence(state: RunState, reason: StopReason | None = None, *, method: str = Method.SFT) -> str:
-    """The state and why, in one sentence for the screen, of a run with this method."""
+def sentence(
+    state: RunState,
+    reason: StopReason | None = None,
+    *,
+    method: str = Method.SFT,
+    is_tried_again: bool = True,
+) -> str:
+    """The state and why, in one sentence for the screen, of a run with this method.
+
+    `is_tried_again`: whether a crashed run goes back to the queue by itself.
+    """
+    if state == S.CRASHED and not is_tried_again:
+        return _GIVEN_UP
     if method in SAMPLERS and (state, reason) in _SENTENCES_OF_SAMPLERS:
         return _SENTENCES_OF_SAMPLERS[state, reason]
     return _SENTENCES.get((state, reason)) or _SENTENCES[state, None]

@@ -22,7 +22,7 @@ from backend.schemas.runs import (
     RunAnswer,
 )
 from backend.schemas.vocabulary import RunState, StopReason
-from backend.store import failures, run_events, runs
+from backend.store import failures, run_events, runs, supervision
 from backend.store.paging import Page
 from backend.store.runs import RunFilter
 from backend.store.tables import Artifact, Checkpoint, LogLine, Model, Run
@@ -48,6 +48,7 @@ def of(session: Session, rows: Sequence[Run]) -> list[RunAnswer]:
 
 def _answer(run: Run, output_model_ids: list[str]) -> RunAnswer:
     state = RunState(run.state)
+    again = supervision.is_tried_again(run)
     reason = StopReason(run.stop_reason) if run.stop_reason else None
     shown = {name: getattr(run, name) for name in RunAnswer.model_fields if hasattr(run, name)}
     progress = Progress(step=run.step, steps=run.steps, phase=run.phase, eta_s=run.eta_s)
@@ -55,7 +56,9 @@ def _answer(run: Run, output_model_ids: list[str]) -> RunAnswer:
         {
             **shown,
             "estimator": run.config.get("estimator"),
-            "state_sentence": run_state.sentence(state, reason, method=run.method),
+            "state_sentence": run_state.sentence(
+                state, reason, method=run.method, is_tried_again=again
+            ),
             "progress": progress,
             "output_model_ids": output_model_ids,
             "allowed": list(run_state.allowed_verbs(state)),

@@ -234,13 +234,18 @@ def crashed(session: Session) -> list[Crashed]:
     return [Crashed(*row) for row in session.execute(statement)]
 
 
+def is_tried_again(run: Run) -> bool:
+    """Whether this run, if it has crashed, goes back to the queue by itself."""
+    return run.crashes < CRASH_LIMIT and run.archived_at is None
+
+
 def queue_again(session: Session, seen: Crashed, *, at: datetime) -> bool:
     """Put a crashed run back into the queue; False if it has moved since it was seen, or left
     the lists.
     """
     run = runs.locked(session, seen.run_id)
     is_as_seen = run.state == RunState.CRASHED and run.attempt == seen.attempt
-    if not is_as_seen or run.archived_at is not None:
+    if not is_as_seen or not is_tried_again(run):
         return False
     runs.transition(session, run, RunState.QUEUED, at=at)
     return True

@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from backend.store import supervision
+from backend.store import runs, supervision
 from backend.store.db import Database
 from backend.store.failures import LOG_LINES, Evidence
 from backend.store.logs import Printed
@@ -53,6 +53,27 @@ def test_a_cause_of_another_release_is_unexplained(
     assert api.get(f"/runs/{run_id}").json()["error"]["cause"] == "unexplained"
     (end,) = api.get(f"/runs/{run_id}/failures").json()["items"]
     assert end["cause"] == "unexplained"
+
+
+def test_a_crashed_run_is_said_to_be_tried_again_only_while_it_is(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    run_id = crashed(api, seed, database, ERROR)
+    again = "Crashed; the error says why. It is tried again by itself, or retry starts it now."
+    never = "Crashed; the error says why. It is not tried again by itself; retry starts it."
+
+    def said() -> str:
+        return str(api.get(f"/runs/{run_id}").json()["state_sentence"])
+
+    assert said() == again
+    api.post(f"/runs/{run_id}/archive").raise_for_status()
+    assert said() == never
+    api.post(f"/runs/{run_id}/restore").raise_for_status()
+    assert said() == again
+    with database.write() as session:
+        run = runs.get(session, run_id)
+        run.crashes = supervision.CRASH_LIMIT
+    assert said() == never
 
 
 def test_bad_ends_are_for_those_who_may_see_the_run(
