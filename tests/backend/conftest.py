@@ -43,7 +43,7 @@ class Service:
 
 
 def _serve(url: str, data_dir: Path) -> Iterator[Service]:
-    app = create_app(Settings(data_dir=data_dir, database_url=url))
+    app = create_app(Settings(data_dir=data_dir, database_url=url, min_free_gb=0))
     with TestClient(app) as lifespan:
         assert lifespan.portal is not None
         key_file = data_dir / "admin.key"

@@ -107,7 +107,7 @@ def assert_curve_is(expected: Values, follower: Follower) -> None:
 
 def assert_no_orphans(site: Site) -> None:
     """Nothing works in a run directory any more."""
-    processes.wait_until(lambda: not site.orphans(), "no orphan is left", timeout_s=30)
+    processes.wait_until(lambda: not site.orphans(), "no orphan is left", timeout_s=120)
 
 
 def assert_ended_well(run: Run) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.chaos.conftest import OpenSite
 from tests.chaos.disturbance import disturb
+from tests.chaos.laws import RECOVERY_S
 
 log = logging.getLogger("podium.chaos")
 
@@ -65,8 +66,9 @@ def test_three_deaths_under_the_real_trainer_leave_the_same_weights_to_the_bit(
 
 
 def tell(capsys: pytest.CaptureFixture[str], what: str, seconds: list[float]) -> None:
-    """Print the numbers that a reader of `make chaos` looks for."""
+    """Print the numbers that a reader of `make chaos` looks for, and hold the promised one."""
     with capsys.disabled():
         print(  # noqa: T201
             f"\n{what}: {len(seconds)} deaths, all laws held, slowest recovery {max(seconds):.1f} s"
         )
+    assert max(seconds) <= RECOVERY_S

@@ -21,7 +21,7 @@ def test_a_run_that_slept_through_a_restart_of_everything_ends_the_same_to_the_b
     follower = Follower(site.url, site.key, run_id)
     follower.start()
 
-    site.floor.wait_for_step(run_id, Random(backend).randint(1, last // 3))
+    site.floor.wait_for_step(run_id, Random(backend).randint(1, last // 6))
     assert site.call("POST", f"/runs/{run_id}/pause")["state"] == "stopping"
     paused = site.floor.wait_for(run_id, "paused")
     assert paused.checkpoint_step is not None
