@@ -64,10 +64,6 @@ def net(tmp_path: Path) -> Iterator[Net]:
         is_ready=lambda _: servers.postgres_answers(cluster, port),
         user=account,
         cwd=cluster,
-<<<<<<< HEAD
-=======
-        # A fast shutdown: it does not wait for its clients.
->>>>>>> 20b6c22 (tests: a death has its victim, and a slow machine more than 90 s)
         end_signal=signal.SIGINT,
     )
     with wire() as laid:
