@@ -58,7 +58,7 @@ def read_batch(path: Path, start: int) -> Batch:
 def parse(line: bytes) -> TrainerLine:
     """The line, or an alert that says why it is none."""
     try:
-        value = _clean(json.loads(line.decode("utf-8", "replace"), parse_constant=_no_number))
+        value = clean(json.loads(line.decode("utf-8", "replace"), parse_constant=_no_number))
         parsed = TRAINER_LINE.validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
@@ -74,16 +74,16 @@ def _no_number(_word: str) -> None:
     """NaN and infinities are no JSON; an absent value is what they mean."""
 
 
-def _clean(value: Any) -> Any:
+def clean(value: Any) -> Any:
     """The same value with only what both databases can keep."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):
-        return [_clean(item) for item in value]
+        return [clean(item) for item in value]
     if isinstance(value, dict):
-        return {clean_text(key): _clean(item) for key, item in value.items()}
+        return {clean_text(key): clean(item) for key, item in value.items()}
     return value
 
 

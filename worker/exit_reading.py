@@ -3,6 +3,7 @@
 Called by `worker.supervisor`. Pure but for `read_report`; it moves no state itself.
 """
 
+import json
 import re
 import signal
 from collections.abc import Mapping
@@ -10,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from backend.domain.failures import SENTENCES, Facts, advise, cause_of
 from backend.domain.run_state import state_asked_for
 from backend.schemas.events import ExitReport
 from backend.schemas.vocabulary import ExitCode, FailureCause, RunState, StopReason
+from worker.event_lines import clean, clean_text
 from worker.trainer_process import Ended, Used
 
 # The report is written over a reserve of this size.
@@ -35,11 +35,11 @@ class Failure:
     changes: Mapping[str, Any] = field(default_factory=dict)
 
     def as_error(self) -> dict[str, Any]:
-        """The form in which the store keeps it."""
+        """The form in which the store keeps it; names of files need not be text."""
         return {
             "cause": self.cause,
-            "message": self.message,
-            "advice": self.advice,
+            "message": clean_text(self.message),
+            "advice": clean_text(self.advice),
             "changes": dict(self.changes),
         }
 
@@ -132,8 +132,9 @@ def read_report(path: Path, attempt: int) -> ExitReport | None:
     try:
         with path.open("rb") as file:
             data = file.read(_LONGEST_REPORT_BYTES)
-        report = ExitReport.model_validate_json(data.rstrip(b"\0 \n"))
-    except (OSError, ValidationError):
+        said = json.loads(data.rstrip(b"\0 \n").decode("utf-8", "replace"))
+        report = ExitReport.model_validate(clean(said))
+    except (OSError, ValueError, RecursionError):
         return None
     return report if report.attempt == attempt else None
 

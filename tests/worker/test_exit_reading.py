@@ -1,6 +1,8 @@
 """How the end of a trainer is read, by the table of exit codes and on a real worker."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from backend.schemas.events import ExitReport
 from backend.schemas.vocabulary import RunState, StopReason
 from tests import processes
 from tests.worker.floor import Floor
+from worker.disk_errors import disk_failure
 from worker.exit_reading import read_end, read_report
 from worker.trainer_process import Ended, Used
 
@@ -182,6 +185,29 @@ def test_every_exit_code_of_a_real_process_ends_in_its_state(sqlite_floor: Floor
 
     assert error is not None
     assert "TypeError" in json.dumps(error), "the end of the log is kept with the error"
+
+
+@pytest.mark.slow
+def test_characters_that_no_database_keeps_do_not_cost_a_report(floor: Floor) -> None:
+    run_id = floor.new_run()
+    floor.behave(run_id, exit=2, message="the record 'a\0b\ud800' has no answer")
+
+    with floor.worker():
+        floor.ring(run_id)
+        run = floor.wait_for(run_id, "failed", "crashed")
+
+    assert run.error is not None
+    assert (run.state, run.exit_code, run.error["cause"]) == ("failed", 2, "config")
+    assert run.error["message"] == "the record 'a\ufffdb?' has no answer"
+
+
+def test_a_file_whose_name_is_no_text_can_be_named() -> None:
+    name = os.fsdecode(b"/data/caf\xe9")
+    failure = disk_failure(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name))
+
+    told = failure.as_error()
+
+    assert told["message"].encode().endswith(b"(/data/caf?).")
 
 
 def test_a_trainer_that_finds_no_room_on_the_machine_is_tried_again_unless_it_is_to_stop() -> None:
