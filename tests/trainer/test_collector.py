@@ -115,6 +115,24 @@ def test_the_overlong_penalty_is_part_of_the_reward(
     assert mean < 0
 
 
+def test_the_sum_and_its_terms_are_of_the_same_responses(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """Of those that count: one term of weight 1 is the sum, however many responses are cut."""
+    config = policy_gradient_config(tiny_model, steps=1, overlong="mask", eval_every=0)
+    config["rollout"] |= {"max_new_tokens": 64}
+    config["log"] = {"samples_per_step": 100}
+
+    run_dir = run(workshop, "run", config)
+
+    counted = [s for s in lines(run_dir, "sample") if s["finish_reason"] == "stop"]
+    assert 0 < len(counted) < 32
+    mean = fmean(sample["scores"]["regex"] for sample in counted)
+    assert mean != fmean(sample["scores"]["regex"] for sample in lines(run_dir, "sample"))
+    assert series(run_dir, "reward/raw_mean")[1] == pytest.approx(mean)
+    assert series(run_dir, "reward/regex")[1] == pytest.approx(mean)
+
+
 def test_a_response_that_could_not_be_scored_is_left_out_of_a_step_and_an_evaluation(
     workshop: Workshop, tiny_model: Path
 ) -> None:

@@ -108,7 +108,10 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
         "reward/raw_mean": float(raw_B.mean()),
         "reward/mean": float(reward_B.mean()),
         "reward/std": float(reward_B.std(correction=0)),
-        **{f"reward/{name}": _finite_mean(values) for name, values in rollout.scores.terms.items()},
+        **{
+            f"reward/{name}": float(torch.tensor(values)[usable_B].mean())
+            for name, values in rollout.scores.terms.items()
+        },
         "kl/response": float(torch.where(mask_B_T, k1_B_T, 0.0).sum(1)[usable_B].mean()),
         "kl/token": float(losses.masked_mean(k1_B_T, mask_B_T)),
         "kl/k3": float(losses.masked_mean(k3_B_T, mask_B_T)),
@@ -129,12 +132,6 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
         **_group_metrics(rollout, usable_B),
         **{f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()},
     }
-
-
-def _finite_mean(values: Sequence[float]) -> float:
-    """NaN where none is finite."""
-    value_B = torch.tensor(values)
-    return float(value_B[value_B.isfinite()].mean())
 
 
 def columns(
