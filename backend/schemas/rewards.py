@@ -5,9 +5,9 @@ contract test holds the two lists of kinds equal.
 """
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from backend.schemas.references import Reference
 
@@ -40,11 +40,20 @@ class ProcessReward(RewardTerm):
 
 
 class LengthReward(RewardTerm):
-    """1 inside the band [low, high] of words, falling linearly to 0 at twice the distance."""
+    """1 inside the band [low, high] of words, falling linearly to 0 at no words and at 2 high."""
 
     kind: Literal["length"] = "length"
     low: int = Field(1, ge=0, le=100_000, description="Fewest words that score 1.")
     high: int = Field(100, ge=1, le=100_000, description="Most words that score 1.")
+
+    @model_validator(mode="after")
+    def _has_a_band(self) -> Self:
+        if self.low > self.high:
+            raise ValueError(
+                f"low is {self.low}, high is {self.high}: no length is in the band; set low to at "
+                "most high"
+            )
+        return self
 
 
 class RegexReward(RewardTerm):

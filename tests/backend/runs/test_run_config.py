@@ -58,6 +58,15 @@ def test_an_unknown_key_of_a_reward_term_is_found_in_its_place(api: TestClient, 
     assert found["path"] == "reward.terms.0.hihg"
 
 
+def test_a_band_of_lengths_that_holds_none_is_refused(api: TestClient, seed: Seed) -> None:
+    config = seed.policy_gradient(reward={"terms": [{"kind": "length", "low": 9, "high": 3}]})
+
+    (found,) = problems(api, seed, config)
+
+    assert found["path"] == "reward.terms.0"
+    assert "low is 9, high is 3" in found["message"]
+
+
 @pytest.mark.parametrize(
     ("config", "path"),
     [
