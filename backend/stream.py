@@ -28,7 +28,8 @@ log = logging.getLogger("podium.stream")
 
 POLL_S = 0.2
 PING_S = 15.0
-LIFETIME_S = 900.0  # Then the browser comes back by itself, and its permission is asked for again.
+LIFETIME_S = 900.0  # Then the browser comes back by itself.
+ASK_S = 1.0  # A permission to follow holds for so long; then it is asked for again.
 RETRY_MS = 1000
 PAGE = 500
 QUEUE_LENGTH = 2000
@@ -38,6 +39,9 @@ _PING = b": ping\n\n"
 @dataclass(eq=False)
 class _Subscription:
     run_ids: frozenset[str]
+    may_follow: Callable[[], bool]
+    asks_at: float
+    ends_at: float
     queue: asyncio.Queue[KeptEvent | None] = field(
         default_factory=lambda: asyncio.Queue(QUEUE_LENGTH)
     )
@@ -88,41 +92,63 @@ class Streams:
             subscription.offer(None)
 
     async def follow(
-        self, run_ids: Collection[str], *, last_id: str | None = None, from_now: bool = False
+        self,
+        run_ids: Collection[str],
+        *,
+        last_id: str | None = None,
+        from_now: bool = False,
+        may_follow: Callable[[], bool] = lambda: True,
     ) -> AsyncGenerator[bytes, None]:
         """Server-sent events of these runs beyond `last_id`; without one all, or only new ones.
 
         Each run's events come in order, none missing, none twice. An id that does not fit these
         runs or this store gives one `reset` event and then only new events. Where the stream begins
-        is settled when this returns: "now" is before the caller's answer has begun.
+        is settled when this returns: "now" is before the caller's answer has begun. It ends when
+        `may_follow`, called in a thread, says no; nothing is sent on an answer older than `ASK_S`.
         """
         order = sorted(set(run_ids))
         heads = await self._in_thread(partial(self._heads, order))
         at = dict(heads) if from_now else dict.fromkeys(order, 0)
         resumed = None if last_id is None else positions_of(last_id, heads)
         is_unknown = last_id is not None and resumed is None
-        return self._events(dict(heads) if is_unknown else resumed or at, is_unknown)
+        now = time.monotonic()
+        subscription = _Subscription(frozenset(order), may_follow, now + ASK_S, now + LIFETIME_S)
+        return self._events(subscription, dict(heads) if is_unknown else resumed or at, is_unknown)
 
-    async def _events(self, at: dict[str, int], is_unknown: bool) -> AsyncGenerator[bytes, None]:
+    async def _events(
+        self, subscription: _Subscription, at: dict[str, int], is_unknown: bool
+    ) -> AsyncGenerator[bytes, None]:
         yield f"retry: {RETRY_MS}\nid: {id_of(at)}\n\n".encode()
         if is_unknown:
             yield f"event: reset\nid: {id_of(at)}\ndata: {{}}\n\n".encode()
-        subscription = _Subscription(frozenset(at))
         self._subscriptions.add(subscription)
         self._ensure_poller()
-        ends_at = time.monotonic() + LIFETIME_S
         try:
-            while not self._is_closed and time.monotonic() < ends_at:
+            while not await self._is_over(subscription):
                 subscription.start_over()
-                async for chunk in self._catch_up(at):
+                async for chunk in self._catch_up(subscription, at):
                     yield chunk
                 # No await between the last read and this line: what is newer comes from the poller.
                 for run_id, seq in at.items():
                     self._fanned.setdefault(run_id, seq)
-                async for chunk in self._live(subscription, at, ends_at):
+                async for chunk in self._live(subscription, at):
                     yield chunk
         finally:
             self._leave(subscription)
+
+    async def _is_over(self, subscription: _Subscription) -> bool:
+        """Whether nothing more may be sent: closed, too old, or no longer permitted."""
+        now = time.monotonic()
+        if now >= subscription.asks_at and not self._is_closed:
+            subscription.asks_at = now + ASK_S
+            try:
+                is_permitted = await self._in_thread(subscription.may_follow)
+            except SQLAlchemyError:
+                # While the store is away, there is nothing new to tell either.
+                is_permitted = True
+            if not is_permitted:
+                subscription.ends_at = now
+        return self._is_closed or now >= subscription.ends_at
 
     def _leave(self, subscription: _Subscription) -> None:
         self._subscriptions.discard(subscription)
@@ -130,19 +156,20 @@ class Streams:
         for run_id in subscription.run_ids - watched:
             self._fanned.pop(run_id, None)
 
-    async def _catch_up(self, at: dict[str, int]) -> AsyncIterator[bytes]:
+    async def _catch_up(
+        self, subscription: _Subscription, at: dict[str, int]
+    ) -> AsyncIterator[bytes]:
         for run_id in at:
             page = await self._in_thread(partial(self._page, run_id, at[run_id]))
-            while page and not self._is_closed:
+            while page and not await self._is_over(subscription):
                 yield _encoded(page, at)
                 page = await self._in_thread(partial(self._page, run_id, at[run_id]))
 
-    async def _live(
-        self, subscription: _Subscription, at: dict[str, int], ends_at: float
-    ) -> AsyncIterator[bytes]:
-        while time.monotonic() < ends_at and not self._is_closed:
+    async def _live(self, subscription: _Subscription, at: dict[str, int]) -> AsyncIterator[bytes]:
+        while True:
             taken = await subscription.take(PING_S)
-            if subscription.is_behind:
+            # Asked after the wait: what has come may be told on a fresh permission alone.
+            if await self._is_over(subscription) or subscription.is_behind:
                 return
             fresh = [event for event in taken if event and event.seq > at[event.run_id]]
             if not _is_gapless(fresh, at):

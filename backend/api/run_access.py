@@ -3,11 +3,13 @@
 Routers of runs, metrics, samples and the stream declare these; no route of its own.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Depends
 
 from backend.deps import Researcher, SessionDep, Viewer
+from backend.domain.access import Caller
 from backend.errors import InvalidInput
 from backend.store import runs
 
@@ -30,9 +32,14 @@ def seen_runs(session: SessionDep, caller: Viewer, joined: str) -> list[str]:
         raise InvalidInput(
             f"found {len(run_ids)} runs", advice=f"Name 1 to {MOST_RUNS} runs, joined by commas."
         )
+    must_see(session, caller, run_ids)
+    return run_ids
+
+
+def must_see(session: SessionDep, caller: Caller, run_ids: Sequence[str]) -> None:
+    """Raise NotFound unless the caller sees each of these runs."""
     for run_id, project_id in runs.projects_of(session, run_ids).items():
         caller.must_see(project_id, f"run {run_id}")
-    return run_ids
 
 
 # The id of a run that the caller may look at, and of one that the caller may change.

@@ -1,13 +1,16 @@
 """The live stream of one run or several, as server-sent events."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from backend.api.run_access import SeenRun, seen_runs
-from backend.deps import SessionDep, Viewer, api_router
+from backend.api.run_access import SeenRun, must_see, seen_runs
+from backend.deps import SessionDep, Viewer, api_router, caller_of, database_of, now, settings_of
+from backend.errors import Forbidden, NotFound, NotSignedIn
+from backend.schemas.vocabulary import Role
 from backend.stream import Streams
 
 router = api_router("stream")
@@ -69,5 +72,22 @@ async def stream_run(request: Request, run_id: SeenRun, begin: BeginDep) -> Stre
 
 async def _streaming(request: Request, run_ids: Sequence[str], begin: _Begin) -> StreamingResponse:
     streams: Streams = request.app.state.streams
-    events = await streams.follow(run_ids, last_id=begin.last_id, from_now=begin.from_now)
+    events = await streams.follow(
+        run_ids,
+        last_id=begin.last_id,
+        from_now=begin.from_now,
+        may_follow=partial(_may_follow, request, run_ids),
+    )
     return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)
+
+
+def _may_follow(request: Request, run_ids: Sequence[str]) -> bool:
+    """Whether who sent this request may still see these runs."""
+    with database_of(request).read() as session:
+        try:
+            caller = caller_of(request, session, settings_of(request), now())
+            caller.must_hold(Role.VIEWER)
+            must_see(session, caller, run_ids)
+        except (NotSignedIn, Forbidden, NotFound):
+            return False
+    return True

@@ -17,12 +17,14 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import delete
 
 from backend import stream
 from backend.schemas.events import MetricLine
 from backend.store import metrics, runs
 from backend.store.db import Database
 from backend.store.runs import NewRun
+from backend.store.tables import Membership
 from backend.stream import Streams
 from tests import processes
 from tests.backend.runs.conftest import AT, Seed
@@ -219,6 +221,40 @@ def test_a_stream_asks_for_permission(server: Server) -> None:
     assert httpx.get(f"{server.url}/api/v1/stream?runs=run_x").status_code == 401
     assert server.client.get("/stream?runs=run_x").status_code == 404
     assert server.client.get("/stream?runs=").status_code == 422
+
+
+@pytest.mark.parametrize("how", ["revoked key", "lost membership", "signed out"])
+def test_who_may_see_no_more_is_told_no_more(
+    server: Server, database: Database, seed: Seed, how: str
+) -> None:
+    run_id = a_run(database, seed)
+    secret = {"email": "vera@example.org", "password": "correct horse battery"}
+    body = {"name": "Vera", "role": "viewer", "project_ids": [seed.project], **secret}
+    user = server.client.post("/users", json=body).raise_for_status().json()
+    key = server.client.post(f"/users/{user['id']}/keys", json={"name": "laptop"}).json()
+    with httpx.Client(base_url=server.client.base_url, timeout=60) as vera:
+        if how == "signed out":
+            vera.post("/session", json=secret).raise_for_status()
+        else:
+            vera.headers["Authorization"] = f"Bearer {key['key']}"
+        with vera.stream("GET", f"/runs/{run_id}/stream") as response:
+            events = events_of(response)
+            assert next(events).type == "state"
+            write(database, run_id, range(1))
+            assert next(events).data["step"] == 0
+
+            if how == "revoked key":
+                server.client.delete(f"/users/{user['id']}/keys/{key['id']}").raise_for_status()
+            elif how == "signed out":
+                origin = {"Origin": server.url}
+                vera.delete("/session", headers=origin).raise_for_status()
+            else:
+                with database.write() as session:
+                    session.execute(delete(Membership).where(Membership.user_id == user["id"]))
+            time.sleep(stream.ASK_S)
+            write(database, run_id, range(1, 2))
+
+            assert next(events, None) is None
 
 
 def test_open_streams_hold_no_session_and_all_hear_the_same(
