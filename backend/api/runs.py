@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import BackgroundTasks, Query
+from fastapi import BackgroundTasks, Path, Query
 
 from backend import queue
 from backend.api.run_access import SeenRun, SteeredRun
@@ -19,6 +19,7 @@ from backend.deps import (
 )
 from backend.schemas.paging import Listing
 from backend.schemas.runs import (
+    LARGEST,
     ArtifactAnswer,
     CheckpointAnswer,
     CloneBody,
@@ -36,7 +37,10 @@ from backend.store.runs import NewRun, RunFilter
 
 router = api_router("runs")
 
-AfterQuery = Annotated[int, Query(ge=0, description="Send what comes after this number.")]
+AfterQuery = Annotated[
+    int, Query(ge=0, le=LARGEST, description="Send what comes after this number.")
+]
+StepPath = Annotated[int, Path(ge=0, le=LARGEST)]
 LimitQuery = Annotated[int, Query(ge=1, le=5000, description="Items at most.")]
 
 
@@ -217,14 +221,16 @@ def list_checkpoints(run_id: SeenRun, session: SessionDep) -> Listing[Checkpoint
 
 
 @router.post("/runs/{run_id}/checkpoints/{step}/pin")
-def pin_checkpoint(run_id: SteeredRun, step: int, session: SessionDep, at: Now) -> CheckpointAnswer:
+def pin_checkpoint(
+    run_id: SteeredRun, step: StepPath, session: SessionDep, at: Now
+) -> CheckpointAnswer:
     """Keep a checkpoint whatever max_checkpoints says, and when the run is pruned."""
     return pins.pin(session, run_id, step, at=at)
 
 
 @router.post("/runs/{run_id}/checkpoints/{step}/unpin")
 def unpin_checkpoint(
-    run_id: SteeredRun, step: int, session: SessionDep, at: Now
+    run_id: SteeredRun, step: StepPath, session: SessionDep, at: Now
 ) -> CheckpointAnswer:
     """Let a checkpoint go again: it is dropped with the next one that the run writes."""
     return pins.unpin(session, run_id, step, at=at)

@@ -6,7 +6,7 @@ from fastapi import Query
 
 from backend.api.run_access import SeenRun
 from backend.deps import SessionDep, api_router
-from backend.schemas.runs import SamplesAnswer
+from backend.schemas.runs import LARGEST, SamplesAnswer
 from backend.store import samples
 
 router = api_router("samples")
@@ -17,7 +17,7 @@ def list_samples(
     run_id: SeenRun,
     session: SessionDep,
     step: Annotated[
-        int | None, Query(ge=0, description="Default: the newest with samples.")
+        int | None, Query(ge=0, le=LARGEST, description="Default: the newest with samples.")
     ] = None,
     sort: Annotated[
         str,

@@ -11,6 +11,9 @@ from backend.schemas.vocabulary import FailureCause, Method, RunState, StopReaso
 # Names of metrics: a path of words; what comes from outside starts with gold/ or outside/.
 METRIC_NAME = r"^[A-Za-z0-9_@.+-]+(/[A-Za-z0-9_@.+-]+){0,4}$"
 
+# The largest step or number that a column holds.
+LARGEST = 2**63 - 1
+
 
 class RunBody(Body):
     """A new run; `config` is validated by `backend.schemas.training`."""
@@ -150,7 +153,7 @@ class CloneBody(Body):
 class OutsidePoint(Body):
     """Values of an evaluation made outside; names start with gold/ or outside/."""
 
-    step: int = Field(0, ge=0)
+    step: int = Field(0, ge=0, le=LARGEST)
     values: dict[str, float | None] = Field(min_length=1, max_length=1000)
 
 

@@ -7,6 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.backend.conftest import Service
+from tests.backend.runs.conftest import plant
 from tests.backend.test_access import RULES
 
 NONSENSE: list[Any] = [
@@ -56,3 +57,43 @@ def test_nonsense_is_the_senders_error_on_every_route(service: Service, seed: in
             if answer.status_code >= 500:
                 wrong.append((rule, place, params, body, answer.text))
     assert wrong == []
+
+
+def test_a_whole_number_that_no_column_holds_is_refused(
+    service: Service,
+) -> None:
+    client = service.client()
+    calm = TestClient(
+        service.app, base_url=client.base_url, headers=client.headers, raise_server_exceptions=False
+    )
+    calm.portal = service.portal
+    seed = plant(service.app.state.database)
+    run = client.post("/runs", json=seed.body(seed.sft())).json()["id"]
+    ids = {"{run_id}": run, "{project_id}": seed.project, "{snapshot_id}": seed.demonstrations}
+    ids |= {"{user_id}": seed.user, "/api/v1": ""}
+    answered = {}
+    for path, operations in client.get("/openapi.json").json()["paths"].items():
+        for method, operation in operations.items():
+            for name in numbers_of(operation):
+                place = path.replace(f"{{{name}}}", str(10**20))
+                for held, real in ids.items():
+                    place = place.replace(held, real)
+                answer = calm.request(method, place, params={"runs": run, name: 10**20})
+                answered[method, path, name] = answer.status_code
+
+    point = {"step": 10**20, "values": {"gold/x": 1.0}}
+    answer = calm.post(f"/runs/{run}/metrics", json={"points": [point]})
+    answered["post", "/api/v1/runs/{run_id}/metrics", "step"] = answer.status_code
+
+    assert ("get", "/api/v1/runs/{run_id}/logs", "after") in answered
+    assert {one: status for one, status in answered.items() if status != 422} == {}
+
+
+def numbers_of(operation: dict[str, Any]) -> list[str]:
+    """Names of the whole numbers in the path and the query."""
+    found = []
+    for one in operation.get("parameters", []):
+        kinds = [one["schema"], *one["schema"].get("anyOf", [])]
+        if any(kind.get("type") == "integer" for kind in kinds):
+            found.append(one["name"])
+    return found
