@@ -22,7 +22,7 @@ from tests.trainer.conftest import (
     series,
     sft_config,
 )
-from worker.trainer import models
+from worker.trainer import logprobs, models
 from worker.trainer.body import install_trees
 from worker.trainer.data import Tokens, collate
 from worker.trainer.engine import TransformersEngine
@@ -257,3 +257,21 @@ def test_a_run_goes_on_from_what_it_has_saved_on_the_card(
     assert not [line for line in lines(halves, "alert") if line["rule"] == "resumed_elsewhere"]
     assert series(halves, "loss")[3] == pytest.approx(series(whole, "loss")[3], abs=0.02)
     assert all(gib > 0 for gib in series(halves, "memory/peak_gib").values())
+
+
+def test_the_head_asks_the_card_for_nothing() -> None:
+    """Else each part of the vocabulary would wait for the one before; twin in `test_logprobs`."""
+    hidden_N_H = torch.randn(64, 32, device=CARD, requires_grad=True)
+    weight_V_H = torch.randn(300_000, 32, device=CARD, requires_grad=True)
+    token_N = torch.arange(64, device=CARD)
+    before = torch.cuda.get_sync_debug_mode()
+    for mode in (before, "error"):  # what is set up in a first pass may wait
+        torch.cuda.set_sync_debug_mode(mode)
+        try:
+            logp_N, entropy_N = logprobs._HeadLogp.apply(  # type: ignore[no-untyped-call]
+                hidden_N_H, token_N, weight_V_H, None, 0.7, True
+            )
+            (logp_N.sum() + entropy_N.sum()).backward()
+        finally:
+            torch.cuda.set_sync_debug_mode(before)
+    assert hidden_N_H.grad is not None

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
 from transformers import GraniteConfig, GraniteForCausalLM, PreTrainedModel
 
 from backend.schemas.references import Reference
@@ -60,11 +61,30 @@ def test_small_parts_of_the_vocabulary_change_nothing(
     assert torch.allclose(whole.entropy_N, parts.entropy_N, atol=1e-6)
 
 
+def test_no_shape_depends_on_a_number_that_a_card_would_have_to_be_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tensors without numbers: on a card each such question would wait for all work before it."""
+    monkeypatch.setattr(logprobs, "AT_ONCE", 40)
+    with FakeTensorMode():
+        hidden_N_H = torch.zeros(5, 8, requires_grad=True)
+        weight_V_H = torch.zeros(20, 8, requires_grad=True)
+        token_N = torch.zeros(5, dtype=torch.long)
+        logp_N, entropy_N = logprobs._HeadLogp.apply(
+            hidden_N_H, token_N, weight_V_H, None, 0.7, True
+        )
+        (logp_N.sum() + entropy_N.sum()).backward()
+        assert hidden_N_H.grad is not None
+        assert weight_V_H.grad is not None
+
+
+@pytest.mark.parametrize("part", [7, 10_000])
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 def test_gradients_of_log_probability_and_entropy_are_those_of_the_softmax(
-    model: PreTrainedModel, temperature: float
+    model: PreTrainedModel, monkeypatch: pytest.MonkeyPatch, temperature: float, part: int
 ) -> None:
     batch = collate(ROWS, pad_id=2, device=CPU)
+    monkeypatch.setattr(logprobs, "AT_ONCE", part * int(batch.action_B_T.sum()))
     weight = torch.linspace(-1, 2, 10)
     logits = model.get_output_embeddings()(action_hidden(model, batch)) / temperature
     expected = logits.log_softmax(-1)

@@ -115,8 +115,8 @@ class _HeadLogp(torch.autograd.Function):
         top_N = torch.full_like(whole_N, -torch.inf)
         with torch.autocast(device_type, enabled=False):
             for part, _, scaled_N_C in _logits(hidden_N_H, weight_V_H, bias_V, temperature):
-                row_M, place_M = _places(token_N, part)
-                own_N[row_M] = scaled_N_C[row_M, place_M]
+                is_here_N, place_N_1 = _places(token_N, part)
+                own_N = torch.where(is_here_N, scaled_N_C.gather(-1, place_N_1)[:, 0], own_N)
                 above_N, top_N = top_N, torch.maximum(top_N, scaled_N_C.amax(-1))
                 mass_N_C = (scaled_N_C - top_N[:, None]).exp_()
                 shrunk_N = (above_N - top_N).exp_()
@@ -144,8 +144,8 @@ class _HeadLogp(torch.autograd.Function):
             if ctx.entropy_gradient:
                 factor = factor + to_entropy_N[:, None] * (logp_N_C + entropy_N[:, None])
             to_N_C = logp_N_C.exp_().mul_(-factor)
-            row_M, place_M = _places(token_N, part)
-            to_N_C[row_M, place_M] += to_logp_N[row_M]
+            is_here_N, place_N_1 = _places(token_N, part)
+            to_N_C.scatter_add_(-1, place_N_1, torch.where(is_here_N, to_logp_N, 0.0)[:, None])
             to_N_C = to_N_C.div_(ctx.temperature).to(weight_C_H.dtype)
             to_hidden_N_H += to_N_C @ weight_C_H
             if to_weight_V_H is not None:
@@ -167,9 +167,13 @@ def _logits(
 
 
 def _places(token_N: Tensor, part: slice) -> tuple[Tensor, Tensor]:
-    """The rows whose token is in this part of the vocabulary, and where in it."""
-    row_M = ((token_N >= part.start) & (token_N < part.stop)).nonzero()[:, 0]
-    return row_M, token_N[row_M] - part.start
+    """Which tokens are in this part of the vocabulary, and where in it, N x 1; others anywhere.
+
+    The rows are not picked out: a card would be waited for, part after part, to learn how many.
+    """
+    place_N = token_N - part.start
+    last = part.stop - part.start - 1
+    return (place_N >= 0) & (place_N <= last), place_N.clamp(0, last)[:, None]
 
 
 def _slices(stop: int, size: int) -> Iterator[slice]:
