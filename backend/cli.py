@@ -15,11 +15,11 @@ from types import FrameType
 
 from pydantic import ValidationError
 
-from backend import backup, doctor
 from backend.errors import ServiceError
-from backend.launcher import Launcher, read_server, sign_in_link
-from backend.migration import migrate
-from backend.prune import Prune
+from backend.ops import backup, doctor
+from backend.ops.launcher import Launcher, read_server, sign_in_link
+from backend.ops.migration import migrate
+from backend.ops.prune import Prune
 from backend.settings import Settings
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "closed_loop.py"

@@ -1,7 +1,7 @@
 """Which files nobody needs any more, and the mark that they are gone.
 
-Called by `backend.prune`, which deletes files after the transaction that marks them. Each `mark_`
-looks again, under locks: what has come to life since it was listed is left alone.
+Called by `backend.ops.prune`, which deletes files after the transaction that marks them. Each
+`mark_` looks again, under locks: what has come to life since it was listed is left alone.
 """
 
 from collections.abc import Collection

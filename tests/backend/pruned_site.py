@@ -7,7 +7,7 @@ from threading import Event, Thread
 from typing import Any
 
 from backend.artifacts import ArtifactStore
-from backend.prune import Prune
+from backend.ops.prune import Prune
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.tables import Checkpoint, Model, Project, Run, User

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.backup import backup, restore
 from backend.errors import Conflict, InvalidInput, Unavailable
+from backend.ops.backup import backup, restore
 from backend.schemas.people import ProjectBody
 from backend.settings import Settings
 from backend.store import projects

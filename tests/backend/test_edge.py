@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from backend.api import edge, static
 from backend.errors import Unavailable
 from backend.main import create_app
-from backend.migration import migrate
+from backend.ops.migration import migrate
 from backend.settings import Settings
 from backend.store.revision import head_revision
 from tests.backend.conftest import Service

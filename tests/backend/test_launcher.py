@@ -134,13 +134,13 @@ def test_a_taken_port_is_named(served: Served, tmp_path: Path) -> None:
 
 
 def test_a_dead_api_comes_back_at_the_same_address(served: Served) -> None:
-    api = served.child("backend.serve")
+    api = served.child("backend.ops.serve")
 
     api.kill()
     wait_until(lambda: not is_alive(api.pid), "the API is dead")
 
     wait_until(lambda: processes.answers(f"{served.url}/readyz"), "it is back", log=served.log)
-    assert served.child("backend.serve").pid != api.pid
+    assert served.child("backend.ops.serve").pid != api.pid
     assert served.process.poll() is None
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 
 from backend.artifacts import ARRIVING
-from backend.prune import LEFT_AFTER, Prune
+from backend.ops.prune import LEFT_AFTER, Prune
 from backend.schemas.vocabulary import RunState
 from backend.settings import Settings
 from backend.store import needs, pins, runs

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.prune import LEFT_AFTER
+from backend.ops.prune import LEFT_AFTER
 from backend.settings import Settings
 from backend.store import needs, runs
 from backend.store.db import Database

@@ -121,7 +121,7 @@ class Site:
         listener = self._socket.fileno()
         return Mortal(
             "api",
-            [sys.executable, "-m", "backend.serve", str(listener)],
+            [sys.executable, "-m", "backend.ops.serve", str(listener)],
             self._folder / "api.log",
             is_ready=lambda _: processes.answers(f"{self.url}/healthz"),
             env={**env, **self.clock_of("api")},

@@ -162,7 +162,7 @@ class Workshop:
     def api_pid(self) -> int:
         """The process that answers; the launcher starts another one when it dies."""
         launcher = psutil.Process(json.loads((self.data_dir / "server.json").read_text())["pid"])
-        (api,) = [one for one in launcher.children() if "backend.serve" in one.cmdline()]
+        (api,) = [one for one in launcher.children() if "backend.ops.serve" in one.cmdline()]
         return int(api.pid)
 
     def wait_for_run(self, run_id: str, *states: str) -> None:

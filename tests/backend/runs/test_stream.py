@@ -79,14 +79,14 @@ def write(database: Database, run_id: str, steps: range) -> None:
 
 
 class Server:
-    """`python -m backend.serve` over a migrated database, in a process of its own."""
+    """`python -m backend.ops.serve` over a migrated database, in a process of its own."""
 
     def __init__(self, url: str, data_dir: Path) -> None:
         listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         data_dir.mkdir(parents=True)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "backend.serve", str(listening.fileno())],
+            [sys.executable, "-m", "backend.ops.serve", str(listening.fileno())],
             cwd=processes.ROOT,
             env=processes.environment(data_dir, PODIUM_DATABASE_URL=url),
             pass_fds=[listening.fileno()],

@@ -1,6 +1,6 @@
 """One process that the launcher keeps alive: started, restarted with back-off, ended by pid.
 
-Used by `backend.launcher` alone; it knows nothing of what the process does.
+Used by `backend.ops.launcher` alone; it knows nothing of what the process does.
 """
 
 import ctypes

@@ -1,7 +1,8 @@
-"""The API on a socket that the launcher has bound already: `python -m backend.serve FD`.
+"""The API on a socket that the launcher has bound already: `python -m backend.ops.serve FD`.
 
-Started by `backend.launcher`, so that a restarted API keeps its address and a free port is known
-before anything listens. Elsewhere uvicorn's own command line serves `backend.main:create_app`.
+Started by `backend.ops.launcher`, so that a restarted API keeps its address and a free port is
+known before anything listens. Elsewhere uvicorn's own command line serves
+`backend.main:create_app`.
 """
 
 import socket

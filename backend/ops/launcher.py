@@ -19,9 +19,9 @@ from typing import IO, Any
 import psutil
 
 from backend.auth import ensure_admin, new_sign_in_link
-from backend.child import Child
 from backend.errors import Conflict, Unavailable
-from backend.migration import migrate
+from backend.ops.child import Child
+from backend.ops.migration import migrate
 from backend.settings import Settings
 from backend.store.db import Database
 
@@ -100,7 +100,7 @@ class Launcher:
         return [
             Child(
                 "The API",
-                [sys.executable, "-m", "backend.serve", str(listener.fileno())],
+                [sys.executable, "-m", "backend.ops.serve", str(listener.fileno())],
                 log=logs / "api.log",
                 environment=environment,
                 pass_fds=(listener.fileno(),),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from backend import disk_space, queue
 from backend.errors import ServiceError, Unavailable
-from backend.launcher import read_server
+from backend.ops.launcher import read_server
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.revision import current_revision, head_revision

@@ -17,8 +17,8 @@ from backend import digest
 from backend.artifacts import ARRIVING
 from backend.auth import ADMIN_KEY_FILE
 from backend.errors import Conflict, InvalidInput, Unavailable
-from backend.launcher import hold_data_dir
-from backend.migration import copy_sqlite
+from backend.ops.launcher import hold_data_dir
+from backend.ops.migration import copy_sqlite
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.revision import current_revision

@@ -14,7 +14,7 @@ from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.revision import current_revision, head_revision
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def migrate(settings: Settings) -> str:
