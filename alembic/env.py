@@ -9,9 +9,8 @@ from alembic import context
 from sqlalchemy import JSON
 
 from backend.settings import Settings
-from backend.store import access_tables, tables, worker_tables  # noqa: F401  (they fill the metadata)
-from backend.store.columns import Base, UtcDateTime
 from backend.store.db import Database
+from backend.store.tables.columns import Base, UtcDateTime
 
 
 def render_item(kind: str, item: Any, _: Any) -> str | bool:

@@ -22,7 +22,7 @@ from backend.domain.access import Caller
 from backend.errors import Forbidden, NotFound, NotSignedIn, TooManyTries
 from backend.schemas.people import KeyAnswer, SignIn
 from backend.schemas.vocabulary import Role
-from backend.store import users
+from backend.store.people import users
 
 COOKIE = "podium_session"
 SESSION_LIFE = timedelta(days=14)

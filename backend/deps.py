@@ -23,10 +23,11 @@ from backend.domain.access import Caller
 from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.schemas.vocabulary import Role
 from backend.settings import Settings
-from backend.store import audit, idempotency, projects
+from backend.store.data import projects
 from backend.store.db import Database
-from backend.store.idempotency import KeptAnswer
 from backend.store.paging import Page
+from backend.store.people import audit, idempotency
+from backend.store.people.idempotency import KeptAnswer
 
 SESSIONS_AT_ONCE = 16
 ANSWERS_KEPT = timedelta(days=7)

@@ -36,8 +36,8 @@ from backend.auth import PasswordTries, ensure_admin
 from backend.deps import ANSWERS_KEPT, Turns, now
 from backend.domain.worker_state import Pulses
 from backend.settings import Settings
-from backend.store import idempotency
 from backend.store.db import Database
+from backend.store.people import idempotency
 from backend.store.revision import require_current
 from backend.stream import Streams
 

@@ -19,9 +19,9 @@ import anyio
 import anyio.to_thread
 from sqlalchemy.exc import SQLAlchemyError
 
-from backend.store import run_events
 from backend.store.db import Database
-from backend.store.run_events import KeptEvent
+from backend.store.runs import events as run_events
+from backend.store.runs.events import KeptEvent
 
 T = TypeVar("T")
 log = logging.getLogger("podium.stream")

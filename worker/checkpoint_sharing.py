@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from backend import digest
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError
-from backend.store import checkpoints, needs, supervision
-from backend.store.checkpoints import Shared
 from backend.store.db import Database
-from backend.store.supervision import Claim, GivenAway
+from backend.store.runs import checkpoints, needs, supervision
+from backend.store.runs.checkpoints import Shared
+from backend.store.runs.supervision import Claim, GivenAway
 from worker.outage import OUTAGES, delay_s
 from worker.run_directory import RunDirectory
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from backend.store.supervision import Waiting
+from backend.store.runs.supervision import Waiting
 from worker.gpus import Gpu
 
 log = logging.getLogger("podium.worker")

@@ -26,9 +26,12 @@ from backend.schemas.references import Reference
 from backend.schemas.training import RunConfig, parse_run_config, references
 from backend.schemas.vocabulary import FailureCause, SnapshotKind
 from backend.settings import Settings
-from backend.store import needs, outputs, snapshots
+from backend.store.data import snapshots
 from backend.store.db import Database
-from backend.store.tables import Model, Run, Snapshot
+from backend.store.runs import needs, outputs
+from backend.store.tables.data import Snapshot
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Run
 from worker.digests import Digests
 from worker.disk_errors import disk_errors
 from worker.exit_reading import Failure, RunFailed

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable
 
 from backend.schemas.vocabulary import RunState
-from backend.store import supervision
 from backend.store.db import Database
-from backend.store.supervision import Claim, GivenAway, Pulse
+from backend.store.runs import supervision
+from backend.store.runs.supervision import Claim, GivenAway, Pulse
 from worker.outage import OUTAGES
 
 log = logging.getLogger("podium.worker")

@@ -23,9 +23,12 @@ from backend.schemas.events import MetricLine
 from backend.schemas.models import ModelFacts
 from backend.schemas.records import GeneratedRecord
 from backend.schemas.vocabulary import FailureCause, Method, ModelKind
-from backend.store import comparisons, metrics, models, outputs, responses
-from backend.store.outputs import OutputFile
-from backend.store.tables import Run
+from backend.store.data import comparisons, responses
+from backend.store.metrics import points
+from backend.store.models import registry
+from backend.store.runs import outputs
+from backend.store.runs.outputs import OutputFile
+from backend.store.tables.runs import Run
 from worker.disk_errors import disk_failure, is_of_disk
 from worker.event_lines import clean_text
 from worker.exit_reading import Failure, RunFailed
@@ -101,7 +104,7 @@ class Intake:
             self._keep_model(session, run, self._model, at)
         if self._results:
             line = MetricLine(step=run.step, time=at.timestamp(), values=self._results)
-            metrics.append(session, run.id, run.attempt, [line], at=at)
+            points.append(session, run.id, run.attempt, [line], at=at)
         if run.method == Method.GENERATE:
             responses.insert_generated(session, run, read_responses(self._responses), at=at)
             if run.config.get("make_comparisons", True):
@@ -128,7 +131,7 @@ class Intake:
     def _keep_model(self, session: Session, run: Run, model: FinalModel, at: datetime) -> None:
         kind = _SCORERS.get(Method(run.method), ModelKind.CAUSAL_LM)
         outputs.keep_files(session, run.id, model.files)
-        models.register_output(
+        registry.register_output(
             session,
             run,
             name=run.name,

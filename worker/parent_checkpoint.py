@@ -14,8 +14,8 @@ from backend import digest
 from backend.artifacts import ArtifactStore, link_or_copy
 from backend.errors import ServiceError, Unavailable
 from backend.schemas.vocabulary import FailureCause
-from backend.store import checkpoints
 from backend.store.db import Database
+from backend.store.runs import checkpoints
 from worker.disk_errors import disk_errors
 from worker.exit_reading import Failure, RunFailed
 from worker.run_directory import RunDirectory

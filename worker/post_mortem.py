@@ -8,9 +8,9 @@ import shutil
 from pathlib import Path
 
 from backend.domain.failures import Facts
-from backend.store.failures import LOG_LINES, Evidence
-from backend.store.logs import Printed
-from backend.store.tables import Run
+from backend.store.runs.failures import LOG_LINES, Evidence
+from backend.store.runs.logs import Printed
+from backend.store.tables.runs import Run
 from worker import log_reading
 from worker.run_directory import RunDirectory
 from worker.trainer_process import Ended

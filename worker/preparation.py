@@ -12,10 +12,12 @@ from sqlalchemy.orm import Session
 from backend.errors import ServiceError, Unavailable
 from backend.schemas.events import CheckpointLine
 from backend.schemas.vocabulary import FailureCause
-from backend.store import checkpoints, metrics, models, needs, run_events, samples, supervision
-from backend.store.run_events import NewEvent
-from backend.store.supervision import Claim
-from backend.store.tables import Run
+from backend.store.metrics import points
+from backend.store.models import registry
+from backend.store.runs import checkpoints, events, needs, samples, supervision
+from backend.store.runs.events import NewEvent
+from backend.store.runs.supervision import Claim
+from backend.store.tables.runs import Run
 from worker import checkpoint_sharing
 from worker.disk_errors import disk_errors
 from worker.exit_reading import Failure, RunFailed
@@ -97,7 +99,7 @@ class Preparation:
             run.relayed_bytes, run.events_token = 0, token
             if run.from_start:
                 run.from_start = False
-                metrics.rewind(session, run.id, -1, at=_now())
+                points.rewind(session, run.id, -1, at=_now())
                 samples.rewind(session, run.id, -1)
                 checkpoints.rewind(session, run, -1, at=_now())
             elif run.checkpoint_step is not None:
@@ -117,7 +119,7 @@ class Preparation:
             f" artifact store. The run goes on from {f'step {here}' if here else 'the beginning'}.",
             "step": here,
         }
-        run_events.append(session, self._run.id, [NewEvent("alert", alert)], at=_now())
+        events.append(session, self._run.id, [NewEvent("alert", alert)], at=_now())
 
     def _find_checkpoint(self) -> None:
         """The attempt before ran on another machine: go on from what that one has shared.
@@ -169,7 +171,8 @@ class Preparation:
         with station.database.write() as session:
             supervision.hold(session, self._claim)
             known = {
-                model_id: models.keep_hash(session, model_id, found[model_id]) for model_id in found
+                model_id: registry.keep_hash(session, model_id, found[model_id])
+                for model_id in found
             }
         if known != found:
             # Another worker has recorded other bytes meanwhile: this time they are compared.

@@ -8,7 +8,7 @@ import logging
 import threading
 from datetime import UTC, datetime
 
-from backend.store import workers
+from backend.store.workers import workers
 from worker.outage import OUTAGES
 from worker.station import Station
 

@@ -22,12 +22,13 @@ from backend.schemas.events import (
     StartLine,
     TrainerLine,
 )
-from backend.store import checkpoints, logs, metrics, needs, run_events, samples, supervision
 from backend.store.db import Database
-from backend.store.logs import Printed
-from backend.store.run_events import NewEvent
-from backend.store.supervision import Claim
-from backend.store.tables import Run
+from backend.store.metrics import points
+from backend.store.runs import checkpoints, events, logs, needs, samples, supervision
+from backend.store.runs.events import NewEvent
+from backend.store.runs.logs import Printed
+from backend.store.runs.supervision import Claim
+from backend.store.tables.runs import Run
 from worker.event_lines import Batch, clean_text, read_batch
 from worker.log_reading import LogReading
 from worker.outage import OUTAGES
@@ -159,7 +160,7 @@ class Relay:
             if segment.start is not None:
                 _begin(session, run, segment.start)
             at = _now()
-            metrics.append(session, run.id, run.attempt, segment.of(MetricLine), at=at)
+            points.append(session, run.id, run.attempt, segment.of(MetricLine), at=at)
             samples.append(session, run.id, run.attempt, segment.of(SampleLine), at=at)
             self._keep_checkpoints(session, run, segment.of(CheckpointLine))
             self._warn(session, run, segment.of(AlertLine))
@@ -189,7 +190,7 @@ class Relay:
                 "message": clean_text(line.message)[:2000],
                 "step": line.step,
             }
-            run_events.append(session, run.id, [NewEvent("alert", data)], at=_now())
+            events.append(session, run.id, [NewEvent("alert", data)], at=_now())
 
 
 def _segments(lines: Iterable[TrainerLine]) -> list[_Segment]:
@@ -208,13 +209,13 @@ def _begin(session: Session, run: Run, line: StartLine) -> None:
     if line.attempt > 1:
         # From the beginning means that step 0 comes again, too.
         after_step = line.step or -1
-        metrics.rewind(session, run.id, after_step, at=at)
+        points.rewind(session, run.id, after_step, at=at)
         samples.rewind(session, run.id, after_step)
         checkpoints.rewind(session, run, after_step, at=at)
     run.environment = line.environment
     run.step = line.step
     data = {"attempt": line.attempt, "step": line.step, "environment": line.environment}
-    run_events.append(session, run.id, [NewEvent("start", data)], at=at)
+    events.append(session, run.id, [NewEvent("start", data)], at=at)
 
 
 def _progress(session: Session, run: Run, lines: Sequence[ProgressLine]) -> None:
@@ -224,7 +225,7 @@ def _progress(session: Session, run: Run, lines: Sequence[ProgressLine]) -> None
     last = lines[-1]
     run.step, run.steps, run.phase, run.eta_s = last.step, last.steps, last.phase[:64], last.eta_s
     data = last.model_dump(include={"step", "steps", "phase", "eta_s"})
-    run_events.append(session, run.id, [NewEvent("progress", data)], at=_now())
+    events.append(session, run.id, [NewEvent("progress", data)], at=_now())
 
 
 def _now() -> datetime:

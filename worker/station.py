@@ -22,10 +22,11 @@ from backend.artifacts import ArtifactStore
 from backend.disk_space import DiskSpace
 from backend.queue import ring
 from backend.settings import Settings
-from backend.store import supervision, workers
 from backend.store.db import Database
-from backend.store.supervision import Claim
-from backend.store.tables import Run
+from backend.store.runs import supervision
+from backend.store.runs.supervision import Claim
+from backend.store.tables.runs import Run
+from backend.store.workers import workers
 from worker import marks, processes
 from worker.devices import Devices, Lease
 from worker.digests import Digests

@@ -16,10 +16,10 @@ from backend.domain.run_state import state_asked_for
 from backend.errors import ServiceError
 from backend.schemas.events import ExitReport
 from backend.schemas.vocabulary import FailureCause, RunState, StopReason
-from backend.store import runs, supervision
-from backend.store.failures import Evidence
-from backend.store.supervision import GivenAway
-from backend.store.tables import Run
+from backend.store.runs import runs, supervision
+from backend.store.runs.failures import Evidence
+from backend.store.runs.supervision import GivenAway
+from backend.store.tables.runs import Run
 from worker import log_reading, marks, post_mortem
 from worker.checkpoint_sharing import CheckpointSharing
 from worker.disk_errors import disk_errors

@@ -16,8 +16,9 @@ from sqlalchemy.orm import Session
 
 from backend.queue import clean_processed
 from backend.schemas.vocabulary import RunState
-from backend.store import supervision, workers
-from backend.store.supervision import Crashed, Live
+from backend.store.runs import supervision
+from backend.store.runs.supervision import Crashed, Live
+from backend.store.workers import workers
 from worker import marks, processes
 from worker.exit_reading import LOST, TIMEOUT
 from worker.marks import Mark

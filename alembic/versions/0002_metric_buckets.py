@@ -10,7 +10,7 @@ down_revision: str | None = "0001"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
-# What `backend.store.metric_buckets` keeps for every append, once for what is there already.
+# What `backend.store.metrics.buckets` keeps for every append, once for what is there already.
 _FILL = """
 INSERT INTO metric_buckets (run_id, name, step, last_step, n, n_values, min, max, total)
 SELECT run_id, name, step / 64 * 64, max(step), count(*), count(value), min(value), max(value),

@@ -20,7 +20,7 @@ from backend.schemas.comparisons import (
     JudgmentBody,
     SkipBody,
 )
-from backend.store import assignments, judgments
+from backend.store.data import assignments, judgments
 
 router = api_router("assignments", is_audited=False)
 

@@ -7,7 +7,7 @@ from fastapi import Query
 from backend.deps import Admin, PageDep, SessionDep, api_router
 from backend.schemas.paging import Listing
 from backend.schemas.people import AuditAnswer
-from backend.store import audit
+from backend.store.people import audit
 
 router = api_router("audit")
 

@@ -19,7 +19,7 @@ from backend.schemas.comparisons import (
 )
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import Role
-from backend.store import comparisons, judgments
+from backend.store.data import comparisons, judgments
 
 router = api_router("comparisons")
 

@@ -12,7 +12,7 @@ from backend.deps import (
 )
 from backend.schemas.paging import Listing
 from backend.schemas.runs import ExperimentAnswer, ExperimentBody
-from backend.store import experiments
+from backend.store.runs import experiments
 
 router = api_router("experiments")
 

@@ -22,7 +22,7 @@ from backend.domain.formats import read_row
 from backend.errors import InvalidInput
 from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind
 from backend.schemas.vocabulary import Role
-from backend.store import imports
+from backend.store.data import imports
 from backend.uploads import decode, spool
 
 router = api_router("imports")

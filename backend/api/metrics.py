@@ -7,8 +7,9 @@ from fastapi import Query
 from backend.api.run_access import SteeredRun, seen_runs
 from backend.deps import IDEMPOTENT, Now, SessionDep, Viewer, api_router
 from backend.schemas.runs import MetricsAccepted, MetricsAnswer, OutsideMetricsBody
-from backend.store import curves, metrics
-from backend.store.curves import Axis, Window
+from backend.store.metrics import curves
+from backend.store.metrics import points as metrics
+from backend.store.metrics.curves import Axis, Window
 
 router = api_router("metrics")
 

@@ -15,7 +15,7 @@ from backend.deps import (
 from backend.schemas.models import ModelAnswer, ModelBody, ModelDetail
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import ModelKind
-from backend.store import models
+from backend.store.models import registry
 
 router = api_router("models")
 
@@ -28,7 +28,7 @@ def register_model(
     if body.project_id is not None:
         visible_project(session, caller, body.project_id)
     inspected = model_files.inspect(body.source, settings.resolved_model_roots)
-    return models.register(
+    return registry.register(
         session,
         name=body.name,
         kind=body.kind,
@@ -51,7 +51,7 @@ def list_models(
     archived: bool = False,
 ) -> Listing[ModelAnswer]:
     """Base models and the results of runs."""
-    return models.listing(
+    return registry.listing(
         session,
         caller,
         page,
@@ -65,16 +65,16 @@ def list_models(
 @router.get("/models/{model_id}")
 def get_model(model_id: str, session: SessionDep, caller: Viewer) -> ModelDetail:
     """One model, what its files say, and where it comes from."""
-    return models.get(session, model_id, caller)
+    return registry.get(session, model_id, caller)
 
 
 @router.post("/models/{model_id}/archive")
 def archive_model(model_id: str, session: SessionDep, caller: Researcher, at: Now) -> ModelAnswer:
     """Take a model out of the lists; nothing is deleted."""
-    return models.set_archived(session, model_id, caller, at=at)
+    return registry.set_archived(session, model_id, caller, at=at)
 
 
 @router.post("/models/{model_id}/restore")
 def restore_model(model_id: str, session: SessionDep, caller: Researcher) -> ModelAnswer:
     """Bring an archived model back."""
-    return models.set_archived(session, model_id, caller, at=None)
+    return registry.set_archived(session, model_id, caller, at=None)

@@ -12,7 +12,8 @@ from backend.deps import (
 )
 from backend.schemas.paging import Listing
 from backend.schemas.people import ProjectAnswer, ProjectBody
-from backend.store import projects, users
+from backend.store.data import projects
+from backend.store.people import users
 
 router = api_router("projects")
 

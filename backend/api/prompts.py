@@ -3,7 +3,7 @@
 from backend.deps import PageDep, SessionDep, Viewer, api_router, visible_project
 from backend.schemas.data import DemonstrationAnswer, PromptAnswer, ResponseAnswer, SolutionAnswer
 from backend.schemas.paging import Listing
-from backend.store import prompts, responses, solutions
+from backend.store.data import prompts, responses, solutions
 
 router = api_router("data")
 

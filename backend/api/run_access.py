@@ -11,7 +11,7 @@ from fastapi import Depends
 from backend.deps import Researcher, SessionDep, Viewer
 from backend.domain.access import Caller
 from backend.errors import InvalidInput
-from backend.store import runs
+from backend.store.runs import runs
 
 MOST_RUNS = 100
 

@@ -32,8 +32,8 @@ from backend.schemas.runs import (
     ValidationAnswer,
 )
 from backend.schemas.vocabulary import Method, RunState
-from backend.store import experiments, pins, run_inputs, run_views, runs
-from backend.store.runs import NewRun, RunFilter
+from backend.store.runs import experiments, pins, runs, validation, views
+from backend.store.runs.runs import NewRun, RunFilter
 
 router = api_router("runs")
 
@@ -56,17 +56,17 @@ def create_run(
     """Check the config against schema and store, queue the run, ring the worker."""
     visible_project(session, caller, body.project_id)
     experiments.must_be_in(session, body.experiment_id, body.project_id)
-    config = run_inputs.require_valid(session, caller, body.config)
+    config = validation.require_valid(session, caller, body.config)
     run = runs.create(session, NewRun.of(body, config, caller.id), at=at)
     after_commit.add_task(queue.ring, settings, run.id)
-    return run_views.one(session, run.id)
+    return views.one(session, run.id)
 
 
 @router.post("/runs/validate")
 def validate_run(body: RunBody, session: SessionDep, caller: Researcher) -> ValidationAnswer:
     """What would keep this run from being created; creates nothing."""
     visible_project(session, caller, body.project_id)
-    return run_inputs.validate(session, caller, body.config)
+    return validation.validate(session, caller, body.config)
 
 
 @router.get("/runs")
@@ -95,27 +95,27 @@ def list_runs(
         text=q,
         archived=archived,
     )
-    return run_views.listing(session, wanted, page)
+    return views.listing(session, wanted, page)
 
 
 @router.get("/runs/{run_id}")
 def get_run(run_id: SeenRun, session: SessionDep) -> RunAnswer:
     """One run with its config, progress, last metrics and error."""
-    return run_views.one(session, run_id)
+    return views.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/cancel")
 def cancel_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
     """Stop a run for good; one that runs stops at its next safe point."""
     runs.cancel(session, run_id, at=at)
-    return run_views.one(session, run_id)
+    return views.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/pause")
 def pause_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
     """Keep a queued run waiting; one that runs writes a checkpoint and pauses."""
     runs.pause(session, run_id, at=at)
-    return run_views.one(session, run_id)
+    return views.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/resume")
@@ -129,7 +129,7 @@ def resume_run(
     """Queue a paused run again; it goes on from its last checkpoint."""
     runs.resume(session, run_id, at=at)
     after_commit.add_task(queue.ring, settings, run_id)
-    return run_views.one(session, run_id)
+    return views.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/retry")
@@ -144,7 +144,7 @@ def retry_run(
     """Queue a failed, crashed or cancelled run again, from its last checkpoint or anew."""
     runs.retry(session, run_id, at=at, from_start=body is not None and body.from_ == "start")
     after_commit.add_task(queue.ring, settings, run_id)
-    return run_views.one(session, run_id)
+    return views.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/clone", status_code=201, dependencies=[IDEMPOTENT])
@@ -160,13 +160,13 @@ def clone_run(
     """A new run with this run's config and the given changes, anew or from a checkpoint."""
     wanted, step = runs.copied(session, run_id, body), body.from_checkpoint
     experiments.must_be_in(session, wanted.experiment_id, wanted.project_id)
-    config = run_inputs.require_valid(session, caller, wanted.config)
+    config = validation.require_valid(session, caller, wanted.config)
     if step is not None:
-        run_inputs.require_continuable(session, run_id, config, step)
+        validation.require_continuable(session, run_id, config, step)
     new = NewRun.of(wanted, config, caller.id, parent_id=run_id, parent_step=step)
     run = runs.create(session, new, at=at)
     after_commit.add_task(queue.ring, settings, run.id)
-    return run_views.one(session, run.id)
+    return views.one(session, run.id)
 
 
 @router.post("/runs/{run_id}/archive")
@@ -176,14 +176,14 @@ def archive_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
     A crashed one is not tried again while it is archived; `retry` and `resume` list it again.
     """
     runs.archive(session, run_id, at=at)
-    return run_views.one(session, run_id)
+    return views.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/restore")
 def restore_run(run_id: SteeredRun, session: SessionDep) -> RunAnswer:
     """Bring an archived run back."""
     runs.restore(session, run_id)
-    return run_views.one(session, run_id)
+    return views.one(session, run_id)
 
 
 @router.get("/runs/{run_id}/events")
@@ -195,7 +195,7 @@ def list_events(
     type: Annotated[list[str] | None, Query(description="Types to send; default all.")] = None,
 ) -> Listing[EventAnswer]:
     """The run's history in order, as the stream sends it; `after` takes the cursor."""
-    found = run_views.events(session, run_id, after=after, limit=limit, types=type or ())
+    found = views.events(session, run_id, after=after, limit=limit, types=type or ())
     return Listing(items=found, next_cursor=str(found[-1].seq) if len(found) == limit else None)
 
 
@@ -204,20 +204,20 @@ def list_log_lines(
     run_id: SeenRun, session: SessionDep, after: AfterQuery = 0, limit: LimitQuery = 1000
 ) -> Listing[LogLineAnswer]:
     """What the trainer printed, in order; `after` takes the cursor."""
-    found = run_views.log_lines(session, run_id, after=after, limit=limit)
+    found = views.log_lines(session, run_id, after=after, limit=limit)
     return Listing(items=found, next_cursor=str(found[-1].number) if len(found) == limit else None)
 
 
 @router.get("/runs/{run_id}/failures")
 def list_failures(run_id: SeenRun, session: SessionDep) -> Listing[FailureAnswer]:
     """How the run ended badly, newest first: cause, advice, last lines, resources."""
-    return Listing(items=run_views.bad_ends(session, run_id))
+    return Listing(items=views.bad_ends(session, run_id))
 
 
 @router.get("/runs/{run_id}/checkpoints")
 def list_checkpoints(run_id: SeenRun, session: SessionDep) -> Listing[CheckpointAnswer]:
     """The run's checkpoints, oldest step first."""
-    return Listing(items=run_views.checkpoints(session, run_id))
+    return Listing(items=views.checkpoints(session, run_id))
 
 
 @router.post("/runs/{run_id}/checkpoints/{step}/pin")
@@ -239,4 +239,4 @@ def unpin_checkpoint(
 @router.get("/runs/{run_id}/artifacts")
 def list_artifacts(run_id: SeenRun, session: SessionDep) -> Listing[ArtifactAnswer]:
     """The files the run has left in the artifact store."""
-    return Listing(items=run_views.artifacts(session, run_id))
+    return Listing(items=views.artifacts(session, run_id))

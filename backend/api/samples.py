@@ -7,7 +7,7 @@ from fastapi import Query
 from backend.api.run_access import SeenRun
 from backend.deps import SessionDep, api_router
 from backend.schemas.runs import LARGEST, SamplesAnswer
-from backend.store import samples
+from backend.store.runs import samples
 
 router = api_router("samples")
 

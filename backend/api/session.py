@@ -5,7 +5,7 @@ from fastapi import Request, Response
 from backend import auth
 from backend.deps import CurrentUser, Now, SessionDep, SettingsDep, api_router, credentials_of
 from backend.schemas.people import SignIn, UserAnswer
-from backend.store import users
+from backend.store.people import users
 
 router = api_router("session")
 

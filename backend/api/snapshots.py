@@ -25,7 +25,7 @@ from backend.schemas.data import (
 )
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import SnapshotKind, Split
-from backend.store import snapshots
+from backend.store.data import snapshots
 from backend.store.db import Database
 
 router = api_router("snapshots")

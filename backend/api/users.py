@@ -19,7 +19,7 @@ from backend.domain.access import Caller
 from backend.schemas.paging import Listing
 from backend.schemas.people import KeyAnswer, KeyBody, UserAnswer, UserBody
 from backend.schemas.vocabulary import Role
-from backend.store import users
+from backend.store.people import users
 
 router = api_router("users")
 

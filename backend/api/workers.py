@@ -10,8 +10,8 @@ from backend.domain.worker_state import SILENT_AFTER_BEATS
 from backend.schemas.runs import VersionAnswer
 from backend.schemas.training import SCHEMA_VERSION
 from backend.schemas.workers import WorkersAnswer
-from backend.store import worker_views
-from backend.store.worker_views import Watch
+from backend.store.workers import views
+from backend.store.workers.views import Watch
 
 router = api_router("workers")
 
@@ -23,7 +23,7 @@ def list_workers(
     """Workers, newest first, how they are, what they run, and how many runs wait."""
     silent_after_s = SILENT_AFTER_BEATS * settings.beat_s
     watch = Watch(request.app.state.pulses, at, monotonic(), silent_after_s)
-    return worker_views.listing(session, caller, watch)
+    return views.listing(session, caller, watch)
 
 
 @router.get("/version")

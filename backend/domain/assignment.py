@@ -1,7 +1,7 @@
 """Who gets which comparison: room under the quota, length of a lease, order on the screen.
 
-Called by `backend.store.assignments`, which counts and locks; which comparison comes next (fewest
-judgments first, then oldest) is the order of its query.
+Called by `backend.store.data.assignments`, which counts and locks; which comparison comes next
+(fewest judgments first, then oldest) is the order of its query.
 """
 
 import random

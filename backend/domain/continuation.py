@@ -1,8 +1,8 @@
 """Which changes a run config may have that goes on from a checkpoint of another run.
 
-Called by `backend.store.run_inputs` where a clone names `from_checkpoint`. A checkpoint holds the
-trained weights, the optimizer's state and the place in the schedule; what would not fit these is a
-problem. Knows two configs and a step, not which checkpoints there are.
+Called by `backend.store.runs.validation` where a clone names `from_checkpoint`. A checkpoint holds
+the trained weights, the optimizer's state and the place in the schedule; what would not fit these
+is a problem. Knows two configs and a step, not which checkpoints there are.
 """
 
 from collections.abc import Iterator, Mapping

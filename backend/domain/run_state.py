@@ -1,6 +1,6 @@
 """Which states a run may move between, what a person may do in each, and how to say it.
 
-`backend.store.runs` asks before every move, routes ask before every verb, the screen shows the
+`backend.store.runs.runs` asks before every move, routes ask before every verb, the screen shows the
 sentences. Pure: no clock, no store.
 """
 

@@ -1,8 +1,9 @@
 """`podium prune`: frees the disk of what was archived; rows and curves stay.
 
 Called by the command line, which asks first. What a model or a run still needs keeps its files:
-`backend.store.needs` says what that is. Each thing is looked at again, and marked, in a transaction
-of its own before its files go; a kill in between leaves files that the next prune deletes.
+`backend.store.runs.needs` says what that is. Each thing is looked at again, and marked, in a
+transaction of its own before its files go; a kill in between leaves files that the next prune
+deletes.
 """
 
 import fcntl
@@ -17,10 +18,10 @@ from pathlib import Path
 
 from backend.artifacts import ARRIVING, ArtifactStore
 from backend.settings import Settings
-from backend.store import pruning
 from backend.store.db import Database
-from backend.store.places import Places
-from backend.store.pruning import RunFiles
+from backend.store.models import pruning
+from backend.store.models.places import Places
+from backend.store.models.pruning import RunFiles
 
 # A worker may be about to name what it has just uploaded, or still fetch.
 LEFT_AFTER = timedelta(days=1)

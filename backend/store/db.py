@@ -13,6 +13,9 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session
 
+# Foreign keys name tables by text: whoever opens a database has them all.
+from backend.store.tables import access, data, models, people, runs, workers  # noqa: F401
+
 BUSY_TIMEOUT_S = 30.0
 _MOST_CONNECTIONS = 30
 # A network that is gone breaks connections after some seconds, so that callers can try again: TCP's

@@ -10,7 +10,10 @@ from backend.artifacts import ArtifactStore
 from backend.ops.prune import Prune
 from backend.settings import Settings
 from backend.store.db import Database
-from backend.store.tables import Checkpoint, Model, Project, Run, User
+from backend.store.tables.data import Project
+from backend.store.tables.models import Model
+from backend.store.tables.people import User
+from backend.store.tables.runs import Checkpoint, Run
 from tests.backend.runs.conftest import AT
 from worker.run_directory import RunDirectory
 

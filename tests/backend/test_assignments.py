@@ -15,9 +15,10 @@ from backend.errors import Conflict
 from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.people import ProjectBody
 from backend.schemas.vocabulary import Role
-from backend.store import assignments, comparisons, imports, judgments, projects, users
+from backend.store.data import assignments, comparisons, imports, judgments, projects
 from backend.store.db import Database
 from backend.store.paging import Page
+from backend.store.people import users
 from tests.backend.conftest import Service
 from tests.backend.test_loop import comparison, upload
 

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
 from backend.store.db import Database
-from backend.store.tables import AuditEntry
+from backend.store.tables.people import AuditEntry
 from tests.backend.conftest import Service
 from tests.backend.runs.conftest import plant
 from tests.backend.test_loop import comparison, upload

@@ -14,10 +14,11 @@ from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.ops.backup import backup, restore
 from backend.schemas.people import ProjectBody
 from backend.settings import Settings
-from backend.store import projects
+from backend.store.data import projects
 from backend.store.db import Database
 from backend.store.revision import head_revision
-from backend.store.tables import Model, Project
+from backend.store.tables.data import Project
+from backend.store.tables.models import Model
 from tests import processes
 from tests.servers import postgres_programs
 

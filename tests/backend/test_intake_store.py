@@ -11,10 +11,12 @@ from backend.errors import InvalidInput
 from backend.schemas.people import ProjectBody
 from backend.schemas.records import GeneratedRecord, Message
 from backend.schemas.vocabulary import FinishReason, Role
-from backend.store import comparisons, projects, prompts, responses, users
+from backend.store.data import comparisons, projects, prompts, responses
 from backend.store.db import Database
 from backend.store.paging import Page
-from backend.store.tables import Response, Run
+from backend.store.people import users
+from backend.store.tables.data import Response
+from backend.store.tables.runs import Run
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 

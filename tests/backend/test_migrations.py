@@ -4,9 +4,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect
 
-from backend.store import access_tables, tables, worker_tables  # noqa: F401  (they fill the metadata)
-from backend.store.columns import Base
 from backend.store.db import Database
+from backend.store.tables.columns import Base
 from tests.conftest import migrate
 
 

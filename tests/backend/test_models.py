@@ -16,9 +16,12 @@ from backend.model_files import confined
 from backend.schemas.models import ModelFacts
 from backend.schemas.people import ProjectBody
 from backend.schemas.vocabulary import ModelKind, Role
-from backend.store import models, projects, users
+from backend.store.data import projects
 from backend.store.db import Database
-from backend.store.tables import Run, Snapshot
+from backend.store.models import registry
+from backend.store.people import users
+from backend.store.tables.data import Snapshot
+from backend.store.tables.runs import Run
 from tests.backend.conftest import Service
 from tests.backend.test_gguf_header import entry, header, string, write_gguf
 
@@ -239,7 +242,7 @@ def test_lineage_names_ancestors_reward_models_and_descendants(database: Databas
             return made
 
         def output(made: Run, kind: ModelKind) -> str:
-            return models.register_output(
+            return registry.register_output(
                 session, made, name=made.name, kind=kind, artifact=f"models/{made.id}",
                 facts=ModelFacts(), sha256=None, step=None, at=NOW,
             ).id  # fmt: skip
@@ -248,7 +251,7 @@ def test_lineage_names_ancestors_reward_models_and_descendants(database: Databas
             id="s3", created_at=NOW, project_id=project.id, name="questions", kind="prompts",
             sha256="0" * 64, heldout_fraction=0, seed=0, filter={}, counts={},
         ))  # fmt: skip
-        base = models.register(
+        base = registry.register(
             session, name="base", kind=ModelKind.CAUSAL_LM, source={"hub_id": "x"},
             facts=ModelFacts(), sha256=None, project_id=None, at=NOW,
         ).id  # fmt: skip
@@ -270,8 +273,8 @@ def test_lineage_names_ancestors_reward_models_and_descendants(database: Databas
             ModelKind.CAUSAL_LM,
         )  # fmt: skip
         caller = Caller(admin.id, "a", Role.ADMIN, None)
-        lineage = {node.model_id: node for node in models.get(session, policy, caller).lineage}
-        up = models.get(session, base, caller).lineage
+        lineage = {node.model_id: node for node in registry.get(session, policy, caller).lineage}
+        up = registry.get(session, base, caller).lineage
 
     assert {one: node.relation for one, node in lineage.items()} == {
         base: "ancestor", sft: "ancestor", reward: "reward_model", policy: "self",
@@ -283,7 +286,7 @@ def test_lineage_names_ancestors_reward_models_and_descendants(database: Databas
     assert [node.relation for node in up] == ["self", "descendant", "descendant", "descendant"]
     foreign = Caller("u", "u", Role.VIEWER, frozenset())
     with database.read() as session:
-        assert [node.model_id for node in models.get(session, base, foreign).lineage] == [base]
+        assert [node.model_id for node in registry.get(session, base, foreign).lineage] == [base]
 
 
 def test_archived_models_leave_the_list_and_come_back(light_service: Service) -> None:

@@ -21,9 +21,10 @@ from backend.artifacts import ARRIVING
 from backend.ops.prune import LEFT_AFTER, Prune
 from backend.schemas.vocabulary import RunState
 from backend.settings import Settings
-from backend.store import needs, pins, runs
 from backend.store.db import Database
-from backend.store.tables import Artifact, Checkpoint, Model, Run
+from backend.store.runs import needs, pins, runs
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Artifact, Checkpoint, Run
 from tests.backend.pruned_site import STEPS, Site, open_site, pruned_while
 from tests.backend.runs.conftest import AT
 

@@ -10,9 +10,10 @@ import pytest
 
 from backend.ops.prune import LEFT_AFTER
 from backend.settings import Settings
-from backend.store import needs, runs
 from backend.store.db import Database
-from backend.store.tables import Model, Run
+from backend.store.runs import needs, runs
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Run
 from tests.backend.pruned_site import STEPS, Site, open_site, pruned_while
 from tests.backend.runs.conftest import AT
 

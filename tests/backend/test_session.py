@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 from backend import auth
 from backend.errors import NotSignedIn
 from backend.schemas.people import SignIn
-from backend.store import users
 from backend.store.db import Database
+from backend.store.people import users
 from tests.backend.conftest import Service
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)

@@ -14,8 +14,9 @@ import pytest
 
 from backend.schemas.events import MetricLine
 from backend.schemas.vocabulary import Method
-from backend.store import metrics, runs
 from backend.store.db import Database
+from backend.store.metrics import points
+from backend.store.runs import runs
 from tests.backend.runs.conftest import Seed, plant
 
 pytestmark = pytest.mark.benchmark
@@ -53,7 +54,7 @@ def seconds_of_ours(database: Database, run_id: str) -> float:
     began = time.perf_counter()
     for batch in range(BATCHES):
         with database.write() as session:
-            metrics.append(session, run_id, 1, lines(batch), at=datetime.now(UTC))
+            points.append(session, run_id, 1, lines(batch), at=datetime.now(UTC))
     return time.perf_counter() - began
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from backend.store.tables import LogLine, MetricPoint, Model, Run, RunEvent, Sample
+from backend.store.tables.models import Model
+from backend.store.tables.runs import LogLine, MetricPoint, Run, RunEvent, Sample
 from tests import processes
 from tests.chaos.follower import Follower
 from tests.chaos.site import Site

@@ -6,7 +6,7 @@ from random import Random
 
 from sqlalchemy import func, select
 
-from backend.store.tables import Run, RunEvent
+from backend.store.tables.runs import Run, RunEvent
 from tests import processes
 from tests.worker.floor import Floor
 

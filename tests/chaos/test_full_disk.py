@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from backend.store import runs
-from backend.store.tables import Model
+from backend.store.runs import runs
+from backend.store.tables.models import Model
 from tests.small_disk import small_disk
 from tests.worker.conftest import sqlite_floor  # noqa: F401 - a fixture for the test here
 from tests.worker.floor import Floor

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import psutil
 
-from backend.store import logs
 from backend.store.db import Database
-from backend.store.logs import Printed
+from backend.store.runs import logs
+from backend.store.runs.logs import Printed
 from tests import processes
 
 PROMPT = "How do I get a coffee stain out of wool?"

@@ -20,19 +20,13 @@ from sqlalchemy.orm import Session
 from backend.model_files import content_sha256
 from backend.queue import ring
 from backend.settings import Settings
-from backend.store import runs
 from backend.store.db import Database
-from backend.store.runs import NewRun
-from backend.store.tables import (
-    Model,
-    Project,
-    Prompt,
-    Run,
-    RunEvent,
-    Snapshot,
-    SnapshotLine,
-    User,
-)
+from backend.store.runs import runs
+from backend.store.runs.runs import NewRun
+from backend.store.tables.data import Project, Prompt, Snapshot, SnapshotLine
+from backend.store.tables.models import Model
+from backend.store.tables.people import User
+from backend.store.tables.runs import Run, RunEvent
 from tests import processes
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

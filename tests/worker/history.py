@@ -9,7 +9,7 @@ from typing import Any
 
 from backend.domain import run_state
 from backend.schemas.vocabulary import RunState, StopReason
-from backend.store.tables import RunEvent
+from backend.store.tables.runs import RunEvent
 
 
 @dataclass

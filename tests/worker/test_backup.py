@@ -13,10 +13,11 @@ from sqlalchemy import Table, select
 from backend.auth import add_key, new_sign_in_link
 from backend.main import create_app
 from backend.settings import Settings
-from backend.store import runs
-from backend.store.columns import Base
 from backend.store.db import Database
-from backend.store.tables import Artifact, Model
+from backend.store.runs import runs
+from backend.store.tables.columns import Base
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Artifact
 from tests import processes
 from tests.servers import postgres_programs
 from tests.worker.floor import AT, Floor

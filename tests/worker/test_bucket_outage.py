@@ -15,9 +15,10 @@ from sqlalchemy import select
 from backend.artifacts import ArtifactStore
 from backend.digest import go_on
 from backend.schemas.vocabulary import RunState
-from backend.store import runs, supervision
-from backend.store.supervision import GivenAway
-from backend.store.tables import Checkpoint, Model
+from backend.store.runs import runs, supervision
+from backend.store.runs.supervision import GivenAway
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Checkpoint
 from tests.worker.floor import Floor, write_model
 from tests.worker.test_relay import append, carry_all, claimed
 from worker.checkpoint_sharing import CheckpointSharing

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.store.supervision import Waiting
+from backend.store.runs.supervision import Waiting
 from worker.devices import FAULT_AFTER_S, Devices, Lease
 from worker.gpus import Gpu, visible
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from backend.store import runs, supervision
-from backend.store.tables import MetricPoint, Run
-from backend.store.worker_tables import Worker
+from backend.store.runs import runs, supervision
+from backend.store.tables.runs import MetricPoint, Run
+from backend.store.tables.workers import Worker
 from tests import processes
 from tests.chaos import witness
 from tests.worker.floor import Floor

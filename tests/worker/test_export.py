@@ -9,7 +9,8 @@ from sqlalchemy import update
 from backend.artifacts import ArtifactStore
 from backend.errors import InvalidInput
 from backend.settings import Settings
-from backend.store.tables import Model, SnapshotLine
+from backend.store.tables.data import SnapshotLine
+from backend.store.tables.models import Model
 from tests.worker.floor import Floor
 from worker.digests import Digests
 from worker.exit_reading import RunFailed

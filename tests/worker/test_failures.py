@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from backend.store.tables import Run
-from backend.store.worker_tables import RunFailure
+from backend.store.tables.runs import Run, RunFailure
 from tests.worker.floor import Floor
 
 pytestmark = pytest.mark.slow

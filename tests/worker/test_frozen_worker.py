@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from backend.store import supervision
 from backend.store.db import Database
+from backend.store.runs import supervision
 from tests import processes
 from tests.worker.floor import Floor
 from worker.station import Station
@@ -23,7 +23,7 @@ _SUPERVISOR = """
 import os, signal, sys
 from backend.store import supervision
 from backend.store.db import Database
-from backend.store.supervision import Claim, GivenAway
+from backend.store.runs.supervision import Claim, GivenAway
 from worker.outage import OUTAGES
 
 database = Database(sys.argv[1], longest_pause_s=2)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from backend.store import runs
-from backend.store.worker_tables import Worker
+from backend.store.runs import runs
+from backend.store.tables.workers import Worker
 from tests import processes
 from tests.worker.floor import Floor
 from tests.worker.gpu_machine import GIB, HARDWARE, GpuMachine

@@ -28,10 +28,10 @@ from sqlalchemy import select, text, update
 from backend.domain import run_state
 from backend.errors import Conflict
 from backend.schemas.vocabulary import RunState
-from backend.store import runs
 from backend.store.db import Database
-from backend.store.tables import MetricPoint, RunEvent
-from backend.store.worker_tables import Worker
+from backend.store.runs import runs
+from backend.store.tables.runs import MetricPoint, RunEvent
+from backend.store.tables.workers import Worker
 from tests.worker.floor import Floor
 from tests.worker.history import History
 from tests.worker.stepped import (

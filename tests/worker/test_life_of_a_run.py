@@ -7,16 +7,9 @@ import os
 import pytest
 from sqlalchemy import select
 
-from backend.store.tables import (
-    Artifact,
-    Comparison,
-    LogLine,
-    MetricPoint,
-    Model,
-    Response,
-    Sample,
-    Snapshot,
-)
+from backend.store.tables.data import Comparison, Response, Snapshot
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Artifact, LogLine, MetricPoint, Sample
 from tests import processes
 from tests.worker.floor import PROMPTS, Floor
 from worker.run_directory import RunDirectory

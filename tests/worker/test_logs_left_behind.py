@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from backend.store import supervision
-from backend.store.supervision import Claim, Live
-from backend.store.tables import LogLine
+from backend.store.runs import supervision
+from backend.store.runs.supervision import Claim, Live
+from backend.store.tables.runs import LogLine
 from tests.worker.floor import Floor
 from worker.exit_reading import LOST
 from worker.log_reading import MOST_LINES, LogReading

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from backend.store import pins, runs
-from backend.store.tables import Checkpoint
+from backend.store.runs import pins, runs
+from backend.store.tables.runs import Checkpoint
 from tests import processes
 from tests.worker.floor import Floor
 from worker.run_directory import RunDirectory

@@ -5,8 +5,10 @@ import sys
 import pytest
 from sqlalchemy import select
 
-from backend.store import runs
-from backend.store.tables import Comparison, MetricPoint, Model, Response
+from backend.store.runs import runs
+from backend.store.tables.data import Comparison, Response
+from backend.store.tables.models import Model
+from backend.store.tables.runs import MetricPoint
 from tests.worker.floor import PROMPTS, Floor
 from tests.worker.tiny_floor import plant_tiny_model
 

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
-from backend.store import pins, supervision
-from backend.store.supervision import Claim, GivenAway
-from backend.store.tables import Checkpoint, LogLine, MetricPoint, Run, Sample
+from backend.store.runs import pins, supervision
+from backend.store.runs.supervision import Claim, GivenAway
+from backend.store.tables.runs import Checkpoint, LogLine, MetricPoint, Run, Sample
 from tests.worker.floor import Floor
 from tests.worker.stepped import SteppedDatabase
 from worker.event_lines import LONGEST_LINE_BYTES, parse, read_batch

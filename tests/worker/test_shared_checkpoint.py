@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from backend.artifacts import ArtifactStore
-from backend.store.checkpoints import Shared
+from backend.store.runs.checkpoints import Shared
 from worker import checkpoint_sharing
 from worker.run_directory import RunDirectory
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.store import runs
+from backend.store.runs import runs
 from tests import processes
 from tests.worker.floor import Floor
 from worker.run_directory import RunDirectory

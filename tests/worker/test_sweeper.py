@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from backend.store import runs, supervision, workers
-from backend.store.tables import Run
-from backend.store.worker_tables import Worker
+from backend.store.runs import runs, supervision
+from backend.store.tables.runs import Run
+from backend.store.tables.workers import Worker
+from backend.store.workers import workers
 from tests import processes
 from tests.worker.floor import Floor
 from worker.devices import Devices

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from backend.store import runs
-from backend.store.tables import Checkpoint, MetricPoint
+from backend.store.runs import runs
+from backend.store.tables.runs import Checkpoint, MetricPoint
 from tests.worker.floor import Floor
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import select, update
 
 from backend.model_files import content_sha256
-from backend.store.tables import Model, Run
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Run
 from tests.worker.floor import Floor
 
 

@@ -5,7 +5,7 @@ import json
 from sqlalchemy import update
 
 from backend.model_files import content_sha256, read_facts
-from backend.store.tables import Model
+from backend.store.tables.models import Model
 from tests.tiny_model import make_tiny_model
 from tests.worker.floor import PROMPTS, Floor
 

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from backend.store.db import Database
-from backend.store.tables import Model, Project, Snapshot, User
+from backend.store.tables.data import Project, Snapshot
+from backend.store.tables.models import Model
+from backend.store.tables.people import User
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 COUNTS = {

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from backend.domain import continuation, run_config
 from backend.store.db import Database
-from backend.store.tables import Checkpoint
+from backend.store.tables.runs import Checkpoint
 from tests.backend.runs.conftest import AT, Seed
 
 LORA = {"r": 8, "alpha": 16}

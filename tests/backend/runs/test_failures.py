@@ -5,10 +5,10 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from backend.store import runs, supervision
 from backend.store.db import Database
-from backend.store.failures import LOG_LINES, Evidence
-from backend.store.logs import Printed
+from backend.store.runs import runs, supervision
+from backend.store.runs.failures import LOG_LINES, Evidence
+from backend.store.runs.logs import Printed
 from tests.backend.runs.conftest import Seed
 
 ERROR = {"cause": "killed", "message": "by SIGSEGV", "advice": "Read the log."}

@@ -8,8 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from backend.schemas.events import MetricLine, SampleLine
-from backend.store import metrics, run_events, samples
 from backend.store.db import Database
+from backend.store.metrics import points as metrics
+from backend.store.runs import events, samples
 from tests.backend.runs.conftest import AT, Seed
 
 
@@ -87,7 +88,7 @@ def test_a_rewind_voids_what_lies_beyond_and_keeps_what_came_from_outside(
     summary = api.get(f"/runs/{run_id}").json()["summary"]
     assert summary == {"loss": 4.0, "gold/score": 0.25}
     with database.read() as session:
-        last = run_events.after(session, run_id, 0, limit=100)[-1]
+        last = events.after(session, run_id, 0, limit=100)[-1]
     assert (last.type, last.data) == ("rewind", {"step": 4})
 
 

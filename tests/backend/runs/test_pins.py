@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.store import checkpoints
 from backend.store.db import Database
-from backend.store.tables import Checkpoint
+from backend.store.runs import checkpoints
+from backend.store.tables.runs import Checkpoint
 from tests.backend.runs.conftest import AT, Seed
 
 

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.store import pruning
 from backend.store.db import Database
-from backend.store.places import Places
-from backend.store.tables import Checkpoint, Model
+from backend.store.models import pruning
+from backend.store.models.places import Places
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Checkpoint
 from tests.backend.runs.conftest import AT, Seed
 
 NOWHERE = Places(Path("/nowhere/runs"), Path("/nowhere/artifacts"), Path("/nowhere/cache"))

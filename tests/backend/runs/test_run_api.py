@@ -8,8 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from backend.schemas.training import METHOD_CONFIGS
-from backend.store import supervision, workers
 from backend.store.db import Database
+from backend.store.runs import supervision
+from backend.store.workers import workers
 from tests.backend.runs.conftest import Seed
 
 HUB = {"hub_id": "owner/name"}

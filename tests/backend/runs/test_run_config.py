@@ -11,7 +11,8 @@ from backend.schemas.presets import PRESETS
 from backend.schemas.training import parse_run_config
 from backend.schemas.vocabulary import GROUPED_ESTIMATORS, Method
 from backend.store.db import Database
-from backend.store.tables import Model, Snapshot
+from backend.store.tables.data import Snapshot
+from backend.store.tables.models import Model
 from tests.backend.runs.conftest import AT, Seed
 
 HUB = {"hub_id": "owner/name"}

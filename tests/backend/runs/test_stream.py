@@ -21,10 +21,11 @@ from sqlalchemy import delete
 
 from backend import stream
 from backend.schemas.events import MetricLine
-from backend.store import metrics, runs
 from backend.store.db import Database
-from backend.store.runs import NewRun
-from backend.store.tables import Membership
+from backend.store.metrics import points
+from backend.store.runs import runs
+from backend.store.runs.runs import NewRun
+from backend.store.tables.people import Membership
 from backend.stream import Streams
 from tests import processes
 from tests.backend.runs.conftest import AT, Seed
@@ -75,7 +76,7 @@ def write(database: Database, run_id: str, steps: range) -> None:
     """One metric event per step."""
     lines = [MetricLine(step=step, time=float(step), values={"loss": step / 7}) for step in steps]
     with database.write() as session:
-        metrics.append(session, run_id, 1, lines, at=AT)
+        points.append(session, run_id, 1, lines, at=AT)
 
 
 class Server:

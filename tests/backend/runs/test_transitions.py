@@ -10,9 +10,9 @@ from backend.domain import run_state
 from backend.domain.run_state import Verb
 from backend.errors import Conflict
 from backend.schemas.vocabulary import RunState, StopReason
-from backend.store import run_events, runs
 from backend.store.db import Database
-from backend.store.runs import NewRun
+from backend.store.runs import events, runs
+from backend.store.runs.runs import NewRun
 from tests.backend.runs.conftest import AT, Seed
 
 PAIRS = list(itertools.product(RunState, RunState))
@@ -42,7 +42,7 @@ def test_the_store_moves_a_run_exactly_as_the_table_says(database: Database, see
         with database.read() as session:
             moved = run_state.may_move(from_, to)
             assert runs.get(session, run_id).state == (to if moved else from_)
-            assert len(run_events.after(session, run_id, 0, limit=10)) == (2 if moved else 1)
+            assert len(events.after(session, run_id, 0, limit=10)) == (2 if moved else 1)
 
 
 def test_a_move_that_another_writer_has_overtaken_is_refused(
@@ -78,7 +78,7 @@ def test_a_move_keeps_time_error_and_reason(database: Database, seed: Seed) -> N
         run = runs.get(session, run_id)
         assert (run.started_at, run.finished_at) == (AT + timedelta(seconds=1), ended)
         assert (run.error, run.exit_code, run.owner) == (error, 2, None)
-        last = run_events.after(session, run_id, 0, limit=10)[-1]
+        last = events.after(session, run_id, 0, limit=10)[-1]
         assert last.data == {"state": "failed", "attempt": 1, "reason": None, "error": error}
     with database.write() as session:
         runs.retry(session, run_id, at=AT)
@@ -133,7 +133,7 @@ def test_cancel_overrules_a_pause_that_is_under_way(database: Database, seed: Se
     with database.read() as session:
         run = runs.get(session, run_id)
         assert (run.state, run.stop_reason) == (RunState.STOPPING, StopReason.CANCEL)
-        told = [event.data["reason"] for event in run_events.after(session, run_id, 0, limit=10)]
+        told = [event.data["reason"] for event in events.after(session, run_id, 0, limit=10)]
         assert told == [None, "pause", "cancel"]
 
 

@@ -1,0 +1,179 @@
+"""Comparisons: which responses are to be ranked against each other, and how far that is.
+
+Called by the routes, the import and `worker.intake`; who ranks them is `store.data.assignments`.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+
+from sqlalchemy import ColumnElement, Select, func, insert, select
+from sqlalchemy.orm import Session
+
+from backend.domain.imported import ComparisonInput
+from backend.errors import InvalidInput, NotFound
+from backend.schemas.comparisons import MAX_RESPONSES, ComparisonAnswer, ComparisonBody
+from backend.schemas.paging import Listing
+from backend.store.data import projects, prompts, responses
+from backend.store.ids import new_id
+from backend.store.paging import Page, page_of
+from backend.store.tables.data import Comparison, Judgment, Prompt, Response
+from backend.store.tables.runs import Run
+
+
+def create(
+    session: Session, project_id: str, body: ComparisonBody, *, at: datetime
+) -> ComparisonAnswer:
+    """Add a comparison of responses that are there.
+
+    Raises NotFound for a foreign prompt, InvalidInput for responses that do not answer it.
+    """
+    prompt = session.scalar(
+        select(Prompt.id).where(Prompt.project_id == project_id, Prompt.id == body.prompt_id)
+    )
+    if prompt is None:
+        raise NotFound(f"there is no prompt {body.prompt_id} in this project")
+    if len(set(body.response_ids)) != len(body.response_ids):
+        raise InvalidInput("a response is named twice", advice="Name each response once.")
+    answers = set(
+        session.scalars(
+            select(Response.id).where(
+                Response.prompt_id == prompt, Response.id.in_(body.response_ids)
+            )
+        )
+    )
+    foreign = [one for one in body.response_ids if one not in answers]
+    if foreign:
+        raise InvalidInput(f"response {foreign[0]} does not answer the prompt {prompt}")
+    comparison = Comparison(
+        id=new_id("comparison"),
+        project_id=project_id,
+        prompt_id=prompt,
+        response_ids=body.response_ids,
+        judgments_required=body.judgments_required
+        or projects.judgments_per_comparison(session, project_id),
+        created_at=at,
+    )
+    session.add(comparison)
+    session.flush()
+    return _answer(comparison, 0)
+
+
+def create_for_run(session: Session, run: Run, *, at: datetime) -> int:
+    """One comparison per prompt of a run's distinct responses, 2 to 9; returns how many.
+
+    Prompts to which all responses are alike get none: there is nothing to rank.
+    """
+    required = projects.judgments_per_comparison(session, run.project_id)
+    found = session.execute(
+        select(Response.prompt_id, Response.content_sha256, Response.id)
+        .where(Response.run_id == run.id)
+        .order_by(Response.prompt_id, Response.index, Response.number)
+    )
+    rows = []
+    for prompt_id, group in groupby(found, key=lambda row: row[0]):
+        distinct: dict[str, str] = {}
+        for _, content, response_id in group:
+            distinct.setdefault(content, response_id)
+        chosen = list(distinct.values())[:MAX_RESPONSES]
+        if len(chosen) > 1:
+            rows.append(
+                {
+                    "id": new_id("comparison"),
+                    "project_id": run.project_id,
+                    "prompt_id": prompt_id,
+                    "run_id": run.id,
+                    "response_ids": chosen,
+                    "judgments_required": required,
+                    "created_at": at,
+                }
+            )
+    if rows:
+        session.execute(insert(Comparison), rows)
+    return len(rows)
+
+
+def ensure(
+    session: Session, project_id: str, wanted: Sequence[ComparisonInput], *, at: datetime
+) -> tuple[dict[str, tuple[str, list[str]]], int]:
+    """Add the comparisons that the project does not have yet, with prompts and responses.
+
+    Returns (id, response ids) by content hash, and how many were added.
+    """
+    keyed = {one.content_sha256: one for one in wanted}
+    known = session.execute(
+        select(Comparison.content_sha256, Comparison.id, Comparison.response_ids).where(
+            Comparison.project_id == project_id, Comparison.content_sha256.in_(keyed)
+        )
+    )
+    found = {str(row[0]): (row[1], row[2]) for row in known}
+    new = {content: one for content, one in keyed.items() if content not in found}
+    if not new:
+        return found, 0
+    prompt_ids, _ = prompts.ensure(session, project_id, (one.prompt for one in new.values()), at=at)
+    groups = [(prompt_ids[one.prompt.content_sha256], one.responses) for one in new.values()]
+    response_ids = responses.insert_imported(session, project_id, groups, at=at)
+    required = projects.judgments_per_comparison(session, project_id)
+    rows = [
+        {
+            "id": new_id("comparison"),
+            "project_id": project_id,
+            "prompt_id": prompt_id,
+            "response_ids": ids,
+            "judgments_required": required,
+            "content_sha256": content,
+            "created_at": at,
+        }
+        for content, (prompt_id, _), ids in zip(new, groups, response_ids, strict=True)
+    ]
+    session.execute(insert(Comparison), rows)
+    for content, row in zip(new, rows, strict=True):
+        found[content] = (str(row["id"]), row["response_ids"])  # type: ignore[assignment]
+    return found, len(rows)
+
+
+def judgments_of() -> ColumnElement[int]:
+    """How many annotators have judged the comparison of the enclosing query."""
+    return (
+        select(func.count(Judgment.assignment_id.distinct()))
+        .where(Judgment.comparison_id == Comparison.id)
+        .correlate(Comparison)
+        .scalar_subquery()
+    )
+
+
+def listing(
+    session: Session,
+    project_id: str,
+    page: Page,
+    *,
+    run_id: str | None = None,
+    prompt_id: str | None = None,
+    is_open: bool | None = None,
+) -> Listing[ComparisonAnswer]:
+    """A project's comparisons; `is_open` = those that want a judgment, or those that do not."""
+    statement: Select[Comparison] = select(Comparison).where(Comparison.project_id == project_id)
+    if run_id:
+        statement = statement.where(Comparison.run_id == run_id)
+    if prompt_id:
+        statement = statement.where(Comparison.prompt_id == prompt_id)
+    if is_open is not None:
+        statement = statement.where((judgments_of() < Comparison.judgments_required) == is_open)
+    rows, cursor = page_of(session, statement, Comparison.number, page)
+    counted = session.execute(
+        select(Comparison.id, judgments_of()).where(Comparison.id.in_([row.id for row in rows]))
+    )
+    counts = {row[0]: row[1] for row in counted}
+    return Listing(items=[_answer(row, counts[row.id]) for row in rows], next_cursor=cursor)
+
+
+def _answer(row: Comparison, judgments: int) -> ComparisonAnswer:
+    return ComparisonAnswer(
+        id=row.id,
+        prompt_id=row.prompt_id,
+        response_ids=row.response_ids,
+        judgments_required=row.judgments_required,
+        judgments=judgments,
+        run_id=row.run_id,
+        created_at=row.created_at,
+    )

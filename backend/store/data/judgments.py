@@ -1,0 +1,178 @@
+"""Judgments: append-only, the latest revision of an assignment counts.
+
+Called by the judgment routes, the agreement report and when a snapshot is frozen.
+"""
+
+import hashlib
+from collections import defaultdict
+from datetime import datetime
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session, aliased
+
+from backend.domain.agreement import Judged, agreement, annotator_facts
+from backend.domain.ranking import Ranking, checked
+from backend.errors import Conflict, InvalidInput
+from backend.schemas.comparisons import (
+    AgreementAnswer,
+    AnnotatorReport,
+    JudgmentAnswer,
+    JudgmentBody,
+)
+from backend.schemas.paging import Listing
+from backend.schemas.vocabulary import Verdict
+from backend.store.data import assignments
+from backend.store.ids import new_id
+from backend.store.paging import Page, page_of
+from backend.store.tables.data import Assignment, Comparison, Judgment, Response
+from backend.store.tables.people import User
+
+
+def submit(
+    session: Session, assignment_id: str, user_id: str, body: JudgmentBody, *, at: datetime
+) -> JudgmentAnswer:
+    """Keep an annotator's ranking; the same body again gives the same judgment again.
+
+    Raises NotFound for a foreign assignment, InvalidInput for a ranking that is none, Conflict for
+    another body without `revise` and for a lease that ran out when others filled the quota.
+    """
+    assignment = assignments.get_own(session, assignment_id, user_id)
+    comparison = session.scalar(select(Comparison).where(Comparison.id == assignment.comparison_id))
+    assert comparison is not None  # held by a foreign key
+    body_sha256 = _body_hash(body)
+    before = session.scalar(
+        select(Judgment)
+        .where(Judgment.assignment_id == assignment.id)
+        .order_by(Judgment.revision.desc())
+        .limit(1)
+    )
+    if before is not None and before.body_sha256 == body_sha256:
+        return _answer(before)
+    if before is not None and not body.revise:
+        raise Conflict(
+            "this assignment has another judgment already",
+            advice="Send it with `revise: true` to replace the earlier one.",
+        )
+    ranking = checked(
+        comparison.response_ids, tiers=body.tiers, unranked=body.unranked, verdict=body.verdict
+    )
+    if foreign := set(body.flags) - set(comparison.response_ids):
+        raise InvalidInput(f"response {sorted(foreign)[0]} is flagged and not of this comparison")
+    if before is None:
+        assignments.must_be_open(session, assignment, at=at)
+        assignment.state = assignments.SUBMITTED
+    judgment = Judgment(
+        id=new_id("judgment"),
+        project_id=assignment.project_id,
+        assignment_id=assignment.id,
+        comparison_id=comparison.id,
+        user_id=user_id,
+        revision=1 if before is None else before.revision + 1,
+        tiers=[list(tier) for tier in ranking.tiers],
+        unranked=list(ranking.unranked),
+        verdict=ranking.verdict,
+        reasons=body.reasons,
+        flags=body.flags,
+        comment=body.comment,
+        active_ms=body.active_ms,
+        body_sha256=body_sha256,
+        created_at=at,
+    )
+    session.add(judgment)
+    session.flush()
+    return _answer(judgment)
+
+
+def latest(project_id: str) -> Select[Judgment]:
+    """The judgments of a project that count: the last revision of each assignment."""
+    newer = aliased(Judgment)
+    return select(Judgment).where(
+        Judgment.project_id == project_id,
+        ~select(newer.number)
+        .where(newer.assignment_id == Judgment.assignment_id, newer.revision > Judgment.revision)
+        .correlate(Judgment)
+        .exists(),
+    )
+
+
+def listing(
+    session: Session,
+    project_id: str,
+    page: Page,
+    *,
+    comparison_id: str | None = None,
+    user_id: str | None = None,
+) -> Listing[JudgmentAnswer]:
+    """The judgments that count, of one comparison or annotator if asked."""
+    statement = latest(project_id)
+    if comparison_id:
+        statement = statement.where(Judgment.comparison_id == comparison_id)
+    if user_id:
+        statement = statement.where(Judgment.user_id == user_id)
+    rows, cursor = page_of(session, statement, Judgment.number, page)
+    return Listing(items=[_answer(row) for row in rows], next_cursor=cursor)
+
+
+def report(session: Session, project_id: str) -> AgreementAnswer:
+    """How far the annotators of a project agree, and what each one's judgments look like."""
+    judged = _judged(session, project_id)
+    alpha, interval, comparisons = agreement(judged)
+    by_user: dict[str, list[Judged]] = defaultdict(list)
+    for one in judged:
+        by_user[one.user_id].append(one)
+    found = session.execute(select(User.id, User.name).where(User.id.in_(by_user)))
+    names: dict[str, str] = {row[0]: row[1] for row in found}
+    return AgreementAnswer(
+        alpha=alpha,
+        interval=interval,
+        comparisons=comparisons,
+        annotators=[
+            AnnotatorReport(user_id=user_id, name=names[user_id], **vars(annotator_facts(own)))
+            for user_id, own in sorted(by_user.items(), key=lambda item: names[item[0]])
+        ],
+    )
+
+
+def _judged(session: Session, project_id: str) -> list[Judged]:
+    of_judged = (
+        select(Comparison.prompt_id)
+        .join(Judgment, Judgment.comparison_id == Comparison.id)
+        .where(Judgment.project_id == project_id)
+    )
+    responses = session.execute(
+        select(Response.id, Response.content).where(Response.prompt_id.in_(of_judged))
+    )
+    content: dict[str, str] = {row[0]: row[1] for row in responses}
+    current = latest(project_id).subquery()
+    rows = session.execute(
+        select(aliased(Judgment, current), Comparison.prompt_id, Assignment.presented_order)
+        .join(Comparison, Comparison.id == current.c.comparison_id)
+        .join(Assignment, Assignment.id == current.c.assignment_id)
+        .order_by(current.c.number)
+    )
+    return [
+        Judged(
+            comparison_id=judgment.comparison_id,
+            prompt_id=prompt_id,
+            user_id=judgment.user_id,
+            ranking=_ranking(judgment),
+            content=content,
+            presented_order=presented_order,
+            active_s=None if judgment.active_ms is None else judgment.active_ms / 1000,
+        )
+        for judgment, prompt_id, presented_order in rows
+    ]
+
+
+def _ranking(judgment: Judgment) -> Ranking:
+    tiers = tuple(tuple(tier) for tier in judgment.tiers)
+    return Ranking(tiers, tuple(judgment.unranked), Verdict(judgment.verdict))
+
+
+def _answer(judgment: Judgment) -> JudgmentAnswer:
+    return JudgmentAnswer.model_validate(judgment)
+
+
+def _body_hash(body: JudgmentBody) -> str:
+    text = body.model_dump_json(exclude={"revise"})
+    return hashlib.sha256(text.encode()).hexdigest()

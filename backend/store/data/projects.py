@@ -1,0 +1,93 @@
+"""Projects and how much they hold.
+
+Called by the project routes; `must_exist` also by every store function that adds to a project.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from backend.domain.access import Caller
+from backend.errors import NotFound
+from backend.schemas.paging import Listing
+from backend.schemas.people import ProjectAnswer, ProjectBody, ProjectCounts
+from backend.store.ids import new_id
+from backend.store.paging import Page, page_of
+from backend.store.tables.data import Comparison, Demonstration, Judgment, Project, Prompt, Response, Solution
+
+
+def create(session: Session, body: ProjectBody, *, at: datetime) -> ProjectAnswer:
+    """Add a project."""
+    project = Project(id=new_id("project"), created_at=at, **body.model_dump())
+    session.add(project)
+    session.flush()
+    return ProjectAnswer.model_validate(project)
+
+
+def must_exist(session: Session, project_id: str) -> None:
+    """Raise NotFound unless there is such a project, archived or not."""
+    if session.scalar(select(Project.number).where(Project.id == project_id)) is None:
+        raise NotFound(f"there is no project {project_id}")
+
+
+def lock(session: Session, project_id: str) -> None:
+    """Let one import at a time into a project, so that two of the same file do not collide."""
+    session.execute(select(Project.number).where(Project.id == project_id).with_for_update())
+
+
+def get(session: Session, project_id: str) -> ProjectAnswer:
+    """One project with its counts. Raises NotFound."""
+    answer = ProjectAnswer.model_validate(_row(session, project_id))
+    return answer.model_copy(update={"counts": _counts(session, project_id)})
+
+
+def listing(
+    session: Session, caller: Caller, page: Page, *, archived: bool = False
+) -> Listing[ProjectAnswer]:
+    """The projects that the caller sees, those in use or those archived."""
+    statement = select(Project).where(Project.archived_at.is_not(None) == archived)
+    if caller.project_ids is not None:
+        statement = statement.where(Project.id.in_(caller.project_ids))
+    rows, cursor = page_of(session, statement, Project.number, page)
+    return Listing(items=[ProjectAnswer.model_validate(row) for row in rows], next_cursor=cursor)
+
+
+def set_archived(session: Session, project_id: str, *, at: datetime | None) -> ProjectAnswer:
+    """Take a project out of the lists (`at` = when) or bring it back (None). Raises NotFound."""
+    project = _row(session, project_id)
+    project.archived_at = (project.archived_at or at) if at else None
+    session.flush()
+    return ProjectAnswer.model_validate(project)
+
+
+def judgments_per_comparison(session: Session, project_id: str) -> int:
+    """How many judgments a new comparison of this project wants. Raises NotFound."""
+    return _row(session, project_id).judgments_per_comparison
+
+
+def _row(session: Session, project_id: str) -> Project:
+    project = session.scalar(select(Project).where(Project.id == project_id))
+    if project is None:
+        raise NotFound(f"there is no project {project_id}")
+    return project
+
+
+def _counts(session: Session, project_id: str) -> ProjectCounts:
+    def count(column: InstrumentedAttribute[str], *where: ColumnElement[bool]) -> int:
+        return session.scalar(select(func.count()).where(column == project_id, *where)) or 0
+
+    done = (
+        select(func.count(Judgment.assignment_id.distinct()))
+        .where(Judgment.comparison_id == Comparison.id)
+        .scalar_subquery()
+    )
+    return ProjectCounts(
+        prompts=count(Prompt.project_id),
+        demonstrations=count(Demonstration.project_id),
+        solutions=count(Solution.project_id),
+        responses=count(Response.project_id),
+        comparisons=count(Comparison.project_id),
+        judgments=count(Judgment.project_id, Judgment.revision == 1),
+        open_comparisons=count(Comparison.project_id, done < Comparison.judgments_required),
+    )

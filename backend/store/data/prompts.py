@@ -1,0 +1,118 @@
+"""Prompts and the demonstrations written to them.
+
+Called by the import, by the data routes and when a snapshot is frozen.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from backend.domain.imported import DemonstrationInput, PromptInput, hash_of
+from backend.schemas.data import DemonstrationAnswer, PromptAnswer
+from backend.schemas.paging import Listing
+from backend.store.ids import new_id
+from backend.store.paging import Page, page_of
+from backend.store.tables.data import Demonstration, Prompt
+
+
+def ensure(
+    session: Session, project_id: str, prompts: Iterable[PromptInput], *, at: datetime
+) -> tuple[dict[str, str], int]:
+    """Add the prompts that the project does not have yet.
+
+    Returns the id of each by content hash, and how many were added. The caller sends a few hundred
+    at a time.
+    """
+    wanted: dict[str, PromptInput] = {}
+    for prompt in prompts:
+        wanted.setdefault(prompt.content_sha256, prompt)
+    known = session.execute(
+        select(Prompt.content_sha256, Prompt.id).where(
+            Prompt.project_id == project_id, Prompt.content_sha256.in_(wanted)
+        )
+    )
+    ids: dict[str, str] = {row[0]: row[1] for row in known}
+    added = {content: new_id("prompt") for content in wanted if content not in ids}
+    if added:
+        session.execute(
+            insert(Prompt),
+            [
+                {
+                    "id": added[content],
+                    "project_id": project_id,
+                    "external_id": prompt.external_id,
+                    "messages": [turn.model_dump() for turn in prompt.messages],
+                    "reference": prompt.reference,
+                    "tags": list(prompt.tags),
+                    "content_sha256": content,
+                    "created_at": at,
+                }
+                for content, prompt in wanted.items()
+                if content in added
+            ],
+        )
+    return ids | added, len(added)
+
+
+def ensure_demonstrations(
+    session: Session,
+    project_id: str,
+    user_id: str,
+    wanted: Sequence[DemonstrationInput],
+    *,
+    at: datetime,
+) -> int:
+    """Add the demonstrations that the project does not have yet; returns how many were added."""
+    ids, _ = ensure(session, project_id, (one.prompt for one in wanted), at=at)
+    keyed = {
+        (ids[one.prompt.content_sha256], hash_of([one.response])): one.response for one in wanted
+    }
+    known = session.execute(
+        select(Demonstration.prompt_id, Demonstration.content_sha256).where(
+            Demonstration.prompt_id.in_({prompt_id for prompt_id, _ in keyed})
+        )
+    )
+    for row in known:
+        keyed.pop((row[0], row[1]), None)
+    if keyed:
+        session.execute(
+            insert(Demonstration),
+            [
+                {
+                    "id": new_id("demonstration"),
+                    "project_id": project_id,
+                    "prompt_id": prompt_id,
+                    "user_id": user_id,
+                    "content": content,
+                    "content_sha256": content_sha256,
+                    "created_at": at,
+                }
+                for (prompt_id, content_sha256), content in keyed.items()
+            ],
+        )
+    return len(keyed)
+
+
+def listing(
+    session: Session, project_id: str, page: Page, *, external_id: str | None = None
+) -> Listing[PromptAnswer]:
+    """A project's prompts, the one with this external id if asked."""
+    statement = select(Prompt).where(Prompt.project_id == project_id)
+    if external_id:
+        statement = statement.where(Prompt.external_id == external_id)
+    rows, cursor = page_of(session, statement, Prompt.number, page)
+    return Listing(items=[PromptAnswer.model_validate(row) for row in rows], next_cursor=cursor)
+
+
+def demonstrations(
+    session: Session, project_id: str, page: Page, *, prompt_id: str | None = None
+) -> Listing[DemonstrationAnswer]:
+    """A project's demonstrations, of one prompt if asked."""
+    statement = select(Demonstration).where(Demonstration.project_id == project_id)
+    if prompt_id:
+        statement = statement.where(Demonstration.prompt_id == prompt_id)
+    rows, cursor = page_of(session, statement, Demonstration.number, page)
+    items = [DemonstrationAnswer.model_validate(row) for row in rows]
+    return Listing(items=items, next_cursor=cursor)

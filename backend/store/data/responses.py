@@ -1,0 +1,125 @@
+"""Responses: what models and people answered.
+
+Called by the import, by `worker.intake` when a `generate` run comes home, and by the data routes.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from backend.domain.imported import ResponseInput, hash_of
+from backend.errors import InvalidInput
+from backend.schemas.data import ResponseAnswer
+from backend.schemas.paging import Listing
+from backend.schemas.records import GeneratedRecord
+from backend.store.ids import new_id
+from backend.store.paging import Page, page_of
+from backend.store.tables.data import Prompt, Response
+from backend.store.tables.runs import Run
+
+BATCH = 500
+
+
+def insert_generated(
+    session: Session, run: Run, records: Iterable[GeneratedRecord], *, at: datetime
+) -> int:
+    """Keep what a `generate` run sampled; returns how many responses.
+
+    Raises InvalidInput if a record names a prompt that is not of the run's project.
+    """
+    model_id = (run.config.get("model") or {}).get("id")
+    every = iter(records)
+    total = 0
+    while batch := list(islice(every, BATCH)):
+        _check_prompts(session, run.project_id, {record.prompt_id for record in batch})
+        session.execute(
+            insert(Response), [_generated(run, record, model_id, at) for record in batch]
+        )
+        total += len(batch)
+    return total
+
+
+def insert_imported(
+    session: Session,
+    project_id: str,
+    groups: Sequence[tuple[str, Sequence[ResponseInput]]],
+    *,
+    at: datetime,
+) -> list[list[str]]:
+    """Keep the responses of imported comparisons, given as (prompt id, responses); returns ids."""
+    ids = [[new_id("response") for _ in responses] for _, responses in groups]
+    rows: list[dict[str, Any]] = [
+        {
+            "id": ids[place][index],
+            "project_id": project_id,
+            "prompt_id": prompt_id,
+            "source": response.source,
+            "index": index,
+            "content": response.content,
+            "content_sha256": hash_of([response.content]),
+            "finish_reason": response.finish_reason,
+            "scores": {},
+            "created_at": at,
+        }
+        for place, (prompt_id, responses) in enumerate(groups)
+        for index, response in enumerate(responses)
+    ]
+    if rows:
+        session.execute(insert(Response), rows)
+    return ids
+
+
+def listing(
+    session: Session,
+    project_id: str,
+    page: Page,
+    *,
+    run_id: str | None = None,
+    prompt_id: str | None = None,
+) -> Listing[ResponseAnswer]:
+    """A project's responses, of one run or prompt if asked."""
+    statement = select(Response).where(Response.project_id == project_id)
+    if run_id:
+        statement = statement.where(Response.run_id == run_id)
+    if prompt_id:
+        statement = statement.where(Response.prompt_id == prompt_id)
+    rows, cursor = page_of(session, statement, Response.number, page)
+    return Listing(items=[ResponseAnswer.model_validate(row) for row in rows], next_cursor=cursor)
+
+
+def _generated(
+    run: Run, record: GeneratedRecord, model_id: str | None, at: datetime
+) -> dict[str, Any]:
+    reference = {} if record.ref_logp_sum is None else {"ref_logp_sum": record.ref_logp_sum}
+    return {
+        "id": new_id("response"),
+        "project_id": run.project_id,
+        "prompt_id": record.prompt_id,
+        "run_id": run.id,
+        "model_id": model_id,
+        "source": "run",
+        "index": record.index,
+        "content": record.content,
+        "content_sha256": hash_of([record.content]),
+        "finish_reason": record.finish_reason,
+        "n_tokens": record.n_tokens,
+        "logp_sum": record.logp_sum,
+        "scores": {**record.scores, **reference},
+        "created_at": at,
+    }
+
+
+def _check_prompts(session: Session, project_id: str, prompt_ids: set[str]) -> None:
+    known = session.scalars(
+        select(Prompt.id).where(Prompt.project_id == project_id, Prompt.id.in_(prompt_ids))
+    )
+    foreign = prompt_ids - set(known)
+    if foreign:
+        raise InvalidInput(
+            f"a response answers the prompt {sorted(foreign)[0]}, which is not of this project",
+            advice="Freeze the prompts snapshot in the project of the run.",
+        )

@@ -1,0 +1,193 @@
+"""Metrics: one value per run, name and step, appended by the relay and read in buckets.
+
+The worker's relay calls `append` and `rewind` inside its fenced transaction; routes post outside
+evaluations and read curves. How many points a bucket holds is decided by `domain.downsample`.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from backend.errors import InvalidInput
+from backend.schemas.events import MetricLine
+from backend.schemas.runs import METRIC_NAME, OutsidePoint
+from backend.store.metrics import buckets
+from backend.store.runs import events as run_events
+from backend.store.runs import runs
+from backend.store.runs.events import NewEvent
+from backend.store.tables.runs import MetricBucket, MetricPoint
+
+OUTSIDE_ATTEMPT = 0
+OUTSIDE_PREFIXES = ("gold/", "outside/")
+
+_NAME = re.compile(METRIC_NAME)
+_LONGEST_NAME = 100
+
+
+def append(
+    session: Session, run_id: str, attempt: int, lines: Sequence[MetricLine], *, at: datetime
+) -> int:
+    """Store the values of these lines, one `metric` event per line, and the run's summary.
+
+    A value stored before for the same name and step is replaced, so a replay changes nothing.
+    Numbers that are not finite become null. Names outside METRIC_NAME are left out, with an alert.
+    Returns how many values were stored; raises NotFound if there is no such run.
+    """
+    if not lines:
+        return 0
+    kept = [line.model_copy(update={"values": _clean(line.values)}) for line in lines]
+    rows = _rows(run_id, attempt, kept)
+    if rows:
+        _upsert(session, list(rows.values()))
+        _sum_up(session, run_id, rows)
+    events = [_event(line, attempt) for line in kept]
+    refused = {name for line in lines for name in line.values if not _is_name(name)}
+    if refused:
+        events.append(_refusal(refused))
+    run_events.append(session, run_id, events, at=at)
+    return len(rows)
+
+
+def append_outside(
+    session: Session, run_id: str, points: Sequence[OutsidePoint], *, at: datetime
+) -> int:
+    """Store results of evaluations made elsewhere; returns how many values.
+
+    Raises InvalidInput for a name that does not start with gold/ or outside/.
+    """
+    names = sorted({name for point in points for name in point.values})
+    wrong = [name for name in names if not (_is_name(name) and name.startswith(OUTSIDE_PREFIXES))]
+    if wrong:
+        raise InvalidInput(
+            f"the name {wrong[0][:100]!r} is not one for results from outside",
+            advice="Use words joined by /, beginning with gold/ or outside/.",
+        )
+    lines = [
+        MetricLine(
+            step=point.step,
+            time=at.timestamp(),
+            tokens=_tokens_at(session, run_id, point.step),
+            values=point.values,
+        )
+        for point in points
+    ]
+    return append(session, run_id, OUTSIDE_ATTEMPT, lines, at=at)
+
+
+def _tokens_at(session: Session, run_id: str, step: int) -> int:
+    """Tokens the trainer had processed by this step, so that the point finds its place on x."""
+    statement = select(func.max(MetricPoint.tokens)).where(
+        MetricPoint.run_id == run_id, MetricPoint.step <= step
+    )
+    return session.scalar(statement) or 0
+
+
+def _is_name(name: str) -> bool:
+    return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
+
+
+def _clean(values: dict[str, float | None]) -> dict[str, float | None]:
+    return {
+        name: value if value is not None and math.isfinite(value) else None
+        for name, value in values.items()
+        if _is_name(name)
+    }
+
+
+def _rows(
+    run_id: str, attempt: int, lines: Sequence[MetricLine]
+) -> dict[tuple[str, int], dict[str, Any]]:
+    # Keyed, because one statement may not touch a row twice; ascending steps, so that the newest
+    # step of a name comes last.
+    return {
+        (name, line.step): {
+            "run_id": run_id,
+            "name": name,
+            "step": line.step,
+            "value": value,
+            "time_s": line.time,
+            "tokens": line.tokens,
+            "attempt": attempt,
+        }
+        for line in sorted(lines, key=lambda line: line.step)
+        for name, value in line.values.items()
+    }
+
+
+def _upsert(session: Session, rows: list[dict[str, Any]]) -> None:
+    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    statement = (sqlite if is_sqlite else postgresql).insert(MetricPoint)
+    given = {name: statement.excluded[name] for name in ("value", "time_s", "tokens", "attempt")}
+    keys = [MetricPoint.run_id, MetricPoint.name, MetricPoint.step]
+    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=given), rows)
+
+
+def _event(line: MetricLine, attempt: int) -> NewEvent:
+    said = line.model_dump(include={"step", "time", "tokens", "values"})
+    return NewEvent("metric", {**said, "attempt": attempt})
+
+
+def _refusal(names: set[str]) -> NewEvent:
+    shown = ", ".join(sorted(name[:_LONGEST_NAME].replace("\0", "") for name in names)[:5])
+    message = f"{len(names)} metric names were left out because of their form: {shown}"
+    data = {"level": "warning", "rule": "metric_name", "message": message, "step": None}
+    return NewEvent("alert", data)
+
+
+def _sum_up(
+    session: Session, run_id: str, rows: Mapping[tuple[str, int], Mapping[str, Any]]
+) -> None:
+    """Bring the buckets and the run's summary up to what was just stored."""
+    newest = dict(rows.keys())  # Rows ascend by step, and the last one of a name stays.
+    steps = [step for _, step in rows]
+    buckets.refresh(session, run_id, newest, min(steps), max(steps))
+    last = {name: rows[name, step]["value"] for name, step in newest.items()}
+    overtaken = select(MetricPoint.name).where(
+        MetricPoint.run_id == run_id,
+        MetricPoint.name.in_(newest),
+        MetricPoint.step > min(newest.values()),
+    )
+    # Almost always nothing: then the newest values of the batch are the newest of all.
+    for name in set(session.scalars(overtaken.distinct())):
+        last[name] = _last_value(session, run_id, name)
+    run = runs.locked(session, run_id)
+    run.summary = {**run.summary, **last}
+    session.flush()
+
+
+def _last_value(session: Session, run_id: str, name: str) -> float | None:
+    statement = (
+        select(MetricPoint.value)
+        .where(MetricPoint.run_id == run_id, MetricPoint.name == name)
+        .order_by(MetricPoint.step.desc())
+        .limit(1)
+    )
+    return session.scalars(statement).one()
+
+
+def rewind(session: Session, run_id: str, after_step: int, *, at: datetime) -> None:
+    """Delete the trainer's values beyond a step, append `rewind`, and take the summary back.
+
+    Values from outside stay: they were measured on something that was kept.
+    """
+    beyond = (
+        MetricPoint.run_id == run_id,
+        MetricPoint.step > after_step,
+        MetricPoint.attempt != OUTSIDE_ATTEMPT,
+    )
+    names = set(session.scalars(select(MetricPoint.name).where(*beyond).distinct()))
+    session.execute(delete(MetricPoint).where(*beyond))
+    buckets.rewind(session, run_id, names, after_step)
+    known = select(MetricBucket.name).where(MetricBucket.run_id == run_id)
+    left = names & set(session.scalars(known.distinct()))
+    run = runs.locked(session, run_id)
+    kept = {name: value for name, value in run.summary.items() if name not in names}
+    run.summary = kept | {name: _last_value(session, run_id, name) for name in left}
+    session.flush()
+    run_events.append(session, run_id, [NewEvent("rewind", {"step": after_step})], at=at)

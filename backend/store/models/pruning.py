@@ -1,0 +1,139 @@
+"""Which files nobody needs any more, and the mark that they are gone.
+
+Called by `backend.ops.prune`, which deletes files after the transaction that marks them. Each
+`mark_` looks again, under locks: what has come to life since it was listed is left alone.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
+
+from backend.domain import run_state
+from backend.store.models.places import Places, Registered
+from backend.store.runs import needs, runs
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Artifact, Checkpoint, Run
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """What a run keeps and what may go: steps that stay, keys of shared checkpoints that do not."""
+
+    run_id: str
+    kept_steps: frozenset[int]
+    keys: tuple[str, ...]
+
+
+def archived_runs(session: Session, places: Places) -> list[RunFiles]:
+    """Archived runs that are over, oldest first."""
+    query = select(Run.id).where(Run.archived_at.is_not(None), Run.state.in_(needs.OVER))
+    found = session.scalars(query.order_by(Run.number)).all()
+    used, registered = needs.model_ids(session), Registered(session)
+    files = [_files_of(session, run_id) for run_id in found]
+    return [
+        one for one in files if not registered.below(places.of_run(one.run_id, one.keys)) & used
+    ]
+
+
+def archived_models(session: Session, places: Places) -> dict[str, str]:
+    """The artifact keys of archived models that nobody needs, by id, oldest first."""
+    used, registered = needs.model_ids(session), Registered(session)
+    query = select(Model).where(Model.archived_at.is_not(None)).order_by(Model.number)
+    found = [model for model in session.scalars(query) if model.id not in used]
+    keys = {one.id: one.source["artifact"] for one in found if "artifact" in one.source}
+    return {k: key for k, key in keys.items() if not registered.below(places.of_key(key)) & used}
+
+
+def mark_run(session: Session, run_id: str, places: Places, *, at: datetime) -> RunFiles | None:
+    """Note that the files of a run are gone, and with them its checkpoints; None if it needs them.
+
+    So do models that were registered from there, which are gone with them.
+    """
+    # Models before runs, as every request holds them, and both before looking who needs them.
+    registered = Registered(session)
+    _hold(session, registered.below(places.of_run(run_id, _keys(session, run_id))))
+    run = runs.locked(session, run_id)
+    files = _files_of(session, run_id)
+    below = registered.below(places.of_run(run_id, files.keys))
+    used = needs.model_ids(session)
+    if run.archived_at is None or run.state not in needs.OVER or below & used:
+        return None
+    _mark_models(session, below, at=at)
+    of_run = Checkpoint.run_id == run_id
+    session.execute(delete(Checkpoint).where(of_run, Checkpoint.step.not_in(files.kept_steps)))
+    run.pruned_at = run.pruned_at or at
+    run.checkpoint_step = session.scalar(select(func.max(Checkpoint.step)).where(of_run))
+    return files
+
+
+def mark_model(session: Session, model_id: str, places: Places, *, at: datetime) -> str | None:
+    """Note that the files of a model are gone; their key, or None if somebody needs them.
+
+    Gone with it are the models that were registered from its files.
+    """
+    source = session.scalars(select(Model.source).where(Model.id == model_id)).one()
+    key: str = source["artifact"]
+    going = {model_id} | Registered(session).below(places.of_key(key))
+    _hold(session, going)
+    if going & needs.model_ids(session):
+        return None
+    _mark_models(session, going, at=at)
+    below = Artifact.key.startswith(f"{key}/", autoescape=True)
+    session.execute(delete(Artifact).where(below))
+    return key
+
+
+def mark_left(session: Session, key: str, places: Places, *, at: datetime) -> bool:
+    """Note that an artifact without a name is gone; False if it has one, or a model reads it."""
+    going = Registered(session).below(places.of_key(key))
+    _hold(session, going)
+    if not unnamed(session, [key], places):
+        return False
+    _mark_models(session, going, at=at)
+    return True
+
+
+def unnamed(session: Session, keys: Collection[str], places: Places) -> list[str]:
+    """Those of these keys of the artifact store that nobody needs, now or soon.
+
+    No row names them, no run is about to, and no model in use was registered from there.
+
+    A key is `runs/RUN/NAME`. Those of runs that this database does not know are another's.
+    """
+    live = set(session.scalars(select(Run.id).where(Run.state.in_(run_state.LIVE))))
+    known = set(session.scalars(select(Run.id)))
+    models = session.execute(select(Model.source, Model.pruned_at)).all()
+    named = {source.get("artifact") for source, pruned_at in models if pruned_at is None}
+    named |= set(session.scalars(select(Checkpoint.artifact)))
+    free = [key for key in keys if key not in named and key.split("/")[1] in known - live]
+    used, registered = needs.model_ids(session), Registered(session)
+    return [key for key in free if not registered.below(places.of_key(key)) & used]
+
+
+def _files_of(session: Session, run_id: str) -> RunFiles:
+    kept = needs.checkpoint_steps(session, run_id)
+    return RunFiles(run_id, frozenset(kept), _keys(session, run_id, except_steps=kept))
+
+
+def _keys(session: Session, run_id: str, *, except_steps: Collection[int] = ()) -> tuple[str, ...]:
+    """The keys of a run's shared checkpoints, by step."""
+    query = select(Checkpoint.artifact).where(
+        Checkpoint.run_id == run_id,
+        Checkpoint.artifact.is_not(None),
+        Checkpoint.step.not_in(except_steps),
+    )
+    return tuple(str(key) for key in session.scalars(query.order_by(Checkpoint.step)))
+
+
+def _hold(session: Session, model_ids: Collection[str]) -> None:
+    """Keep these models from being taken into use until the transaction ends."""
+    held = select(Model.id).where(Model.id.in_(model_ids)).order_by(Model.number)
+    session.execute(held.with_for_update()).all()
+
+
+def _mark_models(session: Session, model_ids: Collection[str], *, at: datetime) -> None:
+    first = func.coalesce(Model.pruned_at, at)
+    session.execute(update(Model).where(Model.id.in_(model_ids)).values(pruned_at=first))

@@ -1,0 +1,208 @@
+"""The model registry: base models, the results of runs, and how they descend from one another.
+
+Called by the model routes, by the check of run configs and by `worker.intake`; what lies in a
+model's folder is `backend.model_files`.
+"""
+
+from collections import deque
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from backend.domain.access import Caller
+from backend.errors import NotFound
+from backend.schemas.models import (
+    LineageNode,
+    ModelAnswer,
+    ModelDetail,
+    ModelFacts,
+)
+from backend.schemas.paging import Listing
+from backend.schemas.vocabulary import Method, ModelKind
+from backend.store.ids import new_id
+from backend.store.paging import Page, page_of
+from backend.store.tables.data import Snapshot
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Run
+
+MOST_RELATIVES = 500
+_DATA = ("prompts", "demonstrations", "preferences", "solutions")
+
+
+def register(
+    session: Session,
+    *,
+    name: str,
+    kind: ModelKind,
+    source: dict[str, str],
+    facts: ModelFacts,
+    sha256: str | None,
+    project_id: str | None,
+    at: datetime,
+) -> ModelAnswer:
+    """Add a base model."""
+    model = Model(
+        id=new_id("model"),
+        name=name,
+        kind=kind,
+        source=source,
+        facts=facts.model_dump(),
+        sha256=sha256,
+        project_id=project_id,
+        created_at=at,
+    )
+    session.add(model)
+    session.flush()
+    return ModelAnswer.model_validate(model)
+
+
+def register_output(
+    session: Session,
+    run: Run,
+    *,
+    name: str,
+    kind: ModelKind,
+    artifact: str,
+    facts: ModelFacts,
+    sha256: str,
+    step: int | None,
+    at: datetime,
+) -> ModelAnswer:
+    """Add what a run has trained: its parent is the model that the run began with."""
+    model = Model(
+        id=new_id("model"),
+        project_id=run.project_id,
+        name=name,
+        kind=kind,
+        source={"artifact": artifact},
+        facts=facts.model_dump(),
+        sha256=sha256,
+        run_id=run.id,
+        parent_id=_id_of(run.config.get("model")),
+        step=step,
+        created_at=at,
+    )
+    session.add(model)
+    session.flush()
+    return ModelAnswer.model_validate(model)
+
+
+def keep_hash(session: Session, model_id: str, sha256: str) -> str:
+    """Record the hash of a model that has none; returns the one that stands from now on."""
+    model = session.scalars(select(Model).where(Model.id == model_id).with_for_update()).one()
+    if model.sha256 is None:
+        model.sha256 = sha256
+        session.flush()
+    return model.sha256
+
+
+def listing(
+    session: Session,
+    caller: Caller,
+    page: Page,
+    *,
+    project_id: str | None = None,
+    kind: ModelKind | None = None,
+    run_id: str | None = None,
+    archived: bool = False,
+) -> Listing[ModelAnswer]:
+    """The models that the caller sees; with `project_id` that project's and the shared ones."""
+    statement = select(Model).where(Model.archived_at.is_not(None) == archived)
+    if caller.project_ids is not None:
+        statement = statement.where(
+            or_(Model.project_id.is_(None), Model.project_id.in_(caller.project_ids))
+        )
+    if project_id:
+        statement = statement.where(or_(Model.project_id.is_(None), Model.project_id == project_id))
+    if kind:
+        statement = statement.where(Model.kind == kind)
+    if run_id:
+        statement = statement.where(Model.run_id == run_id)
+    rows, cursor = page_of(session, statement, Model.number, page)
+    return Listing(items=[ModelAnswer.model_validate(row) for row in rows], next_cursor=cursor)
+
+
+def get(session: Session, model_id: str, caller: Caller) -> ModelDetail:
+    """One model with its lineage as far as the caller sees it. Raises NotFound."""
+    model = _visible(session, model_id, caller)
+    answer = ModelAnswer.model_validate(model)
+    return ModelDetail(**answer.model_dump(), lineage=_lineage(session, model, caller))
+
+
+def set_archived(
+    session: Session, model_id: str, caller: Caller, *, at: datetime | None
+) -> ModelAnswer:
+    """Take a model out of the lists (`at` = when) or bring it back (None). Raises NotFound."""
+    model = _visible(session, model_id, caller)
+    model.archived_at = (model.archived_at or at) if at else None
+    session.flush()
+    return ModelAnswer.model_validate(model)
+
+
+def _visible(session: Session, model_id: str, caller: Caller) -> Model:
+    model = session.scalar(select(Model).where(Model.id == model_id))
+    if model is None:
+        raise NotFound(f"there is no model {model_id} that you can see")
+    caller.must_see(model.project_id, f"model {model_id}")
+    return model
+
+
+def _lineage(session: Session, model: Model, caller: Caller) -> list[LineageNode]:
+    """Oldest first: ancestors and the reward models they used, the model itself, descendants."""
+    found: dict[str, LineageNode] = {model.id: _node(session, model, "self")}
+    numbers = {model.id: model.number}
+    queue = deque([model])
+    while queue and len(found) < MOST_RELATIVES:
+        one = queue.popleft()
+        node = found[one.id]
+        above = [(node.parent_id, "ancestor")]
+        above += [(reward_id, "reward_model") for reward_id in node.reward_model_ids]
+        for relative_id, relation in above:
+            relative = _by_id(session, relative_id)
+            if relative and relative.id not in found and caller.sees(relative.project_id):
+                found[relative.id] = _node(session, relative, relation)
+                numbers[relative.id] = relative.number
+                queue.append(relative)
+    below = deque([model.id])
+    while below and len(found) < MOST_RELATIVES:
+        children = session.scalars(select(Model).where(Model.parent_id == below.popleft()))
+        for child in children:
+            if child.id not in found and caller.sees(child.project_id):
+                found[child.id] = _node(session, child, "descendant")
+                numbers[child.id] = child.number
+                below.append(child.id)
+    return sorted(found.values(), key=lambda node: numbers[node.model_id])
+
+
+def _by_id(session: Session, model_id: str | None) -> Model | None:
+    return session.scalar(select(Model).where(Model.id == model_id)) if model_id else None
+
+
+def _node(session: Session, model: Model, relation: str) -> LineageNode:
+    run = session.scalar(select(Run).where(Run.id == model.run_id)) if model.run_id else None
+    config: dict[str, Any] = run.config if run else {}
+    reward = config.get("reward") or {}
+    terms = reward.get("terms", []) if isinstance(reward, dict) else reward
+    used = [one for name in _DATA if (one := _id_of(config.get(name)))]
+    rows = session.execute(select(Snapshot.id, Snapshot.name).where(Snapshot.id.in_(used)))
+    names = dict(rows.all())
+    scored = [_id_of(term.get("model") or term.get("process_model")) for term in terms]
+    return LineageNode(
+        model_id=model.id,
+        name=model.name,
+        kind=ModelKind(model.kind),
+        parent_id=model.parent_id,
+        run_id=model.run_id,
+        run_name=run.name if run else None,
+        method=Method(run.method) if run else None,
+        snapshot_ids=used,
+        snapshot_names=[names.get(one, one) for one in used],
+        reward_model_ids=[one for one in scored if one],
+        relation=relation,
+    )
+
+
+def _id_of(reference: dict[str, Any] | None) -> str | None:
+    return reference.get("id") if reference else None

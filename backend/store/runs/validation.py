@@ -1,0 +1,285 @@
+"""Whether a run config can be run: the schema's complaints, then what it refers to in the store.
+
+Called by the routes that validate, create and clone runs. It creates nothing; the worker writes the
+input files from what the config names.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from backend.domain import continuation, run_config
+from backend.domain.access import Caller
+from backend.errors import InvalidRun
+from backend.schemas.references import Reference
+from backend.schemas.runs import ConfigProblem, ValidationAnswer
+from backend.schemas.training import (
+    EvaluateConfig,
+    GenerateConfig,
+    RunConfig,
+    longest_sequence,
+    parse_run_config,
+    references,
+)
+from backend.schemas.vocabulary import ModelKind, SnapshotKind, Split
+from backend.store.runs import checkpoints, runs
+from backend.store.tables.data import Snapshot
+from backend.store.tables.models import Model
+
+_DATA = {kind.value: kind for kind in SnapshotKind}
+_MISSING = "Take one from GET /{list}, or create it first."
+
+
+@dataclass
+class _Findings:
+    """What has been found so far while the references of one config are looked up."""
+
+    problems: list[ConfigProblem] = field(default_factory=list)
+    sha256: dict[str, str] = field(default_factory=dict)
+    models: dict[str, Model] = field(default_factory=dict)
+
+    def add(self, path: str, message: str, advice: str | None = None, level: str = "error") -> None:
+        self.problems.append(
+            ConfigProblem.model_validate(
+                {"path": path, "message": message, "advice": advice, "level": level}
+            )
+        )
+
+
+def wanted_kind(path: str, method: str) -> SnapshotKind | ModelKind:
+    """What the reference at this dotted path of a config must point to."""
+    last = path.rpartition(".")[2]
+    if last in _DATA:
+        return _DATA[last]
+    if last == ModelKind.PROCESS_MODEL:
+        return ModelKind.PROCESS_MODEL
+    is_reward_term = path.startswith("reward.")
+    return ModelKind.REWARD_MODEL if is_reward_term else ModelKind.CAUSAL_LM
+
+
+def validate(session: Session, caller: Caller, config: Mapping[str, Any]) -> ValidationAnswer:
+    """Every problem of a config; without an error, also the config completed and with hashes."""
+    try:
+        parsed = parse_run_config(dict(config))
+    except ValidationError as error:
+        problems = run_config.problems_of(error, config)
+        return ValidationAnswer(valid=False, problems=problems, config=None)
+    found = _Findings(problems=run_config.remarks(parsed))
+    for path, reference in references(parsed).items():
+        _check_reference(session, caller, parsed, path, reference, found)
+    _check_vocabularies(found)
+    _check_windows(longest_sequence(parsed), found)
+    valid = all(problem.level != "error" for problem in found.problems)
+    completed = parsed.model_dump(mode="json")
+    for path, sha256 in found.sha256.items():
+        _at(completed, path)["sha256"] = sha256
+    return ValidationAnswer(
+        valid=valid, problems=found.problems, config=_bare(completed) if valid else None
+    )
+
+
+def require_valid(session: Session, caller: Caller, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The config as a run keeps it; raises InvalidRun that names every error."""
+    answer = validate(session, caller, config)
+    if answer.config is not None:
+        return answer.config
+    raise _refusal(answer.problems)
+
+
+def require_continuable(
+    session: Session, parent_id: str, config: Mapping[str, Any], step: int
+) -> None:
+    """Raise InvalidRun unless a run with this config can go on from that checkpoint."""
+    # Locked: what nobody waits for may be pruned.
+    parent = runs.locked(session, parent_id)
+    there = checkpoints.steps(session, parent_id)
+    if step in there:
+        problems = continuation.problems_of(parent.config, config, step)
+    else:
+        path, message = "from_checkpoint", f"run {parent_id} has no checkpoint of step {step}"
+        advice = f"It has those of: {', '.join(map(str, there)) or 'no step at all'}."
+        if parent.pruned_at is not None:
+            advice += f" Others were deleted by podium prune on {parent.pruned_at:%Y-%m-%d}."
+        problems = [ConfigProblem(path=path, message=message, advice=advice)]
+    if problems:
+        raise _refusal(problems)
+
+
+def _refusal(problems: Sequence[ConfigProblem]) -> InvalidRun:
+    first = next(problem for problem in problems if problem.level == "error")
+    return InvalidRun(
+        f"{first.path}: {first.message}" if first.path else first.message,
+        advice=first.advice or "Correct the named fields; POST /runs/validate checks them.",
+        errors=[problem.model_dump() for problem in problems],
+    )
+
+
+def _check_reference(
+    session: Session,
+    caller: Caller,
+    config: RunConfig,
+    path: str,
+    reference: Reference,
+    found: _Findings,
+) -> None:
+    wanted = wanted_kind(path, config.method)
+    if reference.path is not None:
+        found.add(
+            path,
+            "a path is not taken here",
+            "Register the folder with POST /models, or import the data, and name its id.",
+        )
+    elif isinstance(wanted, SnapshotKind):
+        _check_snapshot(session, caller, config, path, reference, wanted, found)
+    elif reference.id is not None:
+        _check_model(session, caller, config, path, reference, wanted, found)
+
+
+def _check_snapshot(
+    session: Session,
+    caller: Caller,
+    config: RunConfig,
+    path: str,
+    reference: Reference,
+    wanted: SnapshotKind,
+    found: _Findings,
+) -> None:
+    if reference.id is None:
+        found.add(path, "data comes from a snapshot", "Name its id; a hub_id is for models.")
+        return
+    snapshot = session.scalars(select(Snapshot).where(Snapshot.id == reference.id)).one_or_none()
+    if snapshot is None or not caller.sees(snapshot.project_id):
+        advice = _MISSING.format(list="projects/{id}/snapshots")
+        found.add(path, f"there is no snapshot {reference.id} that you can see", advice)
+        return
+    if snapshot.kind != wanted:
+        found.add(path, f"snapshot {snapshot.id} holds {snapshot.kind}, wanted are {wanted}")
+        return
+    _check_hash(path, reference, snapshot.sha256, found)
+    _check_contents(path, snapshot, config, found)
+
+
+def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Findings) -> None:
+    side = str(_side(config))
+    sides = list(snapshot.counts) if side == "all" else [side]
+    what = "pairs" if snapshot.kind == SnapshotKind.PREFERENCES else "records"
+    total = sum(snapshot.counts.get(side, {}).get(what, 0) for side in sides)
+    if total > 0:
+        return
+    where = "" if side == "all" else f" to {'train on' if side == Split.TRAIN else side}"
+    advice = {
+        SnapshotKind.PREFERENCES: "Rank some comparisons with a clear order and freeze a new one.",
+        SnapshotKind.DEMONSTRATIONS: "Import demonstrations, lower heldout_fraction, freeze again.",
+        SnapshotKind.SOLUTIONS: "Import solutions, lower heldout_fraction, freeze again.",
+        SnapshotKind.PROMPTS: "Import prompts, change heldout_fraction or split, freeze again.",
+    }[SnapshotKind(snapshot.kind)]
+    noun = "pairs" if what == "pairs" else snapshot.kind
+    found.add(path, f"snapshot {snapshot.name!r} has no {noun}{where}", advice)
+
+
+def _side(config: RunConfig) -> str:
+    if isinstance(config, GenerateConfig | EvaluateConfig):
+        return config.split
+    return Split.TRAIN
+
+
+def _check_model(
+    session: Session,
+    caller: Caller,
+    config: RunConfig,
+    path: str,
+    reference: Reference,
+    wanted: ModelKind,
+    found: _Findings,
+) -> None:
+    # Held until the run is made: its files are not deleted before the run that needs them is known.
+    query = select(Model).where(Model.id == reference.id).with_for_update(read=True)
+    model = session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
+    if model is None or not caller.sees(model.project_id):
+        advice = _MISSING.format(list="models")
+        found.add(path, f"there is no model {reference.id} that you can see", advice)
+        return
+    # A reward model may go on from an earlier one.
+    may_be_either = config.method == "reward_model" and path == "model"
+    if model.kind != wanted and not may_be_either:
+        found.add(path, f"model {model.name!r} is a {model.kind}, wanted is a {wanted}")
+        return
+    found.models[path] = model
+    if model.pruned_at is not None:
+        advice = "Take another, or train it again by cloning the run that made it."
+        found.add(path, f"the files of model {model.name!r} were deleted", advice)
+    elif model.archived_at is not None:
+        advice = "Restore it, or its files may be pruned."
+        found.add(path, f"model {model.name!r} is archived", advice, level="warning")
+    _check_hash(path, reference, model.sha256, found)
+
+
+def _check_hash(path: str, reference: Reference, actual: str | None, found: _Findings) -> None:
+    if reference.sha256 is not None and actual is not None and reference.sha256 != actual:
+        found.add(
+            path,
+            f"the sha256 is {reference.sha256[:12]}..., {reference.id} has {actual[:12]}...",
+            "Leave sha256 out to take what is there.",
+        )
+    elif actual is not None:
+        found.sha256[path] = actual
+
+
+def _check_vocabularies(found: _Findings) -> None:
+    policy = found.models.get("model")
+    if policy is None:
+        return
+    for path, model in found.models.items():
+        if path == "model":
+            continue
+        theirs, ours = model.facts.get("vocab_size"), policy.facts.get("vocab_size")
+        if None not in (theirs, ours) and theirs != ours:
+            found.add(
+                path,
+                f"{model.name!r} has a vocabulary of {theirs} tokens, {policy.name!r} one of {ours}"
+                ": they read different tokens",
+                "Use models of one family.",
+            )
+        theirs, ours = (one.facts.get("chat_template_sha256") for one in (model, policy))
+        if None not in (theirs, ours) and theirs != ours:
+            found.add(
+                path,
+                f"{model.name!r} has another chat template than {policy.name!r}",
+                "Use models of one family.",
+                level="warning",
+            )
+
+
+def _check_windows(longest: int, found: _Findings) -> None:
+    for path, model in found.models.items():
+        window = model.facts.get("context_length")
+        if window is not None and longest > window:
+            found.add(
+                path,
+                f"{model.name!r} reads at most {window} tokens, a prompt and its response may have "
+                f"{longest}",
+                "Lower max_tokens, or rollout.max_prompt_tokens and rollout.max_new_tokens.",
+            )
+
+
+def _at(config: dict[str, Any], path: str) -> dict[str, Any]:
+    here: Any = config
+    for part in path.split("."):
+        here = here[int(part)] if isinstance(here, list) else here[part]
+    found: dict[str, Any] = here
+    return found
+
+
+def _bare(value: Any) -> Any:
+    """The config without the empty keys of its references."""
+    if isinstance(value, dict):
+        is_reference = value.keys() == Reference.model_fields.keys()
+        kept = {k: v for k, v in value.items() if v is not None} if is_reference else value
+        return {key: _bare(item) for key, item in kept.items()}
+    if isinstance(value, list):
+        return [_bare(item) for item in value]
+    return value

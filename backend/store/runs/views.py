@@ -1,0 +1,128 @@
+"""Runs as the API shows them: answers built from rows, lists, and what a run has left behind.
+
+Called by routes; it changes nothing.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from backend.domain import run_state
+from backend.domain.failures import SENTENCES, cause_of
+from backend.schemas.paging import Listing
+from backend.schemas.runs import (
+    ArtifactAnswer,
+    CheckpointAnswer,
+    EventAnswer,
+    FailureAnswer,
+    LogLineAnswer,
+    Progress,
+    RunAnswer,
+)
+from backend.schemas.vocabulary import RunState, StopReason
+from backend.store.paging import Page
+from backend.store.runs import events as run_events
+from backend.store.runs import failures, runs, supervision
+from backend.store.runs.runs import RunFilter
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Artifact, Checkpoint, LogLine, Run, RunFailure
+
+
+def one(session: Session, run_id: str) -> RunAnswer:
+    """The run, or NotFound."""
+    return of(session, [runs.get(session, run_id)])[0]
+
+
+def listing(session: Session, wanted: RunFilter, page: Page) -> Listing[RunAnswer]:
+    """One page of runs, newest first."""
+    rows, next_cursor = runs.find(session, wanted, page)
+    return Listing(items=of(session, rows), next_cursor=next_cursor)
+
+
+def of(session: Session, rows: Sequence[Run]) -> list[RunAnswer]:
+    """These rows as answers, in the same order."""
+    made = _output_model_ids(session, [run.id for run in rows])
+    return [_answer(run, made[run.id]) for run in rows]
+
+
+def _answer(run: Run, output_model_ids: list[str]) -> RunAnswer:
+    state = RunState(run.state)
+    again = supervision.is_tried_again(run)
+    reason = StopReason(run.stop_reason) if run.stop_reason else None
+    shown = {name: getattr(run, name) for name in RunAnswer.model_fields if hasattr(run, name)}
+    progress = Progress(step=run.step, steps=run.steps, phase=run.phase, eta_s=run.eta_s)
+    return RunAnswer.model_validate(
+        {
+            **shown,
+            "estimator": run.config.get("estimator"),
+            "state_sentence": run_state.sentence(
+                state, reason, method=run.method, is_tried_again=again
+            ),
+            "progress": progress,
+            "output_model_ids": output_model_ids,
+            "allowed": list(run_state.allowed_verbs(state)),
+            "worker_id": run.owner,
+            "error": _error(run.error),
+        }
+    )
+
+
+def _error(error: dict[str, Any] | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    return {"changes": {}} | error | _cause(error["cause"])
+
+
+def _cause(word: str) -> dict[str, str]:
+    cause = cause_of(word)
+    return {"cause": cause, "sentence": SENTENCES[cause]}
+
+
+def bad_ends(session: Session, run_id: str) -> list[FailureAnswer]:
+    """How the run ended badly, newest first."""
+    rows = failures.of_run(session, run_id)
+    return [FailureAnswer.model_validate(_columns(row) | _cause(row.cause)) for row in rows]
+
+
+def _columns(row: RunFailure) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in FailureAnswer.model_fields if hasattr(row, name)}
+
+
+def _output_model_ids(session: Session, run_ids: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
+    rows = session.execute(
+        select(Model.run_id, Model.id).where(Model.run_id.in_(run_ids)).order_by(Model.number)
+    )
+    for run_id, model_id in rows:
+        if run_id is not None:
+            found[run_id].append(model_id)
+    return found
+
+
+def events(
+    session: Session, run_id: str, *, after: int, limit: int, types: Sequence[str]
+) -> list[EventAnswer]:
+    """The run's history beyond event number `after`, in order; no types = all types."""
+    rows = run_events.after(session, run_id, after, limit=limit, types=types)
+    return [EventAnswer.model_validate(row) for row in rows]
+
+
+def log_lines(session: Session, run_id: str, *, after: int, limit: int) -> list[LogLineAnswer]:
+    """What the trainer printed beyond line number `after`, in order."""
+    statement = select(LogLine).where(LogLine.run_id == run_id, LogLine.number > after)
+    rows = session.scalars(statement.order_by(LogLine.number).limit(limit))
+    return [LogLineAnswer.model_validate(row) for row in rows]
+
+
+def checkpoints(session: Session, run_id: str) -> list[CheckpointAnswer]:
+    """The run's checkpoints, oldest step first."""
+    statement = select(Checkpoint).where(Checkpoint.run_id == run_id).order_by(Checkpoint.step)
+    return [CheckpointAnswer.model_validate(row) for row in session.scalars(statement)]
+
+
+def artifacts(session: Session, run_id: str) -> list[ArtifactAnswer]:
+    """The files the run has left in the artifact store, by path."""
+    statement = select(Artifact).where(Artifact.run_id == run_id).order_by(Artifact.path)
+    return [ArtifactAnswer.model_validate(row) for row in session.scalars(statement)]

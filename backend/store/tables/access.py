@@ -1,0 +1,56 @@
+"""Tables of what proves who is asking, and of what was answered before: hashes, never secrets.
+
+`backend.store.people.users` and `backend.store.people.idempotency` query these.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from backend.store.tables.columns import Base, Numbered
+
+
+class ApiKey(Numbered, Base):
+    """A bearer key; only its sha256 is kept."""
+
+    __tablename__ = "api_keys"
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
+    name: Mapped[str] = mapped_column(String(200))
+    prefix: Mapped[str] = mapped_column(String(16))
+    key_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    expires_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]
+
+
+class SignInToken(Base):
+    """A one-time link into the browser; only its sha256 is kept."""
+
+    __tablename__ = "sign_in_tokens"
+    token_sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    expires_at: Mapped[datetime]
+
+
+class BrowserSession(Base):
+    """A signed-in browser; only the cookie's sha256 is kept."""
+
+    __tablename__ = "browser_sessions"
+    cookie_sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+
+
+class IdempotencyKey(Base):
+    """The answer once given to a POST, to be given again for the same key and body."""
+
+    __tablename__ = "idempotency_keys"
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(200), primary_key=True)
+    route: Mapped[str] = mapped_column(String(300))
+    body_sha256: Mapped[str] = mapped_column(String(64))
+    status: Mapped[int]
+    answer: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]

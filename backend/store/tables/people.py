@@ -1,0 +1,44 @@
+"""The tables of people: users, the projects they may see, and the audit of what they did.
+
+Store modules query these; nobody else imports this file except the migrations.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from backend.store.tables.columns import Base, Number, Numbered
+
+
+class User(Numbered, Base):
+    """A person or a program with a role."""
+
+    __tablename__ = "users"
+    name: Mapped[str] = mapped_column(String(200))
+    email: Mapped[str | None] = mapped_column(String(320), unique=True)
+    role: Mapped[str] = mapped_column(String(16))
+    password_hash: Mapped[str | None] = mapped_column(String(300))
+    is_active: Mapped[bool] = mapped_column(default=True)
+
+
+class Membership(Base):
+    """Which projects a user who is no administrator may see."""
+
+    __tablename__ = "memberships"
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), primary_key=True)
+    project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), primary_key=True)
+
+
+class AuditEntry(Base):
+    """Who did what to which object, in which request."""
+
+    __tablename__ = "audit"
+    number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
+    user_id: Mapped[str | None] = mapped_column(String(64))
+    action: Mapped[str] = mapped_column(String(64))
+    object_id: Mapped[str] = mapped_column(String(64), index=True)
+    data: Mapped[dict[str, Any]]
+    request_id: Mapped[str | None] = mapped_column(String(64))
+    created_at: Mapped[datetime]

@@ -1,0 +1,192 @@
+"""The tables of runs: their rows, events, curves, samples, checkpoints, logs and failures.
+
+Store modules query these; nobody else imports this file except the migrations.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from backend.store.tables.columns import Base, Number, Numbered
+
+
+class Experiment(Numbered, Base):
+    """A question; a named group of runs."""
+
+    __tablename__ = "experiments"
+    project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
+    name: Mapped[str] = mapped_column(String(200))
+    description: Mapped[str] = mapped_column(Text, default="")
+
+
+class Run(Numbered, Base):
+    """One execution. `state` moves only by `store.runs.runs.transition`."""
+
+    __tablename__ = "runs"
+    __table_args__ = (
+        CheckConstraint(
+            "state IN ('queued','running','stopping','paused','succeeded','failed','crashed',"
+            "'cancelled')",
+            name="state",
+        ),
+        Index("ix_runs_queue", "state", "priority", "number"),
+    )
+    project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
+    experiment_id: Mapped[str | None] = mapped_column(ForeignKey("experiments.id"), index=True)
+    parent_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id"), index=True)
+    # The parent's checkpoint that the run goes on from; None = it begins with its config alone.
+    parent_step: Mapped[int | None] = mapped_column(BigInteger)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    name: Mapped[str] = mapped_column(String(200))
+    method: Mapped[str] = mapped_column(String(32))
+    config: Mapped[dict[str, Any]]
+    schema_version: Mapped[int]
+    tags: Mapped[list[str]]
+    priority: Mapped[int] = mapped_column(default=0)
+    gpus: Mapped[int] = mapped_column(default=0)
+    state: Mapped[str] = mapped_column(String(16))
+    stop_reason: Mapped[str | None] = mapped_column(String(16))
+    # Supervision: who owns the run, which try this is, and the counter that shows life.
+    owner: Mapped[str | None] = mapped_column(String(64))
+    attempt: Mapped[int] = mapped_column(default=0)
+    beat: Mapped[int] = mapped_column(BigInteger, default=0)
+    crashes: Mapped[int] = mapped_column(default=0)
+    from_start: Mapped[bool] = mapped_column(default=False)
+    # How far the run's events are stored, and in which file of which machine that counts.
+    relayed_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    events_token: Mapped[str | None] = mapped_column(String(32))
+    # Last number handed out for run_events; see store.runs.events.
+    seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    step: Mapped[int] = mapped_column(BigInteger, default=0)
+    steps: Mapped[int] = mapped_column(BigInteger, default=0)
+    phase: Mapped[str] = mapped_column(String(64), default="")
+    eta_s: Mapped[float | None]
+    checkpoint_step: Mapped[int | None] = mapped_column(BigInteger)
+    environment: Mapped[dict[str, Any]]
+    summary: Mapped[dict[str, Any]]
+    error: Mapped[dict[str, Any] | None]
+    exit_code: Mapped[int | None]
+    queued_at: Mapped[datetime | None]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+    archived_at: Mapped[datetime | None]
+    # Its run directory was deleted by `podium prune`, but for pinned checkpoints.
+    pruned_at: Mapped[datetime | None]
+
+
+class RunEvent(Base):
+    """What happened to a run, in commit order; the live stream reads this table alone."""
+
+    __tablename__ = "run_events"
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    # state, metric, progress, checkpoint, alert, sample, log, rewind, start
+    type: Mapped[str] = mapped_column(String(16))
+    data: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
+
+
+class MetricPoint(Base):
+    """One value: a run, a name, a step; a replay overwrites, never doubles."""
+
+    __tablename__ = "metric_points"
+    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    step: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    value: Mapped[float | None]
+    time_s: Mapped[float]  # seconds since the epoch, as the trainer said
+    tokens: Mapped[int] = mapped_column(BigInteger, default=0)
+    attempt: Mapped[int]  # 0 = from outside, never rewound
+
+
+class MetricBucket(Base):
+    """Sixty-four steps of a curve in one row, so that a long curve is drawn from few rows."""
+
+    __tablename__ = "metric_buckets"
+    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    # The first step of the bucket; its points have steps from here to 63 further.
+    step: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    last_step: Mapped[int] = mapped_column(BigInteger)
+    n: Mapped[int]
+    n_values: Mapped[int]  # points whose value is not null
+    min: Mapped[float | None]
+    max: Mapped[float | None]
+    total: Mapped[float | None]
+
+
+class Sample(Base):
+    """A logged prompt and response with scores and arrays per token."""
+
+    __tablename__ = "samples"
+    __table_args__ = (Index("ix_samples_run_step", "run_id", "step"),)
+    number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"))
+    step: Mapped[int] = mapped_column(BigInteger)
+    attempt: Mapped[int]
+    prompt_id: Mapped[str | None] = mapped_column(String(64))
+    prompt: Mapped[str] = mapped_column(Text)
+    response: Mapped[str] = mapped_column(Text)
+    finish_reason: Mapped[str | None] = mapped_column(String(16))
+    scores: Mapped[dict[str, Any]]
+    arrays: Mapped[dict[str, Any]]  # tokens, logp, kl, advantage where logged
+
+
+class Checkpoint(Base):
+    """A checkpoint a run has written."""
+
+    __tablename__ = "checkpoints"
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    step: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    attempt: Mapped[int]
+    path: Mapped[str] = mapped_column(String(400))
+    is_best: Mapped[bool] = mapped_column(default=False)
+    # Kept until somebody unpins it, whatever max_checkpoints says.
+    is_pinned: Mapped[bool] = mapped_column(default=False)
+    artifact: Mapped[str | None] = mapped_column(String(400))
+    created_at: Mapped[datetime]
+
+
+class Artifact(Base):
+    """A file a run has left in the artifact store."""
+
+    __tablename__ = "artifacts"
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    path: Mapped[str] = mapped_column(String(400), primary_key=True)
+    key: Mapped[str] = mapped_column(String(400))
+    sha256: Mapped[str] = mapped_column(String(64))
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+
+
+class LogLine(Base):
+    """A line the trainer printed, bounded per run."""
+
+    __tablename__ = "log_lines"
+    number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), index=True)
+    attempt: Mapped[int]
+    stream: Mapped[str] = mapped_column(String(8))  # stdout, stderr
+    text: Mapped[str] = mapped_column(Text)
+
+
+class RunFailure(Base):
+    """One end of a run that was failed or crashed, and what was known at that moment."""
+
+    __tablename__ = "run_failures"
+    number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), index=True)
+    attempt: Mapped[int]
+    cause: Mapped[str] = mapped_column(String(32))
+    message: Mapped[str] = mapped_column(Text)
+    advice: Mapped[str] = mapped_column(Text)
+    step: Mapped[int] = mapped_column(BigInteger)
+    exit_code: Mapped[int | None]
+    # [{"stream", "text"}, ...]: the last lines that the trainer printed
+    log: Mapped[list[Any]]
+    # Bytes and seconds by name: peak_rss_bytes, disk_free_bytes, ...
+    resources: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
