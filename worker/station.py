@@ -27,12 +27,12 @@ from backend.store.runs import supervision
 from backend.store.runs.supervision import Claim
 from backend.store.tables.runs import Run
 from backend.store.workers import workers
-from worker import marks, processes
-from worker.devices import Devices, Lease
 from worker.digests import Digests
-from worker.gpus import GpuReader
-from worker.marks import Mark
 from worker.outage import patiently
+from worker.process import marks, processes
+from worker.process.devices import Devices, Lease
+from worker.process.gpus import GpuReader
+from worker.process.marks import Mark
 
 # Within one transaction. Runs of a worker that stands still in the middle of one are given away
 # only after this; nothing that a worker does between two statements takes as long.

@@ -20,19 +20,27 @@ from backend.store.runs import runs, supervision
 from backend.store.runs.failures import Evidence
 from backend.store.runs.supervision import GivenAway
 from backend.store.tables.runs import Run
-from worker import log_reading, marks, post_mortem
-from worker.checkpoint_sharing import CheckpointSharing
-from worker.disk_errors import disk_errors
-from worker.exit_reading import Failure, Reading, RunFailed, not_begun, read_end, read_report
 from worker.heart import Heart
-from worker.intake import Intake
-from worker.marks import Mark
 from worker.outage import OUTAGES, delay_s, heedful, patiently
-from worker.preparation import CalledOff, Preparation
-from worker.relay import Relay
-from worker.run_directory import RunDirectory
+from worker.process import marks
+from worker.process.marks import Mark
+from worker.process.trainer_process import Ended, TrainerProcess, environment
+from worker.run_directory import log_reading, post_mortem
+from worker.run_directory.checkpoint_sharing import CheckpointSharing
+from worker.run_directory.disk_errors import disk_errors
+from worker.run_directory.exit_reading import (
+    Failure,
+    Reading,
+    RunFailed,
+    not_begun,
+    read_end,
+    read_report,
+)
+from worker.run_directory.intake import Intake
+from worker.run_directory.layout import RunDirectory
+from worker.run_directory.preparation import CalledOff, Preparation
+from worker.run_directory.relay import Relay
 from worker.station import Claimed, Station
-from worker.trainer_process import Ended, TrainerProcess, environment
 
 log = logging.getLogger("podium.worker")
 

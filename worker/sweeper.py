@@ -19,10 +19,10 @@ from backend.schemas.vocabulary import RunState
 from backend.store.runs import supervision
 from backend.store.runs.supervision import Crashed, Live
 from backend.store.workers import workers
-from worker import marks, processes
-from worker.exit_reading import LOST, TIMEOUT
-from worker.marks import Mark
 from worker.outage import OUTAGES
+from worker.process import marks, processes
+from worker.process.marks import Mark
+from worker.run_directory.exit_reading import LOST, TIMEOUT
 from worker.station import Station
 
 log = logging.getLogger("podium.worker")

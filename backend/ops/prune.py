@@ -169,7 +169,7 @@ def _delete_arriving(folder: Path) -> bool:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
-    """The lock of a run directory, as `worker.run_directory` takes it; False while it is taken."""
+    """The lock of a run directory, which its supervisor holds too; False while it is taken."""
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -15,7 +15,7 @@ from backend.store.tables.models import Model
 from backend.store.tables.people import User
 from backend.store.tables.runs import Checkpoint, Run
 from tests.backend.runs.conftest import AT
-from worker.run_directory import RunDirectory
+from worker.run_directory.layout import RunDirectory
 
 # Every run of such a site has checkpoints of these.
 STEPS = (1, 2, 3)

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.work import Job, small_llama, with_plain_template
-from worker.trainer_process import environment
+from worker.process.trainer_process import environment
 
 pytestmark = pytest.mark.benchmark
 

@@ -15,7 +15,7 @@ from tests.worker.conftest import redis_floor, sqlite_floor  # noqa: F401 - for 
 from tests.worker.tiny_floor import plant_tiny_model
 
 # Two and a half seconds of training, a checkpoint every half second.
-_FAKE = "worker.fake_trainer --steps 50 --step-s 0.05 --checkpoint-every 10"
+_FAKE = "worker.process.fake_trainer --steps 50 --step-s 0.05 --checkpoint-every 10"
 # Some seconds of training on one thread, and as many again for the libraries.
 _REAL_CONFIG = {
     **SFT,

@@ -182,12 +182,12 @@ class Site:
 
     def trainers(self, run_ids: Sequence[str]) -> list[int]:
         """Live trainers of these runs."""
-        guards = set(self.pids("worker.guard", run_ids))
+        guards = set(self.pids("worker.process.guard", run_ids))
         return [pid for pid in self.pids("", run_ids) if pid not in guards]
 
     def guards(self, run_ids: Sequence[str]) -> list[int]:
         """Live guards of these runs."""
-        return self.pids("worker.guard", run_ids)
+        return self.pids("worker.process.guard", run_ids)
 
     def orphans(self) -> list[str]:
         """Command lines of processes that work in or on a run directory."""

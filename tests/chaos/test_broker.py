@@ -45,7 +45,7 @@ def test_rings_doubled_a_hundred_times_and_delivered_again_start_one_trainer(
 ) -> None:
     floor = redis_floor
     run_id = floor.new_run()
-    fake = f"worker.fake_trainer --steps {seconds * 4} --step-s 0.25"
+    fake = f"worker.process.fake_trainer --steps {seconds * 4} --step-s 0.25"
     trainer = witness.command(tmp_path / "witness", fake)
     impatient = "tests.chaos.impatient_app"
     given = {"PODIUM_TRAINER_COMMAND": trainer}

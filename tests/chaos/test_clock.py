@@ -16,7 +16,7 @@ from tests.chaos.site import SFT, SHORT
 
 HOUR = 3600
 PARTS = ("api", "worker 0", "worker 1", "postgres")
-TRAINER = "worker.fake_trainer --steps 60 --step-s 0.1 --checkpoint-every 20"
+TRAINER = "worker.process.fake_trainer --steps 60 --step-s 0.1 --checkpoint-every 20"
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.worker.conftest import sqlite_floor  # noqa: F401 - a fixture for the
 from tests.worker.floor import Floor
 from tests.worker.test_real_trainer import SMALL, TRAINER
 from tests.worker.tiny_floor import plant_tiny_model
-from worker.run_directory import RunDirectory
+from worker.run_directory.layout import RunDirectory
 from worker.trainer.checkpoint import find_damage
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ LONG = pytest.param(200, marks=pytest.mark.chaos)
 
 def each_once(floor: Floor, folder: Path, *, count: int, workers: int) -> list[Run]:
     """The runs of a queue in the order in which they were started, each seen to run once."""
-    trainer = witness.command(folder, "worker.fake_trainer --steps 2")
+    trainer = witness.command(folder, "worker.process.fake_trainer --steps 2")
     given = {"PODIUM_TRAINER_COMMAND": trainer}
     runs = work_off(floor, count=count, workers=workers, **given)
     points = floor.rows(select(MetricPoint).where(MetricPoint.name == "loss"))

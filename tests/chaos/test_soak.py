@@ -34,7 +34,9 @@ SLOTS = 6
 REST_S = 4.0
 MOST_MB_PER_MINUTE = 1.0
 MOST_MORE_FILES = 5
-TRAINER = "worker.fake_trainer --steps 20 --step-s 0.05 --checkpoint-every 10 --noise-bytes 200"
+TRAINER = (
+    "worker.process.fake_trainer --steps 20 --step-s 0.05 --checkpoint-every 10 --noise-bytes 200"
+)
 
 
 class Look(NamedTuple):

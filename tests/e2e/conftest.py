@@ -1,8 +1,8 @@
 """A running Podium, a real Chromium and a signed-in page for the browser tests.
 
 One server for the whole run, started as its users start it; each test makes a project of its own.
-The trainer is `worker.fake_trainer`, everything else is real. A page that logs an error to the
-console fails the test that opened it.
+The trainer is `worker.process.fake_trainer`, everything else is real. A page that logs an error to
+the console fails the test that opened it.
 """
 
 import shutil
@@ -35,7 +35,7 @@ FLAGS = [
     "--disable-background-networking",
     "--no-first-run",
 ]
-TRAINER = "python -m worker.fake_trainer --steps 60 --step-s 0.1 --checkpoint-every 20"
+TRAINER = "python -m worker.process.fake_trainer --steps 60 --step-s 0.1 --checkpoint-every 20"
 
 OpenPage = Callable[..., Page]
 

@@ -17,7 +17,7 @@ from backend.schemas.policy_gradient import Kl
 from backend.schemas.sections import Optim
 from backend.schemas.vocabulary import FailureCause
 from tests.trainer.conftest import Workshop, lines, sft_config
-from worker.run_directory import RunDirectory
+from worker.run_directory.layout import RunDirectory
 from worker.trainer import checkpoint, exit_report
 from worker.trainer.__main__ import as_trainer_error
 from worker.trainer.errors import ConfigError, MissingModel, NonFiniteLoss, OutOfMemory

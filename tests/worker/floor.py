@@ -1,7 +1,7 @@
 """A floor to work on: a store with something to run, and real Celery workers on it.
 
-Used by the tests of the worker. The trainer is `worker.fake_trainer` with the flags that a test
-asks for; everything else is real.
+Used by the tests of the worker. The trainer is `worker.process.fake_trainer` with the flags that a
+test asks for; everything else is real.
 """
 
 import hashlib
@@ -225,7 +225,7 @@ class Floor:
 
     def trainer_pid(self, run_id: str) -> int:
         """The process whose command line names the run's directory and --run-dir."""
-        return self._pids(f"{run_id}/config.json", without="worker.guard")[0]
+        return self._pids(f"{run_id}/config.json", without="worker.process.guard")[0]
 
     def pids_of(self, run_id: str) -> list[int]:
         """Every live process whose command line or working directory names the run."""
@@ -254,7 +254,7 @@ class Floor:
         `launcher` is the beginning of a command that becomes the worker.
         """
         command = [*launcher, sys.executable, "-m", "celery", "--app", app, "worker"]
-        trainer = f"{sys.executable} -S -m worker.fake_trainer {' '.join(flags)}"
+        trainer = f"{sys.executable} -S -m worker.process.fake_trainer {' '.join(flags)}"
         given = {
             "PODIUM_DATABASE_URL": self.database.url,
             "PODIUM_SLOTS": str(slots),

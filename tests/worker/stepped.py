@@ -20,10 +20,10 @@ from backend.settings import Settings
 from backend.store.db import Database
 from tests.worker.floor import write_model
 from worker.heart import Heart
-from worker.marks import Mark
+from worker.process.marks import Mark
+from worker.process.trainer_process import Ended
 from worker.station import Station
 from worker.supervisor import Supervisor
-from worker.trainer_process import Ended
 
 STEPS = 3
 _PATIENCE_S = 120.0

@@ -21,13 +21,13 @@ from backend.store.tables.models import Model
 from backend.store.tables.runs import Checkpoint
 from tests.worker.floor import Floor, write_model
 from tests.worker.test_relay import append, carry_all, claimed
-from worker.checkpoint_sharing import CheckpointSharing
 from worker.digests import Digests
-from worker.exit_reading import RunFailed
-from worker.export import Export
-from worker.intake import Intake
-from worker.preparation import CalledOff, Preparation
-from worker.run_directory import RunDirectory
+from worker.run_directory.checkpoint_sharing import CheckpointSharing
+from worker.run_directory.exit_reading import RunFailed
+from worker.run_directory.export import Export
+from worker.run_directory.intake import Intake
+from worker.run_directory.layout import RunDirectory
+from worker.run_directory.preparation import CalledOff, Preparation
 from worker.station import Claimed, Station
 from worker.supervisor import Supervisor
 

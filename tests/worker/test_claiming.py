@@ -5,8 +5,8 @@ from sqlalchemy.exc import OperationalError
 
 from tests.worker.floor import Floor
 from tests.worker.stepped import SteppedDatabase
-from worker.devices import Devices
-from worker.gpus import Gpu
+from worker.process.devices import Devices
+from worker.process.gpus import Gpu
 from worker.station import Station
 
 GPUS = [Gpu(id=f"GPU-{number}", name="H", memory_bytes=1) for number in range(2)]

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.store.runs.supervision import Waiting
-from worker.devices import FAULT_AFTER_S, Devices, Lease
-from worker.gpus import Gpu, visible
+from worker.process.devices import FAULT_AFTER_S, Devices, Lease
+from worker.process.gpus import Gpu, visible
 
 GIB = 2**30
 

@@ -15,8 +15,8 @@ from backend.store.tables.workers import Worker
 from tests import processes
 from tests.chaos import witness
 from tests.worker.floor import Floor
-from worker.processes import namespace
-from worker.run_directory import RunDirectory
+from worker.process.processes import namespace
+from worker.run_directory.layout import RunDirectory
 from worker.station import Station
 
 pytestmark = pytest.mark.slow
@@ -167,7 +167,7 @@ def test_the_trainer_of_a_guard_that_sleeps_is_gone_before_the_next_one_starts(
     sqlite_floor: Floor, tmp_path: Path
 ) -> None:
     floor, run_id = sqlite_floor, sqlite_floor.new_run()
-    trainer = witness.command(tmp_path, "worker.fake_trainer")
+    trainer = witness.command(tmp_path, "worker.process.fake_trainer")
     floor.behave(run_id, steps=3, hang=True)
 
     with floor.worker(PODIUM_TRAINER_COMMAND=trainer) as worker:

@@ -11,9 +11,9 @@ from backend.schemas.events import ExitReport
 from backend.schemas.vocabulary import RunState, StopReason
 from tests import processes
 from tests.worker.floor import Floor
-from worker.disk_errors import disk_failure
-from worker.exit_reading import read_end, read_report
-from worker.trainer_process import Ended, Used
+from worker.process.trainer_process import Ended, Used
+from worker.run_directory.disk_errors import disk_failure
+from worker.run_directory.exit_reading import read_end, read_report
 
 S = RunState
 FAILURES = {

@@ -31,7 +31,9 @@ def ends(floor: Floor, run_id: str) -> list[RunFailure]:
 
 def fake_trainer(before: str, *flags: str) -> str:
     """A trainer command that runs some shell first."""
-    script = f'{before}; exec {sys.executable} -S -m worker.fake_trainer {" ".join(flags)} "$@"'
+    script = (
+        f'{before}; exec {sys.executable} -S -m worker.process.fake_trainer {" ".join(flags)} "$@"'
+    )
     return shlex.join(["sh", "-c", script, "sh"])
 
 

@@ -11,7 +11,7 @@ from backend.store.tables.workers import Worker
 from tests import processes
 from tests.worker.floor import Floor
 from tests.worker.gpu_machine import GIB, HARDWARE, GpuMachine
-from worker.gpus import Gpu, GpuReader
+from worker.process.gpus import Gpu, GpuReader
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests import processes
-from worker.bounded_log import BoundedLog
-from worker.marks import Mark
-from worker.processes import identity, members, uptime_s
-from worker.trainer_process import Ended, TrainerProcess, environment
+from worker.process.bounded_log import BoundedLog
+from worker.process.marks import Mark
+from worker.process.processes import identity, members, uptime_s
+from worker.process.trainer_process import Ended, TrainerProcess, environment
 
 BUSY = "import time\nwhile True: time.sleep(0.01); print('tick', flush=True)"
 
@@ -150,8 +150,8 @@ def test_the_death_of_the_worker_ends_the_trainer_however_it_came(tmp_path: Path
     code = (
         "import os, sys, time\n"
         "from pathlib import Path\n"
-        "from worker.marks import Mark\n"
-        "from worker.trainer_process import TrainerProcess, environment\n"
+        "from worker.process.marks import Mark\n"
+        "from worker.process.trainer_process import TrainerProcess, environment\n"
         "folder = Path(sys.argv[1]); lock = os.open(folder / 'lock', os.O_CREAT | os.O_RDWR)\n"
         f"process = TrainerProcess([sys.executable, '-S', '-c', {BUSY!r}], mark=Mark(folder, 1),\n"
         "    logs=folder, lock_fd=lock, environment=environment(''), pause_after_s=0,\n"

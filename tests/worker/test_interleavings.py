@@ -41,11 +41,12 @@ from tests.worker.stepped import (
     SteppedStation,
     SteppedSupervisor,
 )
-from worker import processes, tasks
+from worker import tasks
 from worker.outage import OUTAGES
 from worker.presence import Presence
+from worker.process import processes
+from worker.process.trainer_process import Ended
 from worker.sweeper import Sweeper
-from worker.trainer_process import Ended
 
 MOST_RUNS = 3
 REST = run_state.ENDED | {RunState.PAUSED}

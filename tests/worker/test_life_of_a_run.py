@@ -12,7 +12,7 @@ from backend.store.tables.models import Model
 from backend.store.tables.runs import Artifact, LogLine, MetricPoint, Sample
 from tests import processes
 from tests.worker.floor import PROMPTS, Floor
-from worker.run_directory import RunDirectory
+from worker.run_directory.layout import RunDirectory
 
 pytestmark = pytest.mark.slow
 

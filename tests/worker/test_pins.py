@@ -10,7 +10,7 @@ from backend.store.runs import pins, runs
 from backend.store.tables.runs import Checkpoint
 from tests import processes
 from tests.worker.floor import Floor
-from worker.run_directory import RunDirectory
+from worker.run_directory.layout import RunDirectory
 
 pytestmark = pytest.mark.slow
 

@@ -13,10 +13,10 @@ from backend.store.runs.supervision import Claim, GivenAway
 from backend.store.tables.runs import Checkpoint, LogLine, MetricPoint, Run, Sample
 from tests.worker.floor import Floor
 from tests.worker.stepped import SteppedDatabase
-from worker.event_lines import LONGEST_LINE_BYTES, parse, read_batch
-from worker.log_reading import MOST_LINES, LogReading, shorten, tail
-from worker.relay import Relay
-from worker.run_directory import RunDirectory
+from worker.run_directory.event_lines import LONGEST_LINE_BYTES, parse, read_batch
+from worker.run_directory.layout import RunDirectory
+from worker.run_directory.log_reading import MOST_LINES, LogReading, shorten, tail
+from worker.run_directory.relay import Relay
 
 
 def claimed(floor: Floor) -> tuple[Claim, RunDirectory, Relay]:

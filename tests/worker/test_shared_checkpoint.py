@@ -4,8 +4,8 @@ from pathlib import Path
 
 from backend.artifacts import ArtifactStore
 from backend.store.runs.checkpoints import Shared
-from worker import checkpoint_sharing
-from worker.run_directory import RunDirectory
+from worker.run_directory import checkpoint_sharing
+from worker.run_directory.layout import RunDirectory
 
 
 def directory_with(tmp_path: Path, *names: str) -> RunDirectory:

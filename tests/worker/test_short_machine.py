@@ -8,9 +8,9 @@ from typing import Any
 
 from tests.worker.floor import Floor
 from tests.worker.test_bucket_outage import RestlessStation
+from worker.process.trainer_process import TrainerProcess
 from worker.station import Claimed
 from worker.supervisor import Supervisor
-from worker.trainer_process import TrainerProcess
 
 
 def short(times: float, of: int) -> tuple[Callable[..., TrainerProcess], list[int]]:
@@ -27,7 +27,7 @@ def short(times: float, of: int) -> tuple[Callable[..., TrainerProcess], list[in
 
 
 def claimed(floor: Floor) -> tuple[RestlessStation, Claimed]:
-    command = f"{sys.executable} -S -m worker.fake_trainer --steps 2"
+    command = f"{sys.executable} -S -m worker.process.fake_trainer --steps 2"
     given = {"min_free_gb": 0, "trainer_command": command, "beat_s": 0.1}
     station = RestlessStation(floor.settings.model_copy(update=given))
     station.register()

@@ -9,7 +9,7 @@ import pytest
 from backend.store.runs import runs
 from tests import processes
 from tests.worker.floor import Floor
-from worker.run_directory import RunDirectory
+from worker.run_directory.layout import RunDirectory
 
 pytestmark = pytest.mark.slow
 

@@ -15,10 +15,10 @@ from backend.store.tables.workers import Worker
 from backend.store.workers import workers
 from tests import processes
 from tests.worker.floor import Floor
-from worker.devices import Devices
-from worker.gpus import Gpu
 from worker.presence import Presence
-from worker.processes import identity
+from worker.process.devices import Devices
+from worker.process.gpus import Gpu
+from worker.process.processes import identity
 from worker.station import Station
 from worker.sweeper import Sightings, Sweeper, is_dead
 

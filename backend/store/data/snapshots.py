@@ -1,6 +1,6 @@
 """Snapshots: records frozen as the exact lines of their native file, split by prompt, hashed.
 
-Called by the snapshot routes and by `worker.export`, which writes the same bytes into a run
+Called by the snapshot routes and by `worker.run_directory.export`, which writes the same bytes into a run
 directory. How the lines are made is `backend.store.data.freezing`.
 """
 

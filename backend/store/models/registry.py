@@ -1,7 +1,7 @@
 """The model registry: base models, the results of runs, and how they descend from one another.
 
-Called by the model routes, by the check of run configs and by `worker.intake`; what lies in a
-model's folder is `backend.model_files`.
+Called by the model routes, by the check of run configs and by `worker.run_directory.intake`; what
+lies in a model's folder is `backend.model_files`.
 """
 
 from collections import deque

@@ -33,9 +33,9 @@ from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
 from worker.digests import Digests
-from worker.disk_errors import disk_errors
-from worker.exit_reading import Failure, RunFailed
-from worker.run_directory import RunDirectory
+from worker.run_directory.disk_errors import disk_errors
+from worker.run_directory.exit_reading import Failure, RunFailed
+from worker.run_directory.layout import RunDirectory
 
 log = logging.getLogger("podium.worker")
 

@@ -16,9 +16,9 @@ from backend.errors import ServiceError, Unavailable
 from backend.schemas.vocabulary import FailureCause
 from backend.store.db import Database
 from backend.store.runs import checkpoints
-from worker.disk_errors import disk_errors
-from worker.exit_reading import Failure, RunFailed
-from worker.run_directory import RunDirectory
+from worker.run_directory.disk_errors import disk_errors
+from worker.run_directory.exit_reading import Failure, RunFailed
+from worker.run_directory.layout import RunDirectory
 
 MANIFEST = "manifest.json"
 

@@ -29,10 +29,10 @@ from backend.store.runs.events import NewEvent
 from backend.store.runs.logs import Printed
 from backend.store.runs.supervision import Claim
 from backend.store.tables.runs import Run
-from worker.event_lines import Batch, clean_text, read_batch
-from worker.log_reading import LogReading
 from worker.outage import OUTAGES
-from worker.run_directory import RunDirectory
+from worker.run_directory.event_lines import Batch, clean_text, read_batch
+from worker.run_directory.layout import RunDirectory
+from worker.run_directory.log_reading import LogReading
 
 # Refused lines and other complaints that are stored per attempt; the rest is only counted.
 MOST_REFUSALS = 100

@@ -29,11 +29,11 @@ from backend.store.models import registry
 from backend.store.runs import outputs
 from backend.store.runs.outputs import OutputFile
 from backend.store.tables.runs import Run
-from worker.disk_errors import disk_failure, is_of_disk
-from worker.event_lines import clean_text
-from worker.exit_reading import Failure, RunFailed
 from worker.outage import BUCKET_TRIES, patiently
-from worker.run_directory import RunDirectory
+from worker.run_directory.disk_errors import disk_failure, is_of_disk
+from worker.run_directory.event_lines import clean_text
+from worker.run_directory.exit_reading import Failure, RunFailed
+from worker.run_directory.layout import RunDirectory
 
 _LONGEST_RECORD_BYTES = 8 * 2**20
 _LARGEST_RESULTS_BYTES = 4 * 2**20

@@ -1,7 +1,7 @@
 """The mark of an attempt: its guard, its trainer and all they start carry it in their environment.
 
-Set by `worker.trainer_process`; supervisor and sweeper look for it where no guard is left to say
-who belongs to whom. Needs /proc; elsewhere nothing is found. A process that has emptied its
+Set by `worker.process.trainer_process`; supervisor and sweeper look for it where no guard is left
+to say who belongs to whom. Needs /proc; elsewhere nothing is found. A process that has emptied its
 environment is found through an ancestor that has not.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from worker import processes
+from worker.process import processes
 
 
 class Mark(NamedTuple):

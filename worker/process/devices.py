@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend.store.runs.supervision import Waiting
-from worker.gpus import Gpu
+from worker.process.gpus import Gpu
 
 log = logging.getLogger("podium.worker")
 

@@ -18,13 +18,13 @@ from backend.store.runs import checkpoints, events, needs, samples, supervision
 from backend.store.runs.events import NewEvent
 from backend.store.runs.supervision import Claim
 from backend.store.tables.runs import Run
-from worker import checkpoint_sharing
-from worker.disk_errors import disk_errors
-from worker.exit_reading import Failure, RunFailed
-from worker.export import Export
 from worker.outage import BUCKET_TRIES, heedful, patiently
-from worker.parent_checkpoint import ParentCheckpoint
-from worker.run_directory import RunDirectory
+from worker.run_directory import checkpoint_sharing
+from worker.run_directory.disk_errors import disk_errors
+from worker.run_directory.exit_reading import Failure, RunFailed
+from worker.run_directory.export import Export
+from worker.run_directory.layout import RunDirectory
+from worker.run_directory.parent_checkpoint import ParentCheckpoint
 from worker.station import Station
 
 

@@ -1,7 +1,7 @@
 """What is known of a trainer when it has ended: its last lines, and what it used.
 
 Called by the supervisor, before the devices are given back. It reads; what it means is
-`worker.exit_reading`'s and `backend.domain.failures`'s to say.
+`worker.run_directory.exit_reading`'s and `backend.domain.failures`'s to say.
 """
 
 import shutil
@@ -11,9 +11,9 @@ from backend.domain.failures import Facts
 from backend.store.runs.failures import LOG_LINES, Evidence
 from backend.store.runs.logs import Printed
 from backend.store.tables.runs import Run
-from worker import log_reading
-from worker.run_directory import RunDirectory
-from worker.trainer_process import Ended
+from worker.process.trainer_process import Ended
+from worker.run_directory import log_reading
+from worker.run_directory.layout import RunDirectory
 
 
 def evidence(

@@ -1,8 +1,9 @@
 """The small process between supervisor and trainer: no trainer outlives its supervisor.
 
-Started by `worker.trainer_process` as leader of a session of its own:
+Started by `worker.process.trainer_process` as leader of a session of its own:
 
-    python -S -P -m worker.guard --logs DIR [--keep-fd N] [--pause-after-s S --proven-at T] -- CMD
+    python -S -P -m worker.process.guard --logs DIR [--keep-fd N] [--pause-after-s S --proven-at T]
+    -- CMD
 
 It starts CMD, pumps its output into bounded files and obeys words on its standard input, whose
 write end only the worker has: `term`, `kill`, and `beat T` for an ownership proven at T of
@@ -30,9 +31,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from worker import processes
-from worker.bounded_log import BoundedLog
-from worker.usage import LOOK_S, Usage
+from worker.process import processes
+from worker.process.bounded_log import BoundedLog
+from worker.process.usage import LOOK_S, Usage
 
 _PR_SET_CHILD_SUBREAPER = 36
 _CHUNK_BYTES = 65536
@@ -252,7 +253,7 @@ def prefer_for_out_of_memory(pid: int) -> None:
 
 def main(arguments: list[str]) -> None:
     """Read the command line and guard."""
-    parser = argparse.ArgumentParser(prog="worker.guard")
+    parser = argparse.ArgumentParser(prog="worker.process.guard")
     parser.add_argument("--logs", type=Path, required=True)
     parser.add_argument("--keep-fd", type=int, action="append", default=[])
     parser.add_argument("--pause-after-s", type=float, default=0.0)

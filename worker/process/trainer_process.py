@@ -1,7 +1,7 @@
 """A trainer as its supervisor holds it: start, words over the pipe, reports back.
 
-Called by `worker.supervisor`. It starts `worker.guard`, which starts the trainer; it knows nothing
-of runs or states.
+Called by `worker.supervisor`. It starts `worker.process.guard`, which starts the trainer; it knows
+nothing of runs or states.
 """
 
 import contextlib
@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import worker
-from worker import marks, processes
-from worker.marks import Mark
+from worker.process import marks, processes
+from worker.process.marks import Mark
 
 # The folder that holds the packages `worker` and `backend`, installed or not.
 _SOURCE = str(Path(worker.__file__).resolve().parent.parent)
@@ -94,7 +94,7 @@ class TrainerProcess:
         It stands still `pause_after_s` after the newest proof of ownership (0 = never); proofs
         count in `processes.uptime_s`.
         """
-        guard = [sys.executable, "-S", "-P", "-m", "worker.guard", "--logs", str(logs)]
+        guard = [sys.executable, "-S", "-P", "-m", "worker.process.guard", "--logs", str(logs)]
         guard += ["--keep-fd", str(lock_fd), "--pause-after-s", str(pause_after_s)]
         guard += ["--proven-at", str(proven_at), "--", *command]
         with (logs / "guard.log").open("wb") as complaints:

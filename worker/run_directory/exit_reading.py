@@ -15,8 +15,8 @@ from backend.domain.failures import SENTENCES, Facts, advise, cause_of
 from backend.domain.run_state import state_asked_for
 from backend.schemas.events import ExitReport
 from backend.schemas.vocabulary import ExitCode, FailureCause, RunState, StopReason
-from worker.event_lines import clean, clean_text
-from worker.trainer_process import Ended, Used
+from worker.process.trainer_process import Ended, Used
+from worker.run_directory.event_lines import clean, clean_text
 
 # The report is written over a reserve of this size.
 _LONGEST_REPORT_BYTES = 65536

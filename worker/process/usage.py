@@ -11,7 +11,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from worker import processes
+from worker.process import processes
 
 # Seconds between two looks.
 LOOK_S = 1.0

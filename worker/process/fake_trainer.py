@@ -2,7 +2,7 @@
 
 Used by the tests, through PODIUM_TRAINER_COMMAND, wherever a real training would only cost time:
 
-    python -m worker.fake_trainer [--steps N] [--exit CODE] ... CONFIG.json --run-dir DIR
+    python -m worker.process.fake_trainer [--steps N] [--exit CODE] ... CONFIG.json --run-dir DIR
 
 A file `behaviour.json` in the run directory overrides the flags for that run: {"steps": 3}.
 Standard library only. What it cannot do: train.
@@ -199,7 +199,7 @@ def _tiny_weights() -> bytes:
 
 def main(arguments: list[str]) -> NoReturn:
     """Read flags and `behaviour.json`, then train."""
-    parser = argparse.ArgumentParser(prog="worker.fake_trainer")
+    parser = argparse.ArgumentParser(prog="worker.process.fake_trainer")
     parser.add_argument("--steps", type=int, default=5, help="steps to go through")
     parser.add_argument("--step-s", type=float, default=0.01, help="seconds a step takes")
     parser.add_argument("--exit", type=int, default=0, help="exit code in the end")

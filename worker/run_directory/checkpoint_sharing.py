@@ -19,7 +19,7 @@ from backend.store.runs import checkpoints, needs, supervision
 from backend.store.runs.checkpoints import Shared
 from backend.store.runs.supervision import Claim, GivenAway
 from worker.outage import OUTAGES, delay_s
-from worker.run_directory import RunDirectory
+from worker.run_directory.layout import RunDirectory
 
 log = logging.getLogger("podium.worker")
 

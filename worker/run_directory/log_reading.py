@@ -7,7 +7,7 @@ depends on the file alone, so that another supervisor goes on after as many line
 import re
 from pathlib import Path
 
-from worker.event_lines import clean_text
+from worker.run_directory.event_lines import clean_text
 
 LONGEST_LINE = 2000
 # What of one stream of one attempt is kept in the store; the file holds more.
