@@ -20,9 +20,10 @@ from tests.benchmarks.work import (
     memory_mib,
     records,
 )
-from worker.trainer import models, prefix_tree
 from worker.trainer.__main__ import main
+from worker.trainer.data import prefix_tree
 from worker.trainer.loop import Loop
+from worker.trainer.models import loading
 
 RECORD_FILES = {
     "sft": "demonstrations",
@@ -38,7 +39,7 @@ def run(job: Job) -> dict[str, Any]:
     if not job.sharing:
         prefix_tree.FEWEST_SAVED_TOKENS = 10**9
     # The same length for all: nothing ends a response before the limit.
-    models.end_ids = lambda *_: []  # type: ignore[assignment]
+    loading.end_ids = lambda *_: []  # type: ignore[assignment]
     run_dir = Path(tempfile.mkdtemp())
     _lay_out(run_dir, job)
     cpu_seconds = _count_cpu_seconds()

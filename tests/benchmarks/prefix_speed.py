@@ -17,9 +17,10 @@ from transformers import PreTrainedModel
 
 from backend.schemas.references import Reference
 from tests.benchmarks.work import small_llama
-from worker.trainer import models, prefix_tree
-from worker.trainer.data import Tokens, collate
-from worker.trainer.logprobs import action_logp
+from worker.trainer.data import prefix_tree
+from worker.trainer.data.tokens import Tokens, collate
+from worker.trainer.models import loading
+from worker.trainer.models.logprobs import action_logp
 
 pytestmark = pytest.mark.benchmark
 
@@ -49,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def cpu_seconds(model: PreTrainedModel, rows: list[Tokens]) -> float:
     started_at = time.process_time()
-    with models.autocast(CPU, torch.bfloat16):
+    with loading.autocast(CPU, torch.bfloat16):
         loss = action_logp(model, collate(rows, pad_id=2, device=CPU), temperature=1.0).logp_N.sum()
     loss.backward()
     model.zero_grad()
@@ -69,7 +70,7 @@ def test_forward_and_backward(
 ) -> None:
     torch.set_num_threads(1)
     reference = Reference(path=str(folder))
-    model = models.load_causal_lm(reference, dtype=torch.float32, device=CPU, attention="eager")
+    model = loading.load_causal_lm(reference, dtype=torch.float32, device=CPU, attention="eager")
     ways = {"padded rows": ("eager", 16), "no padding": ("tree_eager", 10**9)}
     ways["prompts once"] = ("tree_eager", prefix_tree.FEWEST_SAVED_TOKENS)
     seconds: dict[str, list[float]] = {way: [] for way in ways}

@@ -48,31 +48,33 @@ KNOWN: dict[str, str] = {
     "advantages.masked_whiten: variance = "
     "(value_N - mean).square().mean().clamp(min=SMALLEST_VARIANCE)"
     "  ->  variance = (mean - value_N).square().mean().clamp(min=SMALLEST_VARIANCE)": _SQUARE,
-    "critic.explained_variance: error_N = return_N - value_B_T[mask_B_T]"
+    "methods.policy_gradient.critic.explained_variance: error_N = return_N - value_B_T[mask_B_T]"
     "  ->  error_N = -(return_N - value_B_T[mask_B_T])": _VARIANCE,
-    "critic.explained_variance: error_N = return_N - value_B_T[mask_B_T]"
+    "methods.policy_gradient.critic.explained_variance: error_N = return_N - value_B_T[mask_B_T]"
     "  ->  error_N = value_B_T[mask_B_T] - return_N": _VARIANCE,
-    "policy_gradient._loss: if config.entropy_coef > 0  ->  if True": _NO_BONUS,
-    "policy_gradient._loss: if config.entropy_coef > 0  ->  if config.entropy_coef >= 0": _NO_BONUS,
-    "policy_gradient._loss: if config.entropy_coef > 0  ->  if config.entropy_coef > -1": _NO_BONUS,
-    "policy_gradient._loss: if self.critic is None or rollout.value_B_T is None"
+    "methods.policy_gradient.loop._loss: if config.entropy_coef > 0  ->  if True": _NO_BONUS,
+    "methods.policy_gradient.loop._loss: if config.entropy_coef > 0"
+    "  ->  if config.entropy_coef >= 0": _NO_BONUS,
+    "methods.policy_gradient.loop._loss: if config.entropy_coef > 0"
+    "  ->  if config.entropy_coef > -1": _NO_BONUS,
+    "methods.policy_gradient.loop._loss: if self.critic is None or rollout.value_B_T is None"
     "  ->  if self.critic is None and rollout.value_B_T is None": (
         "a rollout has values where there is a critic, and nowhere else"
     ),
-    "calibration._favourites: win_P = torch.tensor(wins, dtype=torch.float64)"
+    "evaluation.calibration._favourites: win_P = torch.tensor(wins, dtype=torch.float64)"
     "  ->  win_P = torch.tensor(wins)": (
         "0, 1/2 and 1 are exact in fp32, and what follows is float64"
     ),
-    "calibration.calibration_error: "
+    "evaluation.calibration.calibration_error: "
     "return sum((one.n_pairs * abs(one.predicted - one.won) for one in curve)) / max(n_pairs, 1)"
     "  ->  "
     "return sum((one.n_pairs * abs(one.won - one.predicted) for one in curve)) / max(n_pairs, 1)": (
         "a distance has no direction"
     ),
-    "length_bias.length_bias: strict=True  ->  strict=False  (once more)": (
+    "evaluation.length_bias.length_bias: strict=True  ->  strict=False  (once more)": (
         "strict_pairs gives as many losers as winners"
     ),
-    "length_bias.length_bias: is_longer = bool(length_K[winner] > length_K[loser])"
+    "evaluation.length_bias.length_bias: is_longer = bool(length_K[winner] > length_K[loser])"
     "  ->  is_longer = bool(length_K[winner] >= length_K[loser])": (
         "pairs of one length have been left out"
     ),

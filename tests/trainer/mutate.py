@@ -43,7 +43,8 @@ class Target:
 
     def source(self) -> str:
         """The module as it is."""
-        return (ROOT / "worker" / "trainer" / f"{self.module}.py").read_text()
+        path = self.module.replace(".", "/")
+        return (ROOT / "worker" / "trainer" / f"{path}.py").read_text()
 
     def mutants(self) -> list[Mutant]:
         """Every change of it."""
@@ -53,17 +54,17 @@ class Target:
 TARGETS = (
     Target("losses", ("golden_vectors", "losses", "reward_model", "against_reference")),
     Target("advantages", ("golden_vectors", "advantages", "against_reference")),
-    Target("kl_control", ("kl_control",)),
-    Target("overlong", ("overlong",)),
-    Target("critic", ("critic",), "explained_variance"),
-    Target("policy_gradient", ("policy_gradient",), "_loss"),
-    Target("policy_gradient", ("policy_gradient",), "_denominator"),
-    Target("policy_gradient", ("policy_gradient",), "_forward"),
-    Target("policy_gradient", ("policy_advantages",), "_advantages"),
-    Target("policy_gradient", ("policy_advantages",), "_importance"),
-    Target("calibration", ("reward_model",)),
-    Target("length_bias", ("reward_model",)),
-    Target("ranking_evaluation", ("reward_model",)),
+    Target("methods.policy_gradient.kl_control", ("kl_control",)),
+    Target("methods.policy_gradient.overlong", ("overlong",)),
+    Target("methods.policy_gradient.critic", ("critic",), "explained_variance"),
+    Target("methods.policy_gradient.loop", ("policy_gradient",), "_loss"),
+    Target("methods.policy_gradient.loop", ("policy_gradient",), "_denominator"),
+    Target("methods.policy_gradient.loop", ("policy_gradient",), "_forward"),
+    Target("methods.policy_gradient.loop", ("policy_advantages",), "_advantages"),
+    Target("methods.policy_gradient.loop", ("policy_advantages",), "_importance"),
+    Target("evaluation.calibration", ("reward_model",)),
+    Target("evaluation.length_bias", ("reward_model",)),
+    Target("evaluation.rankings", ("reward_model",)),
 )
 
 
@@ -253,9 +254,9 @@ def report(mutation: Mutation, elapsed_s: float) -> int:
     """Say what was found; the exit code."""
     for module in mutation.failing:
         say(f"the tests fail without any change to {module}")
-    modules = {target.module for target in mutation.targets}
+    modules = tuple(f"{target.module}{end}" for target in mutation.targets for end in ".:")
     survived = {mutant.name for mutant in mutation.survivors}
-    stale = [n for n in KNOWN if n.split(".")[0].split(":")[0] in modules and n not in survived]
+    stale = [n for n in KNOWN if n.startswith(modules) and n not in survived]
     for name in stale:
         say(f"listed in known_mutants, but it did not survive or does not exist: {name}")
     times, unknown = os.times(), survived - KNOWN.keys()

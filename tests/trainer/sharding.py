@@ -15,10 +15,11 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from backend.schemas.references import Reference
-from worker.trainer import losses, models
+from worker.trainer import losses
 from worker.trainer.advantages import Advantages, estimate
-from worker.trainer.data import Tokens, collate
-from worker.trainer.logprobs import TokenLogp, action_logp
+from worker.trainer.data.tokens import Tokens, collate
+from worker.trainer.models import loading
+from worker.trainer.models.logprobs import TokenLogp, action_logp
 
 LENGTHS = [7, 1, 3, 5, 2, 6, 1, 4]
 REWARD = [1.0, 0.0, 0.5, 2.0, -1.0, 0.3, 0.7, 0.7]
@@ -144,7 +145,7 @@ def shifted(rows: list[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 def load(folder: Path) -> nn.Module:
     """The tiny model; in float64, or rounding would hide small mistakes."""
-    model: nn.Module = models.load_causal_lm(
+    model: nn.Module = loading.load_causal_lm(
         Reference(path=str(folder)), dtype=torch.float64, device=torch.device("cpu")
     )
     return model

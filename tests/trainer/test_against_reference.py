@@ -16,7 +16,7 @@ from tests.trainer import reference
 from tests.trainer.ragged import Batch, batches
 from worker.trainer import losses
 from worker.trainer.advantages import estimate, masked_whiten
-from worker.trainer.process_reward_model import summed_loss
+from worker.trainer.methods.process_reward_model import summed_loss
 
 SEEDS = st.integers(0, 10**6)
 AVERAGES = st.sampled_from(["token", "sequence", "constant"])

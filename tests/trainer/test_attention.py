@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from worker.trainer.attention import decode
+from worker.trainer.models.attention import decode
 
 
 @pytest.mark.parametrize("n_key_heads", [1, 3, 9])

@@ -11,11 +11,11 @@ import pytest
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, series
-from worker.trainer.collector import Collector
-from worker.trainer.policy_gradient import PolicyGradient
-from worker.trainer.prompts import read_both_splits
+from worker.trainer.methods.policy_gradient.collector import Collector
+from worker.trainer.methods.policy_gradient.loop import PolicyGradient
 from worker.trainer.rewards.scorer import Scorer, Term
 from worker.trainer.run import StopWish, open_run
+from worker.trainer.sampling.prompts import read_both_splits
 
 GROUPS = {"estimator": "rloo", "checkpoint_every": 1, "eval_every": 0, "steps": 3}
 

@@ -15,7 +15,7 @@ from tests.trainer.conftest import (
     reward_model_config,
     series,
 )
-from worker.trainer.critic import explained_variance
+from worker.trainer.methods.policy_gradient.critic import explained_variance
 
 
 def run(workshop: Workshop, name: str, config: dict[str, Any]) -> Path:

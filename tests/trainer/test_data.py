@@ -9,9 +9,7 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.records import Message
 from backend.schemas.references import Reference
-from worker.trainer import models
-from worker.trainer.bootstrap import interval95
-from worker.trainer.data import (
+from worker.trainer.data.tokens import (
     Tokens,
     common_prefix,
     encode_response,
@@ -19,14 +17,16 @@ from worker.trainer.data import (
     micro_batches_by_prompt,
     render_prompt,
 )
+from worker.trainer.evaluation.bootstrap import interval95
 from worker.trainer.loop import records_of_step
+from worker.trainer.models import loading
 
 USER = [Message(role="user", content="hi")]
 
 
 @pytest.fixture(scope="module")
 def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
-    return models.load_tokenizer(Reference(path=str(tiny_model)))
+    return loading.load_tokenizer(Reference(path=str(tiny_model)))
 
 
 def test_the_template_never_slips_in_a_system_prompt_of_its_own(
@@ -137,8 +137,8 @@ def test_the_interval_is_by_prompt_and_not_by_row() -> None:
     ],
 )
 def test_models_that_cannot_be_found_are_named(reference: Reference, words: str) -> None:
-    with pytest.raises(models.ConfigError, match=words):
-        models.locate(reference)
+    with pytest.raises(loading.ConfigError, match=words):
+        loading.locate(reference)
 
 
 def test_a_folder_with_pickled_weights_alone_is_refused(tiny_model: Path, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_folder_with_pickled_weights_alone_is_refused(tiny_model: Path, tmp_pa
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
     import torch
 
-    with pytest.raises(models.ConfigError, match="could not be loaded"):
-        models.load_causal_lm(
+    with pytest.raises(loading.ConfigError, match="could not be loaded"):
+        loading.load_causal_lm(
             Reference(path=str(tmp_path)), dtype=torch.float32, device=torch.device("cpu")
         )

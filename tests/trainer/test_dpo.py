@@ -13,8 +13,8 @@ from backend.schemas.references import Reference
 from backend.schemas.training import parse_run_config
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import SYSTEM, Workshop, dpo_config, lines, series, sft_config
-from worker.trainer import models
-from worker.trainer.data import encode_response, render_prompt
+from worker.trainer.data.tokens import encode_response, render_prompt
+from worker.trainer.models import loading
 
 CPU = torch.device("cpu")
 
@@ -79,9 +79,9 @@ def test_dpo_learns_the_rankings_and_reports_what_the_paper_says(
     output = Reference(path=str(run_dir / "output"))
     start = Reference(path=str(tiny_model))
     policy, reference = (
-        models.load_causal_lm(r, dtype=torch.float32, device=CPU) for r in (output, start)
+        loading.load_causal_lm(r, dtype=torch.float32, device=CPU) for r in (output, start)
     )
-    expected = plain_heldout(policy, reference, models.load_tokenizer(output), run_dir)
+    expected = plain_heldout(policy, reference, loading.load_tokenizer(output), run_dir)
     for name, value in expected.items():
         assert series(run_dir, name)[6] == pytest.approx(value, rel=1e-3), name
     assert series(run_dir, "eval/accuracy")[6] >= 0.9
@@ -113,10 +113,10 @@ def test_the_reference_of_the_config_is_what_ratios_are_measured_against(
     run_dir = run(workshop, "dpo", config)
 
     policy, reference = (
-        models.load_causal_lm(Reference(path=str(path)), dtype=torch.float32, device=CPU)
+        loading.load_causal_lm(Reference(path=str(path)), dtype=torch.float32, device=CPU)
         for path in (tiny_model, other)
     )
-    tokenizer = models.load_tokenizer(Reference(path=str(other)))
+    tokenizer = loading.load_tokenizer(Reference(path=str(other)))
     expected = plain_heldout(policy, reference, tokenizer, run_dir)
     for name, value in expected.items():
         assert series(run_dir, name)[0] == pytest.approx(value, rel=1e-3), name
@@ -197,7 +197,7 @@ def test_a_hundred_small_updates_arrive_in_bf16(
 
     assert len(series(run_dir, "loss")) == 100
     start, end = (
-        models.load_causal_lm(Reference(path=str(path)), dtype=torch.float32, device=CPU)
+        loading.load_causal_lm(Reference(path=str(path)), dtype=torch.float32, device=CPU)
         for path in (tiny_model, run_dir / "output")
     )
     name = "model.layers.0.mlp.up_proj.weight"

@@ -13,7 +13,7 @@ import pytest
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, series
 from worker.run_directory.intake import read_results
-from worker.trainer.evaluate import ks_of, pass_at_k, win_share
+from worker.trainer.methods.evaluate import ks_of, pass_at_k, win_share
 
 
 def evaluate_config(model: Path, **more: Any) -> dict[str, Any]:

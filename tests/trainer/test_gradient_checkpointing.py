@@ -14,9 +14,9 @@ from backend.schemas.references import Reference
 from backend.schemas.sections import Lora, Optim
 from tests.trainer.conftest import Workshop
 from tests.trainer.test_resume import METHODS, exact_metrics, weights
-from worker.trainer import models
-from worker.trainer.data import Batch, Tokens, collate
-from worker.trainer.logprobs import action_logp
+from worker.trainer.data.tokens import Batch, Tokens, collate
+from worker.trainer.models import loading
+from worker.trainer.models.logprobs import action_logp
 
 CPU = torch.device("cpu")
 PROMPT = list(range(3, 23))
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def loaded(folder: Path, *, again: bool, lora: Lora | None = None) -> PreTrainedModel:
-    return models.load_to_train(
+    return loading.load_to_train(
         Reference(path=str(folder)),
         lora,
         Optim(gradient_checkpointing=again),
@@ -66,11 +66,11 @@ def descended(
         return tensor
 
     torch.manual_seed(1)
-    with saved_tensors_hooks(keep, lambda tensor: tensor), models.autocast(CPU, dtype):
+    with saved_tensors_hooks(keep, lambda tensor: tensor), loading.autocast(CPU, dtype):
         found = action_logp(causal, batch, temperature=0.7)
     n_bytes = sum(held.values())
     found.logp_N.sum().backward()
-    gradients = {name: p.grad for name, p in models.trainable(trained).items()}
+    gradients = {name: p.grad for name, p in loading.trainable(trained).items()}
     assert all(gradient is not None for gradient in gradients.values())
     return found.logp_N.detach(), gradients, n_bytes  # type: ignore[return-value]
 
@@ -86,7 +86,7 @@ def test_gradients_are_the_same_to_the_bit_and_a_third_is_held(
         causal = loaded(folder, again=again, lora=lora)
         trained: nn.Module = causal
         if lora is not None:
-            trained = models.add_lora(causal, lora, seed=0).train()
+            trained = loading.add_lora(causal, lora, seed=0).train()
         batch = collate(ROWS, pad_id=0, device=CPU, packing=packing)
         found.append(descended(causal, trained, batch, dtype))
 

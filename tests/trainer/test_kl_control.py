@@ -3,7 +3,7 @@
 import pytest
 
 from backend.schemas.policy_gradient import Kl
-from worker.trainer.kl_control import KlControl
+from worker.trainer.methods.policy_gradient.kl_control import KlControl
 
 
 def coefficients(config: Kl, seen: list[float]) -> list[float]:

@@ -25,8 +25,8 @@ from transformers import (
 
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora
-from worker.trainer import lean_layers, models
-from worker.trainer.lean_layers import GatedMlp, Linear, RmsNorm
+from worker.trainer.models import layers, loading
+from worker.trainer.models.layers import GatedMlp, Linear, RmsNorm
 
 CPU = torch.device("cpu")
 SIZES = {
@@ -58,12 +58,12 @@ def pair(config: type, kind: type) -> tuple[PreTrainedModel, PreTrainedModel]:
                 parameter.add_(torch.randn_like(parameter) / 4)
     lean = kind(config(**SIZES))
     lean.load_state_dict(own.state_dict())
-    lean_layers.install(lean)
+    layers.install(lean)
     return own, lean
 
 
 def precision(name: str) -> AbstractContextManager[object]:
-    return models.autocast(CPU, torch.bfloat16 if name == "bf16" else torch.float32)
+    return loading.autocast(CPU, torch.bfloat16 if name == "bf16" else torch.float32)
 
 
 def learn(model: PreTrainedModel, name: str) -> tuple[Tensor, dict[str, Tensor]]:
@@ -120,10 +120,10 @@ def test_with_adapters_the_gradients_are_those_of_the_plain_layers(
     tiny_model: Path, name: str
 ) -> None:
     plain = AutoModelForCausalLM.from_pretrained(tiny_model, dtype=torch.float32)
-    lean = models.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU)
+    lean = loading.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU)
     found = []
     for model in (plain, lean):
-        adapted = models.add_lora(model.eval(), Lora(r=2, targets="linear"), seed=1)
+        adapted = loading.add_lora(model.eval(), Lora(r=2, targets="linear"), seed=1)
         with torch.no_grad():
             for place, parameter in adapted.named_parameters():
                 if "lora_B" in place:
@@ -181,9 +181,9 @@ def test_the_gradients_of_each_layer_pass_gradcheck(layer: str) -> None:
     torch.manual_seed(0)
     x = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
     function, rest = {
-        "norm": (lean_layers._RmsNorm, (torch.randn(4), 1e-5, torch.float64)),
-        "mlp": (lean_layers._GatedLinear, (torch.randn(2, 3, 4), torch.randn(5, 4))),
-        "linear": (lean_layers._Linear, (torch.randn(5, 4), torch.randn(5))),
+        "norm": (layers._RmsNorm, (torch.randn(4), 1e-5, torch.float64)),
+        "mlp": (layers._GatedLinear, (torch.randn(2, 3, 4), torch.randn(5, 4))),
+        "linear": (layers._Linear, (torch.randn(5, 4), torch.randn(5))),
     }[layer]
     arguments = [a.double().requires_grad_() if isinstance(a, Tensor) else a for a in rest]
     assert torch.autograd.gradcheck(function.apply, (x, *arguments))

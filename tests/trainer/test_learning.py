@@ -20,7 +20,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from backend.schemas.references import Reference
 from tests.trainer.conftest import Workshop
-from worker.trainer import models
+from worker.trainer.models import loading
 
 LETTERS = "abcdef"
 END = len(LETTERS)
@@ -100,7 +100,7 @@ def reward(ids: tuple[int, ...]) -> float:
 def exact_of(folder: Path) -> list[Exact]:
     """A saved policy on each prompt."""
     reference = Reference(path=str(folder))
-    model = models.load_causal_lm(reference, dtype=torch.float32, device=torch.device("cpu"))
+    model = loading.load_causal_lm(reference, dtype=torch.float32, device=torch.device("cpu"))
     all_of_them = responses()
     found = []
     for text in PROMPTS:

@@ -10,11 +10,11 @@ from transformers import GraniteConfig, GraniteForCausalLM, PreTrainedModel
 
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora
-from worker.trainer import logprobs, models
-from worker.trainer.data import Tokens, collate
+from worker.trainer.data.tokens import Tokens, collate
 from worker.trainer.errors import ConfigError
-from worker.trainer.logprobs import action_hidden, action_logp, exact_kl
-from worker.trainer.reward_head import RewardModel
+from worker.trainer.models import loading, logprobs
+from worker.trainer.models.heads import RewardModel
+from worker.trainer.models.logprobs import action_hidden, action_logp, exact_kl
 
 CPU = torch.device("cpu")
 SHARED = list(range(50, 62))
@@ -27,7 +27,7 @@ ROWS = [
 
 @pytest.fixture
 def model(tiny_model: Path) -> PreTrainedModel:
-    return models.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU)
+    return loading.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU)
 
 
 def alone(model: PreTrainedModel, tokens: Tokens, temperature: float = 1.0) -> Tensor:
@@ -101,9 +101,11 @@ def test_gradients_of_log_probability_and_entropy_are_those_of_the_softmax(
 
 
 def test_in_bf16_the_entropy_is_still_summed_in_fp32(tiny_model: Path) -> None:
-    model = models.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.bfloat16, device=CPU)
+    model = loading.load_causal_lm(
+        Reference(path=str(tiny_model)), dtype=torch.bfloat16, device=CPU
+    )
     batch = collate(ROWS, pad_id=2, device=CPU)
-    with torch.no_grad(), models.autocast(CPU, torch.bfloat16):
+    with torch.no_grad(), loading.autocast(CPU, torch.bfloat16):
         found = action_logp(model, batch, temperature=1.0)
         logp = model.get_output_embeddings()(found.hidden_N_H).double().log_softmax(-1)
     expected = -(logp.exp() * logp).sum(-1)
@@ -115,7 +117,7 @@ def test_the_exact_kl_is_the_sum_over_the_vocabulary(
 ) -> None:
     from tests.tiny_model import make_tiny_model
 
-    other = models.load_causal_lm(
+    other = loading.load_causal_lm(
         Reference(path=str(make_tiny_model(tmp_path / "other", seed=1))),
         dtype=torch.float32,
         device=CPU,
@@ -138,10 +140,10 @@ def test_the_exact_kl_is_the_sum_over_the_vocabulary(
 def test_with_fresh_adapters_policy_and_reference_agree_to_the_bit(
     tiny_model: Path, dtype: torch.dtype
 ) -> None:
-    model = models.load_causal_lm(Reference(path=str(tiny_model)), dtype=dtype, device=CPU)
-    adapted = models.add_lora(model, Lora(r=4), seed=0)
+    model = loading.load_causal_lm(Reference(path=str(tiny_model)), dtype=dtype, device=CPU)
+    adapted = loading.add_lora(model, Lora(r=4), seed=0)
     batch = collate(ROWS, pad_id=2, device=CPU)
-    with torch.no_grad(), models.autocast(CPU, dtype):
+    with torch.no_grad(), loading.autocast(CPU, dtype):
         policy = action_logp(model, batch, temperature=0.7)
         with adapted.disable_adapter():
             reference = action_logp(model, batch, temperature=0.7)
@@ -151,16 +153,16 @@ def test_with_fresh_adapters_policy_and_reference_agree_to_the_bit(
 def test_merged_weights_compute_what_the_adapters_computed(tiny_model: Path) -> None:
     reference = Reference(path=str(tiny_model))
     model, fresh = (
-        models.load_causal_lm(reference, dtype=torch.float32, device=CPU) for _ in range(2)
+        loading.load_causal_lm(reference, dtype=torch.float32, device=CPU) for _ in range(2)
     )
-    adapted = models.add_lora(model, Lora(r=4), seed=0)
+    adapted = loading.add_lora(model, Lora(r=4), seed=0)
     with torch.no_grad():
         for name, parameter in adapted.named_parameters():
             if "lora_B" in name:
                 parameter.normal_(generator=torch.Generator().manual_seed(len(name)))
         batch = collate(ROWS, pad_id=2, device=CPU)
         before = action_logp(model, batch, temperature=1.0).logp_N
-        models.full_model(adapted, lambda: fresh)
+        loading.full_model(adapted, lambda: fresh)
         after = action_logp(fresh, batch, temperature=1.0).logp_N
     assert not torch.allclose(before, torch.cat([alone(fresh, row) for row in ROWS]) + 1)
     assert torch.allclose(before, after, atol=1e-3)
@@ -196,6 +198,6 @@ def test_a_model_that_changes_its_logits_afterwards_is_refused(
     )
     GraniteForCausalLM(config).save_pretrained(tmp_path)
     with pytest.raises(ConfigError, match="changes its logits"):
-        models.load_causal_lm(
+        loading.load_causal_lm(
             Reference(path=str(tmp_path)), dtype=torch.float32, device=torch.device("cpu")
         )

@@ -9,8 +9,8 @@ import pytest
 from backend.domain.run_config import merged
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from tests.trainer.conftest import Workshop, policy_gradient_config, series
-from worker.trainer import measure
-from worker.trainer.prompts import Prompt
+from worker.trainer.methods.policy_gradient import measure
+from worker.trainer.sampling.prompts import Prompt
 
 HELDOUT = [Prompt("p0", "say a", [1, 2], is_heldout=True)]
 TERM = {"kind": "regex", "pattern": "[a-m]"}

@@ -20,8 +20,8 @@ from tests.trainer.conftest import (
     series,
     sft_config,
 )
-from worker.trainer import models
-from worker.trainer.reward_head import load_reward_model
+from worker.trainer.models import loading
+from worker.trainer.models.heads import load_reward_model
 
 
 def run(workshop: Workshop, name: str, config: dict[str, Any]) -> Path:
@@ -44,8 +44,8 @@ def test_sft_makes_heldout_demonstrations_likelier(
     assert sorted(heldout) == [0, 6]
     assert heldout[6] < 0.8 * heldout[0]
     output = Reference(path=str(run_dir / "output"))
-    saved = models.load_causal_lm(output, dtype=torch.float32, device=torch.device("cpu"))
-    assert models.load_tokenizer(output).eos_token_id == 2
+    saved = loading.load_causal_lm(output, dtype=torch.float32, device=torch.device("cpu"))
+    assert loading.load_tokenizer(output).eos_token_id == 2
     assert all(parameter.dtype == torch.float32 for parameter in saved.parameters())
     again = run(workshop, "again", sft_config(run_dir / "output", lora=lora))
     assert series(again, "eval/loss")[0] == pytest.approx(heldout[6], rel=1e-4)

@@ -10,7 +10,7 @@ import torch
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.training import parse_run_config
 from tests.trainer.conftest import Workshop, lines, policy_gradient_config
-from worker.trainer.policy_gradient import PolicyGradient
+from worker.trainer.methods.policy_gradient.loop import PolicyGradient
 from worker.trainer.run import StopWish, open_run
 
 K3_IN_THE_LOSS = {"kl": {"coef": 0.05, "place": "loss", "estimator": "k3"}}

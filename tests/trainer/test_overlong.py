@@ -7,8 +7,8 @@ import pytest
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.vocabulary import FinishReason
 from tests.trainer.conftest import policy_gradient_config
-from worker.trainer.data import Tokens
-from worker.trainer.overlong import overlong_penalty, penalty_of
+from worker.trainer.data.tokens import Tokens
+from worker.trainer.methods.policy_gradient.overlong import overlong_penalty, penalty_of
 from worker.trainer.rewards.answer import Answer
 
 

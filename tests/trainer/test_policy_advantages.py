@@ -21,10 +21,10 @@ from backend.schemas.vocabulary import Estimator
 from tests.tiny_model import make_tiny_model
 from tests.trainer import reference
 from tests.trainer.conftest import policy_gradient_config, write_inputs
-from worker.trainer.kl_control import KlControl
-from worker.trainer.policy_gradient import PolicyGradient
+from worker.trainer.methods.policy_gradient.kl_control import KlControl
+from worker.trainer.methods.policy_gradient.loop import PolicyGradient
+from worker.trainer.methods.policy_gradient.rollout import Rollout
 from worker.trainer.rewards.scorer import Scores
-from worker.trainer.rollout_batch import Rollout
 from worker.trainer.run import StopWish, open_run
 
 KL_COEF = 0.3  # of the controller; the config's own is another

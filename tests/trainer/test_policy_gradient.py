@@ -18,19 +18,19 @@ from backend.schemas.vocabulary import FinishReason
 from tests.tiny_model import make_tiny_model
 from tests.trainer import reference
 from tests.trainer.conftest import policy_gradient_config, write_inputs
-from worker.trainer import rollout_report
 from worker.trainer.advantages import Advantages
-from worker.trainer.critic import Critic
-from worker.trainer.data import Tokens
+from worker.trainer.data.tokens import Tokens
 from worker.trainer.importance import Weights
-from worker.trainer.kl_control import KlControl
-from worker.trainer.logprobs import TokenLogp
-from worker.trainer.policy_gradient import PolicyGradient
+from worker.trainer.methods.policy_gradient import report as rollout_report
+from worker.trainer.methods.policy_gradient.critic import Critic
+from worker.trainer.methods.policy_gradient.kl_control import KlControl
+from worker.trainer.methods.policy_gradient.loop import PolicyGradient
+from worker.trainer.methods.policy_gradient.rollout import Rollout
+from worker.trainer.models.logprobs import TokenLogp
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.scorer import Scores
-from worker.trainer.rollout import Response
-from worker.trainer.rollout_batch import Rollout
 from worker.trainer.run import StopWish, open_run
+from worker.trainer.sampling.decoding import Response
 
 TEMPERATURE, MAX_NEW_TOKENS, HIDDEN_SIZE = 0.7, 8, 32
 CLIP_LOW, CLIP_HIGH, VALUE_CLIP, VALUE_COEF = 0.1, 0.4, 0.3, 0.6

@@ -20,11 +20,12 @@ from transformers import (
 )
 
 from backend.schemas.references import Reference
-from worker.trainer import models, prefix_tree
-from worker.trainer.body import hidden_at, install_trees
-from worker.trainer.data import Batch, Tokens, collate
-from worker.trainer.logprobs import action_logp
-from worker.trainer.reward_head import RewardModel
+from worker.trainer.data import prefix_tree
+from worker.trainer.data.tokens import Batch, Tokens, collate
+from worker.trainer.models import loading
+from worker.trainer.models.body import hidden_at, install_trees
+from worker.trainer.models.heads import RewardModel
+from worker.trainer.models.logprobs import action_logp
 
 CPU = torch.device("cpu")
 SIZES: dict[str, Any] = {
@@ -211,13 +212,13 @@ def test_in_bf16_a_tree_drifts_no_more_than_padding_does(tiny_model: Path) -> No
     """Shapes alone move numbers in bf16: as far from fp32 as rows alone are."""
     sequences = BATCHES["system prompt and two prompts"]
     exact, rounded = (
-        models.load_causal_lm(Reference(path=str(tiny_model)), dtype=dtype, device=CPU)
+        loading.load_causal_lm(Reference(path=str(tiny_model)), dtype=dtype, device=CPU)
         for dtype in (torch.float32, torch.bfloat16)
     )
     batch = collate(sequences, pad_id=2, device=CPU)
     with torch.no_grad():
         truth = row_by_row(exact, sequences)
-        with models.autocast(CPU, torch.bfloat16):
+        with loading.autocast(CPU, torch.bfloat16):
             of_rows = row_by_row(rounded, sequences).float()
             of_tree = action_logp(rounded, batch, temperature=1.0).logp_N
     assert (of_tree - truth).abs().mean() < 2 * (of_rows - truth).abs().mean() + 1e-3

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from backend.schemas.training import RewardModelConfig
 from tests.trainer.conftest import Workshop, lines, reward_model_config, series
-from worker.trainer.calibration import calibration_curve, calibration_error, described
-from worker.trainer.data import Tokens
-from worker.trainer.length_bias import length_bias
+from worker.trainer.data.rankings import Ranking
+from worker.trainer.data.tokens import Tokens
+from worker.trainer.evaluation.calibration import calibration_curve, calibration_error, described
+from worker.trainer.evaluation.length_bias import length_bias
+from worker.trainer.evaluation.rankings import heldout_metrics, judge, mean_of
 from worker.trainer.losses import centering_loss, listwise_loss, ranking_loss
-from worker.trainer.ranking_evaluation import heldout_metrics, judge, mean_of
-from worker.trainer.rankings import Ranking
 
 
 def ranking(tiers: list[list[int]], lengths: list[int], prompt_id: str = "p") -> Ranking:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import worker.trainer.rewards
 from backend.schemas.rewards import AnyRewardTerm, Reward
 from backend.schemas.vocabulary import FinishReason
-from worker.trainer.data import Tokens
+from worker.trainer.data.tokens import Tokens
 from worker.trainer.errors import ConfigError
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.finished import finished_reward

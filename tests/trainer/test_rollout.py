@@ -15,23 +15,24 @@ from transformers import (
 from backend.schemas.records import Message
 from backend.schemas.references import Reference
 from backend.schemas.vocabulary import FinishReason
-from worker.trainer import models, rollout
-from worker.trainer.data import Tokens, collate, render_prompt
+from worker.trainer.data.tokens import Tokens, collate, render_prompt
 from worker.trainer.errors import StopRequested
-from worker.trainer.logprobs import action_logp
-from worker.trainer.rollout import Request, Response, Sampling, draw, sample
+from worker.trainer.models import loading
+from worker.trainer.models.logprobs import action_logp
+from worker.trainer.sampling import decoding
+from worker.trainer.sampling.decoding import Request, Response, Sampling, draw, sample
 
 CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
 def model(tiny_model: Path) -> PreTrainedModel:
-    return models.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU)
+    return loading.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU)
 
 
 @pytest.fixture(scope="module")
 def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
-    return models.load_tokenizer(Reference(path=str(tiny_model)))
+    return loading.load_tokenizer(Reference(path=str(tiny_model)))
 
 
 def sampling(**more: object) -> Sampling:
@@ -116,7 +117,7 @@ def test_responses_do_not_depend_on_the_batch(
 
     backwards = ids(sample(model, asked[::-1], sampling(), seed=1, stream=("test", 3)))
     alone = [ids(sample(model, [r], sampling(), seed=1, stream=("test", 3)))[0] for r in asked]
-    monkeypatch.setattr(rollout, "MAX_ROWS", 4)
+    monkeypatch.setattr(decoding, "MAX_ROWS", 4)
     in_small_batches = ids(sample(model, asked, sampling(), seed=1, stream=("test", 3)))
 
     assert together == backwards[::-1] == alone == in_small_batches

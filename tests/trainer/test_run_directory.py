@@ -22,7 +22,7 @@ from worker.trainer import checkpoint, exit_report
 from worker.trainer.__main__ import as_trainer_error
 from worker.trainer.errors import ConfigError, MissingModel, NonFiniteLoss, OutOfMemory
 from worker.trainer.events import Events
-from worker.trainer.kl_control import KlControl
+from worker.trainer.methods.policy_gradient.kl_control import KlControl
 from worker.trainer.optim import Optimizer, learning_rate
 from worker.trainer.run import attempt_number
 

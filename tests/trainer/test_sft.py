@@ -15,8 +15,7 @@ from backend.schemas.sections import Lora
 from backend.schemas.training import SftConfig
 from backend.schemas.vocabulary import Split
 from tests.trainer.conftest import SYSTEM, Workshop, series, sft_config
-from worker.trainer import models
-from worker.trainer.data import (
+from worker.trainer.data.tokens import (
     Tokens,
     collate,
     computed_tokens,
@@ -24,15 +23,16 @@ from worker.trainer.data import (
     padded_micro_batches,
     render_prompt,
 )
-from worker.trainer.logprobs import action_logp
-from worker.trainer.sft import encode_turns, group_turns
+from worker.trainer.methods.sft import encode_turns, group_turns
+from worker.trainer.models import loading
+from worker.trainer.models.logprobs import action_logp
 
 CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
 def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
-    return models.load_tokenizer(Reference(path=str(tiny_model)))
+    return loading.load_tokenizer(Reference(path=str(tiny_model)))
 
 
 def ragged(tokenizer: PreTrainedTokenizerBase, *, changed: str = "") -> list[Tokens]:
@@ -55,12 +55,12 @@ def test_packed_records_give_the_loss_and_the_gradient_of_padded_ones(
     tiny_model: Path, tokenizer: PreTrainedTokenizerBase, attention: str, lora: bool
 ) -> None:
     """Loss and every gradient, to 2e-5 of the largest entry in fp32."""
-    causal = models.load_causal_lm(
+    causal = loading.load_causal_lm(
         Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU, attention=attention
     )
     trained: torch.nn.Module = causal
     if lora:
-        trained = models.add_lora(causal, Lora(r=4), seed=0)
+        trained = loading.add_lora(causal, Lora(r=4), seed=0)
     found = {}
     for packing in (True, False):
         batch = collate(ragged(tokenizer), pad_id=2, device=CPU, packing=packing)
@@ -69,13 +69,13 @@ def test_packed_records_give_the_loss_and_the_gradient_of_padded_ones(
         trained.zero_grad()
         loss.backward()
         gradients = {
-            n: p.grad.clone() for n, p in models.trainable(trained).items() if p.grad is not None
+            n: p.grad.clone() for n, p in loading.trainable(trained).items() if p.grad is not None
         }
         found[packing] = loss.item(), gradients
 
     (packed_loss, packed), (padded_loss, padded) = found[True], found[False]
     assert packed_loss == pytest.approx(padded_loss, rel=2e-5)
-    assert set(packed) == set(models.trainable(trained))
+    assert set(packed) == set(loading.trainable(trained))
     largest = max(float(g.abs().max()) for g in padded.values())
     for name, gradient in padded.items():
         torch.testing.assert_close(packed[name], gradient, rtol=0, atol=2e-5 * largest, msg=name)
@@ -85,7 +85,7 @@ def test_a_packed_record_sees_no_other(
     tiny_model: Path, tokenizer: PreTrainedTokenizerBase
 ) -> None:
     """Another third record of the same length leaves the log-probs of all the others alone."""
-    causal = models.load_causal_lm(
+    causal = loading.load_causal_lm(
         Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU, attention="eager"
     )
     logp = []
@@ -161,7 +161,7 @@ def test_the_loss_is_over_every_assistant_turn_and_nothing_else(
 ) -> None:
     """Against the whole conversation in one row, its assistant spans found in the text."""
     turns = encode_turns(conversation(), tokenizer, config_for("all"))
-    causal = models.load_causal_lm(
+    causal = loading.load_causal_lm(
         Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU, attention="eager"
     )
     with torch.no_grad():

@@ -23,18 +23,18 @@ from tests.trainer.conftest import (
     reward_model_config,
     series,
 )
-from worker.trainer import models
 from worker.trainer.advantages import estimate, masked_whiten
-from worker.trainer.data import Tokens, collate, render_prompt
-from worker.trainer.logprobs import action_logp
+from worker.trainer.data.tokens import Tokens, collate, render_prompt
 from worker.trainer.losses import policy_loss
-from worker.trainer.prompts import Prompt, answer
-from worker.trainer.reward_head import REWARD_MODEL, RewardModel, load_scorer
+from worker.trainer.methods.policy_gradient.rollout import action_mask
+from worker.trainer.models import loading
+from worker.trainer.models.heads import REWARD_MODEL, RewardModel, load_scorer
+from worker.trainer.models.logprobs import action_logp
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.model import ModelScorer
 from worker.trainer.rewards.scorer import Scorer, Term
-from worker.trainer.rollout import Request, Response, Sampling, sample
-from worker.trainer.rollout_batch import action_mask
+from worker.trainer.sampling.decoding import Request, Response, Sampling, sample
+from worker.trainer.sampling.prompts import Prompt, answer
 
 CPU = torch.device("cpu")
 END = 2  # also the padding
@@ -48,12 +48,12 @@ ESTIMATORS = ["reinforce_pp", "reinforce_pp_baseline", "rloo", "grpo", "dr_grpo"
 
 @pytest.fixture
 def model(tiny_model: Path) -> PreTrainedModel:
-    return models.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU)
+    return loading.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU)
 
 
 @pytest.fixture
 def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
-    return models.load_tokenizer(Reference(path=str(tiny_model)))
+    return loading.load_tokenizer(Reference(path=str(tiny_model)))
 
 
 @torch.no_grad()

@@ -14,9 +14,10 @@ from transformers import LlamaConfig, LlamaForSequenceClassification, PreTrained
 
 from backend.schemas.references import Reference
 from tests.tiny_model import make_tiny_model
-from worker.trainer import losses, models
-from worker.trainer.data import Tokens, collate
-from worker.trainer.logprobs import action_logp
+from worker.trainer import losses
+from worker.trainer.data.tokens import Tokens, collate
+from worker.trainer.models import loading
+from worker.trainer.models.logprobs import action_logp
 
 pytestmark = [
     pytest.mark.slow,
@@ -36,7 +37,7 @@ def pair(tiny_model: Path, tmp_path: Path) -> tuple[PreTrainedModel, PreTrainedM
     """A policy and a reference."""
     other = make_tiny_model(tmp_path / "other", seed=1)
     policy, reference = (
-        models.load_causal_lm(Reference(path=str(folder)), dtype=torch.float32, device=CPU)
+        loading.load_causal_lm(Reference(path=str(folder)), dtype=torch.float32, device=CPU)
         for folder in (tiny_model, other)
     )
     return policy, reference
@@ -104,7 +105,7 @@ def test_dpo(
         theirs(tmp_path / "other"),
         DPOConfig(output_dir=str(tmp_path / "dpo"), beta=0.3, loss_type=kind, **COMMON),
         train_dataset=Dataset.from_dict({"prompt": ["a"], "chosen": ["b"], "rejected": ["c"]}),
-        processing_class=models.load_tokenizer(Reference(path=str(tiny_model))),
+        processing_class=loading.load_tokenizer(Reference(path=str(tiny_model))),
     )
     expected = trainer.compute_loss(their, dpo_inputs(rows))
     expected.backward()
@@ -163,7 +164,7 @@ def test_grpo_loss_with_k3(
             **COMMON,
         ),
         train_dataset=Dataset.from_dict({"prompt": ["a"] * 4}),
-        processing_class=models.load_tokenizer(Reference(path=str(tiny_model))),
+        processing_class=loading.load_tokenizer(Reference(path=str(tiny_model))),
     )
     trainer.current_gradient_accumulation_steps = 1
     mask_B_T = response_mask(ROWS)
@@ -224,7 +225,7 @@ def reward_loss_of_trl(
         their,
         RewardConfig(output_dir=str(tmp_path / "reward"), **COMMON),
         train_dataset=Dataset.from_dict({"chosen": ["ab"], "rejected": ["ac"]}),
-        processing_class=models.load_tokenizer(Reference(path=str(tiny_model))),
+        processing_class=loading.load_tokenizer(Reference(path=str(tiny_model))),
     )
     inputs.pop("completion_mask")
     loss, outputs = trainer.compute_loss(their, inputs, return_outputs=True)

@@ -35,17 +35,7 @@ from backend.schemas.training import (
     parse_run_config,
 )
 from backend.schemas.vocabulary import ExitCode
-from worker.trainer import (
-    dpo,
-    evaluate,
-    exit_report,
-    generate,
-    policy_gradient,
-    preflight,
-    process_reward_model,
-    reward_model,
-    sft,
-)
+from worker.trainer import exit_report, preflight
 from worker.trainer.errors import (
     DISK_ERRNOS,
     ConfigError,
@@ -54,6 +44,8 @@ from worker.trainer.errors import (
     TrainerError,
     disk_error,
 )
+from worker.trainer.methods import dpo, evaluate, generate, process_reward_model, reward_model, sft
+from worker.trainer.methods.policy_gradient import loop
 from worker.trainer.run import Run, StopWish, attempt_number, open_run
 
 # What torch says of memory that it did not get where it raises a bare RuntimeError: its allocator
@@ -132,7 +124,7 @@ def _method(run: Run, config: RunConfig) -> None:
     elif isinstance(config, DpoConfig):
         dpo.train(run, config)
     elif isinstance(config, PolicyGradientConfig):
-        policy_gradient.train(run, config)
+        loop.train(run, config)
     elif isinstance(config, GenerateConfig):
         generate.generate(run, config)
     else:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from worker.trainer.data import Tokens
+from worker.trainer.data.tokens import Tokens
 from worker.trainer.errors import NonFiniteLoss, disk_error
 from worker.trainer.run import Run
 

@@ -14,8 +14,8 @@ from torch import nn
 from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.references import Reference
-from worker.trainer import models
 from worker.trainer.errors import disk_error
+from worker.trainer.models import loading
 from worker.trainer.run import Run
 
 
@@ -43,8 +43,8 @@ def write_causal_lm(
     """Write the trained policy, adapters merged."""
 
     def fill(folder: Path) -> None:
-        whole = models.full_model(trained, lambda: models.load_whole(start))
-        models.save_model(whole, tokenizer, folder)
+        whole = loading.full_model(trained, lambda: loading.load_whole(start))
+        loading.save_model(whole, tokenizer, folder)
 
     write_output(run, fill)
 

@@ -15,9 +15,10 @@ from backend.schemas.training import (
     references,
 )
 from backend.schemas.vocabulary import SnapshotKind
-from worker.trainer import models, vllm_engine
 from worker.trainer.errors import ConfigError
+from worker.trainer.models import loading
 from worker.trainer.run import Run
+from worker.trainer.sampling import vllm_engine
 
 SamplingConfig = PolicyGradientConfig | GenerateConfig | EvaluateConfig
 ReferredConfig = PolicyGradientConfig | DpoConfig | GenerateConfig
@@ -47,7 +48,7 @@ def check(run: Run, config: RunConfig) -> None:
 
 
 def _check_window(path: str, reference: Reference, longest: int) -> None:
-    window = models.context_length(reference)
+    window = loading.context_length(reference)
     if window is not None and longest > window:
         raise ConfigError(
             f"{path}: the model reads at most {window} tokens, a prompt and its response may have "
@@ -60,7 +61,7 @@ def _check_reference(config: ReferredConfig) -> None:
     if config.reference is None or config.reference == config.model:
         return
     ours, theirs = (
-        models.load_tokenizer(one).get_vocab() for one in (config.model, config.reference)
+        loading.load_tokenizer(one).get_vocab() for one in (config.model, config.reference)
     )
     if ours != theirs:
         n_other = len(theirs.items() - ours.items())
@@ -69,7 +70,7 @@ def _check_reference(config: ReferredConfig) -> None:
             f"model, which has {len(ours)}: their vocabularies differ",
             _OTHER_REFERENCE,
         )
-    n_ours, n_theirs = (models.vocabulary_size(one) for one in (config.model, config.reference))
+    n_ours, n_theirs = (loading.vocabulary_size(one) for one in (config.model, config.reference))
     if None not in (n_ours, n_theirs) and n_ours != n_theirs:
         raise ConfigError(
             f"reference: its logits are {n_theirs}, those of the model {n_ours}: their tokenizers "

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from backend.schemas.vocabulary import FinishReason
-from worker.trainer.data import Tokens
+from worker.trainer.data.tokens import Tokens
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from worker.trainer.reward_head import LoadedScorer, score_all
+from worker.trainer.models.heads import LoadedScorer, score_all
 from worker.trainer.rewards.answer import Answer
 
 

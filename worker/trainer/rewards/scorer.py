@@ -22,7 +22,7 @@ from backend.schemas.rewards import (
     Reward,
 )
 from worker.trainer.errors import ConfigError
-from worker.trainer.reward_head import (
+from worker.trainer.models.heads import (
     PROCESS_REWARD_MODEL,
     REWARD_MODEL,
     LoadedScorer,

@@ -1,4 +1,4 @@
-"""What `worker/trainer/vllm_child.py` uses of vllm, over a plain transformers model.
+"""What `worker/trainer/sampling/vllm_child.py` uses of vllm, over a plain transformers model.
 
 The tests' stand-in where vllm is not installed. STAND_IN_DOES makes it `die` or `stall` when it is
 first asked for samples; to the file STAND_IN_LOADS it adds a line for each time it loads weights.

@@ -1,0 +1,97 @@
+"""Rankings as the trainer reads them: judgments with the responses as token ids.
+
+Read by reward_model and dpo, both of which train all pairs of a ranking together from one forward
+per response. Knows nothing of models.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.records import PreferenceRecord
+from backend.schemas.references import Reference
+from backend.schemas.vocabulary import FinishReason, Split, Verdict
+from worker.trainer.data.tokens import Tokens, check_length, computed_tokens, encode_response, micro_batches, read_records, render_prompt
+from worker.trainer.errors import DataError
+from worker.trainer.losses import tier_pairs
+from worker.trainer.run import Run
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The responses of one judgment as token ids, and its tiers as indices into them."""
+
+    prompt_id: str
+    responses: list[Tokens]
+    tiers: list[list[int]]
+
+    def strict_pairs(self) -> tuple[list[int], list[int]]:
+        """Winners and losers of the pairs that are no ties."""
+        first, second, wins = tier_pairs(self.tiers)
+        strict = [i for i, win in enumerate(wins) if win == 1.0]
+        return [first[i] for i in strict], [second[i] for i in strict]
+
+
+def read_rankings(
+    run: Run,
+    preferences: Reference,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    system: str,
+    max_tokens: int,
+) -> tuple[list[Ranking], list[Ranking]]:
+    """The rankings of the train and of the held-out split that place at least two responses.
+
+    Raises DataError for a response that is longer than `max_tokens` with its prompt, for a judgment
+    of responses that it does not hold, and if there is nothing to train on.
+    """
+    records = read_records(run.directory, preferences, PreferenceRecord, name="preferences")
+    sides: dict[Split, list[Ranking]] = {Split.TRAIN: [], Split.HELDOUT: []}
+    for record in records:
+        ranking = _encode(record, tokenizer, system, max_tokens)
+        if sum(len(tier) for tier in ranking.tiers) >= 2:
+            sides[record.split].append(ranking)
+    if not sides[Split.TRAIN]:
+        raise DataError(
+            f"none of the {len(records)} judgments gives a pair to train on",
+            "rank more comparisons, or make the snapshot with a smaller held-out fraction",
+        )
+    return sides[Split.TRAIN], sides[Split.HELDOUT]
+
+
+def group_rankings(rankings: Sequence[Ranking], *, budget: int) -> list[list[int]]:
+    """Indices grouped for forwards of at most `budget` computed tokens, no ranking torn apart."""
+    costs = [computed_tokens(ranking.responses) for ranking in rankings]
+    return micro_batches(costs, budget=budget)
+
+
+def responses_of(rankings: Sequence[Ranking]) -> list[Tokens]:
+    """All responses of the rankings in one list."""
+    return [tokens for ranking in rankings for tokens in ranking.responses]
+
+
+def sizes_of(rankings: Sequence[Ranking]) -> list[int]:
+    """How many responses each ranking has, to split what was computed for `responses_of`."""
+    return [len(ranking.responses) for ranking in rankings]
+
+
+def _encode(
+    record: PreferenceRecord, tokenizer: PreTrainedTokenizerBase, system: str, max_tokens: int
+) -> Ranking:
+    prompt = render_prompt(tokenizer, record.messages, system=system)
+    responses = []
+    for response in record.responses:
+        is_cut = response.finish_reason is FinishReason.LENGTH
+        end_id = None if is_cut else int(tokenizer.eos_token_id)
+        tokens = Tokens(prompt, encode_response(tokenizer, response.content, end_id=end_id))
+        check_length(f"response {response.id}", [tokens], max_tokens)
+        responses.append(tokens)
+    place = {response.id: index for index, response in enumerate(record.responses)}
+    tiers = record.tiers if record.verdict is Verdict.RANKED else []
+    try:
+        return Ranking(record.prompt_id, responses, [[place[i] for i in tier] for tier in tiers])
+    except KeyError as error:
+        raise DataError(
+            f"judgment {record.judgment_id} ranks {error.args[0]}, which is none of its responses"
+        ) from error

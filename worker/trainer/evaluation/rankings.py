@@ -1,0 +1,76 @@
+"""How well scores agree with rankings: accuracy, margin and their interval by prompt.
+
+Used by reward_model, whose scores are its own, and by dpo, whose scores are implicit rewards. Axes:
+K responses of a ranking.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from worker.trainer.data.rankings import Ranking
+from worker.trainer.evaluation.bootstrap import interval95
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Scores of one ranking against its strict pairs; sums over the pairs.
+
+    Tied pairs do not count; a tied score on a strict pair counts half as right.
+    """
+
+    prompt_id: str
+    n_pairs: float
+    n_right: float
+    chosen: float
+    rejected: float
+
+
+def judge(score_K: Tensor, ranking: Ranking) -> Judged:
+    """Compare the scores of a ranking's responses, K, with its tiers."""
+    winner, loser = ranking.strict_pairs()
+    score_K = score_K.double()
+    chosen_P, rejected_P = score_K[winner], score_K[loser]
+    n_right = float((chosen_P > rejected_P).sum()) + 0.5 * float((chosen_P == rejected_P).sum())
+    return Judged(
+        ranking.prompt_id,
+        float(len(winner)),
+        n_right,
+        float(chosen_P.sum()),
+        float(rejected_P.sum()),
+    )
+
+
+def mean_of(judged: Sequence[Judged]) -> dict[str, float]:
+    """`accuracy`, `margin`, `chosen`, `rejected`: means over strict pairs; empty without one."""
+    n_pairs = sum(one.n_pairs for one in judged)
+    if n_pairs == 0:
+        return {}
+    chosen = sum(one.chosen for one in judged) / n_pairs
+    rejected = sum(one.rejected for one in judged) / n_pairs
+    return {
+        "accuracy": sum(one.n_right for one in judged) / n_pairs,
+        "margin": chosen - rejected,
+        "chosen": chosen,
+        "rejected": rejected,
+    }
+
+
+def heldout_metrics(
+    scores: Sequence[Tensor], rankings: Sequence[Ranking], *, seed: int
+) -> dict[str, float]:
+    """Metrics `eval/*`, the accuracy with its 95 % interval by prompt."""
+    judged = [judge(score_K, ranking) for score_K, ranking in zip(scores, rankings, strict=True)]
+    with_pairs = [one for one in judged if one.n_pairs > 0]
+    values = {f"eval/{name}": value for name, value in mean_of(judged).items()}
+    values["eval/pairs"] = sum(one.n_pairs for one in judged)
+    values["eval/prompts"] = float(len({one.prompt_id for one in judged}))
+    if with_pairs:
+        values["eval/accuracy_low"], values["eval/accuracy_high"] = interval95(
+            [one.n_right for one in with_pairs],
+            [one.n_pairs for one in with_pairs],
+            [one.prompt_id for one in with_pairs],
+            seed=seed,
+        )
+    return values

@@ -1,0 +1,105 @@
+"""Sample responses to prompts and write them to `output/responses.jsonl`.
+
+Called by `__main__`. With a reference it also measures how far the model has gone from it; with
+reward terms it scores each response. Trains nothing.
+"""
+
+from contextlib import closing
+from statistics import fmean
+
+from backend.schemas.events import SampleLine
+from backend.schemas.records import GeneratedRecord
+from backend.schemas.training import GenerateConfig
+from backend.schemas.vocabulary import FinishReason
+from worker.trainer.evaluation.bootstrap import mean_with_interval, scored_mean_with_interval
+from worker.trainer.evaluation.distance import Distance, distance_to
+from worker.trainer.models import loading
+from worker.trainer.output import write_lines, write_output
+from worker.trainer.rewards.scorer import build_terms
+from worker.trainer.run import Run
+from worker.trainer.sampling.answers import Sampled, answer_all, read_split, steps_of
+from worker.trainer.sampling.decoding import Response
+from worker.trainer.sampling.engines import open_engine
+from worker.trainer.sampling.prompts import sampling_of
+
+
+def generate(run: Run, config: GenerateConfig) -> None:
+    """Run the whole method: sample, measure, score, write."""
+    tokenizer = loading.load_tokenizer(config.model)
+    prompts = read_split(run, config, tokenizer)
+    model = loading.load_causal_lm(config.model, dtype=run.dtype, device=run.device)
+    sampling = sampling_of(config.rollout, model, tokenizer)
+    steps = steps_of(prompts)
+    with closing(open_engine(run, config.rollout, model, lambda: model)) as engine:
+        sampled = answer_all(
+            run,
+            engine,
+            tokenizer,
+            prompts,
+            sampling,
+            n_samples=config.samples_per_prompt,
+            stream="generate",
+            first_step=0,
+            steps=steps,
+        )
+    answers = [one.answer for one in sampled]
+    prompt_ids = [one.prompt.id for one in sampled]
+    values = _sampling_metrics([one.response for one in sampled])
+    distance: Distance | None = None
+    if config.reference is not None:
+        run.events.progress(steps, steps, "logprob")
+        reference = loading.load_causal_lm(config.reference, dtype=run.dtype, device=run.device)
+        distance = distance_to(run, model, reference, [a.tokens for a in answers], sampling)
+        values |= mean_with_interval("kl/exact", distance.kl, prompt_ids, config.seed)
+        values["eval/ref_logp"] = fmean(distance.ref_logp)
+    scores: dict[str, list[float]] = {}
+    if config.reward:
+        run.events.progress(steps, steps, "reward")
+        for term in build_terms(config.reward, tokenizer, run, system=config.rollout.system):
+            scores[term.name] = term.score(answers)
+            values |= scored_mean_with_interval(
+                f"reward/{term.name}", scores[term.name], prompt_ids, config.seed
+            )
+    records = _records(sampled, distance, scores)
+    run.events.metric(steps, values)
+    for record, one in list(zip(records, sampled, strict=True))[: config.log.samples_per_step]:
+        run.events.sample(
+            SampleLine(
+                step=steps,
+                prompt=one.prompt.text,
+                response=record.content,
+                prompt_id=one.prompt.id,
+                index=record.index,
+                finish_reason=record.finish_reason,
+                scores=record.scores,
+            )
+        )
+    write_output(run, lambda folder: write_lines(folder / "responses.jsonl", records))
+    run.events.progress(steps, steps, "saving")
+
+
+def _sampling_metrics(responses: list[Response]) -> dict[str, float]:
+    return {
+        "length/mean": fmean(len(response.ids) for response in responses),
+        "truncated_fraction": fmean(
+            float(response.finish_reason is FinishReason.LENGTH) for response in responses
+        ),
+    }
+
+
+def _records(
+    sampled: list[Sampled], distance: Distance | None, scores: dict[str, list[float]]
+) -> list[GeneratedRecord]:
+    return [
+        GeneratedRecord(
+            prompt_id=one.prompt.id,
+            index=one.index,
+            content=one.answer.text,
+            finish_reason=one.response.finish_reason,
+            n_tokens=len(one.response.ids),
+            logp_sum=one.response.logp_sum,
+            ref_logp_sum=None if distance is None else distance.ref_logp[row],
+            scores={name: values[row] for name, values in scores.items()},
+        )
+        for row, one in enumerate(sampled)
+    ]

@@ -1,0 +1,401 @@
+"""Sample, score, estimate advantages, update: REINFORCE++ and its relatives.
+
+Called by `__main__`. Told top to bottom in `PolicyGradient.take_step`; the mathematics stands in
+`advantages` and `losses`. One step = one rollout with all its updates.
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from backend.schemas.policy_gradient import Gae, PolicyGradientConfig
+from backend.schemas.vocabulary import Estimator
+from worker.trainer import losses, random_streams
+from worker.trainer.advantages import Advantages, estimate
+from worker.trainer.bad_batch import saved_if_not_finite
+from worker.trainer.data.tokens import Batch, collate, micro_batches_by_prompt
+from worker.trainer.importance import Weights, weights
+from worker.trainer.loop import Loop, check_finite
+from worker.trainer.methods.policy_gradient import measure
+from worker.trainer.methods.policy_gradient import report as rollout_report
+from worker.trainer.methods.policy_gradient.collector import Collector
+from worker.trainer.methods.policy_gradient.critic import Critic
+from worker.trainer.methods.policy_gradient.evaluation import evaluate_policy
+from worker.trainer.methods.policy_gradient.kl_control import KlControl
+from worker.trainer.methods.policy_gradient.kl_limit import KlLimit
+from worker.trainer.methods.policy_gradient.overlong import penalty_of
+from worker.trainer.methods.policy_gradient.policy import Policy
+from worker.trainer.methods.policy_gradient.rollout import Rollout, pad_flat
+from worker.trainer.models import loading
+from worker.trainer.models.logprobs import TokenLogp, action_logp
+from worker.trainer.optim import Optimizer
+from worker.trainer.output import write_causal_lm
+from worker.trainer.rewards.scorer import Scorer, build_terms
+from worker.trainer.run import Run, give_freed_memory_back
+from worker.trainer.sampling.prompts import read_both_splits, sampling_of
+
+
+def train(run: Run, config: PolicyGradientConfig) -> None:
+    """Run the whole method: data, models, steps, evaluations, output."""
+    training = PolicyGradient(run, config)
+    loop = Loop(
+        run,
+        training.policy.trained,
+        training.optimizer,
+        config.steps,
+        objective=training.objective,
+        measure=measure.of_evaluations(config, training.heldout_prompts),
+        limit=training.kl_limit,
+        parts={
+            "kl": training.kl_control,
+            "kl_limit": training.kl_limit,
+            "reward": training.scorer,
+            "prompts": training.collector,
+        },
+        tensor_parts={} if training.critic is None else {"critic": training.critic},
+    )
+    with closing(training.policy.engine):
+        loop.go(training.take_step, training.evaluate)
+    write_causal_lm(run, training.policy.trained, config.model, training.policy.tokenizer)
+
+
+class PolicyGradient:
+    """Everything that lives as long as the run."""
+
+    def __init__(self, run: Run, config: PolicyGradientConfig) -> None:
+        self.run, self.config = run, config
+        rollout = config.rollout
+        # Data that cannot be used is told before any weights are loaded.
+        tokenizer = loading.load_tokenizer(config.model)
+        train_prompts, self.heldout_prompts = read_both_splits(run.directory, config, tokenizer)
+        self.policy = Policy(run, config, tokenizer)
+        self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
+        self.scorer = Scorer(
+            config.reward,
+            build_terms(config.reward.terms, tokenizer, run, system=rollout.system),
+            penalty_of(config),
+            measure=measure.of_sums(config),
+        )
+        self.collector = Collector(
+            run, config, self.policy, train_prompts, self.sampling, self.scorer
+        )
+        n_responses = config.n_responses
+        self.minibatch_size = min(config.minibatch_size or n_responses, n_responses)
+        updates = -(-n_responses // self.minibatch_size) * config.epochs_per_rollout
+        self.is_single_update = updates == 1
+        self.optimizer = Optimizer(
+            loading.trainable(self.policy.trained), config.optim, config.steps * updates
+        )
+        self.critic: Critic | None = None
+        if config.estimator is Estimator.PPO:
+            self.critic = Critic(run, config, self.policy, total_steps=config.steps * updates)
+        self.n_steps_before = 0
+        self.kl_control = KlControl(config.kl, n_samples=n_responses)
+        self.kl_limit = KlLimit(config.kl.max)
+        first_prompt = tokenizer.decode(train_prompts[0].ids)
+        run.events.alert("rendered_prompt", f"the model reads: {first_prompt}", level="info")
+        if not self.heldout_prompts:
+            run.events.alert("no_heldout", "no held-out prompts: the last weights are the output")
+
+    def take_step(self, step: int) -> dict[str, float]:
+        """One rollout and its updates."""
+        self.n_steps_before = self.optimizer.n_steps
+        self.policy.refresh_sampler(self.optimizer.n_steps)
+        rollout = self.collector.collect(step)
+        minibatches = self._partition(rollout, step)
+        started_at = time.monotonic()
+        give_freed_memory_back()
+        kept = self._log_probabilities(rollout, minibatches)
+        rollout.importance = self._importance(rollout)
+        rollout.seconds["logprob"] = time.monotonic() - started_at
+        advantages = self._advantages(rollout)
+        coef = self.kl_control.coef
+        self.run.events.progress(step - 1, self.config.steps, "update")
+        started_at = time.monotonic()
+        give_freed_memory_back()
+        values = {"lr": self.optimizer.lr, "kl/coef": coef}
+        updates = [
+            self._update(rollout, advantages, groups, kept, step)
+            for _ in range(self.config.epochs_per_rollout)
+            for groups in minibatches
+        ]
+        rollout.seconds["update"] = time.monotonic() - started_at
+        self.run.events.tokens += rollout.n_tokens
+        values |= rollout_report.mean_of(updates)
+        values |= rollout_report.metrics(rollout, advantages)
+        values["optimizer_steps"] = float(self.optimizer.n_steps)
+        if rollout.n_unscored > 0:
+            self.run.events.alert(
+                "unscored",
+                f"{rollout.n_unscored} of {len(rollout.responses)} responses have no finite "
+                "reward, their own or that of their baseline: they are left out",
+                step=step,
+            )
+        if "kl/response" in values:
+            self.kl_control.update(values["kl/response"])
+            self.kl_limit.sampled(values["kl/response"])
+        else:
+            self.run.events.alert(
+                "nothing_to_train", "no response of this step counts: all were left out", step=step
+            )
+        if (step - 1) % self.config.log.samples_every == 0:
+            for line in rollout_report.samples(
+                rollout, advantages, step, self.config.log, self.policy.tokenizer
+            ):
+                self.run.events.sample(line)
+        return values
+
+    def evaluate(self, _step: int) -> dict[str, float]:
+        """Reward and exact KL on the held-out prompts; above `kl.max` the run ends."""
+        if not self.heldout_prompts:
+            return {}
+        self.policy.refresh_sampler(self.optimizer.n_steps)
+        values = evaluate_policy(
+            self.run, self.policy, self.heldout_prompts, self.sampling, self.scorer
+        )
+        if "eval/reward" in values:
+            values["eval/objective"] = self._reward_less_kl(values)
+        self.kl_limit.measured(values["kl/exact"])
+        if self.kl_limit.is_passed:
+            self.run.events.alert(
+                "kl_max",
+                f"kl/exact is {values['kl/exact']:.3g} nats a response, above kl.max "
+                f"{self.config.kl.max:g}: the run ends with its best evaluation below",
+            )
+        return values
+
+    def objective(self, values: Mapping[str, float]) -> float:
+        """How good an evaluation was by what is trained today; -inf above `kl.max`.
+
+        By the reward alone the farthest policy would win.
+        """
+        if "eval/reward" not in values or not self.kl_limit.allows(values["kl/exact"]):
+            return -math.inf
+        return self._reward_less_kl(values)
+
+    def _reward_less_kl(self, values: Mapping[str, float]) -> float:
+        """Reward - coef * KL with the coefficient of the next step, in units of `eval/reward`."""
+        price = self.kl_control.coef * self.scorer.unit
+        return values["eval/reward"] - price * values["kl/exact"]
+
+    def _partition(self, rollout: Rollout, step: int) -> list[list[list[int]]]:
+        """Minibatches of micro-batches of rows; the same for the old log-probs and all epochs.
+
+        Prompts are shuffled, not responses: those of one prompt stay next to each other.
+        """
+        rows_of: dict[int, list[int]] = {}
+        for row, prompt in enumerate(rollout.group_B.tolist()):
+            rows_of.setdefault(prompt, []).append(row)
+        families = list(rows_of.values())
+        order = random_streams.permutation(len(families), self.config.seed, "minibatches", step)
+        shuffled = [row for place in order for row in families[place]]
+        minibatches = []
+        for start in range(0, len(shuffled), self.minibatch_size):
+            rows = sorted(shuffled[start : start + self.minibatch_size])
+            sequences = [rollout.answers[row].tokens for row in rows]
+            budget = self.config.optim.micro_batch_tokens
+            groups = micro_batches_by_prompt(sequences, budget=budget)
+            minibatches.append([[rows[i] for i in group] for group in groups])
+        return minibatches
+
+    def _log_probabilities(
+        self, rollout: Rollout, minibatches: list[list[list[int]]]
+    ) -> list[TokenLogp]:
+        """Fill in the log-probabilities under policy and reference.
+
+        Where one update is all there is and `micro_batch_tokens` holds the whole rollout, the
+        policy's forward keeps its gradient and is returned, so that it need not run twice.
+        Otherwise the list is empty, and what nothing needs before the update is left to it.
+        """
+        groups = [group for minibatch in minibatches for group in minibatch]
+        keeps_gradient = self.is_single_update and len(groups) == 1
+        columns = torch.zeros(4, *rollout.mask_B_T.shape)
+        rollout.logp_B_T, rollout.ref_logp_B_T, rollout.entropy_B_T, value_B_T = columns
+        rollout.value_B_T = None if self.critic is None else value_B_T
+        kept: list[TokenLogp] = []
+        if not keeps_gradient and not self._is_needed_before(rollout):
+            rollout.logp_B_T.fill_(torch.nan)  # until the update has put them there
+            groups = []
+        for group in groups:
+            self.run.stop.check()
+            with torch.set_grad_enabled(keeps_gradient):
+                found = self._forward(self.policy.causal, rollout, group)
+            self._estimate_values(rollout, group, found)
+            if keeps_gradient:
+                kept.append(found)
+            rollout.put_found(group, found)
+        budget = self.config.optim.tokens_without_grad
+        sequences = [answer.tokens for answer in rollout.answers]
+        for group in micro_batches_by_prompt(sequences, budget=budget):
+            self.run.stop.check()
+            with self.policy.as_reference() as reference:
+                found = self._forward(reference, rollout, group)
+            rollout.put(rollout.ref_logp_B_T, group, found.logp_N)
+        return kept
+
+    def _is_needed_before(self, rollout: Rollout) -> bool:
+        """Whether the policy's log-probabilities are asked for before the one update gives them.
+
+        By later updates, advantages, values, weights of another sampler; by the report of a step
+        without an update.
+        """
+        asked_for = not self.is_single_update or self._has_kl_in_reward or self.critic is not None
+        is_ours = self.config.rollout.engine == "transformers"
+        return asked_for or not is_ours or not rollout.mask_B_T.any()
+
+    @torch.no_grad()
+    def _estimate_values(self, rollout: Rollout, group: list[int], found: TokenLogp) -> None:
+        if rollout.value_B_T is None:
+            return
+        value_B_T = self._values(rollout, group, found).cpu()
+        rollout.value_B_T[group, : value_B_T.shape[1]] = value_B_T
+
+    def _values(self, rollout: Rollout, group: list[int], found: TokenLogp) -> Tensor:
+        assert self.critic is not None  # asked for by ppo alone
+        lengths = [len(rollout.responses[row].ids) for row in group]
+        with loading.autocast(self.run.device, self.run.dtype):
+            value_N = self.critic.values(self._batch(rollout, group), found.hidden_N_H)
+        return pad_flat(value_N, lengths)
+
+    @property
+    def _has_kl_in_reward(self) -> bool:
+        return self.config.kl.place == "reward" and self.kl_control.coef > 0
+
+    def _advantages(self, rollout: Rollout) -> Advantages:
+        config = self.config
+        gae = config.gae or Gae()
+        kl_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, config.kl.estimator)
+        return estimate(
+            config.estimator,
+            reward_B=torch.tensor(rollout.scores.reward, dtype=torch.float64),
+            kl_B_T=kl_B_T if self._has_kl_in_reward else torch.zeros_like(kl_B_T),
+            mask_B_T=rollout.mask_B_T,
+            group_B=rollout.group_B,
+            kl_coef=self.kl_control.coef,
+            gamma=gae.gamma,
+            lam=gae.lam if config.estimator is Estimator.PPO else 1.0,
+            value_B_T=rollout.value_B_T,
+            greedy_reward_B=rollout.greedy_reward_B,
+            shaped_clip=config.reward.clip if config.reward.clip_after_baseline else None,
+        )
+
+    def _importance(self, rollout: Rollout) -> Weights | None:
+        """How much each token counts; None where the trainer has sampled it."""
+        config = self.config.importance
+        if config is None or self.config.rollout.engine == "transformers":
+            return None
+        return weights(rollout.logp_B_T, rollout.sampler_logp_B_T, rollout.mask_B_T, config)
+
+    def _update(
+        self,
+        rollout: Rollout,
+        advantages: Advantages,
+        groups: list[list[int]],
+        kept: list[TokenLogp],
+        step: int,
+    ) -> dict[str, float]:
+        """One optimizer step over a minibatch; the denominator is that of the whole minibatch."""
+        rows = [row for group in groups for row in group]
+        n_actions = int(rollout.mask_B_T[rows].sum())
+        if n_actions == 0:
+            return {}
+        parts = []
+        sequences = [rollout.answers[row].tokens for row in rows]
+        known = partial(rollout_report.columns, rollout, advantages, rows)
+        with saved_if_not_finite(self.run, step, sequences, known):
+            for place, group in enumerate(groups):
+                if self.optimizer.n_steps == self.n_steps_before:
+                    self.run.stop.check()  # not between updates: a step is whole or not at all
+                found = kept[place] if kept else self._forward(self.policy.causal, rollout, group)
+                if self.is_single_update:
+                    rollout.put_found(group, found)
+                loss, report = self._loss(rollout, advantages, group, found, rows)
+                check_finite(loss, step)
+                loss.backward()
+                parts.append((int(rollout.mask_B_T[group].sum()) / n_actions, report))
+            values = rollout_report.combine(parts) | {"grad_norm": self.optimizer.step()}
+            return values | (self.critic.step() if self.critic is not None else {})
+
+    def _loss(
+        self,
+        rollout: Rollout,
+        advantages: Advantages,
+        group: list[int],
+        found: TokenLogp,
+        rows: list[int],
+    ) -> tuple[Tensor, rollout_report.UpdateReport]:
+        config, device = self.config, self.run.device
+        lengths = [len(rollout.responses[row].ids) for row in group]
+        width = max(lengths)
+        mask_B_T = rollout.mask_B_T[group, :width].to(device)
+        logp_B_T = pad_flat(found.logp_N, lengths)
+        # With one update per rollout the old policy is this very forward: the ratio is exactly 1.
+        old_B_T = logp_B_T.detach()
+        if not self.is_single_update:
+            old_B_T = rollout.logp_B_T[group, :width].to(device)
+        denominator = _denominator(config, rollout.mask_B_T[rows], self.sampling.max_new_tokens)
+        advantage_B_T = advantages.advantage_B_T[group, :width]
+        if rollout.importance is not None:
+            # A weight >= 0 on the loss of a token is one on its advantage, clipped or not.
+            advantage_B_T = advantage_B_T * rollout.importance.weight_B_T[group, :width]
+        policy = losses.policy_loss(
+            logp_B_T,
+            old_B_T,
+            advantage_B_T.to(device),
+            mask_B_T,
+            clip_low=config.clip.low,
+            clip_high=config.clip.high,
+            dual_clip=config.clip.dual,
+            average=config.loss_average,
+            denominator=denominator,
+        )
+        loss, n_actions = policy.loss, float(rollout.mask_B_T[rows].sum())
+        if config.kl.place == "loss":
+            ref_B_T = rollout.ref_logp_B_T[group, :width].to(device)
+            kl_B_T = losses.kl(logp_B_T, ref_B_T, config.kl.estimator)
+            kl_mean = losses.aggregate(kl_B_T, mask_B_T, average="token", denominator=n_actions)
+            loss = loss + self.kl_control.coef * kl_mean
+        if config.entropy_coef > 0:
+            entropy_B_T = pad_flat(found.entropy_N, lengths)
+            bonus = losses.aggregate(entropy_B_T, mask_B_T, average="token", denominator=n_actions)
+            loss = loss - config.entropy_coef * bonus
+        if self.critic is None or rollout.value_B_T is None:
+            return loss, rollout_report.UpdateReport.of(policy, loss)
+        added, value = self.critic.loss(
+            self._values(rollout, group, found),
+            rollout.value_B_T[group, :width].to(device),
+            advantages.return_B_T[group, :width].to(device),
+            mask_B_T,
+            denominator=n_actions,
+        )
+        return loss + added, rollout_report.UpdateReport.of(policy, loss, value)
+
+    def _batch(self, rollout: Rollout, group: Sequence[int]) -> Batch:
+        return collate(
+            [rollout.answers[row].tokens for row in group],
+            pad_id=self.sampling.pad_id,
+            device=self.run.device,
+        )
+
+    def _forward(
+        self, causal: torch.nn.Module, rollout: Rollout, group: Sequence[int]
+    ) -> TokenLogp:
+        with loading.autocast(self.run.device, self.run.dtype):
+            return action_logp(
+                causal,
+                self._batch(rollout, group),
+                temperature=self.sampling.temperature,
+                entropy_gradient=self.config.entropy_coef > 0,
+            )
+
+
+def _denominator(config: PolicyGradientConfig, mask_B_T: Tensor, max_new_tokens: int) -> float:
+    if config.loss_average == "token":
+        return float(mask_B_T.sum())
+    n_rows = float(mask_B_T.any(dim=1).sum())  # a response that is left out divides nothing
+    return n_rows if config.loss_average == "sequence" else n_rows * max_new_tokens

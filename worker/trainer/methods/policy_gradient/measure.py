@@ -1,0 +1,59 @@
+"""What a number measures, as a hash: numbers of equal hashes can be compared.
+
+Asked by policy_gradient and kept in its checkpoints, for a clone may go on under another reward or
+with other prompts. What the config says of training (learning rate, KL, estimator) is no part of
+it.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from backend.schemas.policy_gradient import PolicyGradientConfig
+from backend.schemas.references import Reference
+from worker.trainer.sampling.prompts import Prompt
+
+
+def of_sums(config: PolicyGradientConfig) -> str:
+    """Of the weighted sum of a response with its penalty, of which running statistics are made."""
+    return _digest(config.reward.terms, _penalty(config))
+
+
+def of_evaluations(config: PolicyGradientConfig, heldout: Sequence[Prompt]) -> str:
+    """Of reward and KL on these held-out prompts: what is asked, how it is sampled and judged.
+
+    The coefficient of the KL is no part: it is applied to both when two evaluations are compared.
+    """
+    rollout = config.rollout
+    return _digest(
+        config.reward,
+        _penalty(config),
+        config.reference or config.model,
+        [[prompt.id, prompt.ids] for prompt in heldout],
+        [rollout.engine, rollout.max_new_tokens, rollout.temperature, rollout.top_p, config.seed],
+    )
+
+
+def _penalty(config: PolicyGradientConfig) -> list[object]:
+    if config.overlong != "penalize":
+        return []
+    return [config.overlong_penalty, config.rollout.max_new_tokens]
+
+
+def _digest(*parts: object) -> str:
+    text = json.dumps([_plain(part) for part in parts], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """As JSON, each reference by what stays the same on another machine."""
+    if isinstance(value, Reference):
+        return value.sha256 or value.hub_id or value.path
+    if isinstance(value, BaseModel):
+        return {name: _plain(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value

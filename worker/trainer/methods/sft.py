@@ -1,0 +1,153 @@
+"""Supervised fine-tuning: make the demonstrated responses likelier.
+
+Called by `__main__`. The loss is the negative log-likelihood per response token, averaged over all
+response tokens of a step; what others say gives no loss.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.records import DemonstrationRecord
+from backend.schemas.training import SftConfig
+from backend.schemas.vocabulary import Split
+from worker.trainer import random_streams
+from worker.trainer.data.tokens import (
+    Tokens,
+    check_length,
+    collate,
+    computed_tokens,
+    encode_response,
+    micro_batches,
+    padded_micro_batches,
+    read_records,
+    render_prompt,
+)
+from worker.trainer.errors import DataError
+from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
+from worker.trainer.models import loading
+from worker.trainer.models.body import takes_trees
+from worker.trainer.models.logprobs import action_logp
+from worker.trainer.optim import Optimizer
+from worker.trainer.output import write_causal_lm
+from worker.trainer.run import Run
+
+# The turns of one demonstration that are trained on, each with all that comes before it.
+Turns = list[Tokens]
+
+
+def train(run: Run, config: SftConfig) -> None:
+    """Run the whole method: data, model, steps, evaluation, output."""
+    tokenizer = loading.load_tokenizer(config.model)
+    train_set, heldout = _read(run, config, tokenizer)
+    causal = loading.load_to_train(
+        config.model,
+        config.lora,
+        config.optim,
+        dtype=run.dtype,
+        device=run.device,
+        longest=config.max_tokens,
+    )
+    packing = config.packing and takes_trees(causal)
+    if config.packing and not packing:
+        run.events.alert("packing", "this model cannot be packed: its records are padded")
+    model: nn.Module = causal
+    if config.lora is not None:
+        adapter_seed = random_streams.derive(config.seed, "adapters")
+        model = loading.add_lora(causal, config.lora, seed=adapter_seed)
+    batch_size, steps = batch_and_steps(config.optim, len(train_set))
+    optimizer = Optimizer(loading.trainable(model), config.optim, steps)
+    pad_id, budget = int(tokenizer.pad_token_id), config.optim.micro_batch_tokens
+
+    def summed_loss(chosen: Sequence[Tokens]) -> torch.Tensor:
+        batch = collate(chosen, pad_id=pad_id, device=run.device, packing=packing)
+        with loading.autocast(run.device, run.dtype):
+            return -action_logp(causal, batch, temperature=1.0).logp_N.sum()
+
+    def take_step(step: int) -> dict[str, float]:
+        model.train()
+        indices = records_of_step(len(train_set), batch_size, step, seed=config.seed)
+        records = [train_set[i] for i in indices]
+        n_tokens = _response_tokens(records)
+        groups = group_turns(records, budget=budget, packing=packing)
+        sequences = [tokens for turns in records for tokens in turns]
+
+        def loss_of(group: Sequence[Tokens]) -> torch.Tensor:
+            return summed_loss(group) / n_tokens
+
+        return descend(run, optimizer, groups, loss_of, step, sequences)
+
+    def evaluate(_step: int) -> dict[str, float]:
+        if not heldout:
+            return {}
+        model.eval()
+        total = 0.0
+        with torch.no_grad():
+            for group in group_turns(
+                heldout, budget=config.optim.tokens_without_grad, packing=packing
+            ):
+                run.stop.check()
+                total += float(summed_loss(group))
+        return {"eval/loss": total / _response_tokens(heldout)}
+
+    Loop(run, model, optimizer, steps).go(take_step, evaluate)
+    write_causal_lm(run, model, config.model, tokenizer)
+
+
+def group_turns(records: Sequence[Turns], *, budget: int, packing: bool) -> list[list[Tokens]]:
+    """Micro-batches of at most `budget` tokens; packed, the turns of a record stay together."""
+    if packing:
+        groups = micro_batches([computed_tokens(turns) for turns in records], budget=budget)
+        return [[tokens for i in group for tokens in records[i]] for group in groups]
+    flat = [tokens for turns in records for tokens in turns]
+    groups = padded_micro_batches([len(tokens) for tokens in flat], budget=budget)
+    return [[flat[i] for i in group] for group in groups]
+
+
+def _response_tokens(records: Sequence[Turns]) -> int:
+    return sum(len(tokens.response) for turns in records for tokens in turns)
+
+
+def _read(
+    run: Run, config: SftConfig, tokenizer: PreTrainedTokenizerBase
+) -> tuple[list[Turns], list[Turns]]:
+    records = read_records(
+        run.directory, config.demonstrations, DemonstrationRecord, name="demonstrations"
+    )
+    sides: dict[Split, list[Turns]] = {Split.TRAIN: [], Split.HELDOUT: []}
+    for record in records:
+        turns = encode_turns(record, tokenizer, config)
+        check_length(f"demonstration {record.demonstration_id}", turns, config.max_tokens)
+        sides[record.split].append(turns)
+    if not sides[Split.TRAIN]:
+        raise DataError(
+            f"none of the {len(records)} demonstrations is in the train split",
+            "make the snapshot with a smaller held-out fraction, or import more demonstrations",
+        )
+    return sides[Split.TRAIN], sides[Split.HELDOUT]
+
+
+def encode_turns(
+    record: DemonstrationRecord, tokenizer: PreTrainedTokenizerBase, config: SftConfig
+) -> Turns:
+    """The response and, with `assistant_turns: all`, what the assistant said before it.
+
+    Each turn is rendered with the conversation before it as it is rendered for sampling, and ends
+    with the end token; an opening turn of the assistant answers nothing and is left out.
+    """
+    said = [(record.messages, record.response)]
+    if config.assistant_turns == "all":
+        said += [
+            (record.messages[:place], message.content)
+            for place, message in enumerate(record.messages)
+            if message.role == "assistant" and place > 0
+        ]
+    return [
+        Tokens(
+            render_prompt(tokenizer, before, system=config.system),
+            encode_response(tokenizer, content, end_id=int(tokenizer.eos_token_id)),
+        )
+        for before, content in said
+    ]

@@ -1,0 +1,196 @@
+"""A reward model: a language model's body and one linear head that gives scores.
+
+Trained by `reward_model` and `process_reward_model`, used by the reward terms `model` and
+`process`. The score of a whole response is read at its last token, whether that is an end token or
+the last token before the limit.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from transformers import AutoModel, PreTrainedTokenizerBase
+
+from backend.schemas.references import Reference
+from backend.schemas.training import ProcessRewardModelConfig, RewardModelConfig
+from worker.trainer import random_streams
+from worker.trainer.checkpoint import save_tensors
+from worker.trainer.data.tokens import (
+    Batch,
+    Tokens,
+    collate,
+    micro_batches_by_prompt,
+    template_hash,
+)
+from worker.trainer.errors import ConfigError
+from worker.trainer.models import loading
+from worker.trainer.models.body import hidden_at, install_trees
+from worker.trainer.run import Run
+
+HEAD_FILE = "reward_head.safetensors"
+CARD_FILE = "reward_model.json"
+# What a card calls its model, which is also the method that trains it.
+REWARD_MODEL, PROCESS_REWARD_MODEL = "reward_model", "process_reward_model"
+
+
+class RewardModel(nn.Module):
+    """`body` gives hidden states, `head` one score; the head and its product are always fp32."""
+
+    def __init__(self, body: nn.Module, head: nn.Linear) -> None:
+        super().__init__()
+        self.body = body
+        self.head = head
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Scores of the rows, B, read at each row's last token."""
+        return self.at(
+            batch, torch.zeros_like(batch.action_B_T).scatter(1, batch.last_B[:, None], True)
+        )
+
+    def at(self, batch: Batch, place_B_T: Tensor) -> Tensor:
+        """Scores at the marked places, M, in row order."""
+        hidden_M_H = hidden_at(self.body, batch, place_B_T)
+        with torch.autocast(hidden_M_H.device.type, enabled=False):
+            score: Tensor = self.head(hidden_M_H.float()).squeeze(-1)
+        return score
+
+
+@dataclass(frozen=True)
+class LoadedScorer:
+    """A trained reward model that scores what a policy samples, and how its forwards are made."""
+
+    model: RewardModel
+    tokenizer: PreTrainedTokenizerBase
+    card: dict[str, object]
+    budget: int
+    dtype: torch.dtype
+    check_stop: Callable[[], None]
+
+    @property
+    def system(self) -> str:
+        """The system prompt that it was trained with."""
+        return str(self.card.get("system", ""))
+
+
+def new_reward_model(run: Run, config: RewardModelConfig | ProcessRewardModelConfig) -> RewardModel:
+    """A reward model on the body of a language model, its head drawn from N(0, 1 / (H + 1)^2)."""
+    causal = loading.load_to_train(
+        config.model,
+        config.lora,
+        config.optim,
+        dtype=run.dtype,
+        device=run.device,
+        longest=config.max_tokens,
+    )
+    body = causal.get_decoder()
+    if config.lora is not None:
+        adapter_seed = random_streams.derive(config.seed, "adapters")
+        body = loading.add_lora(body, config.lora, seed=adapter_seed)
+    return RewardModel(body, _new_head(causal.config.hidden_size, config.seed).to(run.device))
+
+
+def _new_head(hidden_size: int, seed: int) -> nn.Linear:
+    head = nn.Linear(hidden_size, 1, bias=False)
+    with torch.no_grad():
+        noise = torch.randn(1, hidden_size, generator=random_streams.stream(seed, "head"))
+        head.weight.copy_(noise / (hidden_size + 1))
+    return head
+
+
+def score_all(
+    model: RewardModel,
+    sequences: Sequence[Tokens],
+    *,
+    pad_id: int,
+    budget: int,
+    dtype: torch.dtype,
+    check_stop: Callable[[], None],
+) -> list[float]:
+    """Scores of sequences in their order, without a gradient, in eval mode."""
+    device = model.head.weight.device
+    was_training = model.training
+    model.eval()
+    scores = [0.0] * len(sequences)
+    with torch.no_grad(), loading.autocast(device, dtype):
+        for group in micro_batches_by_prompt(sequences, budget=budget):
+            check_stop()
+            batch = collate([sequences[i] for i in group], pad_id=pad_id, device=device)
+            for index, score in zip(group, model(batch).tolist(), strict=True):
+                scores[index] = score
+    model.train(was_training)
+    return scores
+
+
+def save_reward_model(
+    trained: RewardModel,
+    start: Reference,
+    tokenizer: PreTrainedTokenizerBase,
+    folder: Path,
+    *,
+    card: dict[str, object],
+) -> None:
+    """Save body (adapters merged, fp32), head, tokenizer and a card with what a user must know."""
+    body = loading.full_model(trained.body, lambda: loading.load_whole(start).get_decoder())
+    loading.save_model(body, tokenizer, folder)
+    save_tensors(folder / HEAD_FILE, {"weight": trained.head.weight})
+    card = {"kind": REWARD_MODEL, "format": 1, "template": template_hash(tokenizer), **card}
+    (folder / CARD_FILE).write_text(json.dumps(card, indent=1))
+
+
+def load_scorer(
+    reference: Reference,
+    policy_tokenizer: PreTrainedTokenizerBase,
+    *,
+    kind: str,
+    budget: int,
+    dtype: torch.dtype,
+    device: torch.device,
+    check_stop: Callable[[], None],
+) -> LoadedScorer:
+    """A trained reward model that is to score what a policy samples.
+
+    Raises ConfigError if policy and reward model do not read the same tokens.
+    """
+    model, tokenizer, card = load_reward_model(reference, dtype=dtype, device=device, kind=kind)
+    if tokenizer.get_vocab() != policy_tokenizer.get_vocab() or template_hash(
+        tokenizer
+    ) != template_hash(policy_tokenizer):
+        raise ConfigError(
+            f"the reward model {reference.path} and the policy read different tokens "
+            "(their vocabularies or chat templates differ)",
+            "train the reward model from the same base model as the policy",
+        )
+    return LoadedScorer(model, tokenizer, card, budget, dtype, check_stop)
+
+
+def load_reward_model(
+    reference: Reference, *, dtype: torch.dtype, device: torch.device, kind: str = REWARD_MODEL
+) -> tuple[RewardModel, PreTrainedTokenizerBase, dict[str, object]]:
+    """A trained reward model in eval mode, its tokenizer and its card.
+
+    Raises ConfigError if the reference is no reward model of this kind.
+    """
+    if not loading.is_reward_model(reference) or reference.path is None:
+        raise ConfigError(
+            f"reward model: {reference.path or reference.hub_id} has no {CARD_FILE}",
+            f"give the output of a {kind} run",
+        )
+    folder = Path(reference.path)
+    card = loading.read_json(folder / CARD_FILE)
+    if card["kind"] != kind:
+        raise ConfigError(
+            f"reward model: {folder} is a {card['kind']}, wanted is a {kind}",
+            "use the reward term model for a reward_model, process for a process_reward_model",
+        )
+    body = AutoModel.from_pretrained(
+        str(folder), dtype=dtype, trust_remote_code=False, use_safetensors=True
+    )
+    install_trees(body)
+    head = nn.Linear(body.config.hidden_size, 1, bias=False)
+    head.load_state_dict(load_file(folder / HEAD_FILE))
+    model = RewardModel(body, head).to(device).eval().requires_grad_(False)
+    return model, loading.load_tokenizer(reference), card
