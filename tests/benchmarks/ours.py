@@ -23,7 +23,7 @@ from tests.benchmarks.work import (
 from worker.trainer.__main__ import main
 from worker.trainer.data import prefix_tree
 from worker.trainer.loop import Loop
-from worker.trainer.models import loading
+from worker.trainer.sampling import prompts
 
 RECORD_FILES = {
     "sft": "demonstrations",
@@ -39,7 +39,7 @@ def run(job: Job) -> dict[str, Any]:
     if not job.sharing:
         prefix_tree.FEWEST_SAVED_TOKENS = 10**9
     # The same length for all: nothing ends a response before the limit.
-    loading.end_ids = lambda *_: []  # type: ignore[assignment]
+    prompts.end_ids = lambda *_: []  # type: ignore[assignment]
     run_dir = Path(tempfile.mkdtemp())
     _lay_out(run_dir, job)
     cpu_seconds = _count_cpu_seconds()

@@ -17,6 +17,7 @@ from transformers import PreTrainedModel
 
 from backend.schemas.references import Reference
 from tests.benchmarks.work import small_llama
+from worker.trainer import precision
 from worker.trainer.data import prefix_tree
 from worker.trainer.data.tokens import Tokens, collate
 from worker.trainer.models import loading
@@ -50,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def cpu_seconds(model: PreTrainedModel, rows: list[Tokens]) -> float:
     started_at = time.process_time()
-    with loading.autocast(CPU, torch.bfloat16):
+    with precision.autocast(CPU, torch.bfloat16):
         loss = action_logp(model, collate(rows, pad_id=2, device=CPU), temperature=1.0).logp_N.sum()
     loss.backward()
     model.zero_grad()

@@ -17,16 +17,18 @@ from worker.trainer.data.tokens import (
     micro_batches_by_prompt,
     render_prompt,
 )
+from worker.trainer.errors import ConfigError
 from worker.trainer.evaluation.bootstrap import interval95
 from worker.trainer.loop import records_of_step
-from worker.trainer.models import loading
+from worker.trainer.models import files, loading
+from worker.trainer.models.tokenizer import load_tokenizer
 
 USER = [Message(role="user", content="hi")]
 
 
 @pytest.fixture(scope="module")
 def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
-    return loading.load_tokenizer(Reference(path=str(tiny_model)))
+    return load_tokenizer(Reference(path=str(tiny_model)))
 
 
 def test_the_template_never_slips_in_a_system_prompt_of_its_own(
@@ -137,8 +139,8 @@ def test_the_interval_is_by_prompt_and_not_by_row() -> None:
     ],
 )
 def test_models_that_cannot_be_found_are_named(reference: Reference, words: str) -> None:
-    with pytest.raises(loading.ConfigError, match=words):
-        loading.locate(reference)
+    with pytest.raises(ConfigError, match=words):
+        files.locate(reference)
 
 
 def test_a_folder_with_pickled_weights_alone_is_refused(tiny_model: Path, tmp_path: Path) -> None:
@@ -148,7 +150,7 @@ def test_a_folder_with_pickled_weights_alone_is_refused(tiny_model: Path, tmp_pa
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
     import torch
 
-    with pytest.raises(loading.ConfigError, match="could not be loaded"):
+    with pytest.raises(ConfigError, match="could not be loaded"):
         loading.load_causal_lm(
             Reference(path=str(tmp_path)), dtype=torch.float32, device=torch.device("cpu")
         )

@@ -15,6 +15,7 @@ from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import SYSTEM, Workshop, dpo_config, lines, series, sft_config
 from worker.trainer.data.tokens import encode_response, render_prompt
 from worker.trainer.models import loading
+from worker.trainer.models.tokenizer import load_tokenizer
 
 CPU = torch.device("cpu")
 
@@ -81,7 +82,7 @@ def test_dpo_learns_the_rankings_and_reports_what_the_paper_says(
     policy, reference = (
         loading.load_causal_lm(r, dtype=torch.float32, device=CPU) for r in (output, start)
     )
-    expected = plain_heldout(policy, reference, loading.load_tokenizer(output), run_dir)
+    expected = plain_heldout(policy, reference, load_tokenizer(output), run_dir)
     for name, value in expected.items():
         assert series(run_dir, name)[6] == pytest.approx(value, rel=1e-3), name
     assert series(run_dir, "eval/accuracy")[6] >= 0.9
@@ -116,7 +117,7 @@ def test_the_reference_of_the_config_is_what_ratios_are_measured_against(
         loading.load_causal_lm(Reference(path=str(path)), dtype=torch.float32, device=CPU)
         for path in (tiny_model, other)
     )
-    tokenizer = loading.load_tokenizer(Reference(path=str(other)))
+    tokenizer = load_tokenizer(Reference(path=str(other)))
     expected = plain_heldout(policy, reference, tokenizer, run_dir)
     for name, value in expected.items():
         assert series(run_dir, name)[0] == pytest.approx(value, rel=1e-3), name

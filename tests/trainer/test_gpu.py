@@ -22,8 +22,9 @@ from tests.trainer.conftest import (
     series,
     sft_config,
 )
+from worker.trainer import precision
 from worker.trainer.data.tokens import Tokens, collate
-from worker.trainer.models import loading, logprobs
+from worker.trainer.models import adapters, loading, logprobs
 from worker.trainer.models.body import install_trees
 from worker.trainer.models.logprobs import action_logp
 from worker.trainer.optim import Optimizer
@@ -49,7 +50,7 @@ def logp_and_gradients(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Our log-probabilities of the responses, and the gradients of their mean, on the processor."""
     batch = collate(ROWS, pad_id=2, device=device, packing=packing)
-    with loading.autocast(device, dtype):
+    with precision.autocast(device, dtype):
         logp_N = action_logp(model, batch, temperature=1.0).logp_N
     logp_N.mean().backward()
     assert logp_N.dtype == torch.float32
@@ -189,10 +190,10 @@ def test_the_samplers_copy_takes_over_merged_weights_in_place_and_samples_with_t
     causal, copy = (
         loading.load_causal_lm(reference, dtype=torch.bfloat16, device=CARD) for _ in range(2)
     )
-    adapted = loading.add_lora(causal, Lora(r=4, alpha=8), seed=0)
+    adapted = adapters.add_lora(causal, Lora(r=4, alpha=8), seed=0)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
-        for name, parameter in loading.trainable(adapted).items():
+        for name, parameter in adapters.trainable(adapted).items():
             if "lora_B" in name:
                 parameter.copy_(0.05 * torch.randn(parameter.shape, generator=generator))
     weights = dict(copy.named_parameters())
@@ -212,13 +213,13 @@ def test_the_samplers_copy_takes_over_merged_weights_in_place_and_samples_with_t
         between_tokens=lambda: None,
     )
     sampled = [Tokens(PROMPTS[0], response.ids) for response in responses]
-    with torch.no_grad(), loading.autocast(CARD, torch.bfloat16):
+    with torch.no_grad(), precision.autocast(CARD, torch.bfloat16):
         batch = collate(sampled, pad_id=2, device=CARD)
         trained_logp_N = action_logp(causal, batch, temperature=1.0).logp_N.cpu()
     sampler_logp_N = torch.tensor([logp for response in responses for logp in response.logp])
     assert (trained_logp_N - sampler_logp_N).abs().mean() < 0.1
 
-    merged = dict(loading.trained_weights(adapted.to(CPU)))
+    merged = dict(adapters.trained_weights(adapted.to(CPU)))
     assert merged
     for name, weight in weights.items():
         expected = merged.get(name, before[name])

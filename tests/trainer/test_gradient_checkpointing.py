@@ -14,8 +14,9 @@ from backend.schemas.references import Reference
 from backend.schemas.sections import Lora, Optim
 from tests.trainer.conftest import Workshop
 from tests.trainer.test_resume import METHODS, exact_metrics, weights
+from worker.trainer import precision
 from worker.trainer.data.tokens import Batch, Tokens, collate
-from worker.trainer.models import loading
+from worker.trainer.models import adapters, loading
 from worker.trainer.models.logprobs import action_logp
 
 CPU = torch.device("cpu")
@@ -66,11 +67,11 @@ def descended(
         return tensor
 
     torch.manual_seed(1)
-    with saved_tensors_hooks(keep, lambda tensor: tensor), loading.autocast(CPU, dtype):
+    with saved_tensors_hooks(keep, lambda tensor: tensor), precision.autocast(CPU, dtype):
         found = action_logp(causal, batch, temperature=0.7)
     n_bytes = sum(held.values())
     found.logp_N.sum().backward()
-    gradients = {name: p.grad for name, p in loading.trainable(trained).items()}
+    gradients = {name: p.grad for name, p in adapters.trainable(trained).items()}
     assert all(gradient is not None for gradient in gradients.values())
     return found.logp_N.detach(), gradients, n_bytes  # type: ignore[return-value]
 
@@ -86,7 +87,7 @@ def test_gradients_are_the_same_to_the_bit_and_a_third_is_held(
         causal = loaded(folder, again=again, lora=lora)
         trained: nn.Module = causal
         if lora is not None:
-            trained = loading.add_lora(causal, lora, seed=0).train()
+            trained = adapters.add_lora(causal, lora, seed=0).train()
         batch = collate(ROWS, pad_id=0, device=CPU, packing=packing)
         found.append(descended(causal, trained, batch, dtype))
 

@@ -25,7 +25,8 @@ from transformers import (
 
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora
-from worker.trainer.models import layers, loading
+from worker.trainer import precision
+from worker.trainer.models import adapters, layers, loading
 from worker.trainer.models.layers import GatedMlp, Linear, RmsNorm
 
 CPU = torch.device("cpu")
@@ -62,14 +63,14 @@ def pair(config: type, kind: type) -> tuple[PreTrainedModel, PreTrainedModel]:
     return own, lean
 
 
-def precision(name: str) -> AbstractContextManager[object]:
-    return loading.autocast(CPU, torch.bfloat16 if name == "bf16" else torch.float32)
+def computing_in(name: str) -> AbstractContextManager[object]:
+    return precision.autocast(CPU, torch.bfloat16 if name == "bf16" else torch.float32)
 
 
 def learn(model: PreTrainedModel, name: str) -> tuple[Tensor, dict[str, Tensor]]:
     """Logits, and the gradients of something that depends on all of them."""
     model.zero_grad()
-    with precision(name):
+    with computing_in(name):
         logits = model(IDS, use_cache=False).logits
     logits.float().log_softmax(-1)[..., ::7].mean().backward()
     return logits.detach(), {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
@@ -92,7 +93,7 @@ def test_lean_layers_give_the_same_logits_to_the_bit_and_the_same_gradients(
     for parameter, gradient in gradients.items():
         distance = (found_gradients[parameter] - gradient).norm()
         assert distance <= tolerance * gradient.norm(), parameter
-    with torch.no_grad(), precision(name):
+    with torch.no_grad(), computing_in(name):
         assert torch.equal(lean(IDS, use_cache=False).logits, expected)
 
 
@@ -123,7 +124,7 @@ def test_with_adapters_the_gradients_are_those_of_the_plain_layers(
     lean = loading.load_causal_lm(Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU)
     found = []
     for model in (plain, lean):
-        adapted = loading.add_lora(model.eval(), Lora(r=2, targets="linear"), seed=1)
+        adapted = adapters.add_lora(model.eval(), Lora(r=2, targets="linear"), seed=1)
         with torch.no_grad():
             for place, parameter in adapted.named_parameters():
                 if "lora_B" in place:
@@ -151,7 +152,7 @@ def test_under_autocast_half_as_many_bytes_are_kept_for_the_backward_pass() -> N
     own, lean = pair(*KIN[0])
     kept = []
     for model in (own, lean):
-        with count_kept(model) as storages, precision("bf16"):
+        with count_kept(model) as storages, computing_in("bf16"):
             model.get_decoder()(IDS, use_cache=False)
         kept.append(sum(storages.values()))
     assert kept[1] < 0.5 * kept[0]

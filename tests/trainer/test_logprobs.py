@@ -10,9 +10,10 @@ from transformers import GraniteConfig, GraniteForCausalLM, PreTrainedModel
 
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora
+from worker.trainer import precision
 from worker.trainer.data.tokens import Tokens, collate
 from worker.trainer.errors import ConfigError
-from worker.trainer.models import loading, logprobs
+from worker.trainer.models import adapters, loading, logprobs
 from worker.trainer.models.heads import RewardModel
 from worker.trainer.models.logprobs import action_hidden, action_logp, exact_kl
 
@@ -105,7 +106,7 @@ def test_in_bf16_the_entropy_is_still_summed_in_fp32(tiny_model: Path) -> None:
         Reference(path=str(tiny_model)), dtype=torch.bfloat16, device=CPU
     )
     batch = collate(ROWS, pad_id=2, device=CPU)
-    with torch.no_grad(), loading.autocast(CPU, torch.bfloat16):
+    with torch.no_grad(), precision.autocast(CPU, torch.bfloat16):
         found = action_logp(model, batch, temperature=1.0)
         logp = model.get_output_embeddings()(found.hidden_N_H).double().log_softmax(-1)
     expected = -(logp.exp() * logp).sum(-1)
@@ -141,9 +142,9 @@ def test_with_fresh_adapters_policy_and_reference_agree_to_the_bit(
     tiny_model: Path, dtype: torch.dtype
 ) -> None:
     model = loading.load_causal_lm(Reference(path=str(tiny_model)), dtype=dtype, device=CPU)
-    adapted = loading.add_lora(model, Lora(r=4), seed=0)
+    adapted = adapters.add_lora(model, Lora(r=4), seed=0)
     batch = collate(ROWS, pad_id=2, device=CPU)
-    with torch.no_grad(), loading.autocast(CPU, dtype):
+    with torch.no_grad(), precision.autocast(CPU, dtype):
         policy = action_logp(model, batch, temperature=0.7)
         with adapted.disable_adapter():
             reference = action_logp(model, batch, temperature=0.7)
@@ -155,14 +156,14 @@ def test_merged_weights_compute_what_the_adapters_computed(tiny_model: Path) -> 
     model, fresh = (
         loading.load_causal_lm(reference, dtype=torch.float32, device=CPU) for _ in range(2)
     )
-    adapted = loading.add_lora(model, Lora(r=4), seed=0)
+    adapted = adapters.add_lora(model, Lora(r=4), seed=0)
     with torch.no_grad():
         for name, parameter in adapted.named_parameters():
             if "lora_B" in name:
                 parameter.normal_(generator=torch.Generator().manual_seed(len(name)))
         batch = collate(ROWS, pad_id=2, device=CPU)
         before = action_logp(model, batch, temperature=1.0).logp_N
-        loading.full_model(adapted, lambda: fresh)
+        adapters.full_model(adapted, lambda: fresh)
         after = action_logp(fresh, batch, temperature=1.0).logp_N
     assert not torch.allclose(before, torch.cat([alone(fresh, row) for row in ROWS]) + 1)
     assert torch.allclose(before, after, atol=1e-3)

@@ -14,7 +14,7 @@ from backend.schemas.training import parse_run_config
 from tests.trainer.conftest import Workshop, lines, series, sft_config
 from worker.trainer.errors import ConfigError
 from worker.trainer.loop import Loop
-from worker.trainer.models import loading
+from worker.trainer.models import adapters
 from worker.trainer.optim import Optimizer
 from worker.trainer.run import StopWish, open_run
 
@@ -38,7 +38,7 @@ def go_on(run_dir: Path, measure: Measure, rewards: list[float], name: str = "")
     config = parse_run_config(json.loads((run_dir / "config.json").read_text()))
     run, model = open_run(run_dir, config, StopWish()), nn.Linear(1, 1)
     n_steps = len(rewards) - 1
-    optimizer = Optimizer(loading.trainable(model), Optim(), n_steps)
+    optimizer = Optimizer(adapters.trainable(model), Optim(), n_steps)
     loop = Loop(run, model, optimizer, n_steps, objective=measure, measure=name)
     with closing(run.events):
         loop.go(lambda _step: {}, lambda step: {"eval/reward": rewards[step]})

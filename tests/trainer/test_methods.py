@@ -22,6 +22,7 @@ from tests.trainer.conftest import (
 )
 from worker.trainer.models import loading
 from worker.trainer.models.heads import load_reward_model
+from worker.trainer.models.tokenizer import load_tokenizer
 
 
 def run(workshop: Workshop, name: str, config: dict[str, Any]) -> Path:
@@ -45,7 +46,7 @@ def test_sft_makes_heldout_demonstrations_likelier(
     assert heldout[6] < 0.8 * heldout[0]
     output = Reference(path=str(run_dir / "output"))
     saved = loading.load_causal_lm(output, dtype=torch.float32, device=torch.device("cpu"))
-    assert loading.load_tokenizer(output).eos_token_id == 2
+    assert load_tokenizer(output).eos_token_id == 2
     assert all(parameter.dtype == torch.float32 for parameter in saved.parameters())
     again = run(workshop, "again", sft_config(run_dir / "output", lora=lora))
     assert series(again, "eval/loss")[0] == pytest.approx(heldout[6], rel=1e-4)

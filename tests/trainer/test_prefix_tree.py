@@ -20,6 +20,7 @@ from transformers import (
 )
 
 from backend.schemas.references import Reference
+from worker.trainer import precision
 from worker.trainer.data import prefix_tree
 from worker.trainer.data.tokens import Batch, Tokens, collate
 from worker.trainer.models import loading
@@ -218,7 +219,7 @@ def test_in_bf16_a_tree_drifts_no_more_than_padding_does(tiny_model: Path) -> No
     batch = collate(sequences, pad_id=2, device=CPU)
     with torch.no_grad():
         truth = row_by_row(exact, sequences)
-        with loading.autocast(CPU, torch.bfloat16):
+        with precision.autocast(CPU, torch.bfloat16):
             of_rows = row_by_row(rounded, sequences).float()
             of_tree = action_logp(rounded, batch, temperature=1.0).logp_N
     assert (of_tree - truth).abs().mean() < 2 * (of_rows - truth).abs().mean() + 1e-3

@@ -21,7 +21,7 @@ from tests.trainer.conftest import (
     sft_config,
 )
 from worker.trainer.errors import ConfigError
-from worker.trainer.models import loading
+from worker.trainer.models import files
 
 
 def without_weights(folder: Path) -> Path:
@@ -83,9 +83,9 @@ def test_the_window_of_a_gguf_file_is_that_of_its_header(
 def test_a_gguf_file_may_leave_its_window_open_but_must_be_one(tmp_path: Path) -> None:
     silent, broken = gguf_header(tmp_path / "silent.gguf", window=None), tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF")
-    assert loading.context_length(Reference(path=str(silent))) is None
+    assert files.context_length(Reference(path=str(silent))) is None
     with pytest.raises(ConfigError, match=r"broken\.gguf could not be loaded"):
-        loading.context_length(Reference(path=str(broken)))
+        files.context_length(Reference(path=str(broken)))
 
 
 GENERATE = {"method": "generate", "prompts": {"path": "inputs/prompts.jsonl"}}
@@ -171,10 +171,10 @@ def test_the_number_of_logits_of_a_gguf_file_is_that_of_its_header(
     def header(name: str, **said: Any) -> Reference:
         return Reference(path=str(gguf_header(tmp_path / name, window=512, **said)))
 
-    assert loading.vocabulary_size(header("silent.gguf")) is None
-    assert loading.vocabulary_size(header("counted.gguf", tokens=["a", "b", "c"])) == 3
-    assert loading.vocabulary_size(header("said.gguf", tokens=["a", "b"], rows=4)) == 4
-    assert loading.vocabulary_size(Reference(path=str(tiny_model))) == 259
+    assert files.vocabulary_size(header("silent.gguf")) is None
+    assert files.vocabulary_size(header("counted.gguf", tokens=["a", "b", "c"])) == 3
+    assert files.vocabulary_size(header("said.gguf", tokens=["a", "b"], rows=4)) == 4
+    assert files.vocabulary_size(Reference(path=str(tiny_model))) == 259
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_the_trainer_warns_and_goes_on(workshop: Workshop, tiny_model: Path) -> 
 
 
 def test_the_window_is_that_of_the_models_config(tiny_model: Path) -> None:
-    from_folder = loading.context_length(
+    from_folder = files.context_length(
         PolicyGradientConfig.model_validate(policy_gradient_config(tiny_model)).model
     )
     assert from_folder == 512

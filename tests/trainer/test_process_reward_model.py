@@ -27,8 +27,8 @@ from worker.trainer.data.solutions import Solution, step_ends
 from worker.trainer.data.tokens import Tokens, encode_response, render_prompt
 from worker.trainer.losses import step_loss
 from worker.trainer.methods.process_reward_model import Judged, heldout_metrics, judge
-from worker.trainer.models import loading
 from worker.trainer.models.heads import PROCESS_REWARD_MODEL, load_reward_model, load_scorer
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.process import ProcessScorer, combined
 
@@ -101,7 +101,7 @@ def test_steps_are_combined_as_asked(combine: str, expected: float) -> None:
 
 @pytest.fixture(scope="module")
 def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
-    return loading.load_tokenizer(Reference(path=str(tiny_model)))
+    return load_tokenizer(Reference(path=str(tiny_model)))
 
 
 def heldout_answers(

@@ -34,7 +34,7 @@ from tests.trainer.interruption import Interrupt, interrupted, wait_for_step
 from worker.trainer.checkpoint import load_newest
 from worker.trainer.errors import StopRequested
 from worker.trainer.loop import Loop
-from worker.trainer.models import loading
+from worker.trainer.models import adapters
 from worker.trainer.optim import Optimizer
 from worker.trainer.run import StopWish, open_run
 
@@ -195,7 +195,7 @@ def test_a_checkpoint_knows_nothing_of_a_step_that_was_given_up(
     complete = parse_run_config(json.loads((run_dir / "config.json").read_text()))
     stop, counter, model = StopWish(), Counter(), nn.Linear(1, 1)
     run = open_run(run_dir, complete, stop)
-    optimizer = Optimizer(loading.trainable(model), Optim(), 3)
+    optimizer = Optimizer(adapters.trainable(model), Optim(), 3)
     loop = Loop(run, model, optimizer, 3, parts={"counter": counter})
 
     def take_step(step: int) -> dict[str, float]:

@@ -19,6 +19,7 @@ from worker.trainer.data.tokens import Tokens, collate, render_prompt
 from worker.trainer.errors import StopRequested
 from worker.trainer.models import loading
 from worker.trainer.models.logprobs import action_logp
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.sampling import decoding
 from worker.trainer.sampling.decoding import Request, Response, Sampling, draw, sample
 
@@ -32,7 +33,7 @@ def model(tiny_model: Path) -> PreTrainedModel:
 
 @pytest.fixture(scope="module")
 def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
-    return loading.load_tokenizer(Reference(path=str(tiny_model)))
+    return load_tokenizer(Reference(path=str(tiny_model)))
 
 
 def sampling(**more: object) -> Sampling:

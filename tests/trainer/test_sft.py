@@ -24,15 +24,16 @@ from worker.trainer.data.tokens import (
     render_prompt,
 )
 from worker.trainer.methods.sft import encode_turns, group_turns
-from worker.trainer.models import loading
+from worker.trainer.models import adapters, loading
 from worker.trainer.models.logprobs import action_logp
+from worker.trainer.models.tokenizer import load_tokenizer
 
 CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
 def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
-    return loading.load_tokenizer(Reference(path=str(tiny_model)))
+    return load_tokenizer(Reference(path=str(tiny_model)))
 
 
 def ragged(tokenizer: PreTrainedTokenizerBase, *, changed: str = "") -> list[Tokens]:
@@ -60,7 +61,7 @@ def test_packed_records_give_the_loss_and_the_gradient_of_padded_ones(
     )
     trained: torch.nn.Module = causal
     if lora:
-        trained = loading.add_lora(causal, Lora(r=4), seed=0)
+        trained = adapters.add_lora(causal, Lora(r=4), seed=0)
     found = {}
     for packing in (True, False):
         batch = collate(ragged(tokenizer), pad_id=2, device=CPU, packing=packing)
@@ -69,13 +70,13 @@ def test_packed_records_give_the_loss_and_the_gradient_of_padded_ones(
         trained.zero_grad()
         loss.backward()
         gradients = {
-            n: p.grad.clone() for n, p in loading.trainable(trained).items() if p.grad is not None
+            n: p.grad.clone() for n, p in adapters.trainable(trained).items() if p.grad is not None
         }
         found[packing] = loss.item(), gradients
 
     (packed_loss, packed), (padded_loss, padded) = found[True], found[False]
     assert packed_loss == pytest.approx(padded_loss, rel=2e-5)
-    assert set(packed) == set(loading.trainable(trained))
+    assert set(packed) == set(adapters.trainable(trained))
     largest = max(float(g.abs().max()) for g in padded.values())
     for name, gradient in padded.items():
         torch.testing.assert_close(packed[name], gradient, rtol=0, atol=2e-5 * largest, msg=name)

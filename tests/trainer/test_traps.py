@@ -30,6 +30,7 @@ from worker.trainer.methods.policy_gradient.rollout import action_mask
 from worker.trainer.models import loading
 from worker.trainer.models.heads import REWARD_MODEL, RewardModel, load_scorer
 from worker.trainer.models.logprobs import action_logp
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.model import ModelScorer
 from worker.trainer.rewards.scorer import Scorer, Term
@@ -53,7 +54,7 @@ def model(tiny_model: Path) -> PreTrainedModel:
 
 @pytest.fixture
 def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
-    return loading.load_tokenizer(Reference(path=str(tiny_model)))
+    return load_tokenizer(Reference(path=str(tiny_model)))
 
 
 @torch.no_grad()

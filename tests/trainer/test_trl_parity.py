@@ -18,6 +18,7 @@ from worker.trainer import losses
 from worker.trainer.data.tokens import Tokens, collate
 from worker.trainer.models import loading
 from worker.trainer.models.logprobs import action_logp
+from worker.trainer.models.tokenizer import load_tokenizer
 
 pytestmark = [
     pytest.mark.slow,
@@ -105,7 +106,7 @@ def test_dpo(
         theirs(tmp_path / "other"),
         DPOConfig(output_dir=str(tmp_path / "dpo"), beta=0.3, loss_type=kind, **COMMON),
         train_dataset=Dataset.from_dict({"prompt": ["a"], "chosen": ["b"], "rejected": ["c"]}),
-        processing_class=loading.load_tokenizer(Reference(path=str(tiny_model))),
+        processing_class=load_tokenizer(Reference(path=str(tiny_model))),
     )
     expected = trainer.compute_loss(their, dpo_inputs(rows))
     expected.backward()
@@ -164,7 +165,7 @@ def test_grpo_loss_with_k3(
             **COMMON,
         ),
         train_dataset=Dataset.from_dict({"prompt": ["a"] * 4}),
-        processing_class=loading.load_tokenizer(Reference(path=str(tiny_model))),
+        processing_class=load_tokenizer(Reference(path=str(tiny_model))),
     )
     trainer.current_gradient_accumulation_steps = 1
     mask_B_T = response_mask(ROWS)
@@ -225,7 +226,7 @@ def reward_loss_of_trl(
         their,
         RewardConfig(output_dir=str(tmp_path / "reward"), **COMMON),
         train_dataset=Dataset.from_dict({"chosen": ["ab"], "rejected": ["ac"]}),
-        processing_class=loading.load_tokenizer(Reference(path=str(tiny_model))),
+        processing_class=load_tokenizer(Reference(path=str(tiny_model))),
     )
     inputs.pop("completion_mask")
     loss, outputs = trainer.compute_loss(their, inputs, return_outputs=True)

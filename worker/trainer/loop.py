@@ -18,7 +18,7 @@ from worker.trainer import checkpoint, random_streams
 from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.data.tokens import Tokens
 from worker.trainer.errors import ConfigError, NonFiniteLoss, StopRequested
-from worker.trainer.models.loading import trainable
+from worker.trainer.models.adapters import trainable
 from worker.trainer.optim import Optimizer
 from worker.trainer.run import Run, peak_memory_gib
 

@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.references import Reference
 from worker.trainer.errors import disk_error
-from worker.trainer.models import loading
+from worker.trainer.models import adapters, loading
 from worker.trainer.run import Run
 
 
@@ -43,7 +43,7 @@ def write_causal_lm(
     """Write the trained policy, adapters merged."""
 
     def fill(folder: Path) -> None:
-        whole = loading.full_model(trained, lambda: loading.load_whole(start))
+        whole = adapters.full_model(trained, lambda: loading.load_whole(start))
         loading.save_model(whole, tokenizer, folder)
 
     write_output(run, fill)

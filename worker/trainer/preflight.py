@@ -16,7 +16,8 @@ from backend.schemas.training import (
 )
 from backend.schemas.vocabulary import SnapshotKind
 from worker.trainer.errors import ConfigError
-from worker.trainer.models import loading
+from worker.trainer.models import files
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.run import Run
 from worker.trainer.sampling import vllm_engine
 
@@ -48,7 +49,7 @@ def check(run: Run, config: RunConfig) -> None:
 
 
 def _check_window(path: str, reference: Reference, longest: int) -> None:
-    window = loading.context_length(reference)
+    window = files.context_length(reference)
     if window is not None and longest > window:
         raise ConfigError(
             f"{path}: the model reads at most {window} tokens, a prompt and its response may have "
@@ -60,9 +61,7 @@ def _check_window(path: str, reference: Reference, longest: int) -> None:
 def _check_reference(config: ReferredConfig) -> None:
     if config.reference is None or config.reference == config.model:
         return
-    ours, theirs = (
-        loading.load_tokenizer(one).get_vocab() for one in (config.model, config.reference)
-    )
+    ours, theirs = (load_tokenizer(one).get_vocab() for one in (config.model, config.reference))
     if ours != theirs:
         n_other = len(theirs.items() - ours.items())
         raise ConfigError(
@@ -70,7 +69,7 @@ def _check_reference(config: ReferredConfig) -> None:
             f"model, which has {len(ours)}: their vocabularies differ",
             _OTHER_REFERENCE,
         )
-    n_ours, n_theirs = (loading.vocabulary_size(one) for one in (config.model, config.reference))
+    n_ours, n_theirs = (files.vocabulary_size(one) for one in (config.model, config.reference))
     if None not in (n_ours, n_theirs) and n_ours != n_theirs:
         raise ConfigError(
             f"reference: its logits are {n_theirs}, those of the model {n_ours}: their tokenizers "

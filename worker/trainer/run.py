@@ -20,7 +20,7 @@ from backend.schemas.training import RunConfig
 from worker.trainer.checkpoint import Checkpoint, load_newest
 from worker.trainer.errors import ConfigError, StopRequested
 from worker.trainer.events import Events
-from worker.trainer.models.loading import compute_dtype
+from worker.trainer.precision import compute_dtype
 
 # From glibc's malloc.h.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3

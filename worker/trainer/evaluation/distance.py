@@ -10,8 +10,8 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
+from worker.trainer import precision
 from worker.trainer.data.tokens import Tokens, collate, micro_batches_by_prompt
-from worker.trainer.models import loading
 from worker.trainer.models.logprobs import action_hidden, exact_kl
 from worker.trainer.run import Run
 from worker.trainer.sampling.decoding import Sampling
@@ -48,7 +48,7 @@ def hidden_states(
     for group in _groups(run, sequences):
         run.stop.check()
         batch = collate([sequences[i] for i in group], pad_id=pad_id, device=run.device)
-        with loading.autocast(run.device, run.dtype):
+        with precision.autocast(run.device, run.dtype):
             hidden.append(action_hidden(reference, batch))
     return hidden
 
@@ -67,7 +67,7 @@ def distance_from(
     for group, hidden in zip(_groups(run, sequences), ref_hidden, strict=True):
         run.stop.check()
         batch = collate([sequences[i] for i in group], pad_id=sampling.pad_id, device=run.device)
-        with loading.autocast(run.device, run.dtype):
+        with precision.autocast(run.device, run.dtype):
             columns = exact_kl(model, hidden, ref_head, batch, temperature=sampling.temperature)
         sizes = [len(sequences[i].response) for i in group]
         sums = [[float(part.sum()) for part in column.split(sizes)] for column in columns]

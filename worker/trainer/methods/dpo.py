@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from backend.schemas.training import DpoConfig
-from worker.trainer import losses, random_streams
+from worker.trainer import losses, precision, random_streams
 from worker.trainer.data.rankings import (
     Ranking,
     group_rankings,
@@ -24,8 +24,9 @@ from worker.trainer.data.tokens import collate
 from worker.trainer.errors import DataError
 from worker.trainer.evaluation.rankings import Judged, heldout_metrics, judge, mean_of
 from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
-from worker.trainer.models import loading
+from worker.trainer.models import adapters, loading
 from worker.trainer.models.logprobs import action_logp
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.run import Run, give_freed_memory_back
@@ -33,7 +34,7 @@ from worker.trainer.run import Run, give_freed_memory_back
 
 def train(run: Run, config: DpoConfig) -> None:
     """Run the whole method: data, model, reference, steps, evaluation, output."""
-    tokenizer = loading.load_tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model)
     train_set, heldout = _read(run, config, tokenizer)
     causal = _load(run, config)
     reference = _load_reference(run, config) or causal
@@ -58,9 +59,9 @@ def train(run: Run, config: DpoConfig) -> None:
     model: nn.Module = causal
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
-        model = loading.add_lora(causal, config.lora, seed=adapter_seed)
+        model = adapters.add_lora(causal, config.lora, seed=adapter_seed)
     model.eval()  # dropout would make policy and reference differ where their weights do not
-    optimizer = Optimizer(loading.trainable(model), config.optim, steps)
+    optimizer = Optimizer(adapters.trainable(model), config.optim, steps)
 
     def take_step(step: int) -> dict[str, float]:
         indices = records_of_step(len(train_set), batch_size, step, seed=config.seed)
@@ -98,7 +99,7 @@ def response_logp(
     """Log-probability of each whole response in nats, summed over its tokens: K per ranking."""
     flat = responses_of(rankings)
     batch = collate(flat, pad_id=pad_id, device=run.device)
-    with loading.autocast(run.device, run.dtype):
+    with precision.autocast(run.device, run.dtype):
         logp_N = action_logp(causal, batch, temperature=1.0).logp_N
     sums = [part.sum() for part in logp_N.split([len(tokens.response) for tokens in flat])]
     return list(torch.stack(sums).split(sizes_of(rankings)))

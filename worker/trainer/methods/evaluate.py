@@ -16,6 +16,7 @@ from backend.schemas.training import EvaluateConfig
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.evaluation.bootstrap import mean_with_interval, scored_mean_with_interval
 from worker.trainer.models import loading
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.output import write_json, write_output
 from worker.trainer.rewards.scorer import Scorer, Scores, build_terms
 from worker.trainer.run import Run
@@ -85,7 +86,7 @@ def ks_of(n_samples: int) -> list[int]:
 
 def _measure(run: Run, config: EvaluateConfig, reference: Reference, *, place: int) -> Measured:
     """Answer and score with one model; `place` numbers it for the progress."""
-    tokenizer = loading.load_tokenizer(reference)
+    tokenizer = load_tokenizer(reference)
     prompts = read_split(run, config, tokenizer)
     model = loading.load_causal_lm(reference, dtype=run.dtype, device=run.device)
     portions = steps_of(prompts)

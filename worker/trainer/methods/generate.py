@@ -14,6 +14,7 @@ from backend.schemas.vocabulary import FinishReason
 from worker.trainer.evaluation.bootstrap import mean_with_interval, scored_mean_with_interval
 from worker.trainer.evaluation.distance import Distance, distance_to
 from worker.trainer.models import loading
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.output import write_lines, write_output
 from worker.trainer.rewards.scorer import build_terms
 from worker.trainer.run import Run
@@ -25,7 +26,7 @@ from worker.trainer.sampling.prompts import sampling_of
 
 def generate(run: Run, config: GenerateConfig) -> None:
     """Run the whole method: sample, measure, score, write."""
-    tokenizer = loading.load_tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model)
     prompts = read_split(run, config, tokenizer)
     model = loading.load_causal_lm(config.model, dtype=run.dtype, device=run.device)
     sampling = sampling_of(config.rollout, model, tokenizer)

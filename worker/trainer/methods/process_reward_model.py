@@ -11,18 +11,19 @@ import torch
 from torch import Tensor
 
 from backend.schemas.training import ProcessRewardModelConfig
-from worker.trainer import losses
+from worker.trainer import losses, precision
 from worker.trainer.data.solutions import Solution, places_of, read_solutions
 from worker.trainer.data.tokens import collate, computed_tokens, micro_batches
 from worker.trainer.evaluation.bootstrap import interval95
 from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
-from worker.trainer.models import loading
+from worker.trainer.models import adapters
 from worker.trainer.models.heads import (
     PROCESS_REWARD_MODEL,
     RewardModel,
     new_reward_model,
     save_reward_model,
 )
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_output
 from worker.trainer.run import Run
@@ -51,11 +52,11 @@ class Judged:
 
 def train(run: Run, config: ProcessRewardModelConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
-    tokenizer = loading.load_tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model)
     train_set, heldout = read_solutions(run, config, tokenizer)
     model = new_reward_model(run, config)
     batch_size, steps = batch_and_steps(config.optim, len(train_set))
-    optimizer = Optimizer(loading.trainable(model), config.optim, steps)
+    optimizer = Optimizer(adapters.trainable(model), config.optim, steps)
     pad_id, budget = int(tokenizer.pad_token_id), config.optim.micro_batch_tokens
 
     def take_step(step: int) -> dict[str, float]:
@@ -112,7 +113,7 @@ def step_scores(
     """Log-odds that each step is right, one tensor per solution."""
     sequences, ends = [one.tokens for one in solutions], [one.ends for one in solutions]
     batch = collate(sequences, pad_id=pad_id, device=run.device)
-    with loading.autocast(run.device, run.dtype):
+    with precision.autocast(run.device, run.dtype):
         score_M = model.at(batch, places_of(sequences, ends, batch.action_B_T))
     return list(score_M.split([len(own) for own in ends]))
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from backend.schemas.training import RewardModelConfig
-from worker.trainer import losses
+from worker.trainer import losses, precision
 from worker.trainer.data.rankings import (
     Ranking,
     group_rankings,
@@ -27,8 +27,9 @@ from worker.trainer.evaluation.calibration import calibration_curve, calibration
 from worker.trainer.evaluation.length_bias import length_bias
 from worker.trainer.evaluation.rankings import Judged, heldout_metrics, judge, mean_of
 from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
-from worker.trainer.models import loading
+from worker.trainer.models import adapters
 from worker.trainer.models.heads import RewardModel, new_reward_model, save_reward_model, score_all
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_output
 from worker.trainer.run import Run
@@ -36,13 +37,13 @@ from worker.trainer.run import Run
 
 def train(run: Run, config: RewardModelConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
-    tokenizer = loading.load_tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model)
     train_set, heldout = read_rankings(
         run, config.preferences, tokenizer, system=config.system, max_tokens=config.max_tokens
     )
     model = new_reward_model(run, config)
     batch_size, steps = batch_and_steps(config.optim, len(train_set))
-    optimizer = Optimizer(loading.trainable(model), config.optim, steps)
+    optimizer = Optimizer(adapters.trainable(model), config.optim, steps)
     pad_id, budget = int(tokenizer.pad_token_id), config.optim.micro_batch_tokens
 
     def take_step(step: int) -> dict[str, float]:
@@ -121,7 +122,7 @@ def _named(means: dict[str, float]) -> dict[str, float]:
 
 def _forward(model: RewardModel, rankings: list[Ranking], pad_id: int, run: Run) -> list[Tensor]:
     batch = collate(responses_of(rankings), pad_id=pad_id, device=run.device)
-    with loading.autocast(run.device, run.dtype):
+    with precision.autocast(run.device, run.dtype):
         score_N: Tensor = model(batch)
     return list(score_N.split(sizes_of(rankings)))
 

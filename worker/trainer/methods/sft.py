@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerBase
 from backend.schemas.records import DemonstrationRecord
 from backend.schemas.training import SftConfig
 from backend.schemas.vocabulary import Split
-from worker.trainer import random_streams
+from worker.trainer import precision, random_streams
 from worker.trainer.data.tokens import (
     Tokens,
     check_length,
@@ -27,9 +27,10 @@ from worker.trainer.data.tokens import (
 )
 from worker.trainer.errors import DataError
 from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
-from worker.trainer.models import loading
+from worker.trainer.models import adapters, loading
 from worker.trainer.models.body import takes_trees
 from worker.trainer.models.logprobs import action_logp
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.run import Run
@@ -40,7 +41,7 @@ Turns = list[Tokens]
 
 def train(run: Run, config: SftConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
-    tokenizer = loading.load_tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model)
     train_set, heldout = _read(run, config, tokenizer)
     causal = loading.load_to_train(
         config.model,
@@ -56,14 +57,14 @@ def train(run: Run, config: SftConfig) -> None:
     model: nn.Module = causal
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
-        model = loading.add_lora(causal, config.lora, seed=adapter_seed)
+        model = adapters.add_lora(causal, config.lora, seed=adapter_seed)
     batch_size, steps = batch_and_steps(config.optim, len(train_set))
-    optimizer = Optimizer(loading.trainable(model), config.optim, steps)
+    optimizer = Optimizer(adapters.trainable(model), config.optim, steps)
     pad_id, budget = int(tokenizer.pad_token_id), config.optim.micro_batch_tokens
 
     def summed_loss(chosen: Sequence[Tokens]) -> torch.Tensor:
         batch = collate(chosen, pad_id=pad_id, device=run.device, packing=packing)
-        with loading.autocast(run.device, run.dtype):
+        with precision.autocast(run.device, run.dtype):
             return -action_logp(causal, batch, temperature=1.0).logp_N.sum()
 
     def take_step(step: int) -> dict[str, float]:

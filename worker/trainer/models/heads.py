@@ -17,7 +17,7 @@ from transformers import AutoModel, PreTrainedTokenizerBase
 
 from backend.schemas.references import Reference
 from backend.schemas.training import ProcessRewardModelConfig, RewardModelConfig
-from worker.trainer import random_streams
+from worker.trainer import precision, random_streams
 from worker.trainer.checkpoint import save_tensors
 from worker.trainer.data.tokens import (
     Batch,
@@ -27,8 +27,9 @@ from worker.trainer.data.tokens import (
     template_hash,
 )
 from worker.trainer.errors import ConfigError
-from worker.trainer.models import loading
+from worker.trainer.models import adapters, files, loading
 from worker.trainer.models.body import hidden_at, install_trees
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.run import Run
 
 HEAD_FILE = "reward_head.safetensors"
@@ -89,7 +90,7 @@ def new_reward_model(run: Run, config: RewardModelConfig | ProcessRewardModelCon
     body = causal.get_decoder()
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
-        body = loading.add_lora(body, config.lora, seed=adapter_seed)
+        body = adapters.add_lora(body, config.lora, seed=adapter_seed)
     return RewardModel(body, _new_head(causal.config.hidden_size, config.seed).to(run.device))
 
 
@@ -115,7 +116,7 @@ def score_all(
     was_training = model.training
     model.eval()
     scores = [0.0] * len(sequences)
-    with torch.no_grad(), loading.autocast(device, dtype):
+    with torch.no_grad(), precision.autocast(device, dtype):
         for group in micro_batches_by_prompt(sequences, budget=budget):
             check_stop()
             batch = collate([sequences[i] for i in group], pad_id=pad_id, device=device)
@@ -134,7 +135,7 @@ def save_reward_model(
     card: dict[str, object],
 ) -> None:
     """Save body (adapters merged, fp32), head, tokenizer and a card with what a user must know."""
-    body = loading.full_model(trained.body, lambda: loading.load_whole(start).get_decoder())
+    body = adapters.full_model(trained.body, lambda: loading.load_whole(start).get_decoder())
     loading.save_model(body, tokenizer, folder)
     save_tensors(folder / HEAD_FILE, {"weight": trained.head.weight})
     card = {"kind": REWARD_MODEL, "format": 1, "template": template_hash(tokenizer), **card}
@@ -174,13 +175,13 @@ def load_reward_model(
 
     Raises ConfigError if the reference is no reward model of this kind.
     """
-    if not loading.is_reward_model(reference) or reference.path is None:
+    if not files.is_reward_model(reference) or reference.path is None:
         raise ConfigError(
             f"reward model: {reference.path or reference.hub_id} has no {CARD_FILE}",
             f"give the output of a {kind} run",
         )
     folder = Path(reference.path)
-    card = loading.read_json(folder / CARD_FILE)
+    card = files.read_json(folder / CARD_FILE)
     if card["kind"] != kind:
         raise ConfigError(
             f"reward model: {folder} is a {card['kind']}, wanted is a {kind}",
@@ -193,4 +194,4 @@ def load_reward_model(
     head = nn.Linear(body.config.hidden_size, 1, bias=False)
     head.load_state_dict(load_file(folder / HEAD_FILE))
     model = RewardModel(body, head).to(device).eval().requires_grad_(False)
-    return model, loading.load_tokenizer(reference), card
+    return model, load_tokenizer(reference), card

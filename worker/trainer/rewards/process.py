@@ -5,9 +5,9 @@ from statistics import fmean
 
 import torch
 
+from worker.trainer import precision
 from worker.trainer.data.solutions import SEPARATORS, places_of, step_ends
 from worker.trainer.data.tokens import collate, micro_batches_by_prompt
-from worker.trainer.models import loading
 from worker.trainer.models.heads import LoadedScorer
 from worker.trainer.rewards.answer import Answer
 
@@ -38,7 +38,7 @@ class ProcessScorer:
             loaded.check_stop()
             rows, row_ends = [sequences[i] for i in group], [ends[i] for i in group]
             batch = collate(rows, pad_id=int(tokenizer.pad_token_id), device=device)
-            with loading.autocast(device, loaded.dtype):
+            with precision.autocast(device, loaded.dtype):
                 score_M = loaded.model.at(batch, places_of(rows, row_ends, batch.action_B_T))
             parts = score_M.sigmoid().split([len(own) for own in row_ends])
             for index, part in zip(group, parts, strict=True):

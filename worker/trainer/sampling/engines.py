@@ -12,7 +12,7 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from backend.schemas.sections import Rollout
-from worker.trainer.models import loading
+from worker.trainer.models import adapters
 from worker.trainer.run import Run
 from worker.trainer.sampling.decoding import Request, Response, Sampling, sample
 from worker.trainer.sampling.vllm_engine import VllmEngine
@@ -52,7 +52,7 @@ class TransformersEngine:
     def refresh(self, trained: nn.Module) -> None:
         """Copy what training has changed into the copy, in place."""
         targets = dict(self._model.named_parameters())
-        for name, weight in loading.trained_weights(trained):
+        for name, weight in adapters.trained_weights(trained):
             targets[name].copy_(weight)
 
     def sample(

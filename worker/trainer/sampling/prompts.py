@@ -15,7 +15,7 @@ from backend.schemas.references import Reference
 from backend.schemas.sections import Rollout
 from worker.trainer.data.tokens import Tokens, read_records, render_prompt
 from worker.trainer.errors import DataError
-from worker.trainer.models import loading
+from worker.trainer.models.tokenizer import end_ids
 from worker.trainer.rewards.answer import Answer
 from worker.trainer.sampling.decoding import Response, Sampling
 
@@ -84,7 +84,7 @@ def sampling_of(
         max_new_tokens=rollout.max_new_tokens,
         temperature=rollout.temperature,
         top_p=rollout.top_p,
-        end_ids=loading.end_ids(model, tokenizer),
+        end_ids=end_ids(model, tokenizer),
         pad_id=int(tokenizer.pad_token_id),
     )
 

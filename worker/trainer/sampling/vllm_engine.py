@@ -25,7 +25,7 @@ from backend.schemas.sections import Rollout
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import random_streams
 from worker.trainer.errors import ConfigError, TrainerError
-from worker.trainer.models import loading
+from worker.trainer.models import adapters
 from worker.trainer.run import Run
 from worker.trainer.sampling.decoding import MAX_ROWS, Request, Response, Sampling, require_finite
 
@@ -161,7 +161,7 @@ class VllmEngine:
         # Copies, for the file takes no two tensors over one memory.
         weights = {
             name: weight.to("cpu", self._dtype, copy=True).contiguous()
-            for name, weight in loading.all_weights(trained)
+            for name, weight in adapters.all_weights(trained)
         }
         partial = self._folder / "model.partial"
         save_file(weights, partial, metadata={"format": "pt"})

@@ -18,7 +18,7 @@ from worker.trainer import losses, random_streams
 from worker.trainer.data.tokens import Batch
 from worker.trainer.errors import ConfigError
 from worker.trainer.methods.policy_gradient.policy import Policy
-from worker.trainer.models import checkpointing, loading
+from worker.trainer.models import adapters, checkpointing, loading
 from worker.trainer.models.heads import load_reward_model
 from worker.trainer.models.logprobs import action_hidden
 from worker.trainer.optim import Optimizer
@@ -43,9 +43,9 @@ class Critic:
             trained: nn.Module = self._trunk
             if config.lora is not None:
                 seed = random_streams.derive(config.seed, "critic")
-                trained = loading.add_lora(self._trunk, config.lora, seed=seed)
+                trained = adapters.add_lora(self._trunk, config.lora, seed=seed)
             trained.eval()
-            self._parameters = {f"trunk.{n}": p for n, p in loading.trainable(trained).items()}
+            self._parameters = {f"trunk.{n}": p for n, p in adapters.trainable(trained).items()}
         self._head = _zero_head((self._trunk or policy.causal).config.get_text_config().hidden_size)
         self._head.to(run.device)
         self._parameters |= {f"head.{n}": p for n, p in self._head.named_parameters()}

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from backend.schemas.policy_gradient import Gae, PolicyGradientConfig
 from backend.schemas.vocabulary import Estimator
-from worker.trainer import losses, random_streams
+from worker.trainer import losses, precision, random_streams
 from worker.trainer.advantages import Advantages, estimate
 from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.data.tokens import Batch, collate, micro_batches_by_prompt
@@ -31,8 +31,9 @@ from worker.trainer.methods.policy_gradient.kl_limit import KlLimit
 from worker.trainer.methods.policy_gradient.overlong import penalty_of
 from worker.trainer.methods.policy_gradient.policy import Policy
 from worker.trainer.methods.policy_gradient.rollout import Rollout, pad_flat
-from worker.trainer.models import loading
+from worker.trainer.models import adapters
 from worker.trainer.models.logprobs import TokenLogp, action_logp
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.rewards.scorer import Scorer, build_terms
@@ -71,7 +72,7 @@ class PolicyGradient:
         self.run, self.config = run, config
         rollout = config.rollout
         # Data that cannot be used is told before any weights are loaded.
-        tokenizer = loading.load_tokenizer(config.model)
+        tokenizer = load_tokenizer(config.model)
         train_prompts, self.heldout_prompts = read_both_splits(run.directory, config, tokenizer)
         self.policy = Policy(run, config, tokenizer)
         self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
@@ -89,7 +90,7 @@ class PolicyGradient:
         updates = -(-n_responses // self.minibatch_size) * config.epochs_per_rollout
         self.is_single_update = updates == 1
         self.optimizer = Optimizer(
-            loading.trainable(self.policy.trained), config.optim, config.steps * updates
+            adapters.trainable(self.policy.trained), config.optim, config.steps * updates
         )
         self.critic: Critic | None = None
         if config.estimator is Estimator.PPO:
@@ -258,7 +259,7 @@ class PolicyGradient:
     def _values(self, rollout: Rollout, group: list[int], found: TokenLogp) -> Tensor:
         assert self.critic is not None  # asked for by ppo alone
         lengths = [len(rollout.responses[row].ids) for row in group]
-        with loading.autocast(self.run.device, self.run.dtype):
+        with precision.autocast(self.run.device, self.run.dtype):
             value_N = self.critic.values(self._batch(rollout, group), found.hidden_N_H)
         return pad_flat(value_N, lengths)
 
@@ -385,7 +386,7 @@ class PolicyGradient:
     def _forward(
         self, causal: torch.nn.Module, rollout: Rollout, group: Sequence[int]
     ) -> TokenLogp:
-        with loading.autocast(self.run.device, self.run.dtype):
+        with precision.autocast(self.run.device, self.run.dtype):
             return action_logp(
                 causal,
                 self._batch(rollout, group),

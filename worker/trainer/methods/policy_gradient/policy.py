@@ -13,8 +13,8 @@ from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
-from worker.trainer import random_streams
-from worker.trainer.models import loading
+from worker.trainer import precision, random_streams
+from worker.trainer.models import adapters, loading
 from worker.trainer.run import Run
 from worker.trainer.sampling.engines import open_engine
 
@@ -41,14 +41,14 @@ class Policy:
         self.trained: nn.Module = self.causal
         if config.lora is not None:
             seed = random_streams.derive(config.seed, "adapters")
-            self.trained = loading.add_lora(self.causal, config.lora, seed=seed)
+            self.trained = adapters.add_lora(self.causal, config.lora, seed=seed)
         self._reference: PreTrainedModel | None = None
         other = config.reference if config.reference not in (None, config.model) else None
         if other is not None or config.lora is None:
             self._reference = loading.load_causal_lm(
                 other or config.model, dtype=stored, device=run.device, attention=attention
             ).requires_grad_(False)
-            loading.halve_linears(self._reference, run.dtype)
+            precision.halve_linears(self._reference, run.dtype)
         self.trained.eval()
         self.engine = open_engine(
             run,

@@ -1,0 +1,46 @@
+"""A model's tokenizer: with padding, a chat template and the ids that end a response.
+
+Loaded once by every method. No code of a tokenizer is ever run.
+"""
+
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from backend.schemas.references import Reference
+from worker.trainer.errors import ConfigError
+from worker.trainer.models.files import LOAD_ERRORS, locate, unloadable
+
+# For models that were never trained to chat.
+PLAIN_TEMPLATE = (
+    "{% for m in messages %}{{ m['role'] | capitalize + ': ' + m['content'] + '\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'Assistant:' }}{% endif %}"
+)
+
+
+def load_tokenizer(reference: Reference) -> PreTrainedTokenizerBase:
+    """The tokenizer of a model, with a padding token and a chat template.
+
+    Raises MissingModel if it cannot be loaded, ConfigError if it has no end-of-sequence token.
+    """
+    name, options = locate(reference)
+    options.pop("use_safetensors", None)
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            name, trust_remote_code=False, **options
+        )
+    except LOAD_ERRORS as error:
+        raise unloadable(reference, error) from error
+    if tokenizer.eos_token_id is None:
+        raise ConfigError(f"the tokenizer of {name} has no end-of-sequence token")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    if not tokenizer.chat_template:
+        tokenizer.chat_template = PLAIN_TEMPLATE
+    return tokenizer
+
+
+def end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Token ids that end a response; the tokenizer's own comes first."""
+    declared = getattr(model.generation_config, "eos_token_id", None)
+    more = declared if isinstance(declared, list) else [declared]
+    own = int(tokenizer.eos_token_id)  # load_tokenizer has made sure that there is one
+    return [own, *(int(i) for i in more if i is not None and i != own)]
