@@ -1,6 +1,7 @@
 """Room on a disk, and whether it is enough for another run.
 
-Called by `/readyz`, `podium doctor` and the worker's station; what they say about it is their own.
+Called by `/readyz`, `podium doctor` and the worker; what they say about it is their
+own.
 """
 
 import shutil

@@ -34,7 +34,7 @@ from backend.api import (
 from backend.api.edge import Edge
 from backend.auth import PasswordTries, ensure_admin
 from backend.deps import ANSWERS_KEPT, Turns, now
-from backend.domain.worker_state import Pulses
+from backend.domain.worker_state import Heartbeats
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import idempotency
@@ -82,7 +82,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.password_tries = PasswordTries()
     app.state.turns = Turns(app.state.database)
     app.state.streams = Streams(app.state.database)
-    app.state.pulses = Pulses()
+    app.state.heartbeats = Heartbeats()
     problems.install(app)
     app.add_middleware(Edge)
     for router in ROUTERS:

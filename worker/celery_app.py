@@ -17,8 +17,8 @@ from backend.store.revision import require_current
 from worker import json_log, tasks
 from worker.outage import OUTAGES
 from worker.presence import Presence
-from worker.station import Station
 from worker.sweeper import Sweeper
+from worker.worker_process import WorkerProcess
 
 log = logging.getLogger("podium.worker")
 
@@ -26,19 +26,19 @@ log = logging.getLogger("podium.worker")
 class PodiumWorker(Worker):  # type: ignore[misc]  # Celery ships no types
     """Celery's worker between registering with the store and saying good-bye to it."""
 
-    station: Station
+    this_worker: WorkerProcess
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Refuse to start on a foreign schema; raises SystemExit with what to do."""
         try:
-            require_current(self.station.database)
-            self.station.register()
+            require_current(self.this_worker.database)
+            self.this_worker.register()
         except ServiceError as error:
             raise SystemExit(f"{error.detail}. {error.advice or ''}") from error
         except OUTAGES as error:
             raise SystemExit(f"The database cannot be used: {error}") from error
-        self._sweeper = Sweeper(self.station)
-        self._presence = Presence(self.station)
+        self._sweeper = Sweeper(self.this_worker)
+        self._presence = Presence(self.this_worker)
         # Chatter between workers, which the store makes needless.
         quiet = {"without_gossip": True, "without_mingle": True, "without_heartbeat": True}
         super().__init__(*args, **kwargs | quiet)
@@ -49,36 +49,36 @@ class PodiumWorker(Worker):  # type: ignore[misc]  # Celery ships no types
         if not self._sweeper.is_alive():
             self._sweeper.start()
             self._presence.start()
-        log.info("worker.ready", extra={"worker": self.station.id})
+        log.info("worker.ready", extra={"worker": self.this_worker.id})
 
     def stop(self, in_sighandler: bool = False, exitcode: int | None = None) -> None:
         """Let runs checkpoint and queue again, wait for them, and be gone from the store."""
-        self.station.drain()
+        self.this_worker.drain()
         super().stop(in_sighandler=in_sighandler, exitcode=exitcode)
         self._sweeper.stop()
         self._presence.stop()
         try:
-            self.station.close()
+            self.this_worker.close()
         except OUTAGES as error:
             log.warning("store.away", extra={"error": str(error)[:300]})
 
 
 def make_app(settings: Settings) -> Celery:
     """The application, wired to these settings."""
-    station = Station(settings)
+    this_worker = WorkerProcess(settings)
     app = Celery("podium")
     app.conf.update(broker_settings(settings))
     app.conf.update(
         worker_pool="threads",
-        worker_concurrency=station.threads,
+        worker_concurrency=this_worker.threads,
         broker_connection_max_retries=None,
     )
     app.Worker = app.subclass_with_self(PodiumWorker)
-    app.Worker.station = station
+    app.Worker.this_worker = this_worker
 
     @app.task(name=TASK)
     def execute(run_id: str) -> None:
-        tasks.execute(station, run_id)
+        tasks.execute(this_worker, run_id)
 
     @signals.setup_logging.connect(weak=False)
     def _log_as_json(**_: Any) -> None:
@@ -87,7 +87,7 @@ def make_app(settings: Settings) -> Celery:
     @signals.worker_shutting_down.connect(weak=False)
     def _drain(**_: Any) -> None:
         # At once, in the signal handler: `stop` comes only when the consumer has let go.
-        station.drain()
+        this_worker.drain()
 
     return app
 

@@ -1,9 +1,10 @@
 """SHA-256 of files that may be large, read once for as long as nobody touches them.
 
-Part of the station, so that all runs of a worker share what was read. A file counts as untouched
-while device, inode, size, time of change and time of status change are the same. The last of them
-cannot be set by a program, so a copy that keeps size and date is noticed too. Nothing is kept
-on disk: a worker that starts trusts nobody and reads again, which also finds bits that have rotted.
+Part of the worker process, so that all runs of a worker share what was read. A file counts as
+untouched while device, inode, size, time of change and time of status change are the same. The last
+of them cannot be set by a program, so a copy that keeps size and date is noticed too. Nothing is
+kept on disk: a worker that starts trusts nobody and reads again, which also finds bits that have
+rotted.
 """
 
 import os

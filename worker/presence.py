@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from backend.store.workers import workers
 from worker.outage import OUTAGES
-from worker.station import Station
+from worker.worker_process import WorkerProcess
 
 log = logging.getLogger("podium.worker")
 
@@ -21,9 +21,9 @@ _SHORTEST_S = 0.5
 class Presence(threading.Thread):
     """Reports until it is stopped."""
 
-    def __init__(self, station: Station) -> None:
+    def __init__(self, this_worker: WorkerProcess) -> None:
         super().__init__(name="presence", daemon=True)
-        self._station = station
+        self._this_worker = this_worker
         self._end = threading.Event()
 
     def run(self) -> None:
@@ -37,25 +37,25 @@ class Presence(threading.Thread):
                 # Drivers have errors of their own. A worker that is silent for ever counts as dead.
                 log.exception("worker.not_reported")
             if not self._end.wait(_SHORTEST_S):
-                self._station.wait_for_news(self._pause_s())
+                self._this_worker.wait_for_news(self._pause_s())
 
     def stop(self) -> None:
         """End after the report at hand, if it was started at all."""
         self._end.set()
-        self._station.has_news.set()
+        self._this_worker.has_news.set()
         if self.is_alive():
             self.join()
 
     def tell(self) -> None:
         """One report; rings if a GPU came free by its memory."""
-        station = self._station
-        if station.devices.measure():
-            station.ring_if_there_is_room()
-        report = station.report()
-        with station.database.write() as session:
-            workers.report(session, station.id, report, at=datetime.now(UTC))
+        this_worker = self._this_worker
+        if this_worker.devices.measure():
+            this_worker.ring_if_there_is_room()
+        report = this_worker.report()
+        with this_worker.database.write() as session:
+            workers.report(session, this_worker.id, report, at=datetime.now(UTC))
 
     def _pause_s(self) -> float:
-        if self._station.devices.is_waiting_for_memory:
+        if self._this_worker.devices.is_waiting_for_memory:
             return _SHORTEST_S
-        return self._station.settings.beat_s
+        return self._this_worker.settings.beat_s

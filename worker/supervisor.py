@@ -20,10 +20,10 @@ from backend.store.runs import runs, supervision
 from backend.store.runs.failures import Evidence
 from backend.store.runs.supervision import GivenAway
 from backend.store.tables.runs import Run
-from worker.heart import Heart
+from worker.heartbeat import Heartbeat
 from worker.outage import OUTAGES, delay_s, heedful, patiently
-from worker.process import marks
-from worker.process.marks import Mark
+from worker.process import attempt_tags
+from worker.process.attempt_tags import AttemptTag
 from worker.process.trainer_process import Ended, TrainerProcess, environment
 from worker.run_directory import log_reading, post_mortem
 from worker.run_directory.checkpoint_sharing import CheckpointSharing
@@ -40,7 +40,7 @@ from worker.run_directory.intake import Intake
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.preparation import CalledOff, Preparation
 from worker.run_directory.relay import Relay
-from worker.station import Claimed, Station
+from worker.worker_process import Claimed, WorkerProcess
 
 log = logging.getLogger("podium.worker")
 
@@ -54,32 +54,32 @@ _START_TRIES = 12
 class Supervisor:
     """One attempt at one run.
 
-    `start_trainer` and `make_heart` start what goes on beside it: a process and a thread.
+    `start_trainer` and `make_heartbeat` start what goes on beside it: a process and a thread.
     """
 
     start_trainer: type[TrainerProcess] = TrainerProcess
-    make_heart: type[Heart] = Heart
+    make_heartbeat: type[Heartbeat] = Heartbeat
 
-    def __init__(self, station: Station, claimed: Claimed) -> None:
+    def __init__(self, this_worker: WorkerProcess, claimed: Claimed) -> None:
         run, claim, self._lease, proven_at = claimed
-        self._station = station
-        self._settings = station.settings
+        self._this_worker = this_worker
+        self._settings = this_worker.settings
         self._run = run
         self._claim = claim
         self._directory = RunDirectory(self._settings.runs_dir, run.id)
         self._logs = self._directory.attempt(claim.attempt)
-        self._mark = Mark(self._directory.path.resolve(), claim.attempt)
-        self._relay = Relay(station.database, claim, self._directory)
+        self._tag = AttemptTag(self._directory.path.resolve(), claim.attempt)
+        self._relay = Relay(this_worker.database, claim, self._directory)
         self._relay_failures = 0
         self._next_relay = 0.0
         self._process: TrainerProcess | None = None
         self._own_reason: StopReason | None = None
-        self._heart = self.make_heart(
-            station.database,
+        self._heartbeat = self.make_heartbeat(
+            this_worker.database,
             claim,
             self._settings.beat_s,
             proven_at=proven_at,
-            clock=station.clock,
+            clock=this_worker.clock,
             on_beat=self._pass_beat_on,
         )
         self._first_step = 0 if run.from_start else run.checkpoint_step or 0
@@ -92,7 +92,7 @@ class Supervisor:
         Raises an outage of the store only if the worker's grace ends before the store is back.
         """
         log.info("run.claimed", extra=self._fields)
-        with self._heart:
+        with self._heartbeat:
             try:
                 self._hold_directory()
             except GivenAway:
@@ -128,34 +128,36 @@ class Supervisor:
 
         None if a trainer still has it after the stop grace, or the run is to stop meanwhile.
         """
-        deadline = self._station.clock() + self._settings.stop_grace_s
+        deadline = self._this_worker.clock() + self._settings.stop_grace_s
         while (lock_fd := self._try_lock()) is None:
             self._leave_if_lost()
-            is_over = self._station.clock() > deadline or not self._station.wait(_LONGEST_TICK_S)
-            if is_over or self._heart.pulse.reason:
+            is_over = self._this_worker.clock() > deadline or not self._this_worker.wait(
+                _LONGEST_TICK_S
+            )
+            if is_over or self._heartbeat.control.reason:
                 return None
         return lock_fd
 
     def _try_lock(self) -> int | None:
         # A worker that died together with its guard has left a trainer that nobody ends.
-        if self._mark.attempt > 1 and marks.kill(self._is_of_earlier_attempt):
+        if self._tag.attempt > 1 and attempt_tags.kill(self._is_of_earlier_attempt):
             return None
         with disk_errors():
             return self._directory.try_lock()
 
-    def _is_of_earlier_attempt(self, mark: Mark) -> bool:
-        return mark.run_dir == self._mark.run_dir and mark.attempt < self._mark.attempt
+    def _is_of_earlier_attempt(self, tag: AttemptTag) -> bool:
+        return tag.run_dir == self._tag.run_dir and tag.attempt < self._tag.attempt
 
     def _await_proof(self) -> None:
         """Start nothing on an ownership whose proof is about to expire, or is older than that."""
-        pause_after_s, beat_s = self._station.pause_after_s, self._settings.beat_s
+        pause_after_s, beat_s = self._this_worker.pause_after_s, self._settings.beat_s
         while pause_after_s and self._proof_age_s() > max(pause_after_s - 2 * beat_s, 2 * beat_s):
             self._leave_if_lost()
-            if not self._station.wait(min(_LONGEST_TICK_S, beat_s)):
+            if not self._this_worker.wait(min(_LONGEST_TICK_S, beat_s)):
                 raise GivenAway(self._claim.run_id)
 
     def _proof_age_s(self) -> float:
-        return self._station.clock() - self._heart.proven_at
+        return self._this_worker.clock() - self._heartbeat.proven_at
 
     def _leave(self) -> None:
         """Before a trainer began, or where its results wait: what was asked for, or queue again."""
@@ -166,34 +168,34 @@ class Supervisor:
             to = RunState.QUEUED if reason is None else state_asked_for(reason)
             runs.transition(session, run, to, at=_now())
 
-        self._station.write(move)
-        if self._station.is_draining.is_set():
-            self._station.ring(self._claim.run_id)
+        self._this_worker.write(move)
+        if self._this_worker.is_draining.is_set():
+            self._this_worker.ring(self._claim.run_id)
 
     def _prepare(self) -> None:
         preparation = Preparation(
-            self._station, self._claim, self._run, self._directory, self._leave_if_called_off
+            self._this_worker, self._claim, self._run, self._directory, self._leave_if_called_off
         )
         preparation.find_progress()
-        patiently(self._relay.carry_logs_left_behind, self._station.wait)
+        patiently(self._relay.carry_logs_left_behind, self._this_worker.wait)
         preparation.write_inputs()
 
     def _sharing(self) -> AbstractContextManager[object]:
         if self._settings.artifact_url is None:
             return nullcontext()
         return CheckpointSharing(
-            self._station.database,
-            self._station.artifacts,
+            self._this_worker.database,
+            self._this_worker.artifacts,
             self._claim,
             self._directory,
-            self._station.wait,
+            self._this_worker.wait,
         )
 
     def _train(self, lock_fd: int) -> Ended:
         self._leave_if_lost()
         self._process = process = patiently(
             lambda: self._start(lock_fd),
-            heedful(self._station.wait, self._leave_if_called_off),
+            heedful(self._this_worker.wait, self._leave_if_called_off),
             away=(OSError,),
             tries=_START_TRIES,
         )
@@ -205,29 +207,29 @@ class Supervisor:
         return ended
 
     def _start(self, lock_fd: int) -> TrainerProcess:
-        command = [*self._station.trainer_command, str(self._directory.config)]
+        command = [*self._this_worker.trainer_command, str(self._directory.config)]
         with disk_errors():
             return self.start_trainer(
                 [*command, "--run-dir", str(self._directory.path)],
-                mark=self._mark,
+                tag=self._tag,
                 logs=self._logs,
                 lock_fd=lock_fd,
                 environment=environment(self._lease.visible_devices),
-                pause_after_s=self._station.pause_after_s,
-                proven_at=self._heart.proven_at,
+                pause_after_s=self._this_worker.pause_after_s,
+                proven_at=self._heartbeat.proven_at,
             )
 
     def _watch(self, process: TrainerProcess) -> Ended:
         tick_s = min(_LONGEST_TICK_S, self._settings.beat_s)
-        clock = self._station.clock
+        clock = self._this_worker.clock
         started = clock()
         asked_at: float | None = None
         while (ended := process.wait(tick_s)) is None:
             self._leave_if_lost()
-            self._directory.pin(self._heart.pulse.pinned)
+            self._directory.pin(self._heartbeat.control.pinned)
             self._carry()
             self._mind_clock_and_drain(clock() - started)
-            if asked_at is None and (self._own_reason or self._heart.pulse.reason):
+            if asked_at is None and (self._own_reason or self._heartbeat.control.reason):
                 process.ask_to_stop()
                 asked_at = clock()
             elif asked_at is not None and clock() - asked_at > self._settings.stop_grace_s:
@@ -240,19 +242,19 @@ class Supervisor:
             self._process.beat(proven_at)
 
     def _leave_if_lost(self) -> None:
-        if self._heart.is_lost:
+        if self._heartbeat.is_lost:
             raise GivenAway(self._claim.run_id)
 
     def _leave_if_called_off(self) -> None:
         self._leave_if_lost()
-        if self._station.is_draining.is_set() or self._heart.pulse.reason:
+        if self._this_worker.is_draining.is_set() or self._heartbeat.control.reason:
             raise CalledOff
 
     def _leave_if_unwanted(self) -> None:
         """Results wait for a bucket until somebody stops the run, or the worker's grace is over."""
         self._leave_if_lost()
-        is_stopped = self._heart.pulse.reason in (StopReason.CANCEL, StopReason.PAUSE)
-        if is_stopped or not self._station.wait(0.0):
+        is_stopped = self._heartbeat.control.reason in (StopReason.CANCEL, StopReason.PAUSE)
+        if is_stopped or not self._this_worker.wait(0.0):
             raise CalledOff
 
     def _mind_clock_and_drain(self, ran_s: float) -> None:
@@ -260,14 +262,14 @@ class Supervisor:
         timeout_s = (self._run.config.get("resources") or {}).get("timeout_s")
         if self._own_reason is not None:
             return
-        if self._station.is_draining.is_set():
+        if self._this_worker.is_draining.is_set():
             self._own_reason = StopReason.DRAIN
         elif timeout_s is not None and ran_s > timeout_s:
             self._own_reason = StopReason.TIMEOUT
         else:
             return
         try:
-            with self._station.database.write() as session:
+            with self._this_worker.database.write() as session:
                 supervision.ask_to_stop(session, self._claim, self._own_reason, at=_now())
         except OUTAGES as error:
             # The trainer is asked all the same; `_finish` says why once the store is back.
@@ -275,32 +277,32 @@ class Supervisor:
 
     def _carry(self) -> None:
         """Relay what there is; a store that is away only delays it."""
-        if self._station.clock() < self._next_relay:
+        if self._this_worker.clock() < self._next_relay:
             return
         try:
             self._relay.carry()
             self._relay_failures = 0
         except OUTAGES as error:
-            self._next_relay = self._station.clock() + delay_s(self._relay_failures)
+            self._next_relay = self._this_worker.clock() + delay_s(self._relay_failures)
             self._relay_failures += 1
             log.warning("run.relay_waits", extra=self._fields | {"error": str(error)[:300]})
 
     def _carry_the_rest(self) -> None:
-        while patiently(lambda: self._relay.carry(to_the_end=True), self._station.wait):
+        while patiently(lambda: self._relay.carry(to_the_end=True), self._this_worker.wait):
             self._leave_if_lost()
 
     def _finish(self, ended: Ended) -> None:
         report = read_report(self._directory.exit_report, self._claim.attempt)
         intake: Intake | None = None
         if self._read(ended, report, None).state == RunState.SUCCEEDED:
-            intake = Intake(self._station.artifacts, self._directory, self._run)
-            wait = heedful(self._station.wait, self._leave_if_unwanted)
+            intake = Intake(self._this_worker.artifacts, self._directory, self._run)
+            wait = heedful(self._this_worker.wait, self._leave_if_unwanted)
             intake.collect(wait, self._leave_if_lost)
         evidence = post_mortem.evidence(
             self._logs,
             ended,
             ran_s=self._ran_s,
-            gpu_peak_bytes=self._station.devices.peak_bytes(self._lease),
+            gpu_peak_bytes=self._this_worker.devices.peak_bytes(self._lease),
             directory=self._directory,
         )
 
@@ -313,12 +315,12 @@ class Supervisor:
             _move(session, run, self._advised(run, reading, evidence), reason, evidence)
 
         try:
-            self._station.write(move)
+            self._this_worker.write(move)
         except ServiceError as error:
             advice = error.advice or "Read the log, then retry."
             raise RunFailed(Failure(FailureCause.OUTPUT, error.detail, advice)) from error
         if self._own_reason == StopReason.DRAIN:
-            self._station.ring(self._claim.run_id)
+            self._this_worker.ring(self._claim.run_id)
 
     def _read(self, ended: Ended, report: ExitReport | None, reason: StopReason | None) -> Reading:
         return read_end(ended, report, reason, log_reading.tail(self._logs / "stderr.log"))
@@ -341,7 +343,7 @@ class Supervisor:
                 runs.transition(session, run, RunState.FAILED, at=_now(), error=error)
 
         try:
-            self._station.write(move)
+            self._this_worker.write(move)
         except GivenAway:
             log.warning("run.given_away", extra=self._fields)
 

@@ -20,10 +20,10 @@ from backend.store.runs import supervision
 from backend.store.runs.supervision import Crashed, Live
 from backend.store.workers import workers
 from worker.outage import OUTAGES
-from worker.process import marks, processes
-from worker.process.marks import Mark
+from worker.process import attempt_tags, processes
+from worker.process.attempt_tags import AttemptTag
 from worker.run_directory.exit_reading import LOST, TIMEOUT
-from worker.station import Station
+from worker.worker_process import WorkerProcess
 
 log = logging.getLogger("podium.worker")
 
@@ -64,13 +64,15 @@ class Sightings:
 class Sweeper(threading.Thread):
     """Sweeps until it is stopped."""
 
-    def __init__(self, station: Station, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, this_worker: WorkerProcess, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         super().__init__(name="sweeper", daemon=True)
-        self._station = station
-        self._settings = station.settings
-        self._live = Sightings(clock, 2 * station.settings.sweep_s)
-        self._crashed = Sightings(clock, 2 * station.settings.sweep_s)
-        self._workers = Sightings(clock, 2 * station.settings.sweep_s)
+        self._this_worker = this_worker
+        self._settings = this_worker.settings
+        self._live = Sightings(clock, 2 * this_worker.settings.sweep_s)
+        self._crashed = Sightings(clock, 2 * this_worker.settings.sweep_s)
+        self._workers = Sightings(clock, 2 * this_worker.settings.sweep_s)
         self._end = threading.Event()
         # What is done, in this order, and the sightings that it looks at.
         self._steps: list[tuple[Callable[[], None], Sightings | None]] = [
@@ -79,7 +81,7 @@ class Sweeper(threading.Thread):
             (self._kill_what_attempts_have_left, None),
             (self._forget_silent_workers, self._workers),
             (self._queue_crashed_runs, self._crashed),
-            (station.ring_if_there_is_room, None),
+            (this_worker.ring_if_there_is_room, None),
             (self._clean_broker, None),
         ]
 
@@ -119,8 +121,8 @@ class Sweeper(threading.Thread):
 
     def _give_back_runs_of_dead_neighbours(self) -> None:
         """Workers of this machine whose process is gone need not be waited for."""
-        with self._station.database.read() as session:
-            present = workers.present_on(session, self._station.host)
+        with self._this_worker.database.read() as session:
+            present = workers.present_on(session, self._this_worker.host)
             live = supervision.live(session)
         for worker in present:
             if not is_dead(worker.pid, worker.process):
@@ -140,17 +142,17 @@ class Sweeper(threading.Thread):
         """
         attempts = {(seen.run_id, seen.attempt) for seen in owned}
 
-        def is_theirs(mark: Mark) -> bool:
-            return (mark.run_dir.name, mark.attempt) in attempts
+        def is_theirs(tag: AttemptTag) -> bool:
+            return (tag.run_dir.name, tag.attempt) in attempts
 
         for _ in range(_LOOKS):
-            if not attempts or not self._station.kill_left(is_theirs):
+            if not attempts or not self._this_worker.kill_left(is_theirs):
                 return True
-            self._station.wait(_LOOK_S)
+            self._this_worker.wait(_LOOK_S)
         return False
 
     def _take_back_stale_runs(self) -> None:
-        with self._station.database.read() as session:
+        with self._this_worker.database.read() as session:
             live = supervision.live(session)
         self._live.look(live)
         for seen in live:
@@ -173,18 +175,18 @@ class Sweeper(threading.Thread):
         """Trainers of this machine without a guard, of attempts that are over or given away."""
         runs_dir = self._settings.runs_dir.resolve()
         # Before the store is asked: what lives now was claimed before.
-        here = {mark for mark in marks.living().values() if mark.run_dir.parent == runs_dir}
+        here = {tag for tag in attempt_tags.living().values() if tag.run_dir.parent == runs_dir}
         if not here:
             return
-        with self._station.database.read() as session:
+        with self._this_worker.database.read() as session:
             live = supervision.live(session)
-        left = here - {Mark(runs_dir / seen.run_id, seen.attempt) for seen in live}
-        if left and (count := self._station.kill_left(left.__contains__)):
+        left = here - {AttemptTag(runs_dir / seen.run_id, seen.attempt) for seen in live}
+        if left and (count := self._this_worker.kill_left(left.__contains__)):
             log.warning("run.left_behind_killed", extra={"processes": count})
 
     def _forget_silent_workers(self) -> None:
         """Workers that show no life are gone; one that was only cut off comes back by its beat."""
-        with self._station.database.read() as session:
+        with self._this_worker.database.read() as session:
             present = workers.present(session)
         self._workers.look(present)
         for seen in present:
@@ -192,7 +194,7 @@ class Sweeper(threading.Thread):
                 self._write(partial(workers.lose, worker_id=seen.worker_id, at=_now()))
 
     def _queue_crashed_runs(self) -> None:
-        with self._station.database.read() as session:
+        with self._this_worker.database.read() as session:
             crashed = supervision.crashed(session)
         self._crashed.look(crashed)
         for seen in crashed:
@@ -208,7 +210,7 @@ class Sweeper(threading.Thread):
         return steps[min(seen.crashes, len(steps)) - 1] if seen.crashes and steps else 0.0
 
     def _write(self, work: Callable[[Session], None]) -> None:
-        with self._station.database.write() as session:
+        with self._this_worker.database.write() as session:
             work(session)
 
 

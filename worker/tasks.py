@@ -7,23 +7,25 @@ import logging
 from collections.abc import Callable
 
 from worker.outage import OUTAGES
-from worker.station import Claimed, Station
 from worker.supervisor import Supervisor
+from worker.worker_process import Claimed, WorkerProcess
 
 log = logging.getLogger("podium.worker")
 
 
 def execute(
-    station: Station, run_id: str, supervisor: Callable[[Station, Claimed], Supervisor] = Supervisor
+    this_worker: WorkerProcess,
+    run_id: str,
+    supervisor: Callable[[WorkerProcess, Claimed], Supervisor] = Supervisor,
 ) -> None:
     """Work until nothing queued fits; a ring that finds nothing returns at once."""
     log.debug("worker.rung", extra={"run_id": run_id})
     try:
-        while (claimed := station.claim_next()) is not None:
+        while (claimed := this_worker.claim_next()) is not None:
             try:
-                supervisor(station, claimed).see_through()
+                supervisor(this_worker, claimed).see_through()
             finally:
-                station.give_back(claimed.lease)
+                this_worker.give_back(claimed.lease)
     except OUTAGES as error:
         # The queue is in the store: it is there again when the store is.
         log.warning("store.away", extra={"error": str(error)[:300]})

@@ -22,7 +22,7 @@ def list_workers(
 ) -> WorkersAnswer:
     """Workers, newest first, how they are, what they run, and how many runs wait."""
     silent_after_s = SILENT_AFTER_BEATS * settings.beat_s
-    watch = Watch(request.app.state.pulses, at, monotonic(), silent_after_s)
+    watch = Watch(request.app.state.heartbeats, at, monotonic(), silent_after_s)
     return views.listing(session, caller, watch)
 
 

@@ -14,7 +14,7 @@ SILENT_AFTER_BEATS = 3
 S = WorkerState
 
 
-class Pulses:
+class Heartbeats:
     """When the beat of each worker was last seen to change, by one clock: the watcher's own."""
 
     def __init__(self) -> None:

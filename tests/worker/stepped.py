@@ -1,8 +1,9 @@
 """Workers whose transactions are taken one by one, in the order that a test chooses.
 
-Station, tasks, supervisor, heart, relay and sweeper are the real ones, each in a thread that stands
-before every transaction, sleep and wait until it is told to go on; the store is a real one. The
-guard with its trainer is a model in this process, so that no time passes but the test's own.
+Worker process, tasks, supervisor, heartbeat, relay and sweeper are the real ones, each in a thread
+that stands before every transaction, sleep and wait until it is told to go on; the store is a real
+one. The guard with its trainer is a model in this process, so that no time passes but the test's
+own.
 """
 
 import json
@@ -19,11 +20,11 @@ from sqlalchemy.orm import Session
 from backend.settings import Settings
 from backend.store.db import Database
 from tests.worker.floor import write_model
-from worker.heart import Heart
-from worker.process.marks import Mark
+from worker.heartbeat import Heartbeat
+from worker.process.attempt_tags import AttemptTag
 from worker.process.trainer_process import Ended
-from worker.station import Station
 from worker.supervisor import Supervisor
+from worker.worker_process import WorkerProcess
 
 STEPS = 3
 _PATIENCE_S = 120.0
@@ -37,9 +38,9 @@ class Killed(BaseException):
 class Actor(threading.Thread):
     """A thread of a worker that goes on only when it is told to."""
 
-    def __init__(self, station: "SteppedStation", what: Callable[[], None], name: str) -> None:
+    def __init__(self, this_worker: "SteppedStation", what: Callable[[], None], name: str) -> None:
         super().__init__(name=name, daemon=True)
-        self.station = station
+        self.this_worker = this_worker
         self.is_over = False
         self._what = what
         self._go = threading.Semaphore(0)
@@ -52,7 +53,7 @@ class Actor(threading.Thread):
         _here.actor = self
         self._go.acquire()
         try:
-            if not self.station.is_killed:
+            if not self.this_worker.is_killed:
                 self._what()
         except Killed:
             pass
@@ -65,7 +66,7 @@ class Actor(threading.Thread):
         """Wait for the next `step`; raises Killed if the worker is dead by then."""
         self._stands.release()
         self._go.acquire()
-        if self.station.is_killed:
+        if self.this_worker.is_killed:
             raise Killed
 
     def step(self) -> None:
@@ -123,7 +124,7 @@ def _away() -> OperationalError:
     return OperationalError("no statement", None, ConnectionError("the store is away"))
 
 
-class SteppedStation(Station):
+class SteppedStation(WorkerProcess):
     """One worker process; the doorbell is heard by nobody unless the test rings."""
 
     database: SteppedDatabase
@@ -161,9 +162,9 @@ class SteppedStation(Station):
         gate()
         return self.clock() < self._grace_ends
 
-    def kill_left(self, is_meant: Callable[[Mark], bool]) -> int:
+    def kill_left(self, is_meant: Callable[[AttemptTag], bool]) -> int:
         """SIGKILL to the trainers of this machine that are meant."""
-        left = [one for one in self.trainers_here() if one.is_alive and is_meant(one.mark)]
+        left = [one for one in self.trainers_here() if one.is_alive and is_meant(one.tag)]
         for trainer in left:
             trainer.kill()
         return len(left)
@@ -173,13 +174,13 @@ class SteppedStation(Station):
         return True
 
 
-class SteppedHeart(Heart):
+class SteppedHeart(Heartbeat):
     """The beating thread of one supervisor."""
 
     def start(self) -> None:
         """Begin as a thread of the worker whose thread calls."""
-        station: SteppedStation = _here.actor.station
-        self._actor = station.begin(self.run, self.name)
+        this_worker: SteppedStation = _here.actor.this_worker
+        self._actor = this_worker.begin(self.run, self.name)
 
     def join(self, timeout: float | None = None) -> None:
         """Wait for its end."""
@@ -198,24 +199,24 @@ class ScriptedTrainer:
         self,
         command: Sequence[str],
         *,
-        mark: Mark,
+        tag: AttemptTag,
         logs: Path,
         lock_fd: int,
         environment: Mapping[str, str],
         pause_after_s: float,
         proven_at: float,
     ) -> None:
-        self.run_id = mark.run_dir.name
-        self.mark = mark
+        self.run_id = tag.run_dir.name
+        self.tag = tag
         self.is_orphan = False
         self.is_deaf = False
-        self._folder = mark.run_dir
-        self._attempt = mark.attempt
+        self._folder = tag.run_dir
+        self._attempt = tag.attempt
         self._lock_fd = os.dup(lock_fd)
         self._pause_after_s = pause_after_s
         self._proven_at = proven_at
-        self._station: SteppedStation = _here.actor.station
-        self._station.trainers.append(self)
+        self._this_worker: SteppedStation = _here.actor.this_worker
+        self._this_worker.trainers.append(self)
         self._ended: Ended | None = None
         self._is_asked = False
         self._step: int | None = None
@@ -228,7 +229,7 @@ class ScriptedTrainer:
     @property
     def runs(self) -> bool:
         """Whether it is alive and does not stand still."""
-        left_s = self._proven_at + self._pause_after_s - self._station.clock()
+        left_s = self._proven_at + self._pause_after_s - self._this_worker.clock()
         return self.is_alive and (not self._pause_after_s or left_s > 0)
 
     def wait(self, timeout_s: float) -> Ended | None:
@@ -246,7 +247,7 @@ class ScriptedTrainer:
 
     def close(self) -> None:
         """The worker lets go of it, unless the worker itself is dead."""
-        if not self._station.is_killed:
+        if not self._this_worker.is_killed:
             self.kill()
 
     def beat(self, proven_at: float) -> None:
@@ -321,7 +322,7 @@ class ScriptedTrainer:
 
 
 class SteppedSupervisor(Supervisor):
-    """The real supervisor beside a stepped heart and a scripted trainer."""
+    """The real supervisor beside a stepped heartbeat and a scripted trainer."""
 
     start_trainer = ScriptedTrainer  # type: ignore[assignment]
-    make_heart = SteppedHeart
+    make_heartbeat = SteppedHeart

@@ -28,8 +28,8 @@ from worker.run_directory.export import Export
 from worker.run_directory.intake import Intake
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.preparation import CalledOff, Preparation
-from worker.station import Claimed, Station
 from worker.supervisor import Supervisor
+from worker.worker_process import Claimed, WorkerProcess
 
 
 class FlakyFileSystem(MemoryFileSystem):  # type: ignore[misc]  # fsspec ships no types
@@ -137,7 +137,7 @@ def test_the_last_checkpoint_is_shared_though_the_bucket_is_away_at_first(
     assert sqlite_floor.rows(select(Checkpoint.artifact)) == [f"runs/{claim.run_id}/checkpoint-1-4"]
 
 
-class RestlessStation(Station):
+class RestlessStation(WorkerProcess):
     """A worker on which time does not pass while it waits."""
 
     waits = 0
@@ -163,23 +163,25 @@ def moved(sqlite_floor: Floor, bucket: ArtifactStore, tmp_path: Path) -> Iterato
         run = supervision.hold(session, claim)
         runs.transition(session, run, RunState.QUEUED, at=datetime.now(UTC))
     floor.move_to(tmp_path / "second")
-    station = RestlessStation(floor.settings)
-    station.artifacts = bucket
-    station.id = "worker_other"
-    yield station
-    station.database.close()
+    this_worker = RestlessStation(floor.settings)
+    this_worker.artifacts = bucket
+    this_worker.id = "worker_other"
+    yield this_worker
+    this_worker.database.close()
 
 
-def taken_over(station: Station) -> Claimed:
-    found = station.claim_next()
+def taken_over(this_worker: WorkerProcess) -> Claimed:
+    found = this_worker.claim_next()
     assert found is not None
     assert found.claim.attempt == 2
     return found
 
 
-def preparation(station: Station, taken: Claimed, check: Callable[[], None]) -> Preparation:
-    directory = RunDirectory(station.settings.runs_dir, taken.run.id)
-    return Preparation(station, taken.claim, taken.run, directory, check)
+def preparation(
+    this_worker: WorkerProcess, taken: Claimed, check: Callable[[], None]
+) -> Preparation:
+    directory = RunDirectory(this_worker.settings.runs_dir, taken.run.id)
+    return Preparation(this_worker, taken.claim, taken.run, directory, check)
 
 
 def test_a_run_that_moves_to_another_machine_waits_for_a_bucket_that_is_away(

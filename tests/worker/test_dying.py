@@ -17,7 +17,7 @@ from tests.chaos import witness
 from tests.worker.floor import Floor
 from worker.process.processes import namespace
 from worker.run_directory.layout import RunDirectory
-from worker.station import Station
+from worker.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.slow
 
@@ -140,7 +140,7 @@ def test_a_run_given_back_waits_until_the_guard_of_its_dead_owner_lets_go(
     sqlite_floor: Floor,
 ) -> None:
     floor, run_id = sqlite_floor, sqlite_floor.new_run()
-    dead = Station(floor.settings)
+    dead = WorkerProcess(floor.settings)
     dead.register()
     dead.database.close()
     with floor.database.write() as session:

@@ -16,8 +16,8 @@ from backend.store.db import Database
 from backend.store.runs import supervision
 from tests import processes
 from tests.worker.floor import Floor
-from worker.station import Station
 from worker.sweeper import Sweeper
+from worker.worker_process import WorkerProcess
 
 _SUPERVISOR = """
 import os, signal, sys
@@ -77,9 +77,9 @@ def test_a_worker_that_is_stopped_while_it_writes_gives_its_runs_away(
     floor = postgres_floor
     frozen, other = live_run(floor), live_run(floor)
     given = {"stale_s": 1.0, "sweep_s": 0.2, "crash_back_off_s": (600.0,)}
-    station = Station(floor.settings.model_copy(update=given))
-    station.register()
-    sweeper = Sweeper(station)
+    this_worker = WorkerProcess(floor.settings.model_copy(update=given))
+    this_worker.register()
+    sweeper = Sweeper(this_worker)
 
     with supervisor_of(floor, frozen) as process:
         assert process.stdout is not None
@@ -94,7 +94,7 @@ def test_a_worker_that_is_stopped_while_it_writes_gives_its_runs_away(
         finally:
             process.kill()
             sweeper.stop()
-            station.close()
+            this_worker.close()
 
     assert said == "outage\ngiven away\n"
     assert floor.run(frozen).beat == 0
@@ -103,15 +103,15 @@ def test_a_worker_that_is_stopped_while_it_writes_gives_its_runs_away(
 def test_who_writes_may_pause_for_seconds_and_who_reads_for_as_long_as_it_takes(
     postgres_floor: Floor,
 ) -> None:
-    station = Station(postgres_floor.settings)
+    this_worker = WorkerProcess(postgres_floor.settings)
     shown = text("SHOW idle_in_transaction_session_timeout")
 
     def limits(database: Database) -> tuple[str, str]:
         with database.write() as writing, database.read() as reading:
             return str(writing.scalar(shown)), str(reading.scalar(shown))
 
-    assert limits(station.database) == ("15s", "0")
+    assert limits(this_worker.database) == ("15s", "0")
     assert limits(postgres_floor.database) == ("1min", "0")
-    with station.database.read() as session:
+    with this_worker.database.read() as session:
         assert session.scalar(shown) == "0"
-    station.database.close()
+    this_worker.database.close()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests import processes
+from worker.process.attempt_tags import AttemptTag
 from worker.process.bounded_log import BoundedLog
-from worker.process.marks import Mark
 from worker.process.processes import identity, members, uptime_s
 from worker.process.trainer_process import Ended, TrainerProcess, environment
 
@@ -26,7 +26,7 @@ def guarded(
     lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR)
     process = TrainerProcess(
         program or [sys.executable, "-S", "-c", code],
-        mark=Mark(folder, 1),
+        tag=AttemptTag(folder, 1),
         logs=folder,
         lock_fd=lock,
         environment=environment(""),
@@ -150,10 +150,11 @@ def test_the_death_of_the_worker_ends_the_trainer_however_it_came(tmp_path: Path
     code = (
         "import os, sys, time\n"
         "from pathlib import Path\n"
-        "from worker.process.marks import Mark\n"
+        "from worker.process.attempt_tags import AttemptTag\n"
         "from worker.process.trainer_process import TrainerProcess, environment\n"
         "folder = Path(sys.argv[1]); lock = os.open(folder / 'lock', os.O_CREAT | os.O_RDWR)\n"
-        f"process = TrainerProcess([sys.executable, '-S', '-c', {BUSY!r}], mark=Mark(folder, 1),\n"
+        f"process = TrainerProcess([sys.executable, '-S', '-c', {BUSY!r}],\n"
+        "    tag=AttemptTag(folder, 1),\n"
         "    logs=folder, lock_fd=lock, environment=environment(''), pause_after_s=0,\n"
         "    proven_at=0)\n"
         "while process.pid is None: process.wait(0.1)\n"

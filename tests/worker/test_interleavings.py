@@ -91,11 +91,11 @@ class Interleavings(RuleBasedStateMachine):
         given = self.floor.settings.model_copy(
             update={"data_dir": data_dir, "model_roots": str(self.floor.data_dir), "slots": 2}
         )
-        station = SteppedStation(given, self.database, host, lambda: self.now)
-        station.register()
-        station.trainers_here = lambda: self._trainers_of(host)
-        self.stations.append(station)
-        self.sweepers[station.id] = Sweeper(station, lambda: self.now)
+        this_worker = SteppedStation(given, self.database, host, lambda: self.now)
+        this_worker.register()
+        this_worker.trainers_here = lambda: self._trainers_of(host)
+        self.stations.append(this_worker)
+        self.sweepers[this_worker.id] = Sweeper(this_worker, lambda: self.now)
 
     # People.
 
@@ -124,12 +124,12 @@ class Interleavings(RuleBasedStateMachine):
     @rule(which=st.integers(0, 2), steps=st.integers(1, 12))
     def ring(self, which: int, steps: int) -> None:
         """A ring, the first or a doubled one, late or in time."""
-        station = self._station(which)
-        at_work = [actor for actor in station.actors if actor.name == "task"]
-        if len([actor for actor in at_work if not actor.is_over]) < station.threads:
-            name = station.settings.data_dir.name
-            what = lambda: tasks.execute(station, name, SteppedSupervisor)  # noqa: E731
-            self._go_on(station.begin(what, "task"), steps)
+        this_worker = self._this_worker(which)
+        at_work = [actor for actor in this_worker.actors if actor.name == "task"]
+        if len([actor for actor in at_work if not actor.is_over]) < this_worker.threads:
+            name = this_worker.settings.data_dir.name
+            what = lambda: tasks.execute(this_worker, name, SteppedSupervisor)  # noqa: E731
+            self._go_on(this_worker.begin(what, "task"), steps)
 
     @rule(which=st.integers(0, 8), steps=st.integers(1, 12))
     def go_on(self, which: int, steps: int) -> None:
@@ -142,16 +142,18 @@ class Interleavings(RuleBasedStateMachine):
     @rule(which=st.integers(0, 2), steps=st.integers(1, 12))
     def sweep(self, which: int, steps: int) -> None:
         """A sign of life and a sweep begin, and perhaps end."""
-        station = self._station(which)
-        at_work = [actor for actor in station.actors if not actor.is_over]
+        this_worker = self._this_worker(which)
+        at_work = [actor for actor in this_worker.actors if not actor.is_over]
         sweeps = [actor for actor in at_work if actor.name == "sweep"]
-        self._go_on(sweeps[0] if sweeps else station.begin(self._turn_of(station), "sweep"), steps)
+        self._go_on(
+            sweeps[0] if sweeps else this_worker.begin(self._turn_of(this_worker), "sweep"), steps
+        )
 
-    def _turn_of(self, station: SteppedStation) -> Callable[[], None]:
+    def _turn_of(self, this_worker: SteppedStation) -> Callable[[], None]:
         def turn() -> None:
             with suppress(*OUTAGES):
-                Presence(station).tell()
-            self.sweepers[station.id].turn()
+                Presence(this_worker).tell()
+            self.sweepers[this_worker.id].turn()
 
         return turn
 
@@ -177,25 +179,25 @@ class Interleavings(RuleBasedStateMachine):
     @rule(which=st.integers(0, 2))
     def kill_worker(self, which: int) -> None:
         """SIGKILL; its guards have not noticed yet."""
-        station = self._station(which)
-        station.kill()
-        self._bury(station)
+        this_worker = self._this_worker(which)
+        this_worker.kill()
+        self._bury(this_worker)
 
-    def _bury(self, station: SteppedStation) -> None:
+    def _bury(self, this_worker: SteppedStation) -> None:
         """The process is gone: whoever looks for it finds another one or none."""
-        self.stations.remove(station)
-        self.dead.append(station)
+        self.stations.remove(this_worker)
+        self.dead.append(this_worker)
         with self.database.write() as session:
             gone = f"{processes.namespace()}/1"
-            session.execute(update(Worker).where(Worker.id == station.id).values(process=gone))
+            session.execute(update(Worker).where(Worker.id == this_worker.id).values(process=gone))
 
     @precondition(lambda self: len(self.stations) < len(self.hosts))
     @rule()
     def start_worker(self) -> None:
         """Another worker takes the place of one that is gone."""
         missing = list(self.hosts)
-        for station in self.stations:
-            missing.remove(station.host)
+        for this_worker in self.stations:
+            missing.remove(this_worker.host)
         self._start_worker(missing[0])
 
     @rule(which=st.integers(0, 3))
@@ -209,29 +211,29 @@ class Interleavings(RuleBasedStateMachine):
     @rule(which=st.integers(0, 2))
     def cut_off(self, which: int) -> None:
         """A worker does not reach the store any more, or reaches it again."""
-        database = self._station(which).database
+        database = self._this_worker(which).database
         database.is_cut = not database.is_cut
 
     @precondition(lambda self: self.stations)
     @rule(which=st.integers(0, 2))
     def lose_answer(self, which: int) -> None:
         """The next commit is done, and the connection breaks before the worker knows."""
-        self._station(which).database.loses_answer = True
+        self._this_worker(which).database.loses_answer = True
 
     @precondition(lambda self: self.stations)
     @rule(which=st.integers(0, 2))
     def drain(self, which: int) -> None:
         """SIGTERM, as on deploy."""
-        self._station(which).drain()
+        self._this_worker(which).drain()
 
     @precondition(lambda self: any(self._is_drained(one) for one in self.stations))
     @rule()
     def leave(self) -> None:
         """A drained worker says good-bye."""
-        station = next(one for one in self.stations if self._is_drained(one))
+        this_worker = next(one for one in self.stations if self._is_drained(one))
         with suppress(*OUTAGES):
-            station.close()
-        self._bury(station)
+            this_worker.close()
+        self._bury(this_worker)
 
     # What must hold.
 
@@ -261,9 +263,9 @@ class Interleavings(RuleBasedStateMachine):
                 self._heal()
                 self._come_to_rest()
         finally:
-            for station in [*self.stations, *self.dead]:
-                station.kill()
-                for trainer in station.trainers:
+            for this_worker in [*self.stations, *self.dead]:
+                this_worker.kill()
+                for trainer in this_worker.trainers:
                     trainer.end(Ended(code=None, signal=9))
             self._clear()
             self._folder.cleanup()
@@ -272,8 +274,8 @@ class Interleavings(RuleBasedStateMachine):
         for trainer in self._trainers():
             if trainer.is_orphan:
                 trainer.end(Ended(code=None, signal=9))
-        for station in self.stations:
-            station.database.is_cut = station.database.loses_answer = False
+        for this_worker in self.stations:
+            this_worker.database.is_cut = this_worker.database.loses_answer = False
         for _ in range(len(self.hosts) - len(self.stations)):
             self.start_worker()
 
@@ -292,9 +294,9 @@ class Interleavings(RuleBasedStateMachine):
     def _let_a_second_pass(self) -> None:
         """Everybody does what is due."""
         self.now += 1.0
-        for which, station in enumerate(self.stations):
-            if all(actor.is_over for actor in station.actors):
-                station.is_draining.clear()
+        for which, this_worker in enumerate(self.stations):
+            if all(actor.is_over for actor in this_worker.actors):
+                this_worker.is_draining.clear()
                 self.ring(which, 1)
             if int(self.now) % 5 == 0:
                 self.sweep(which, 1)
@@ -313,20 +315,20 @@ class Interleavings(RuleBasedStateMachine):
             for table in ("runs", "workers"):
                 session.execute(text(f"DELETE FROM {table}"))
 
-    def _station(self, which: int) -> SteppedStation:
+    def _this_worker(self, which: int) -> SteppedStation:
         return self.stations[which % len(self.stations)]
 
     def _actors(self) -> list[Actor]:
-        found = [actor for station in self.stations for actor in station.actors]
+        found = [actor for this_worker in self.stations for actor in this_worker.actors]
         return [actor for actor in found if not actor.is_over]
 
     def _trainers_of(self, host: str) -> list[ScriptedTrainer]:
         stations = [one for one in (*self.stations, *self.dead) if one.host == host]
-        return [trainer for station in stations for trainer in station.trainers]
+        return [trainer for this_worker in stations for trainer in this_worker.trainers]
 
     def _trainers(self) -> list[ScriptedTrainer]:
         stations = [*self.stations, *self.dead]
-        return [one for station in stations for one in station.trainers if one.is_alive]
+        return [one for this_worker in stations for one in this_worker.trainers if one.is_alive]
 
     def _go_on(self, actor: Actor, steps: int) -> None:
         for _ in range(steps):
@@ -334,8 +336,10 @@ class Interleavings(RuleBasedStateMachine):
         self._is_checked = False
 
     @staticmethod
-    def _is_drained(station: SteppedStation) -> bool:
-        return station.is_draining.is_set() and all(actor.is_over for actor in station.actors)
+    def _is_drained(this_worker: SteppedStation) -> bool:
+        return this_worker.is_draining.is_set() and all(
+            actor.is_over for actor in this_worker.actors
+        )
 
 
 # Seconds; a fault is told by its shortest example, and looking for that takes long.

@@ -9,8 +9,8 @@ from typing import Any
 from tests.worker.floor import Floor
 from tests.worker.test_bucket_outage import RestlessStation
 from worker.process.trainer_process import TrainerProcess
-from worker.station import Claimed
 from worker.supervisor import Supervisor
+from worker.worker_process import Claimed
 
 
 def short(times: float, of: int) -> tuple[Callable[..., TrainerProcess], list[int]]:
@@ -29,22 +29,22 @@ def short(times: float, of: int) -> tuple[Callable[..., TrainerProcess], list[in
 def claimed(floor: Floor) -> tuple[RestlessStation, Claimed]:
     command = f"{sys.executable} -S -m worker.process.fake_trainer --steps 2"
     given = {"min_free_gb": 0, "trainer_command": command, "beat_s": 0.1}
-    station = RestlessStation(floor.settings.model_copy(update=given))
-    station.register()
-    found = station.claim_next()
+    this_worker = RestlessStation(floor.settings.model_copy(update=given))
+    this_worker.register()
+    found = this_worker.claim_next()
     assert found is not None
-    return station, found
+    return this_worker, found
 
 
 def test_a_trainer_is_started_once_the_machine_has_a_process_for_it(floor: Floor) -> None:
     run_id = floor.new_run()
-    station, found = claimed(floor)
-    supervisor = Supervisor(station, found)
+    this_worker, found = claimed(floor)
+    supervisor = Supervisor(this_worker, found)
     start, refused = short(3, errno.EAGAIN)
     supervisor.start_trainer = start  # type: ignore[assignment]
 
     supervisor.see_through()
-    station.close()
+    this_worker.close()
 
     assert refused == [errno.EAGAIN] * 3
     assert floor.states(run_id) == ["queued", "running", "succeeded"]
@@ -52,12 +52,12 @@ def test_a_trainer_is_started_once_the_machine_has_a_process_for_it(floor: Floor
 
 def test_a_machine_that_stays_short_has_the_run_tried_again(floor: Floor) -> None:
     run_id = floor.new_run()
-    station, found = claimed(floor)
-    supervisor = Supervisor(station, found)
+    this_worker, found = claimed(floor)
+    supervisor = Supervisor(this_worker, found)
     supervisor.start_trainer, _ = short(float("inf"), errno.EMFILE)  # type: ignore[assignment]
 
     supervisor.see_through()
-    station.close()
+    this_worker.close()
 
     run = floor.run(run_id)
     assert (run.state, run.crashes, run.error["cause"]) == ("crashed", 1, "not_started")
@@ -67,13 +67,13 @@ def test_a_machine_that_stays_short_has_the_run_tried_again(floor: Floor) -> Non
 
 def test_a_full_disk_is_no_shortage_that_passes(floor: Floor) -> None:
     run_id = floor.new_run()
-    station, found = claimed(floor)
-    supervisor = Supervisor(station, found)
+    this_worker, found = claimed(floor)
+    supervisor = Supervisor(this_worker, found)
     start, refused = short(float("inf"), errno.ENOSPC)
     supervisor.start_trainer = start  # type: ignore[assignment]
 
     supervisor.see_through()
-    station.close()
+    this_worker.close()
 
     run = floor.run(run_id)
     assert (run.state, run.error["cause"], len(refused)) == ("failed", "disk", 1)

@@ -19,8 +19,8 @@ from worker.presence import Presence
 from worker.process.devices import Devices
 from worker.process.gpus import Gpu
 from worker.process.processes import identity
-from worker.station import Station
 from worker.sweeper import Sightings, Sweeper, is_dead
+from worker.worker_process import WorkerProcess
 
 
 class Clock:
@@ -60,9 +60,9 @@ def test_a_sweeper_that_was_itself_stopped_has_watched_nobody() -> None:
 
 def swept(floor: Floor, clock: Clock, seconds: float, *, beating: str | None = None) -> None:
     settings = floor.settings.model_copy(update={"sweep_s": 15.0, "stale_s": 45.0})
-    station = Station(settings)
-    station.register()
-    sweeper = Sweeper(station, clock)
+    this_worker = WorkerProcess(settings)
+    this_worker.register()
+    sweeper = Sweeper(this_worker, clock)
     until = clock.now + seconds
     while clock.now <= until:
         if beating is not None:
@@ -70,7 +70,7 @@ def swept(floor: Floor, clock: Clock, seconds: float, *, beating: str | None = N
                 session.execute(update(Run).where(Run.id == beating).values(beat=Run.beat + 1))
         sweeper.turn()
         clock.now += 15
-    station.close()
+    this_worker.close()
 
 
 def live_run(floor: Floor, owner: str) -> str:
@@ -107,13 +107,13 @@ def test_a_crashed_run_waits_longer_each_time_and_after_three_for_ever(floor: Fl
             supervision.crash(session, claimed, error, at=datetime.now(UTC))
         clock = Clock()
         settings = floor.settings.model_copy(update={"sweep_s": 5.0})
-        station = Station(settings)
-        station.register()
-        sweeper = Sweeper(station, clock)
+        this_worker = WorkerProcess(settings)
+        this_worker.register()
+        sweeper = Sweeper(this_worker, clock)
         while floor.run(run_id).state == "crashed" and clock.now < 1000:
             sweeper.turn()
             clock.now += 5
-        station.close()
+        this_worker.close()
         waited[crashes] = clock.now - 5
 
     assert waited == {1: 10, 2: 60, 3: 995}
@@ -140,17 +140,17 @@ def test_a_crashed_run_that_is_archived_is_tried_again_once_it_is_listed(floor: 
 
 def test_the_runs_of_a_dead_worker_of_this_machine_are_queued_at_once(floor: Floor) -> None:
     child = subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE)
-    station = Station(floor.settings)
-    station.register()
-    station.database.close()
+    this_worker = WorkerProcess(floor.settings)
+    this_worker.register()
+    this_worker.database.close()
     process = identity(child.pid)
     with floor.database.write() as session:
         # As if this child were the worker that has registered.
         session.execute(
-            update(Worker).where(Worker.id == station.id).values(pid=child.pid, process=process)
+            update(Worker).where(Worker.id == this_worker.id).values(pid=child.pid, process=process)
         )
-    run_id = live_run(floor, station.id)
-    stopping = live_run(floor, station.id)
+    run_id = live_run(floor, this_worker.id)
+    stopping = live_run(floor, this_worker.id)
     with floor.database.write() as session:
         asked = update(Run).where(Run.id == stopping)
         session.execute(asked.values(state="stopping", stop_reason="pause"))
@@ -162,14 +162,14 @@ def test_the_runs_of_a_dead_worker_of_this_machine_are_queued_at_once(floor: Flo
 
     assert (floor.run(run_id).state, floor.run(run_id).crashes) == ("queued", 1)
     assert floor.run(stopping).state == "paused"
-    (row,) = floor.rows(select(Worker).where(Worker.id == station.id))
+    (row,) = floor.rows(select(Worker).where(Worker.id == this_worker.id))
     assert row.stopped_at is not None
 
 
 def test_a_silent_worker_of_another_machine_leaves_the_list_and_a_beat_brings_it_back(
     floor: Floor,
 ) -> None:
-    far = Station(floor.settings)
+    far = WorkerProcess(floor.settings)
     far.host = "far"
     far.register()
     far.database.close()
@@ -192,15 +192,17 @@ def test_a_sweep_rings_for_as_many_queued_runs_as_there_are_free_slots(
     sqlite_floor: Floor, slots: int, at_work: int, queued: int, rings: int
 ) -> None:
     floor = sqlite_floor
-    station = Station(floor.settings.model_copy(update={"slots": slots, "min_free_gb": 0}))
-    station.register()
+    this_worker = WorkerProcess(
+        floor.settings.model_copy(update={"slots": slots, "min_free_gb": 0})
+    )
+    this_worker.register()
     for _ in range(at_work):
         floor.new_run()
-        assert station.claim_next() is not None
+        assert this_worker.claim_next() is not None
     run_ids = [floor.new_run() for _ in range(queued)]
 
-    Sweeper(station, Clock()).turn()
-    station.close()
+    Sweeper(this_worker, Clock()).turn()
+    this_worker.close()
 
     said = "".join(path.read_text() for path in (floor.data_dir / "broker" / "queue").glob("*"))
     # Each message tells of its run in its headers, too: the best ones, and no other.
@@ -226,23 +228,23 @@ def test_a_driver_that_fails_in_its_own_way_ends_neither_reports_nor_sweeps(
     sqlite_floor: Floor,
 ) -> None:
     floor, driver = sqlite_floor, FaultyDriver()
-    station = Station(floor.settings.model_copy(update={"beat_s": 0.1}))
+    this_worker = WorkerProcess(floor.settings.model_copy(update={"beat_s": 0.1}))
     gpu = Gpu(id="GPU-0", name="H", memory_bytes=1)
-    station.devices = Devices(1, [gpu], used_bytes=driver.used_bytes)
-    station.register()
+    this_worker.devices = Devices(1, [gpu], used_bytes=driver.used_bytes)
+    this_worker.register()
     driver.is_broken = True
 
-    presence = Presence(station)
+    presence = Presence(this_worker)
     presence.start()
     try:
-        processes.wait_until(lambda: beats(floor, station) >= 3, "the worker reports")
+        processes.wait_until(lambda: beats(floor, this_worker) >= 3, "the worker reports")
         assert driver.questions_failed >= 3
     finally:
         presence.stop()
-        station.close()
+        this_worker.close()
 
 
-class ForgetfulStation(Station):
+class ForgetfulStation(WorkerProcess):
     """Whose first reports fail for a reason that nobody has thought of."""
 
     failures_left = 2
@@ -257,19 +259,21 @@ class ForgetfulStation(Station):
 def test_a_report_that_fails_for_an_unknown_reason_is_followed_by_another(
     sqlite_floor: Floor,
 ) -> None:
-    station = ForgetfulStation(sqlite_floor.settings.model_copy(update={"beat_s": 0.1}))
-    station.register()
-    presence = Presence(station)
+    this_worker = ForgetfulStation(sqlite_floor.settings.model_copy(update={"beat_s": 0.1}))
+    this_worker.register()
+    presence = Presence(this_worker)
     presence.start()
     try:
-        processes.wait_until(lambda: beats(sqlite_floor, station) > 0, "the worker reports again")
+        processes.wait_until(
+            lambda: beats(sqlite_floor, this_worker) > 0, "the worker reports again"
+        )
     finally:
         presence.stop()
-        station.close()
-    assert station.failures_left == 0
+        this_worker.close()
+    assert this_worker.failures_left == 0
 
 
-class DeafStation(Station):
+class DeafStation(WorkerProcess):
     """Whose doorbell fails for a reason that nobody has thought of, as often as it is used."""
 
     def ring_if_there_is_room(self) -> None:
@@ -279,21 +283,21 @@ class DeafStation(Station):
 def test_a_step_of_a_sweep_that_always_fails_keeps_no_dead_run_alive(floor: Floor) -> None:
     clock = Clock()
     settings = floor.settings.model_copy(update={"sweep_s": 15.0, "stale_s": 45.0})
-    station = DeafStation(settings)
-    station.register()
+    this_worker = DeafStation(settings)
+    this_worker.register()
     run_id = live_run(floor, "worker_far")
-    sweeper = Sweeper(station, clock)
+    sweeper = Sweeper(this_worker, clock)
 
     for now in (0, 15, 30, 45):
         clock.now = float(now)
         sweeper.turn()
-    station.close()
+    this_worker.close()
 
     assert floor.run(run_id).state == "crashed"
 
 
-def beats(floor: Floor, station: Station) -> int:
-    return int(floor.rows(select(Worker.beat).where(Worker.id == station.id))[0])
+def beats(floor: Floor, this_worker: WorkerProcess) -> int:
+    return int(floor.rows(select(Worker.beat).where(Worker.id == this_worker.id))[0])
 
 
 def test_nobody_judges_a_process_of_another_boot_or_container() -> None:

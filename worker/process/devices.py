@@ -1,8 +1,9 @@
 """What this worker has to train on, who holds it, and whether it came back.
 
-Called by `worker.station`. CPU runs take a slot, GPU runs their GPUs. A GPU whose memory is not
-back when its run has ended is not given out again until it is. Several workers on one machine share
-its GPUs by CUDA_VISIBLE_DEVICES. Which run goes where is the business of the queue in the store.
+Called by `worker.worker_process`. CPU runs take a slot, GPU runs their GPUs. A GPU whose memory is
+not back when its run has ended is not given out again until it is. Several workers on one machine
+share its GPUs by CUDA_VISIBLE_DEVICES. Which run goes where is the business of the queue in the
+store.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """The GPUs of this machine, as NVML tells of them.
 
-Called by `worker.station` and `worker.process.devices`. It reads and never changes anything; NVML
-is opened once and stays open, for a reading every few seconds. Without the library or a driver
+Called by `worker.worker_process` and `worker.process.devices`. It reads and never changes anything;
+NVML is opened once and stays open, for a reading every few seconds. Without the library or a driver
 there are no GPUs.
 """
 

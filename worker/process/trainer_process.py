@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import worker
-from worker.process import marks, processes
-from worker.process.marks import Mark
+from worker.process import attempt_tags, processes
+from worker.process.attempt_tags import AttemptTag
 
 # The folder that holds the packages `worker` and `backend`, installed or not.
 _SOURCE = str(Path(worker.__file__).resolve().parent.parent)
@@ -82,7 +82,7 @@ class TrainerProcess:
         self,
         command: Sequence[str],
         *,
-        mark: Mark,
+        tag: AttemptTag,
         logs: Path,
         lock_fd: int,
         environment: Mapping[str, str],
@@ -103,13 +103,13 @@ class TrainerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
-                cwd=mark.run_dir,
-                env={**environment, **mark.variables()},
+                cwd=tag.run_dir,
+                env={**environment, **tag.variables()},
                 start_new_session=True,
                 pass_fds=(lock_fd,),
                 bufsize=0,
             )
-        self._mark = mark
+        self._tag = tag
         self._reports = b""
         self._ended: Ended | None = None
         self.pid: int | None = None
@@ -181,4 +181,4 @@ class TrainerProcess:
 
     def _kill_without_guard(self) -> int:
         by_session = processes.signal_members(self._guard.pid, signal.SIGKILL)
-        return by_session + marks.kill(lambda mark: mark == self._mark)
+        return by_session + attempt_tags.kill(lambda tag: tag == self._tag)

@@ -25,7 +25,7 @@ from worker.run_directory.exit_reading import Failure, RunFailed
 from worker.run_directory.export import Export
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.parent_checkpoint import ParentCheckpoint
-from worker.station import Station
+from worker.worker_process import WorkerProcess
 
 
 class CalledOff(Exception):
@@ -40,7 +40,7 @@ class Preparation:
 
     def __init__(
         self,
-        station: Station,
+        this_worker: WorkerProcess,
         claim: Claim,
         run: Run,
         directory: RunDirectory,
@@ -51,7 +51,7 @@ class Preparation:
         It is asked while large files are read or fetched, which takes minutes.
         """
         self._check = check
-        self._station = station
+        self._this_worker = this_worker
         self._claim = claim
         self._run = run
         self._directory = directory
@@ -78,11 +78,11 @@ class Preparation:
 
     def _patiently(self, call: Callable[[], object]) -> None:
         """Do something with both stores; a bucket that stays away may be back for the next try."""
-        station = self._station
+        this_worker = self._this_worker
         try:
             patiently(
-                lambda: patiently(call, station.wait),
-                heedful(station.wait, self._check),
+                lambda: patiently(call, this_worker.wait),
+                heedful(this_worker.wait, self._check),
                 away=(Unavailable,),
                 tries=BUCKET_TRIES,
             )
@@ -105,7 +105,7 @@ class Preparation:
             elif run.checkpoint_step is not None:
                 self._tell_of_loss(session, run.checkpoint_step)
 
-        self._station.write(record)
+        self._this_worker.write(record)
 
     def _tell_of_loss(self, session: Session, told: int) -> None:
         """Say so where the newest checkpoint that the run has told of is nowhere to be found."""
@@ -127,7 +127,7 @@ class Preparation:
         Checkpoints here that the store does not know are of a past that was taken back. Those
         that were written here and are needed may lie nowhere else.
         """
-        with self._station.database.read() as session:
+        with self._this_worker.database.read() as session:
             shared = checkpoints.newest_shared(session, self._run.id)
             known = checkpoints.written_by(session, self._run.id)
             needed = needs.checkpoint_steps(session, self._run.id)
@@ -139,7 +139,7 @@ class Preparation:
         try:
             with disk_errors():
                 checkpoint_sharing.fetch(
-                    self._station.artifacts, self._directory, shared, kept, self._check
+                    self._this_worker.artifacts, self._directory, shared, kept, self._check
                 )
         except Unavailable:
             raise
@@ -149,7 +149,7 @@ class Preparation:
     def _inherit(self, parent_id: str, step: int) -> None:
         """Begin with the parent's checkpoint, as if the run had written it itself."""
         source = ParentCheckpoint(self._directory, parent_id, step, self._check)
-        database, artifacts = self._station.database, self._station.artifacts
+        database, artifacts = self._this_worker.database, self._this_worker.artifacts
         self._patiently(lambda: source.put_in_place(database, artifacts))
 
         def record(session: Session) -> None:
@@ -158,17 +158,21 @@ class Preparation:
                 path = f"checkpoints/{self._directory.checkpoint(step).name}"
                 checkpoints.append(session, run, [CheckpointLine(step=step, path=path)], at=_now())
 
-        self._station.write(record)
+        self._this_worker.write(record)
 
     def _export(self) -> None:
-        station = self._station
+        this_worker = self._this_worker
         export = Export(
-            station.settings, station.artifacts, station.digests, self._directory, self._check
+            this_worker.settings,
+            this_worker.artifacts,
+            this_worker.digests,
+            self._directory,
+            self._check,
         )
-        found = export.write(station.database, self._run)
+        found = export.write(this_worker.database, self._run)
         if not found:
             return
-        with station.database.write() as session:
+        with this_worker.database.write() as session:
             supervision.hold(session, self._claim)
             known = {
                 model_id: registry.keep_hash(session, model_id, found[model_id])
@@ -176,7 +180,7 @@ class Preparation:
             }
         if known != found:
             # Another worker has recorded other bytes meanwhile: this time they are compared.
-            export.write(station.database, self._run)
+            export.write(this_worker.database, self._run)
 
 
 def _out_of_reach(error: Unavailable) -> Failure:

@@ -1,6 +1,6 @@
 """Pinned checkpoints: kept until somebody lets them go, whatever else is dropped or pruned.
 
-Called by the routes of runs. The trainer learns of pins by its supervisor, see `worker.heart`.
+Called by the routes of runs. The trainer learns of pins by its supervisor, see `worker.heartbeat`.
 """
 
 from datetime import datetime

@@ -198,7 +198,7 @@ def transition(
             stop_reason=reason if reason in _STOP_REASONS else None,
             error=error,
             exit_code=exit_code,
-            **_marks(run, to, at),
+            **_columns_of(run, to, at),
         )
         .execution_options(synchronize_session=False)
         .returning(Run.id)
@@ -219,18 +219,18 @@ def _reason_carried(run: Run, to: RunState) -> str | None:
     return run.stop_reason if to == meant else None
 
 
-def _marks(run: Run, to: RunState, at: datetime) -> dict[str, Any]:
-    marks: dict[str, Any] = {}
+def _columns_of(run: Run, to: RunState, at: datetime) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
     if to not in run_state.LIVE:
-        marks |= {"owner": None, "eta_s": None, "phase": ""}
+        changes |= {"owner": None, "eta_s": None, "phase": ""}
     if to == RunState.QUEUED:
         # What waits for a worker is listed, whoever has archived it before.
-        marks |= {"queued_at": at, "finished_at": None, "archived_at": None}
+        changes |= {"queued_at": at, "finished_at": None, "archived_at": None}
     if to == RunState.RUNNING and run.started_at is None:
-        marks |= {"started_at": at}
+        changes |= {"started_at": at}
     if to in run_state.ENDED:
-        marks |= {"finished_at": at}
-    return marks
+        changes |= {"finished_at": at}
+    return changes
 
 
 def _append_state(session: Session, run: Run, *, reason: str | None, at: datetime) -> None:

@@ -42,7 +42,7 @@ class Waiting(NamedTuple):
     gpus: int
 
 
-class Pulse(NamedTuple):
+class RunControl(NamedTuple):
     """What a beat brings back: whether the run was asked to stop, and why; what is to be kept.
 
     `pinned` are the steps of checkpoints that somebody has pinned or a clone waits for; None =
@@ -126,7 +126,7 @@ def hold(session: Session, claim: Claim) -> Run:
     return run
 
 
-def beat(session: Session, claim: Claim) -> Pulse:
+def beat(session: Session, claim: Claim) -> RunControl:
     """Show life and learn whether the run was asked to stop; raises GivenAway."""
     row = session.execute(
         update(Run)
@@ -142,10 +142,10 @@ def beat(session: Session, claim: Claim) -> Pulse:
     ).one_or_none()
     if row is None:
         raise GivenAway(claim.run_id)
-    return _pulse(session, claim, row[0], row[1])
+    return _control(session, claim, row[0], row[1])
 
 
-def look(session: Session, claim: Claim) -> Pulse:
+def look(session: Session, claim: Claim) -> RunControl:
     """The same without showing life, for looking more often than beating."""
     statement = select(Run.state, Run.stop_reason).where(
         Run.id == claim.run_id,
@@ -156,12 +156,12 @@ def look(session: Session, claim: Claim) -> Pulse:
     row = session.execute(statement).one_or_none()
     if row is None:
         raise GivenAway(claim.run_id)
-    return _pulse(session, claim, row[0], row[1])
+    return _control(session, claim, row[0], row[1])
 
 
-def _pulse(session: Session, claim: Claim, state: str, reason: str | None) -> Pulse:
+def _control(session: Session, claim: Claim, state: str, reason: str | None) -> RunControl:
     is_stopping = state == RunState.STOPPING
-    return Pulse(
+    return RunControl(
         RunState(state),
         StopReason(reason) if reason and is_stopping else None,
         frozenset(needs.checkpoint_steps(session, claim.run_id)),

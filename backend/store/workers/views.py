@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from backend.domain import run_state, worker_state
 from backend.domain.access import Caller
-from backend.domain.worker_state import Pulses
+from backend.domain.worker_state import Heartbeats
 from backend.schemas.vocabulary import RunState, WorkerState
 from backend.schemas.workers import DeviceAnswer, WorkerAnswer, WorkersAnswer
 from backend.store.tables.runs import Run
@@ -27,7 +27,7 @@ _LOST_FOR = timedelta(hours=1)
 class Watch(NamedTuple):
     """Who looks, when by both clocks, and what he has seen before."""
 
-    pulses: Pulses
+    heartbeats: Heartbeats
     at: datetime
     now_s: float
     silent_after_s: float
@@ -106,7 +106,7 @@ def _device(told: Mapping[str, Any], at_work: Mapping[str, bool]) -> dict[str, A
 
 
 def _is_silent(worker: Worker, watch: Watch) -> bool:
-    silence_s = watch.pulses.silence_s(worker.id, worker.beat, watch.now_s)
+    silence_s = watch.heartbeats.silence_s(worker.id, worker.beat, watch.now_s)
     if silence_s is None:
         # The first look: only the clock of the worker says how old its beat is.
         silence_s = (watch.at - worker.beat_at).total_seconds()

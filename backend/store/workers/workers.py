@@ -47,7 +47,7 @@ def register(
 
 
 def report(session: Session, worker_id: str, report: dict[str, Any], *, at: datetime) -> None:
-    """Show life and say how the worker is; see `worker.station` for what a report holds.
+    """Show life and say how the worker is; see `worker.worker_process` for what a report holds.
 
     A worker that was taken for dead is back.
     """

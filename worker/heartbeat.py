@@ -11,7 +11,7 @@ from collections.abc import Callable
 from backend.schemas.vocabulary import RunState
 from backend.store.db import Database
 from backend.store.runs import supervision
-from backend.store.runs.supervision import Claim, GivenAway, Pulse
+from backend.store.runs.supervision import Claim, GivenAway, RunControl
 from worker.outage import OUTAGES
 
 log = logging.getLogger("podium.worker")
@@ -20,7 +20,7 @@ log = logging.getLogger("podium.worker")
 _LOOK_S = 1.0
 
 
-class Heart(threading.Thread):
+class Heartbeat(threading.Thread):
     """Beats until it is stopped or the run is another's; use it as a context."""
 
     def __init__(
@@ -38,8 +38,8 @@ class Heart(threading.Thread):
         The store confirms an ownership after that moment, so whoever counts from it never counts
         too long, even if this process stood still meanwhile.
         """
-        super().__init__(name=f"heart-{claim.run_id}", daemon=True)
-        self.pulse = Pulse(RunState.RUNNING, None)
+        super().__init__(name=f"heartbeat-{claim.run_id}", daemon=True)
+        self.control = RunControl(RunState.RUNNING, None)
         self.is_lost = False
         self.proven_at = proven_at
         self._clock = clock
@@ -50,7 +50,7 @@ class Heart(threading.Thread):
         self._on_beat = on_beat
         self._end = threading.Event()
 
-    def __enter__(self) -> "Heart":
+    def __enter__(self) -> "Heartbeat":
         self.start()
         return self
 
@@ -82,9 +82,9 @@ class Heart(threading.Thread):
         if is_beat:
             began = self._clock()
             with self._database.write() as session:
-                self.pulse = supervision.beat(session, self._claim)
+                self.control = supervision.beat(session, self._claim)
             self.proven_at = began
             self._on_beat(began)
         else:
             with self._database.read() as session:
-                self.pulse = supervision.look(session, self._claim)
+                self.control = supervision.look(session, self._claim)

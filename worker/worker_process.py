@@ -29,10 +29,10 @@ from backend.store.tables.runs import Run
 from backend.store.workers import workers
 from worker.digests import Digests
 from worker.outage import patiently
-from worker.process import marks, processes
+from worker.process import attempt_tags, processes
+from worker.process.attempt_tags import AttemptTag
 from worker.process.devices import Devices, Lease
 from worker.process.gpus import GpuReader
-from worker.process.marks import Mark
 
 # Within one transaction. Runs of a worker that stands still in the middle of one are given away
 # only after this; nothing that a worker does between two statements takes as long.
@@ -48,7 +48,7 @@ class Claimed(NamedTuple):
     proven_at: float
 
 
-class Station:
+class WorkerProcess:
     """A worker process and its belongings."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = processes.uptime_s) -> None:
@@ -208,9 +208,9 @@ class Station:
         """Tell every worker that there is work; whether the broker took it."""
         return ring(self.settings, run_id)
 
-    def kill_left(self, is_meant: Callable[[Mark], bool]) -> int:
+    def kill_left(self, is_meant: Callable[[AttemptTag], bool]) -> int:
         """Kill what attempts have left on this machine; how many processes there were."""
-        return marks.kill(is_meant)
+        return attempt_tags.kill(is_meant)
 
     def close(self) -> None:
         """Say good-bye to the store."""
