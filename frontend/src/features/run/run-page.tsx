@@ -11,12 +11,12 @@ import { Tabs } from "@/components/tabs";
 
 import { Alerts } from "./alerts";
 import { CheckpointsTab } from "./checkpoints-tab";
-import { CurvesTab } from "./curves-tab";
-import { FrontierTab } from "./frontier-tab";
+import { CurvesTab } from "./curves/curves-tab";
+import { FrontierTab } from "./curves/frontier-tab";
+import { RunHeader } from "./header/run-header";
 import { LogsTab } from "./logs-tab";
 import { ConfigTab, EventsTab } from "./parts-tabs";
-import { RunHeader } from "./run-header";
-import { SamplesTab } from "./samples-tab";
+import { SamplesTab } from "./samples/samples-tab";
 import { mayMoveOn } from "./standing";
 import { useLiveRun, type LiveRun } from "./use-live-run";
 import { useView } from "./view";

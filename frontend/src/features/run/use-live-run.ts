@@ -7,7 +7,7 @@ import { RunStream, type LiveEvent, type StreamStatus } from "@/api/stream";
 import type { LogLine, Run, RunEvent } from "@/api/types";
 import { LiveSeries, type Point } from "@/charts/live-series";
 
-import { CurveLoading } from "./curve-loading";
+import { CurveLoading } from "./curves/curve-loading";
 
 export const REDRAW_MS = 100;
 const REFRESH_MS = 1000;

@@ -6,10 +6,10 @@ import type { Sample, Samples } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
+import { useView } from "@/features/run/view";
 import { number, plural } from "@/lib/format";
 
 import { SHADES, Tokens, type Shade } from "./tokens";
-import { useView } from "./view";
 
 function shadeOf(text: string | null): Shade {
   return SHADES.find(([shade]) => shade === text)?.[0] ?? "advantage";

@@ -6,10 +6,10 @@ import type { Curve } from "@/charts/live-series";
 import { Plot, type Line, type Zoom } from "@/charts/plot";
 import { smooth } from "@/charts/smoothing";
 import { useTheme } from "@/components/theme";
+import type { View } from "@/features/run/view";
 import { number, signed } from "@/lib/format";
 
 import { unitOf } from "./curve-groups";
-import type { View } from "./view";
 
 export interface CurveCardProps {
   readonly name: string;

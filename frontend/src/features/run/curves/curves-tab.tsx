@@ -5,10 +5,10 @@ import type { LiveSeries } from "@/charts/live-series";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Skeleton } from "@/components/states";
+import { useView } from "@/features/run/view";
 
 import { CurveCard } from "./curve-card";
 import { grouped } from "./curve-groups";
-import { useView } from "./view";
 
 const SMOOTHING = [
   ["0", "Raw"],

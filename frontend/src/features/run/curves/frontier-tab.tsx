@@ -5,11 +5,11 @@ import type { LiveSeries } from "@/charts/live-series";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty } from "@/components/states";
+import { useView } from "@/features/run/view";
 
 import { CurveCard } from "./curve-card";
 import { Frontier, paired } from "./frontier";
 import { readingOf } from "./reading";
-import { useView } from "./view";
 
 const BESIDE = [
   ["reward/mean", "--s1"],

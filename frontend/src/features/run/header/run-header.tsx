@@ -13,11 +13,11 @@ import { Icon, type IconName } from "@/components/icons";
 import { Pruned } from "@/components/pruned";
 import { Refused } from "@/components/refused";
 import { StatePill } from "@/components/run-state";
+import { ContinueLink } from "@/features/run/continue-link";
+import { canBeStopped, mayMoveOn, stopWords, timeWords } from "@/features/run/standing";
 import { duration, number, plural, shortId, words } from "@/lib/format";
 
-import { ContinueLink } from "./continue-link";
 import { FailurePanel } from "./failure-panel";
-import { canBeStopped, mayMoveOn, stopWords, timeWords } from "./standing";
 import { useChange } from "./use-change";
 
 const VERBS: readonly (readonly [Verb, string, IconName])[] = [
