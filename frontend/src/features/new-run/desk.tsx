@@ -11,13 +11,13 @@ import { Segmented } from "@/components/segmented";
 import { Empty, Failure } from "@/components/states";
 import { randomId } from "@/lib/random-id";
 
-import { differences, suggestedName, type Shelf } from "./beginning";
-import { Fields } from "./field-row";
-import { fieldId, FormProvider, isMissing } from "./form-context";
+import { differences, suggestedName, type Shelf } from "./config/beginning";
+import { grouped } from "./config/schema";
+import { Fields } from "./fields/field-row";
+import { fieldId, FormProvider, isMissing } from "./fields/form-context";
 import { JsonTab } from "./json-tab";
 import { LabelFields, labelsOf, type Labels } from "./labels";
 import { launched } from "./launch";
-import { grouped } from "./schema";
 import { StartChoice, usual } from "./start-choice";
 import { Summary } from "./summary";
 import { useDraft, useValidation, type Draft, type Given, type Start } from "./use-draft";

@@ -3,8 +3,8 @@ import { useId, useState } from "react";
 
 import type { JsonObject } from "@/api/types";
 
-import { parsedConfig } from "./json-text";
-import { isSame } from "./paths";
+import { parsedConfig } from "./config/json-text";
+import { isSame } from "./config/paths";
 
 export function JsonTab(props: { config: JsonObject; onChange: (config: JsonObject) => void }) {
   const [text, setText] = useState(() => JSON.stringify(props.config, null, 2));

@@ -6,10 +6,10 @@ import { Icon } from "@/components/icons";
 import { Failure } from "@/components/states";
 import { plural, shortId } from "@/lib/format";
 
-import type { Difference } from "./beginning";
-import { adviceOf, isMissing } from "./form-context";
-import { isObject } from "./schema";
-import { shownValue } from "./typing";
+import type { Difference } from "./config/beginning";
+import { isObject } from "./config/schema";
+import { shownValue } from "./config/typing";
+import { adviceOf, isMissing } from "./fields/form-context";
 
 export function Summary(props: {
   name: string;

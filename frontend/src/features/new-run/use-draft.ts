@@ -5,8 +5,8 @@ import { useEffect, useState } from "react";
 import { validateRun } from "@/api/runs";
 import type { Json, JsonObject, Method, Run } from "@/api/types";
 
-import { begun, type Shelf } from "./beginning";
-import { changed } from "./paths";
+import { begun, type Shelf } from "./config/beginning";
+import { changed } from "./config/paths";
 
 /** `preset` is a name; it and `parent` are null for an empty start. */
 export interface Start {

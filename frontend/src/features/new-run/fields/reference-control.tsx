@@ -5,11 +5,11 @@ import { Link } from "react-router";
 import type { Json, JsonObject, Model, Snapshot } from "@/api/types";
 import { Copyable } from "@/components/copyable";
 import { Icon } from "@/components/icons";
+import { fitting } from "@/features/new-run/config/beginning";
+import { isObject, type FieldOf } from "@/features/new-run/config/schema";
 import { ago, plural, shortHash, shortId, words } from "@/lib/format";
 
-import { fitting } from "./beginning";
 import { useForm } from "./form-context";
-import { isObject, type FieldOf } from "./schema";
 
 const HUB = "hub:";
 const MODEL_KINDS = new Set(["causal_lm", "reward_model", "process_model"]);

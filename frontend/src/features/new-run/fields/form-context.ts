@@ -2,8 +2,7 @@
 import { createContext, useContext } from "react";
 
 import type { ConfigProblem, Json, JsonObject } from "@/api/types";
-
-import type { Shelf } from "./beginning";
+import type { Shelf } from "@/features/new-run/config/beginning";
 
 export interface Form {
   readonly projectId: string;

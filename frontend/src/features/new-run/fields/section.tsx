@@ -1,11 +1,11 @@
 /** A nested part of a config: open where something is said in it, folded where all is default. */
 import { useId, useState, type ReactNode } from "react";
 
+import { valueAt } from "@/features/new-run/config/paths";
+import { isObject, type FieldOf } from "@/features/new-run/config/schema";
 import { plural } from "@/lib/format";
 
 import { fieldId, useForm } from "./form-context";
-import { valueAt } from "./paths";
-import { isObject, type FieldOf } from "./schema";
 
 export function Section(props: { field: FieldOf<"section">; path: string; children: ReactNode }) {
   const { field, path } = props;

@@ -3,15 +3,15 @@ import type { ReactNode } from "react";
 
 import type { Json } from "@/api/types";
 import { Icon } from "@/components/icons";
+import { isSame, valueAt } from "@/features/new-run/config/paths";
+import type { Field } from "@/features/new-run/config/schema";
+import { shownValue } from "@/features/new-run/config/typing";
 
 import { Control } from "./controls";
 import { adviceOf, fieldId, isMissing, useForm } from "./form-context";
-import { isSame, valueAt } from "./paths";
 import { ReferenceControl } from "./reference-control";
-import type { Field } from "./schema";
 import { Section } from "./section";
 import { TermList } from "./term-list";
-import { shownValue } from "./typing";
 
 export function Fields({ fields, prefix }: { fields: readonly Field[]; prefix: string }) {
   return fields.map((field) => {

@@ -2,9 +2,8 @@
 import { useState } from "react";
 
 import type { Json } from "@/api/types";
-
-import { numberOf, shownValue } from "./typing";
-import type { Field, FieldOf } from "./schema";
+import type { Field, FieldOf } from "@/features/new-run/config/schema";
+import { numberOf, shownValue } from "@/features/new-run/config/typing";
 
 interface ControlProps<Kind extends Field = Field> {
   readonly field: Kind;

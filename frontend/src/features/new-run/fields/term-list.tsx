@@ -2,11 +2,11 @@
 import { useId, type ReactNode } from "react";
 
 import { Icon } from "@/components/icons";
+import { newItem } from "@/features/new-run/config/beginning";
+import { valueAt } from "@/features/new-run/config/paths";
+import { isObject, type Field, type FieldOf } from "@/features/new-run/config/schema";
 
-import { newItem } from "./beginning";
 import { fieldId, isMissing, useForm } from "./form-context";
-import { valueAt } from "./paths";
-import { isObject, type Field, type FieldOf } from "./schema";
 
 export function TermList(props: {
   field: FieldOf<"list">;
