@@ -4,7 +4,7 @@ import { Markdown } from "@/components/markdown";
 import { ordinal, plural } from "@/lib/format";
 
 import type { DragHandlers } from "./drag";
-import { letterOf, tierOf, type Ranking } from "./ranking";
+import { letterOf, tierOf, type Ranking } from "./ranking/ranking";
 import { splitThinking } from "./thinking";
 
 export interface CardProps {

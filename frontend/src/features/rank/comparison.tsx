@@ -12,9 +12,9 @@ import { useActiveTime } from "./active-time";
 import { Card } from "./card";
 import { DiffDialog, GuidelinesDialog, NoteDialog, SkipDialog } from "./dialogs";
 import { useDrag } from "./drag";
-import { commandOf, type Command } from "./keys";
 import { PodiumBar } from "./podium-bar";
-import { completed, letterOf, whatIsMissing, type Ranking } from "./ranking";
+import { commandOf, type Command } from "./ranking/keys";
+import { completed, letterOf, whatIsMissing, type Ranking } from "./ranking/ranking";
 import { useRanking } from "./use-ranking";
 
 const KEYS: KeyHelp = [

@@ -10,8 +10,8 @@ import { takeAssignment } from "@/api/assignments";
 import type { Assignment } from "@/api/types";
 import { read, remove, write } from "@/lib/storage";
 
-import { outbox } from "./outbox";
-import { start, type Ranking } from "./ranking";
+import { outbox } from "./outbox/outbox";
+import { start, type Ranking } from "./ranking/ranking";
 
 const AT_HAND = 3;
 const SPARE_MS = 20_000;

@@ -8,7 +8,7 @@ import { Markdown } from "@/components/markdown";
 import { Loaded } from "@/components/states";
 
 import { diff, type Piece } from "./diff";
-import { letterOf } from "./ranking";
+import { letterOf } from "./ranking/ranking";
 
 const SKIP_REASONS = ["not my field", "too long", "unclear prompt", "unsafe content", "other"];
 

@@ -5,7 +5,7 @@
  */
 import { useRef, useState, type PointerEvent } from "react";
 
-import type { Move } from "./ranking";
+import type { Move } from "./ranking/ranking";
 
 const STARTS_AFTER_PX = 6;
 

@@ -1,9 +1,9 @@
 /** The ranking as it stands, always in sight: tiers, the unranked tray and the verbs. */
 import { Fragment } from "react";
 
-import { CANNOT_JUDGE_REASONS } from "./keys";
 import type { Dragging, DragHandlers } from "./drag";
-import { letterOf, unranked, whatIsMissing, type Move, type Ranking } from "./ranking";
+import { CANNOT_JUDGE_REASONS } from "./ranking/keys";
+import { letterOf, unranked, whatIsMissing, type Move, type Ranking } from "./ranking/ranking";
 
 export interface PodiumBarProps {
   readonly ranking: Ranking;

@@ -16,9 +16,9 @@ import { randomId } from "@/lib/random-id";
 
 import { Comparison } from "./comparison";
 import { dropDraft, keepDraft, useDesk } from "./desk";
-import { outbox } from "./outbox";
-import { judgmentOf, type Ranking } from "./ranking";
-import { UnsentNotes } from "./unsent";
+import { outbox } from "./outbox/outbox";
+import { UnsentNotes } from "./outbox/unsent";
+import { judgmentOf, type Ranking } from "./ranking/ranking";
 
 const DAILY_STEP = 50;
 

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import type { Assignment } from "@/api/types";
 
 import { draftOf, keepDraft } from "./desk";
-import { describe, move, type Move, type Ranking } from "./ranking";
+import { describe, move, type Move, type Ranking } from "./ranking/ranking";
 
 interface Sheet {
   readonly id: string;
