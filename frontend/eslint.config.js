@@ -29,7 +29,7 @@ export default tseslint.config(
         "error",
         {
           selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']",
-          message: "Text from outside is hostile: render it through components/markdown.tsx.",
+          message: "Text from outside is hostile: render it through components/text/markdown.tsx.",
         },
       ],
     },

@@ -1,8 +1,8 @@
 /** That files are gone for good, and what that leaves. */
 import type { ReactNode } from "react";
 
-import { Ago } from "./clock";
 import { Icon } from "./icons";
+import { Ago } from "./text/clock";
 
 export function Pruned({ at, children }: { at: string; children: ReactNode }) {
   return (

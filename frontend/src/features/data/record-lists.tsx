@@ -11,11 +11,11 @@ import {
   agreementQuery,
 } from "@/api/projects";
 import type { Judgment, Listing } from "@/api/types";
-import { Ago } from "@/components/clock";
-import { firstWords } from "@/components/conversation";
 import { More } from "@/components/more";
 import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
+import { Ago } from "@/components/text/clock";
+import { firstWords } from "@/components/text/conversation";
 import { number, shortId, words } from "@/lib/format";
 
 interface PagedQuery<Item> {

@@ -6,13 +6,13 @@ import { useSearchParams } from "react-router";
 import { address } from "@/api/client";
 import { freezeSnapshot, snapshotsQuery } from "@/api/projects";
 import type { Snapshot, SnapshotBody } from "@/api/types";
-import { Ago } from "@/components/clock";
-import { Copyable } from "@/components/copyable";
 import { CreateForm, NameField } from "@/components/create-form";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
+import { Ago } from "@/components/text/clock";
+import { Copyable } from "@/components/text/copyable";
 import { plural, shortHash } from "@/lib/format";
 
 type Kind = SnapshotBody["kind"];

@@ -3,10 +3,10 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 
 import { solutionPages } from "@/api/projects";
 import type { Solution } from "@/api/types";
-import { Ago } from "@/components/clock";
-import { firstWords } from "@/components/conversation";
 import { Icon } from "@/components/icons";
 import { Empty } from "@/components/states";
+import { Ago } from "@/components/text/clock";
+import { firstWords } from "@/components/text/conversation";
 
 import { ImportLink, Pages } from "./record-lists";
 

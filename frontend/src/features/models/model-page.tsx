@@ -6,11 +6,11 @@ import { Link, useParams } from "react-router";
 
 import { modelQuery } from "@/api/models";
 import type { ModelDetail } from "@/api/types";
-import { Ago } from "@/components/clock";
-import { Copyable } from "@/components/copyable";
 import { Icon } from "@/components/icons";
 import { Pruned } from "@/components/pruned";
 import { Loaded } from "@/components/states";
+import { Ago } from "@/components/text/clock";
+import { Copyable } from "@/components/text/copyable";
 import { useProjectId } from "@/components/use-project";
 import { bytes, number, shortHash, shortId, words } from "@/lib/format";
 

@@ -7,12 +7,12 @@ import { Link } from "react-router";
 
 import { modelsQuery, registerModel } from "@/api/models";
 import type { Model } from "@/api/types";
-import { Ago } from "@/components/clock";
 import { CreateForm, NameField } from "@/components/create-form";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
+import { Ago } from "@/components/text/clock";
 import { useProjectId } from "@/components/use-project";
 import { bytes, words } from "@/lib/format";
 

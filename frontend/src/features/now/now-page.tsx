@@ -9,11 +9,11 @@ import { progressQuery } from "@/api/assignments";
 import { agreementQuery, projectQuery } from "@/api/projects";
 import { eventsQuery, runsQuery, workersQuery } from "@/api/runs";
 import type { Project, Run } from "@/api/types";
-import { Ago } from "@/components/clock";
 import { Icon, type IconName } from "@/components/icons";
 import { LastValue, RunSparkline } from "@/components/run-sparkline";
 import { StatePill } from "@/components/run-state";
 import { Empty, Loaded } from "@/components/states";
+import { Ago } from "@/components/text/clock";
 import { useProjectId } from "@/components/use-project";
 import { duration, number, plural, words } from "@/lib/format";
 

@@ -1,6 +1,6 @@
 /** One response as a card: its letter, its rank, its text. Nothing tells where it came from. */
 import { Icon } from "@/components/icons";
-import { Markdown } from "@/components/markdown";
+import { Markdown } from "@/components/text/markdown";
 import { ordinal, plural } from "@/lib/format";
 
 import type { DragHandlers } from "./drag";

@@ -4,8 +4,8 @@ import { useEffect, useState } from "react";
 import { renewAssignment } from "@/api/assignments";
 import { Problem } from "@/api/client";
 import type { Assignment } from "@/api/types";
-import { Conversation } from "@/components/conversation";
 import { KeysDialog, type KeyHelp } from "@/components/keys-dialog";
+import { Conversation } from "@/components/text/conversation";
 import { useKeys } from "@/components/use-keys";
 
 import { useActiveTime } from "./active-time";

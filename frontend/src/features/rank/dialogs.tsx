@@ -4,8 +4,8 @@ import { useId, useState } from "react";
 
 import { projectQuery } from "@/api/projects";
 import { Dialog } from "@/components/dialog";
-import { Markdown } from "@/components/markdown";
 import { Loaded } from "@/components/states";
+import { Markdown } from "@/components/text/markdown";
 
 import { diff, type Piece } from "./diff";
 import { letterOf } from "./ranking/ranking";

@@ -5,12 +5,12 @@ import { Link } from "react-router";
 import { artifactsQuery, checkpointsQuery, pinCheckpoint } from "@/api/runs";
 import type { Checkpoint, Run } from "@/api/types";
 import { AskButton } from "@/components/ask-button";
-import { Ago } from "@/components/clock";
-import { Copyable } from "@/components/copyable";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
+import { Ago } from "@/components/text/clock";
+import { Copyable } from "@/components/text/copyable";
 import { bytes, shortHash } from "@/lib/format";
 
 import { ContinueLink } from "./continue-link";

@@ -4,9 +4,9 @@ import { Link } from "react-router";
 
 import { eventsQuery } from "@/api/runs";
 import type { Json, JsonObject, Run, RunEvent } from "@/api/types";
-import { Ago } from "@/components/clock";
-import { Copyable } from "@/components/copyable";
 import { Loaded } from "@/components/states";
+import { Ago } from "@/components/text/clock";
+import { Copyable } from "@/components/text/copyable";
 import { plural, shortHash } from "@/lib/format";
 
 /** Config as indented keys and values: quicker to read than JSON, and copied as JSON. */

@@ -6,12 +6,12 @@ import { Link, useSearchParams } from "react-router";
 
 import { runsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
-import { Ago } from "@/components/clock";
 import { Icon } from "@/components/icons";
 import { LastValue, RunSparkline } from "@/components/run-sparkline";
 import { StatePill } from "@/components/run-state";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
+import { Ago } from "@/components/text/clock";
 import { useProjectId } from "@/components/use-project";
 import { duration, words } from "@/lib/format";
 

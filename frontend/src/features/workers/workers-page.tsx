@@ -5,9 +5,9 @@ import { useQuery } from "@tanstack/react-query";
 
 import { workersQuery } from "@/api/runs";
 import type { Worker, WorkerState } from "@/api/types";
-import { Ago } from "@/components/clock";
-import { Sentence } from "@/components/sentence";
 import { Empty, Failure, Loaded } from "@/components/states";
+import { Ago } from "@/components/text/clock";
+import { Sentence } from "@/components/text/sentence";
 import { bytes, plural, words } from "@/lib/format";
 
 import { DeviceRow, Meter, RunLinks } from "./device";

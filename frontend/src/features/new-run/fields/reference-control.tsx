@@ -3,8 +3,8 @@ import { useState } from "react";
 import { Link } from "react-router";
 
 import type { Json, JsonObject, Model, Snapshot } from "@/api/types";
-import { Copyable } from "@/components/copyable";
 import { Icon } from "@/components/icons";
+import { Copyable } from "@/components/text/copyable";
 import { fitting } from "@/features/new-run/config/beginning";
 import { isObject, type FieldOf } from "@/features/new-run/config/schema";
 import { ago, plural, shortHash, shortId, words } from "@/lib/format";

@@ -6,11 +6,11 @@ import { Link } from "react-router";
 import { failuresQuery, retryRun } from "@/api/runs";
 import type { Failure as BadEnd, Run, RunError } from "@/api/types";
 import { AskButton } from "@/components/ask-button";
-import { Ago } from "@/components/clock";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
-import { Sentence } from "@/components/sentence";
 import { Failure } from "@/components/states";
+import { Ago } from "@/components/text/clock";
+import { Sentence } from "@/components/text/sentence";
 import { bytes, duration, number, plural, words } from "@/lib/format";
 
 import { useChange } from "./use-change";
