@@ -7,7 +7,7 @@ import { modelsQuery } from "@/api/models";
 import { projectsQuery } from "@/api/projects";
 import { runsQuery } from "@/api/runs";
 import { Icon, type IconName } from "@/components/icons";
-import { chooseTheme } from "@/components/theme";
+import { chooseTheme } from "@/lib/theme";
 
 import { PLACES } from "./shell";
 

@@ -7,7 +7,7 @@ import { projectsQuery } from "@/api/projects";
 import { signOut } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
-import { chooseTheme, useThemeChoice, type Choice } from "@/components/theme";
+import { chooseTheme, useThemeChoice, type Choice } from "@/lib/theme";
 
 import { ProjectForm } from "./first-project";
 

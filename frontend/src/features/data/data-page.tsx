@@ -7,10 +7,10 @@ import { Link, useParams } from "react-router";
 import { projectQuery } from "@/api/projects";
 import { Icon } from "@/components/icons";
 import { Tabs } from "@/components/tabs";
-import { useProjectId } from "@/components/use-project";
+import { useProjectId } from "@/lib/use-project";
 
-import { ComparisonList, DemonstrationList, JudgmentList, PromptList } from "./record-lists";
 import { ImportTab } from "./import-tab";
+import { ComparisonList, DemonstrationList, JudgmentList, PromptList } from "./record-lists";
 import { SnapshotsTab } from "./snapshots-tab";
 import { SolutionList } from "./solution-list";
 

@@ -11,8 +11,8 @@ import { Pruned } from "@/components/pruned";
 import { Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
-import { useProjectId } from "@/components/use-project";
 import { bytes, number, shortHash, shortId, words } from "@/lib/format";
+import { useProjectId } from "@/lib/use-project";
 
 import { Lineage } from "./lineage";
 import { parameters } from "./models-page";

@@ -13,8 +13,8 @@ import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
-import { useProjectId } from "@/components/use-project";
 import { bytes, words } from "@/lib/format";
+import { useProjectId } from "@/lib/use-project";
 
 export function parameters(count: number | null | undefined): string {
   if (count === null || count === undefined) return "–";

@@ -10,7 +10,7 @@ import { modelsQuery } from "@/api/models";
 import { snapshotsQuery } from "@/api/projects";
 import { methodsQuery, runQuery, runsQuery } from "@/api/runs";
 import { Loaded } from "@/components/states";
-import { useProjectId } from "@/components/use-project";
+import { useProjectId } from "@/lib/use-project";
 
 import { Desk, type Materials } from "./desk";
 

@@ -14,8 +14,8 @@ import { LastValue, RunSparkline } from "@/components/run-sparkline";
 import { StatePill } from "@/components/run-state";
 import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
-import { useProjectId } from "@/components/use-project";
 import { duration, number, plural, words } from "@/lib/format";
+import { useProjectId } from "@/lib/use-project";
 
 const REFRESH_MS = 3000;
 const ACTIVE = new Set(["running", "stopping", "queued", "paused"]);

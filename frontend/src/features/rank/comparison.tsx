@@ -6,7 +6,7 @@ import { Problem } from "@/api/client";
 import type { Assignment } from "@/api/types";
 import { KeysDialog, type KeyHelp } from "@/components/keys-dialog";
 import { Conversation } from "@/components/text/conversation";
-import { useKeys } from "@/components/use-keys";
+import { useKeys } from "@/lib/use-keys";
 
 import { useActiveTime } from "./active-time";
 import { Card } from "./card";

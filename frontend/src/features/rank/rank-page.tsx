@@ -10,9 +10,9 @@ import { meQuery } from "@/api/session";
 import type { AnnotationProgress, Assignment } from "@/api/types";
 import { Refused } from "@/components/refused";
 import { Empty, Failure, Skeleton } from "@/components/states";
-import { useProjectId } from "@/components/use-project";
 import { plural } from "@/lib/format";
 import { randomId } from "@/lib/random-id";
+import { useProjectId } from "@/lib/use-project";
 
 import { Comparison } from "./comparison";
 import { dropDraft, keepDraft, useDesk } from "./desk";

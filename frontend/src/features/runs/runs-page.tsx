@@ -12,8 +12,8 @@ import { StatePill } from "@/components/run-state";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
-import { useProjectId } from "@/components/use-project";
 import { duration, words } from "@/lib/format";
+import { useProjectId } from "@/lib/use-project";
 
 const STATES = ["queued", "running", "paused", "succeeded", "failed", "crashed", "cancelled"];
 const METHODS = [

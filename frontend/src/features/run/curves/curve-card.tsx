@@ -5,9 +5,9 @@ import type uPlot from "uplot";
 import type { Curve } from "@/charts/live-series";
 import { Plot, type Line, type Zoom } from "@/charts/plot";
 import { smooth } from "@/charts/smoothing";
-import { useTheme } from "@/components/theme";
 import type { View } from "@/features/run/view";
 import { number, signed } from "@/lib/format";
+import { useTheme } from "@/lib/theme";
 
 import { unitOf } from "./curve-groups";
 
