@@ -9,7 +9,7 @@ import { runsQuery } from "@/api/runs";
 import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme } from "@/lib/theme";
 
-import { PLACES } from "./shell";
+import { PLACES } from "./places";
 
 interface Entry {
   readonly id: string;

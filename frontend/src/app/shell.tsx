@@ -7,22 +7,14 @@ import { Navigate, NavLink, Outlet, useLocation, useParams } from "react-router"
 
 import { Problem } from "@/api/client";
 import { meQuery } from "@/api/session";
-import { Icon, type IconName } from "@/components/icons";
+import { Icon } from "@/components/icons";
 import { Failure, Skeleton } from "@/components/states";
 import { write } from "@/lib/storage";
 
 import { Palette } from "./palette";
+import { PLACES } from "./places";
 import { LAST_PROJECT } from "./redirects";
 import { TopBar } from "./top-bar";
-
-export const PLACES: readonly (readonly [string, string, IconName])[] = [
-  ["now", "Now", "now"],
-  ["rank", "Rank", "rank"],
-  ["data", "Data", "data"],
-  ["runs", "Runs", "runs"],
-  ["models", "Models", "models"],
-  ["workers", "Workers", "workers"],
-];
 
 function Rail({ projectId }: { projectId: string | undefined }) {
   return (

@@ -1,0 +1,11 @@
+/** The pages of a project, as the rail and the palette name them: address, label, icon. */
+import type { IconName } from "@/components/icons";
+
+export const PLACES: readonly (readonly [string, string, IconName])[] = [
+  ["now", "Now", "now"],
+  ["rank", "Rank", "rank"],
+  ["data", "Data", "data"],
+  ["runs", "Runs", "runs"],
+  ["models", "Models", "models"],
+  ["workers", "Workers", "workers"],
+];
