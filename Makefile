@@ -49,8 +49,9 @@ check-python: $(VENV)/.ready-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-check-arrows: $(VENV)/.ready-dev
+check-arrows: $(VENV)/.ready-dev frontend/node_modules/.ready
 	$(BIN)/lint-imports
+	$(NPM) run --silent arrows
 
 check-web: frontend/node_modules/.ready
 	$(NPM) run --silent lint
