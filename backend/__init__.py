@@ -1,0 +1,3 @@
+"""The web service, its rules and its store: everything but training; nothing here imports torch or
+the worker.
+"""

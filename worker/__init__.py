@@ -1,0 +1,3 @@
+"""The background side: a Celery process that claims and supervises runs, and the trainer that it
+starts.
+"""

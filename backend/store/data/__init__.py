@@ -1,0 +1,1 @@
+"""Queries over a project's data, from prompts and judgments to snapshots; nothing of runs."""

@@ -1,0 +1,1 @@
+"""Metric points, their buckets and the curves drawn from both; nothing else of a run."""

@@ -1,0 +1,3 @@
+"""Queries over runs: their moves, supervision, events, checkpoints, samples, logs and outputs; no
+curves.
+"""

@@ -1,0 +1,1 @@
+"""Records of a run directory as token ids, and how sequences are batched; no models."""

@@ -1,0 +1,1 @@
+"""Statistics of held-out evaluations with their intervals; no training."""

@@ -1,0 +1,3 @@
+"""Loading, adapting and running language models, and the log-probabilities and heads on top; no
+training loop.
+"""
