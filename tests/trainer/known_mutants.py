@@ -37,8 +37,8 @@ KNOWN: dict[str, str] = {
     "losses.ranking_loss: strict=True  ->  strict=False": (
         "tier_pairs gives as many second responses as first ones"
     ),
-    "losses.listwise_loss: losses += [score_R.logsumexp(0) - score_K[index] for index in tier]"
-    "  ->  losses += [score_R.logsumexp(-1) - score_K[index] for index in tier]": (
+    "losses.listwise_loss: losses += [left_K.logsumexp(0) - score_K[index] for index in tier]"
+    "  ->  losses += [left_K.logsumexp(-1) - score_K[index] for index in tier]": (
         "one axis: the last one is the first"
     ),
     "losses.dpo_loss: loss_B = (margin_B - 1 / (2 * beta)).square()"
@@ -61,8 +61,8 @@ KNOWN: dict[str, str] = {
     "  ->  if self.critic is None and rollout.value_B_T is None": (
         "a rollout has values where there is a critic, and nowhere else"
     ),
-    "evaluation.calibration._favourites: win_P = torch.tensor(wins, dtype=torch.float64)"
-    "  ->  win_P = torch.tensor(wins)": (
+    "evaluation.calibration._favourites: win_E = torch.tensor(wins, dtype=torch.float64)"
+    "  ->  win_E = torch.tensor(wins)": (
         "0, 1/2 and 1 are exact in fp32, and what follows is float64"
     ),
     "evaluation.calibration.calibration_error: "

@@ -76,10 +76,10 @@ def test_equal_scores_favour_nobody_and_are_calibrated() -> None:
 def test_scores_that_are_the_true_log_odds_are_calibrated() -> None:
     """10,000 pairs drawn from the model itself: each bin is within four standard errors."""
     generator = torch.Generator().manual_seed(0)
-    margin_P = 3 * torch.rand(10_000, generator=generator) - 1.5
-    wins_P = torch.rand(10_000, generator=generator) < margin_P.sigmoid()
-    scores = [torch.tensor([float(margin), 0.0]) for margin in margin_P]
-    rankings = [ranking([[0], [1]] if win else [[1], [0]], [1, 1]) for win in wins_P]
+    margin_E = 3 * torch.rand(10_000, generator=generator) - 1.5
+    wins_E = torch.rand(10_000, generator=generator) < margin_E.sigmoid()
+    scores = [torch.tensor([float(margin), 0.0]) for margin in margin_E]
+    rankings = [ranking([[0], [1]] if win else [[1], [0]], [1, 1]) for win in wins_E]
     for one in calibration_curve(scores, rankings):
         assert abs(one.predicted - one.won) < 4 * math.sqrt(0.25 / one.n_pairs)
 

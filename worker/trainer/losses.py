@@ -1,8 +1,9 @@
 """The losses of every method, as pure functions on tensors.
 
 Called by the training loops and by anybody who wants to check the mathematics; no config, no model
-and no randomness in here. Axes: B sequences, T tokens, K ranked responses. Masked places may hold
-anything, NaN included, and change neither a value nor a gradient.
+and no randomness in here. Axes: B sequences, T tokens, K responses of a
+ranking, E pairs of them, M ends of steps. Masked places may hold anything, NaN included, and change
+neither a value nor a gradient.
 """
 
 from collections.abc import Sequence
@@ -194,9 +195,9 @@ def ranking_loss(score_K: Tensor, tiers: Sequence[Sequence[int]], *, margin: flo
     score_K = _at_least_fp32(score_K)
     tier_of = {index: place for place, tier in enumerate(tiers) for index in tier}
     apart = [tier_of[worse] - tier_of[better] for better, worse in zip(first, second, strict=True)]
-    ahead_P = score_K[first] - score_K[second] - margin * score_K.new_tensor(apart)
-    win_P = score_K.new_tensor(wins)
-    return (win_P * softplus(-ahead_P) + (1 - win_P) * softplus(ahead_P)).mean()
+    ahead_E = score_K[first] - score_K[second] - margin * score_K.new_tensor(apart)
+    win_E = score_K.new_tensor(wins)
+    return (win_E * softplus(-ahead_E) + (1 - win_E) * softplus(ahead_E)).mean()
 
 
 def listwise_loss(score_K: Tensor, tiers: Sequence[Sequence[int]]) -> Tensor:
@@ -213,8 +214,8 @@ def listwise_loss(score_K: Tensor, tiers: Sequence[Sequence[int]]) -> Tensor:
     for position, tier in enumerate(tiers):
         remaining = [index for later in tiers[position:] for index in later]
         if len(remaining) > 1:
-            score_R = _at_least_fp32(score_K[remaining])
-            losses += [score_R.logsumexp(0) - score_K[index] for index in tier]
+            left_K = _at_least_fp32(score_K[remaining])
+            losses += [left_K.logsumexp(0) - score_K[index] for index in tier]
     return torch.stack(losses).mean() if losses else ranking_loss(score_K, [])
 
 

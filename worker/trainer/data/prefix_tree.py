@@ -1,11 +1,11 @@
 """Rows of tokens as a tree: what several rows begin with is there once.
 
-Built by `data.collate`, computed by `body` and `attention`. Rows that begin with the same system
+Built by `tokens.collate`, computed by `body` and `attention`. Rows that begin with the same system
 prompt, or the responses of one prompt, are branches of one stem; a token's hidden state depends on
 the tokens before it alone, so computing each stem once is exact. Knows nothing of models.
 
-Axes: N tokens of the tree, B rows, T places of a row; within one block of attention S segments,
-Q of their own tokens, K tokens that they see.
+Axes: N tokens of the tree, B rows, T tokens of a row; within one block of attention S segments,
+Q of their own tokens, L tokens that they see, M own tokens of the block.
 """
 
 from collections.abc import Sequence
@@ -37,8 +37,8 @@ class Block:
     """Segments whose attention is one call: tokens `start` to `stop` of the tree.
 
     `place_M` says where each of these tokens stands among the S x Q places, None if they fill them
-    in order. `key_S_K` are the tokens before them and their own, None if there are none before.
-    `bias_S_Q_K` is 0 where a token sees another, those up to itself, and -inf elsewhere; fp32; its
+    in order. `key_S_L` are the tokens before them and their own, None if there are none before.
+    `bias_S_Q_L` is 0 where a token sees another, those up to itself, and -inf elsewhere; fp32; its
     S is 1 where that is the same for all segments.
     """
 
@@ -46,8 +46,8 @@ class Block:
     stop: int
     n_segments: int
     place_M: Tensor | None
-    key_S_K: Tensor | None
-    bias_S_Q_K: Tensor
+    key_S_L: Tensor | None
+    bias_S_Q_L: Tensor
 
 
 @dataclass(frozen=True)
@@ -148,17 +148,17 @@ def _block(block: Sequence[Segment], start: int, node_B_T: Tensor, device: torch
     own_S_Q = torch.arange(n_queries) < sizes_S[:, None]
     place_M = None if bool(own_S_Q.all()) else own_S_Q.flatten().nonzero()[:, 0].to(device)
     has_stem = block[0].begin > 0
-    key_S_K = node_B_T[[segment.rows[0] for segment in block], :n_keys] if has_stem else None
+    key_S_L = node_B_T[[segment.rows[0] for segment in block], :n_keys] if has_stem else None
     position_S_Q = begin_S[:, None] + torch.arange(n_queries)
     if not has_stem:
         position_S_Q = position_S_Q[:1]
-    bias_S_Q_K = torch.zeros(*position_S_Q.shape, n_keys)
-    bias_S_Q_K[torch.arange(n_keys) > position_S_Q[:, :, None]] = -torch.inf
+    bias_S_Q_L = torch.zeros(*position_S_Q.shape, n_keys)
+    bias_S_Q_L[torch.arange(n_keys) > position_S_Q[:, :, None]] = -torch.inf
     return Block(
         start,
         start + int(sizes_S.sum()),
         len(block),
         place_M,
-        key_S_K.to(device) if key_S_K is not None else None,
-        bias_S_Q_K.to(device),
+        key_S_L.to(device) if key_S_L is not None else None,
+        bias_S_Q_L.to(device),
     )

@@ -1,6 +1,7 @@
 """95 % intervals by resampling prompts, the unit that was sampled.
 
-Used wherever a number comes with an interval; the random numbers depend on the seed alone.
+Used wherever a number comes with an interval; the random numbers depend on the seed alone. Axes:
+N values, P prompts, R resamples.
 """
 
 import math

@@ -1,7 +1,8 @@
 """Does a reward model win as often as it predicts? The calibration curve of pairwise probabilities.
 
 Computed by reward_model on the held-out split. Under Bradley-Terry the first of two responses wins
-with probability sigmoid(difference of their scores).
+with probability sigmoid(difference of their scores). Axes: K responses of a ranking, E pairs of
+them.
 """
 
 from collections.abc import Sequence
@@ -36,19 +37,19 @@ def calibration_curve(scores: Sequence[Tensor], rankings: Sequence[Ranking]) -> 
     Source: reliability diagrams, Guo et al. 2017 (arXiv 1706.04599), over pairs instead of classes.
     """
     parts = [_favourites(score_K, r.tiers) for score_K, r in zip(scores, rankings, strict=True)]
-    predicted_P = torch.cat([predicted for predicted, _ in parts])
-    won_P = torch.cat([won for _, won in parts])
-    place_P = ((predicted_P - 0.5) * 2 * N_BINS).long().clamp(max=N_BINS - 1)
+    predicted_E = torch.cat([predicted for predicted, _ in parts])
+    won_E = torch.cat([won for _, won in parts])
+    place_E = ((predicted_E - 0.5) * 2 * N_BINS).long().clamp(max=N_BINS - 1)
     curve = []
-    for place in sorted(set(place_P.tolist())):
-        inside_P = place_P == place
+    for place in sorted(set(place_E.tolist())):
+        inside_E = place_E == place
         curve.append(
             Bin(
                 low=0.5 + place / (2 * N_BINS),
                 high=0.5 + (place + 1) / (2 * N_BINS),
-                n_pairs=int(inside_P.sum()),
-                predicted=float(predicted_P[inside_P].mean()),
-                won=float(won_P[inside_P].mean()),
+                n_pairs=int(inside_E.sum()),
+                predicted=float(predicted_E[inside_E].mean()),
+                won=float(won_E[inside_E].mean()),
             )
         )
     return curve
@@ -69,8 +70,8 @@ def described(curve: Sequence[Bin]) -> str:
 def _favourites(score_K: Tensor, tiers: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     first, second, wins = tier_pairs(tiers)
     score_K = score_K.double().cpu()
-    margin_P = score_K[first] - score_K[second]
-    win_P = torch.tensor(wins, dtype=torch.float64)
+    margin_E = score_K[first] - score_K[second]
+    win_E = torch.tensor(wins, dtype=torch.float64)
     # The favourite is the first, the second, or nobody.
-    won_P = 0.5 + margin_P.sign() * (win_P - 0.5)
-    return margin_P.abs().sigmoid(), won_P
+    won_E = 0.5 + margin_E.sign() * (win_E - 0.5)
+    return margin_E.abs().sigmoid(), won_E

@@ -1,7 +1,7 @@
 """Does a reward model score the length of a response instead of what it says?
 
 Computed by reward_model on the held-out split. Length is in response tokens, the end token
-included.
+included. Axes: K responses of a ranking, N numbers of any list.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """How well scores agree with rankings: accuracy, margin and their interval by prompt.
 
 Used by reward_model, whose scores are its own, and by dpo, whose scores are implicit rewards. Axes:
-K responses of a ranking.
+K responses of a ranking, E pairs of them.
 """
 
 from collections.abc import Sequence
@@ -31,14 +31,14 @@ def judge(score_K: Tensor, ranking: Ranking) -> Judged:
     """Compare the scores of a ranking's responses, K, with its tiers."""
     winner, loser = ranking.strict_pairs()
     score_K = score_K.double()
-    chosen_P, rejected_P = score_K[winner], score_K[loser]
-    n_right = float((chosen_P > rejected_P).sum()) + 0.5 * float((chosen_P == rejected_P).sum())
+    chosen_E, rejected_E = score_K[winner], score_K[loser]
+    n_right = float((chosen_E > rejected_E).sum()) + 0.5 * float((chosen_E == rejected_E).sum())
     return Judged(
         ranking.prompt_id,
         float(len(winner)),
         n_right,
-        float(chosen_P.sum()),
-        float(rejected_P.sum()),
+        float(chosen_E.sum()),
+        float(rejected_E.sum()),
     )
 
 

@@ -128,17 +128,17 @@ def summed_loss(scores: Sequence[Tensor], labels: Sequence[Sequence[float]]) -> 
     return losses.step_loss(score_M, label_M).sum()
 
 
-def judge(score_S: Tensor, solution: Solution) -> Judged:
+def judge(score_M: Tensor, solution: Solution) -> Judged:
     """Compare the log-odds of a solution's steps with their labels."""
-    label_S = torch.tensor(solution.labels, device=score_S.device)
-    told_right_S = (score_S > 0).double() + 0.5 * (score_S == 0).double()
-    is_right_S, is_wrong_S = label_S > 0.5, label_S < 0.5
+    label_M = torch.tensor(solution.labels, device=score_M.device)
+    told_right_M = (score_M > 0).double() + 0.5 * (score_M == 0).double()
+    is_right_M, is_wrong_M = label_M > 0.5, label_M < 0.5
     return Judged(
         solution.prompt_id,
-        int(is_right_S.sum()),
-        float(told_right_S[is_right_S].sum()),
-        int(is_wrong_S.sum()),
-        float((1 - told_right_S)[is_wrong_S].sum()),
+        int(is_right_M.sum()),
+        float(told_right_M[is_right_M].sum()),
+        int(is_wrong_M.sum()),
+        float((1 - told_right_M)[is_wrong_M].sum()),
     )
 
 

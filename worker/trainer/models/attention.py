@@ -3,6 +3,10 @@
 Used by `body`. Everything else in a transformer works token by token, so a tree goes through it
 without padding or repetition; only here do its tokens meet. Calls without a tree (sampling) get the
 ordinary sdpa, but for single tokens on a CPU.
+
+Axes: within one block S segments, Q of their own tokens, L tokens that they see, M own tokens of
+the block; A attention heads (in `decode`: heads of keys), X query heads per head of keys, F
+features of one head, D features of all heads; SQ is S and Q flattened.
 """
 
 from collections.abc import Callable
@@ -79,20 +83,20 @@ def _attend(
     for block in tree.blocks:
         own = slice(block.start, block.stop)
         query_S_Q_D = _padded(query_N_D[own], block)
-        if block.key_S_K is None:
-            key_S_K_D, value_S_K_D = _padded(key_N_D[own], block), _padded(value_N_D[own], block)
+        if block.key_S_L is None:
+            key_S_L_D, value_S_L_D = _padded(key_N_D[own], block), _padded(value_N_D[own], block)
         else:
-            key_S_K_D, value_S_K_D = key_N_D[block.key_S_K], value_N_D[block.key_S_K]
-        mixed_S_H_Q_d = kernel(
+            key_S_L_D, value_S_L_D = key_N_D[block.key_S_L], value_N_D[block.key_S_L]
+        mixed_S_A_Q_F = kernel(
             _heads(query_S_Q_D, query.shape[-1]),
-            _heads(key_S_K_D, key.shape[-1]),
-            _heads(value_S_K_D, value.shape[-1]),
+            _heads(key_S_L_D, key.shape[-1]),
+            _heads(value_S_L_D, value.shape[-1]),
             block,
             scaling,
             dropout,
         )
-        mixed_P_D = mixed_S_H_Q_d.transpose(1, 2).flatten(2).flatten(0, 1)
-        parts.append(mixed_P_D if block.place_M is None else mixed_P_D[block.place_M])
+        mixed_SQ_D = mixed_S_A_Q_F.transpose(1, 2).flatten(2).flatten(0, 1)
+        parts.append(mixed_SQ_D if block.place_M is None else mixed_SQ_D[block.place_M])
     mixed_N_D = torch.cat(parts) if len(parts) > 1 else parts[0]
     return mixed_N_D.unflatten(-1, (n_heads, -1))[None], None
 
@@ -107,12 +111,12 @@ def decode(
     rows of one product.
     """
     n_rows, n_heads, _, size = query.shape
-    query_B_K_G_d = (query * scaling).reshape(n_rows, key.shape[1], -1, size)
-    scores_B_K_G_T = query_B_K_G_d @ key.transpose(-1, -2)
+    query_B_A_X_F = (query * scaling).reshape(n_rows, key.shape[1], -1, size)
+    scores_B_A_X_T = query_B_A_X_F @ key.transpose(-1, -2)
     if attention_mask is not None:
-        scores_B_K_G_T = scores_B_K_G_T.masked_fill(~attention_mask, -torch.inf)
-    weights_B_K_G_T = scores_B_K_G_T.softmax(-1, dtype=torch.float32).to(value.dtype)
-    return (weights_B_K_G_T @ value).reshape(n_rows, 1, n_heads, size)
+        scores_B_A_X_T = scores_B_A_X_T.masked_fill(~attention_mask, -torch.inf)
+    weights_B_A_X_T = scores_B_A_X_T.softmax(-1, dtype=torch.float32).to(value.dtype)
+    return (weights_B_A_X_T @ value).reshape(n_rows, 1, n_heads, size)
 
 
 def _heads(x_S_T_D: Tensor, size: int) -> Tensor:
@@ -121,7 +125,7 @@ def _heads(x_S_T_D: Tensor, size: int) -> Tensor:
 
 def _padded(x_M_D: Tensor, block: Block) -> Tensor:
     if block.place_M is not None:
-        n_places = block.n_segments * block.bias_S_Q_K.shape[1]
+        n_places = block.n_segments * block.bias_S_Q_L.shape[1]
         x_M_D = x_M_D.new_zeros(n_places, x_M_D.shape[1]).index_copy(0, block.place_M, x_M_D)
     return x_M_D.view(block.n_segments, -1, x_M_D.shape[1])
 
@@ -136,7 +140,7 @@ def _eager(
     n_rows, n_heads, n_queries, size = query.shape
     query = (query * scaling).reshape(n_rows, key.shape[1], -1, size)
     scores = (query @ key.transpose(-1, -2)).unflatten(2, (-1, n_queries))
-    bias = block.bias_S_Q_K[:, None, None].to(scores.dtype)
+    bias = block.bias_S_Q_L[:, None, None].to(scores.dtype)
     with torch.autocast(query.device.type, enabled=False):
         weights = functional.dropout((scores + bias).softmax(-1), dropout)
     return (weights.flatten(2, 3) @ value).reshape(n_rows, n_heads, n_queries, -1)
@@ -149,7 +153,7 @@ def _sdpa(
 
     With a mask of their own those for GPUs want as many heads of keys as of queries.
     """
-    is_causal = block.key_S_K is None
+    is_causal = block.key_S_L is None
     if not is_causal:
         n_repeats = query.shape[1] // key.shape[1]
         key, value = (x.repeat_interleave(n_repeats, dim=1) for x in (key, value))
@@ -157,7 +161,7 @@ def _sdpa(
         query,
         key,
         value,
-        attn_mask=None if is_causal else block.bias_S_Q_K[:, None].to(query.dtype),
+        attn_mask=None if is_causal else block.bias_S_Q_L[:, None].to(query.dtype),
         dropout_p=dropout,
         scale=scaling,
         is_causal=is_causal,

@@ -2,7 +2,7 @@
 
 Put into pre-norm decoder layers (Llama, Mistral, Qwen and their kin) by `install`. Autograd keeps
 whatever each operation has read; what is cheap to make again from what is kept anyway, these make
-again. Axes: `...` rows and tokens, H hidden, J units of a layer's inside.
+again. Axes: `...` rows and tokens, H hidden size.
 """
 
 from typing import Any
@@ -101,7 +101,7 @@ class Linear(nn.Linear):
     bias: nn.Parameter | None  # type: ignore[assignment]
 
     def forward(self, input: Tensor) -> Tensor:
-        """From `... x H` to `... x J`, in the dtype of autocast where that is on."""
+        """From the hidden size to the units inside the layer, in autocast's dtype if it is on."""
         if _compute_dtype(input) == self.weight.dtype:
             return functional.linear(input, self.weight, self.bias)
         return _call(_Linear, input.to(_compute_dtype(input)), self.weight, self.bias)

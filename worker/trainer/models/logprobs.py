@@ -2,7 +2,7 @@
 
 Used by sft, policy_gradient, generate and evaluations. The body runs over whole rows; the head runs
 over action positions only, a part of the vocabulary at a time. Axes: B rows, T tokens, N action
-tokens in row order, V vocabulary, C a part of it.
+tokens in row order, V vocabulary, C tokens of one part of it.
 """
 
 from collections.abc import Iterator

@@ -4,6 +4,7 @@ Used by generate, policy_gradient and evaluations. The token at a place is a fun
 and of a number drawn beforehand for (seed, step, prompt, sample, place), by the inverse of the
 cumulative distribution; so neither the batch size nor the order of the rows nor who else draws
 changes a response. The model here is a copy for sampling: merged and in the compute precision.
+Axes: B rows, P prompts, T tokens of a row, V vocabulary, J parts of it, C tokens of one part.
 """
 
 import math
@@ -175,8 +176,8 @@ class _Decoding:
         ids_P_T, mask_P_T = ids_P_T.to(self.device), mask_P_T.to(self.device)
         cache = roomy_cache(self.model, shared + width + self.sampling.max_new_tokens)
         if shared:
-            ids_1_S = torch.tensor([prompts[0][:shared]], device=self.device)
-            self._forward(ids_1_S, cache, mask_P_T[:1, :shared], position_P_T[:1, :shared])
+            ids_1_T = torch.tensor([prompts[0][:shared]], device=self.device)
+            self._forward(ids_1_T, cache, mask_P_T[:1, :shared], position_P_T[:1, :shared])
             cache.batch_select_indices(torch.zeros(len(prompts), dtype=torch.long))
         logits_P_V = self._forward(ids_P_T, cache, mask_P_T, position_P_T[:, shared:])
         repeats = torch.tensor([request.n_samples for request in self.requests])
@@ -245,17 +246,17 @@ def draw(
 def _inverse_cumulative(mass_B_V: Tensor, uniform_B: Tensor) -> Tensor:
     n_rows, n_tokens = mass_B_V.shape
     padded = torch.nn.functional.pad(mass_B_V, (0, -n_tokens % BLOCK))
-    block_B_N_W = padded.view(n_rows, -1, BLOCK)
-    upto_B_N = block_B_N_W.sum(-1, dtype=torch.float64).cumsum(-1)
-    target_B = uniform_B * upto_B_N[:, -1]
-    block_B = torch.searchsorted(upto_B_N, target_B[:, None], right=True)[:, 0]
-    block_B = block_B.clamp(max=upto_B_N.shape[1] - 1)
+    block_B_J_C = padded.view(n_rows, -1, BLOCK)
+    upto_B_J = block_B_J_C.sum(-1, dtype=torch.float64).cumsum(-1)
+    target_B = uniform_B * upto_B_J[:, -1]
+    block_B = torch.searchsorted(upto_B_J, target_B[:, None], right=True)[:, 0]
+    block_B = block_B.clamp(max=upto_B_J.shape[1] - 1)
     row_B = torch.arange(n_rows, device=mass_B_V.device)
-    within_B_W = block_B_N_W[row_B, block_B].double()
-    rest_B = target_B - (upto_B_N[row_B, block_B] - within_B_W.sum(-1))
-    place_B = torch.searchsorted(within_B_W.cumsum(-1), rest_B[:, None], right=True)[:, 0]
+    within_B_C = block_B_J_C[row_B, block_B].double()
+    rest_B = target_B - (upto_B_J[row_B, block_B] - within_B_C.sum(-1))
+    place_B = torch.searchsorted(within_B_C.cumsum(-1), rest_B[:, None], right=True)[:, 0]
     # Rounding can point just past the last token that has any mass.
-    last_B = (BLOCK - 1) - (within_B_W > 0).flip(-1).int().argmax(-1)
+    last_B = (BLOCK - 1) - (within_B_C > 0).flip(-1).int().argmax(-1)
     # The last bound is for masses that are NaN.
     return (block_B * BLOCK + torch.minimum(place_B, last_B)).clamp(max=n_tokens - 1)
 
