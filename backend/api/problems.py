@@ -115,7 +115,8 @@ def _replayed(request: Request, error: Exception) -> Response:
 
 
 def _bug(request: Request, error: Exception) -> Response:
-    log.error("request.failed", exc_info=error)
+    asked = {"request_id": request.scope.get("podium.request_id"), "method": request.method}
+    log.error("request.failed %s", asked | {"path": request.url.path}, exc_info=error)
     return problem(
         request,
         status=500,

@@ -109,7 +109,9 @@ def test_a_script_of_another_build_is_not_found_rather_than_a_page(tmp_path: Pat
     assert client.get("/assets/run-page-old.js").status_code == 404
 
 
-def test_a_bug_says_its_request_id_and_nothing_else(light_service: Service) -> None:
+def test_a_bug_says_its_request_id_and_nothing_else(
+    light_service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
     @light_service.app.post("/bug")
     def bug() -> None:
         raise RuntimeError("secret of the inside")
@@ -121,6 +123,9 @@ def test_a_bug_says_its_request_id_and_nothing_else(light_service: Service) -> N
     assert answer.status_code == 500
     assert answer.json()["request_id"] == answer.headers["X-Request-Id"]
     assert "secret" not in answer.text
+    assert answer.json()["request_id"] in caplog.text, "the answer says to look for it in the log"
+    assert "POST" in caplog.text
+    assert "/bug" in caplog.text
 
 
 def test_a_database_that_fails_is_unavailable_and_not_a_bug(light_service: Service) -> None:
