@@ -17,6 +17,8 @@ WHEEL_NODE = $(eval WHEEL_NODE := $$(shell \
 NPM = $(if $(WHEEL_NODE),PATH="$(CURDIR)/$(BIN):$$PATH" )npm --prefix frontend
 # More arguments for pytest: make test ARGS="-k ranking"
 ARGS ?=
+# How many tests run at once; each process of them takes a core and a gigabyte of memory.
+JOBS ?= 2
 
 ##@ Use
 .PHONY: demo up
@@ -28,9 +30,12 @@ up: $(VENV)/.ready frontend/dist/.ready ## API, browser UI and one worker, until
 
 ##@ Prove
 .PHONY: test check bench chaos mutate
-test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## every test, on SQLite and PostgreSQL, files and Redis, in Chromium (ARGS=...)
-	$(NPM) run --silent test
-	$(BIN)/python -m pytest --session-timeout=4500 $(ARGS)
+test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## every test, on SQLite and PostgreSQL, files and Redis, in Chromium (ARGS=..., JOBS=2)
+	@status=0; \
+	$(NPM) run --silent test || { status=$$?; browser="the tests of frontend/ failed; see the beginning"; }; \
+	$(BIN)/python -m pytest --numprocesses=$(JOBS) --durations=10 --session-timeout=4500 $(ARGS) || status=$$?; \
+	test -z "$${browser:-}" || echo "$$browser" >&2; \
+	exit $$status
 
 check: check-python check-arrows check-web check-client check-migrations check-images ## linters, types, import arrows, generated client, migrations, images
 

@@ -6,8 +6,9 @@ Servers start at most once per test run and only when a test asks for them.
 import itertools
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
@@ -16,7 +17,7 @@ from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, text
 
 from backend.store.db import Database
-from tests import servers
+from tests import schedule, servers
 
 ROOT = Path(__file__).resolve().parents[1]
 _counter = itertools.count()
@@ -27,6 +28,10 @@ for _name in [name for name in os.environ if name.startswith("PODIUM_")]:
     if not _name.startswith(_FOR_TESTS):
         del os.environ[_name]
 
+# Tests beside one another share the cores; the models of tests are too small for a second thread.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A busy machine is no failure: how long an example takes says nothing about it. The same examples
 # at each run: a commit is judged by what it changes. `make chaos` draws new ones with `explore`.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -35,11 +40,29 @@ settings.register_profile("podium", _PATIENT, derandomize=True)
 settings.load_profile("podium")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The long fault tests and the benchmarks last as long as they last."""
     for item in items:
         if any(item.get_closest_marker(name) for name in ("chaos", "benchmark")):
             item.add_marker(pytest.mark.timeout(0))
+    if hasattr(config, "workerinput"):  # a process of pytest-xdist
+        items[:] = schedule.in_order(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> schedule.Scheduling:
+    """Tests go to processes as `tests/schedule.py` says."""
+    config.option.loadscopereorder = False
+    return schedule.Scheduling(config, log)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test waits for its turn before its own time begins to count."""
+    if not hasattr(item.config, "workerinput"):
+        return (yield)
+    with schedule.turn(item, Path(item.config.option.basetemp).parent):
+        return (yield)
 
 
 def migrate(url: str, revision: str = "head") -> None:

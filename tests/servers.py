@@ -87,10 +87,17 @@ def redis_command(folder: Path, port: int) -> list[Path | str]:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback address that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A TCP port of the loopback address that nobody listens on and nobody else is given.
+
+    A socket that does not listen stays bound to it until this process ends. Whoever asks for any
+    port gets another one; a server that names this one and may reuse addresses gets it.
+    """
+    keeper = socket.socket()
+    keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    keeper.bind(("127.0.0.1", 0))
+    port = int(keeper.getsockname()[1])
+    keeper.detach()
+    return port
 
 
 def _unprivileged_account() -> str | None:
