@@ -1,6 +1,7 @@
 """The guard alone, with real processes: logs, words, end of file, pauses."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -74,8 +75,8 @@ def test_the_word_term_reaches_the_trainer_and_not_its_children(tmp_path: Path) 
     code = (
         "import signal, subprocess, sys, time\n"
         "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(600)'])\n"
-        "def stop(*_):\n"
-        "    time.sleep(0.1); sys.exit(40 + (child.poll() is None))\n"
+        "def stop_again(*_): sys.exit(40 + (child.poll() is None))\n"
+        "def stop(*_): signal.signal(signal.SIGTERM, stop_again); print('once', flush=True)\n"
         "signal.signal(signal.SIGTERM, stop); print('ready', flush=True)\n"
         "while True: time.sleep(0.01)\n"
     )
@@ -84,6 +85,9 @@ def test_the_word_term_reaches_the_trainer_and_not_its_children(tmp_path: Path) 
         started(process)
         log = tmp_path / "stdout.log"
         processes.wait_until(lambda: log.read_text() == "ready\n", "it is ready")
+        process.ask_to_stop()
+        processes.wait_until(lambda: log.read_text() == "ready\nonce\n", "it heard the word")
+        # Words are obeyed in order: when the second one arrives, all of the first has been done.
         process.ask_to_stop()
         assert process.wait(120) == Ended(code=41)
 
@@ -105,17 +109,17 @@ def test_the_trainer_sees_an_allow_listed_environment_and_default_signals(
 
 
 def test_a_trainer_stands_still_without_beats_and_goes_on_with_the_next(tmp_path: Path) -> None:
-    log = tmp_path / "stdout.log"
-
     with guarded(tmp_path, BUSY, pause_after_s=0.5) as process:
         pid = started(process)
         processes.wait_until(lambda: _state(pid) == "T", "it stands still")
-        size = log.stat().st_size
+        turns = _turns(pid)
         process.beat(uptime_s())
-        processes.wait_until(lambda: log.stat().st_size > size, "it goes on")
+        processes.wait_until(lambda: _turns(pid) > turns, "it goes on")
         processes.wait_until(lambda: _state(pid) == "T", "it stands still again")
+        turns = _turns(pid)
         process.ask_to_stop()
-        assert process.wait(0.5) is None, "it stands still until somebody proves that it may go on"
+        processes.wait_until(lambda: _has_pending(pid, signal.SIGTERM), "it was asked to stop")
+        assert (_state(pid), _turns(pid)) == ("T", turns), "nobody has proved that it may go on"
         process.beat(uptime_s())
         assert process.wait(120) == Ended(code=None, signal=int(signal.SIGTERM))
 
@@ -125,24 +129,30 @@ def test_a_proof_that_comes_too_late_continues_nothing(tmp_path: Path) -> None:
         pid = started(process)
         before = uptime_s()
         processes.wait_until(lambda: _state(pid) == "T", "it stands still")
-        size = settled_size(process, tmp_path / "stdout.log")
+        turns = _turns(pid)
+        processes.wait_until(lambda: uptime_s() > before + 0.5, "the proof has run out")
         # As after a worker stood still between a beat and its word to the guard.
         process.beat(before)
-        assert process.wait(0.5) is None
-        assert (_state(pid), (tmp_path / "stdout.log").stat().st_size) == ("T", size)
-
-
-def settled_size(process: TrainerProcess, log: Path) -> int:
-    """The bytes of its log once its last words are written down."""
-    sizes = [-1, log.stat().st_size]
-    while sizes[-1] != sizes[-2]:
-        assert process.wait(0.5) is None
-        sizes.append(log.stat().st_size)
-    return sizes[-1]
+        # Words are obeyed in order: when the second one has arrived, the first has been obeyed.
+        process.ask_to_stop()
+        processes.wait_until(lambda: _has_pending(pid, signal.SIGTERM), "both words were obeyed")
+        assert (_state(pid), _turns(pid)) == ("T", turns)
 
 
 def _state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def _turns(pid: int) -> int:
+    """How often the process has given up its core: a number that stays while it stands still."""
+    found = re.findall(r"ctxt_switches:\s*(\d+)", Path(f"/proc/{pid}/status").read_text())
+    return sum(int(number) for number in found)
+
+
+def _has_pending(pid: int, number: signal.Signals) -> bool:
+    """Whether a signal waits for the process to go on."""
+    found = re.search(r"^ShdPnd:\s*(\w+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> (number - 1) & 1)
 
 
 def test_the_death_of_the_worker_ends_the_trainer_however_it_came(tmp_path: Path) -> None:
