@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from tests.tiny_model import make_tiny_model
+from tests.trainer.warm import WarmTrainer
 from worker.trainer.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +33,7 @@ class Workshop:
     """Makes run directories with inputs and runs the trainer there as its own process."""
 
     folder: Path
-    started: list["subprocess.Popen[str]"] = field(default_factory=list)
+    started: list["subprocess.Popen[str] | WarmTrainer"] = field(default_factory=list)
 
     def lay_out(self, name: str, config: dict[str, Any]) -> Path:
         """A run directory with this config and the inputs of `write_inputs`."""
@@ -42,14 +43,18 @@ class Workshop:
         (run_dir / "config.json").write_text(json.dumps(complete))
         return run_dir
 
-    def start(
-        self, run_dir: Path, *, environment: dict[str, str] | None = None
-    ) -> subprocess.Popen[str]:
-        """The trainer's process."""
+    def start(self, run_dir: Path, *, environment: dict[str, str] | None = None) -> WarmTrainer:
+        """The trainer's process, a fork of one that has loaded the libraries."""
+        trainer = WarmTrainer(run_dir, environment or {})
+        self.started.append(trainer)
+        return trainer
+
+    def start_by_command(self, run_dir: Path) -> "subprocess.Popen[str]":
+        """The trainer's process, by its command line."""
         process = subprocess.Popen(
             command(run_dir),
             cwd=ROOT,
-            env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"} | (environment or {}),
+            env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -77,9 +82,20 @@ class Workshop:
         report: dict[str, Any] = json.loads((run_dir / "exit.json").read_text())
         return report
 
-    def run(self, run_dir: Path, *, timeout_s: float = 240, **options: Any) -> dict[str, Any]:
-        """Run to the end; returns exit.json."""
-        process = self.start(run_dir, **options)
+    def run(
+        self,
+        run_dir: Path,
+        *,
+        timeout_s: float = 240,
+        environment: dict[str, str] | None = None,
+        by_command: bool = False,
+    ) -> dict[str, Any]:
+        """Run to the end in another process; returns exit.json."""
+        process = (
+            self.start_by_command(run_dir)
+            if by_command
+            else self.start(run_dir, environment=environment)
+        )
         _, stderr = process.communicate(timeout=timeout_s)
         report: dict[str, Any] = json.loads((run_dir / "exit.json").read_text())
         assert report["code"] == process.returncode, stderr

@@ -2,19 +2,19 @@
 
 import json
 import shutil
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.trainer.conftest import Workshop
+from tests.trainer.warm import WarmTrainer
 
 # Runs are laid out so often until one is interrupted before it was through.
 _TRIES = 5
 _PATIENCE_S = 300.0
 
-Interrupt = Callable[["subprocess.Popen[str]", Path], None]
+Interrupt = Callable[[WarmTrainer, Path], None]
 
 
 def interrupted(
@@ -39,7 +39,7 @@ def interrupted(
     raise AssertionError(f"{_TRIES} runs were through before they could be interrupted")
 
 
-def wait_for(is_so: Callable[[], bool], process: "subprocess.Popen[str]", *, look_s: float) -> bool:
+def wait_for(is_so: Callable[[], bool], process: WarmTrainer, *, look_s: float) -> bool:
     """Block until it is so, looking every so many seconds; False where the trainer ends first."""
     deadline = time.monotonic() + _PATIENCE_S
     while not is_so():
@@ -50,7 +50,7 @@ def wait_for(is_so: Callable[[], bool], process: "subprocess.Popen[str]", *, loo
     return True
 
 
-def wait_for_step(process: "subprocess.Popen[str]", run_dir: Path, step: int) -> bool:
+def wait_for_step(process: WarmTrainer, run_dir: Path, step: int) -> bool:
     """Block until the metrics of a step are in the events file; False where the trainer ends."""
     events, words = run_dir / "events.jsonl", f'"type":"metric","step":{step},'
     return wait_for(lambda: events.exists() and words in events.read_text(), process, look_s=0.02)

@@ -247,10 +247,11 @@ def test_a_run_goes_on_from_what_it_has_saved_on_the_card(
     whole = workshop.lay_out("whole", method(tiny_model, steps=4, **fixed))
     halves = workshop.lay_out("halves", method(tiny_model, steps=2, **fixed))
 
-    assert workshop.run(whole)["code"] == workshop.run(halves)["code"] == 0
+    assert workshop.run(whole, by_command=True)["code"] == 0
+    assert workshop.run(halves, by_command=True)["code"] == 0
     (halves / "attempts" / "2").mkdir(parents=True)
     (halves / "config.json").write_bytes((whole / "config.json").read_bytes())
-    assert workshop.run(halves)["code"] == 0
+    assert workshop.run(halves, by_command=True)["code"] == 0
 
     start = lines(halves, "start")[-1]
     assert (start["step"], start["environment"]["precision"]) == (2, "bf16")

@@ -3,7 +3,6 @@
 import logging
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from tests.trainer.test_resume import (
     sampled,
     weights,
 )
+from tests.trainer.warm import WarmTrainer
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Moment:
         return cls(random.randint(1, n_steps - 3), random.random())
 
 
-def kill_while_saving(process: subprocess.Popen[str], run_dir: Path, *, first: int) -> None:
+def kill_while_saving(process: WarmTrainer, run_dir: Path, *, first: int) -> None:
     """Wait for a checkpoint of step `first` or later to be half written, then kill at once."""
     folder = run_dir / "checkpoints"
 
@@ -85,9 +85,7 @@ def step_of(partial: Path) -> int:
     return int(partial.name.split("-")[1].split(".")[0])
 
 
-def kill_at(
-    process: subprocess.Popen[str], run_dir: Path, *, moment: Moment, step_s: float
-) -> None:
+def kill_at(process: WarmTrainer, run_dir: Path, *, moment: Moment, step_s: float) -> None:
     """Kill the trainer there; `step_s` is how long a step takes."""
     wait_for_step(process, run_dir, moment.step)
     time.sleep(moment.share * step_s)

@@ -31,6 +31,7 @@ from tests.trainer.conftest import (
     sft_config,
 )
 from tests.trainer.interruption import Interrupt, interrupted, wait_for_step
+from tests.trainer.warm import WarmTrainer
 from worker.trainer.checkpoint import load_newest
 from worker.trainer.errors import StopRequested
 from worker.trainer.loop import Loop
@@ -124,7 +125,7 @@ class Counter:
 def stop_after(step: int, number: signal.Signals) -> Interrupt:
     """Sends a signal when the metrics of a step are told."""
 
-    def interrupt(process: subprocess.Popen[str], run_dir: Path) -> None:
+    def interrupt(process: WarmTrainer, run_dir: Path) -> None:
         wait_for_step(process, run_dir, step)
         process.send_signal(number)
 
@@ -221,7 +222,7 @@ def test_a_killed_run_goes_on_from_its_last_complete_checkpoint(
 ) -> None:
     config = sft_config(tiny_model, checkpoint_every=2, lora=None)
     whole = workshop.lay_out("whole", config)
-    assert workshop.run(whole)["code"] == 0
+    assert workshop.run(whole, by_command=True)["code"] == 0
 
     kill = stop_after(5, signal.SIGKILL)
     killed = interrupted(workshop, "killed", config, kill, code=-signal.SIGKILL)
@@ -229,7 +230,7 @@ def test_a_killed_run_goes_on_from_its_last_complete_checkpoint(
     (newest / "weights.safetensors").write_bytes(b"torn")
     with (killed / "events.jsonl").open("a") as file:
         file.write('{"type":"metric","st')
-    report = workshop.run(killed)
+    report = workshop.run(killed, by_command=True)
 
     assert report["code"] == 0
     assert {line["rule"] for line in lines(killed, "alert")} >= {"checkpoint_skipped"}
