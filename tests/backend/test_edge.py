@@ -189,6 +189,7 @@ def test_the_service_refuses_another_schema_and_names_the_command(tmp_path: Path
     assert not (tmp_path / "data" / "admin.key").exists()
 
 
+@pytest.mark.serial
 def test_the_application_loads_no_heavy_library_and_takes_little_time() -> None:
     # Promised are 2 s, which `make bench` shows; this machine may be a slow one.
     program = (

@@ -163,6 +163,7 @@ def test_a_dead_broker_is_no_error_of_a_new_run(sqlite_url: str, tmp_path: Path)
     database.close()
 
 
+@pytest.mark.serial
 def test_ringing_a_dead_broker_takes_no_time_and_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -85,6 +85,7 @@ def test_the_running_celery_worker_has_not_loaded_torch(migrated: Path, tmp_path
     assert "fastapi" not in modules
 
 
+@pytest.mark.serial
 def test_the_api_is_ready_at_once(migrated: Path, tmp_path: Path) -> None:
     times_s = [seconds_to_ready(migrated, tmp_path / f"api-{n}.log") for n in range(3)]
 

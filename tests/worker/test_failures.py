@@ -1,5 +1,6 @@
 """How runs fail, each cause by a real process that dies of it: cause, advice, log and resources."""
 
+import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -159,7 +160,7 @@ def test_memory_that_an_allocation_did_not_get_fails_the_run(sqlite_floor: Floor
 @contextmanager
 def little_memory(size: str) -> Iterator[Path]:
     """A control group that may hold so much, or the test is skipped."""
-    group = CGROUPS / "podium-test"
+    group = CGROUPS / f"podium-test-{os.getpid()}"
     try:
         group.mkdir(exist_ok=True)
         (group / "memory.limit_in_bytes").write_text(size)

@@ -160,6 +160,7 @@ def test_reconnecting_leaves_no_gap_and_repeats_nothing(
         assert losses == [step / 7 for step in range(total)]
 
 
+@pytest.mark.serial
 def test_what_is_written_reaches_an_open_stream_within_a_second(
     server: Server, database: Database, seed: Seed
 ) -> None:
@@ -279,6 +280,7 @@ def test_open_streams_hold_no_session_and_all_hear_the_same(
         assert {(data["seq"], data["state"]) for data in told} == {(2, "paused")}
 
 
+@pytest.mark.serial
 def test_the_server_stops_at_once_while_streams_are_open(
     server: Server, database: Database, seed: Seed
 ) -> None:
