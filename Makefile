@@ -22,30 +22,30 @@ JOBS ?= 2
 
 ##@ Use
 .PHONY: demo up
-demo: $(VENV)/.ready frontend/dist/.ready ## the whole loop on a real small model, about eight minutes (KEEP=0: stop at the end)
+demo: $(VENV)/.ready frontend/dist/.ready ## run the whole loop on a small real model, about eight minutes (KEEP=0: stop at the end)
 	$(BIN)/podium demo
 
-up: $(VENV)/.ready frontend/dist/.ready ## API, browser UI and one worker, until Ctrl-C
+up: $(VENV)/.ready frontend/dist/.ready ## start the API, the browser UI and one worker, until Ctrl-C
 	$(BIN)/podium up
 
 ##@ Prove
 .PHONY: test check bench chaos mutate
-test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## every test, on SQLite and PostgreSQL, files and Redis, in Chromium (ARGS=..., JOBS=2)
+test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## run every test: SQLite and PostgreSQL, files and Redis, Chromium (ARGS="-k NAME": some; JOBS=2: at once)
 	@status=0; \
 	$(NPM) run --silent test || { status=$$?; browser="the tests of frontend/ failed; see the beginning"; }; \
 	$(BIN)/python -m pytest --numprocesses=$(JOBS) --durations=10 --session-timeout=4500 $(ARGS) || status=$$?; \
 	test -z "$${browser:-}" || echo "$$browser" >&2; \
 	exit $$status
 
-check: check-python check-arrows check-web check-client check-migrations check-images ## linters, types, import arrows, generated client, migrations, images
+check: check-python check-arrows check-web check-client check-migrations check-images ## run linters and type checks; check imports, generated client, migrations and images
 
-bench: $(VENV)/.ready-dev ## the benchmarks, each beside its peer
+bench: $(VENV)/.ready-dev ## run the benchmarks, beside other libraries where possible
 	$(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/benchmarks/*.py $(ARGS)
 
-chaos: $(VENV)/.ready-dev faketime ## kill, stall and starve things on purpose and draw new examples, for more than an hour
+chaos: $(VENV)/.ready-dev faketime ## run the fault tests: processes are killed, stopped and starved; more than an hour
 	$(BIN)/python -m pytest -o faulthandler_timeout=0 -m "chaos or hypothesis" --hypothesis-profile=explore $(ARGS)
 
-mutate: $(VENV)/.ready-dev ## break the mathematics in a thousand places and see that a test notices each (ARGS=losses)
+mutate: $(VENV)/.ready-dev ## check the tests of the trainer's mathematics: each of a thousand changes must fail a test (ARGS=losses)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/trainer/mutate.py $(ARGS)
 
 .PHONY: check-python check-arrows check-web check-client check-migrations check-images
@@ -81,32 +81,32 @@ check-images: $(VENV)/.ready-dev
 
 ##@ Tidy
 .PHONY: clean help
-clean: ## remove what the verbs above made, never the data directory
+clean: ## remove what these commands made, never the data directory
 	rm -rf $(VENV) frontend/node_modules frontend/dist build *.egg-info
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find backend worker tests examples alembic -name __pycache__ -type d -prune -exec rm -rf {} +
 
-help: ## this list
+help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@printf '\nSettings (environment variables; docs/operations.md says more)\n'
 	@printf '  %-24s %s\n' \
-		PODIUM_DATA_DIR      'everything Podium keeps; a local disk (./data)' \
-		PODIUM_HOST          'address the API listens on (127.0.0.1)' \
-		PODIUM_PORT          'its port; 0 = a free one (8000)' \
-		PODIUM_PUBLIC_URL    'address under which browsers reach it' \
+		PODIUM_DATA_DIR      'folder for everything Podium keeps, on a local disk (./data)' \
+		PODIUM_HOST          'address that the API listens on (127.0.0.1)' \
+		PODIUM_PORT          'port of the API; 0 = a free port (8000)' \
+		PODIUM_PUBLIC_URL    'address under which browsers reach the API' \
 		PODIUM_DATABASE_URL  'postgresql://... (SQLite in the data directory)' \
 		PODIUM_BROKER_URL    'redis://... (files in the data directory)' \
 		PODIUM_ARTIFACT_URL  's3://bucket/prefix (a folder in the data directory)' \
 		PODIUM_MODEL_ROOTS   "folders a model's path may name, joined by ':' (the data directory)" \
-		PODIUM_MIN_FREE_GB   'GB free on disk below which a worker takes no new run (2)' \
-		PODIUM_SLOTS         'runs at once on a CPU worker (1)' \
+		PODIUM_MIN_FREE_GB   'free GB on disk that a worker needs to take a new run (2)' \
+		PODIUM_SLOTS         'CPU runs at once per worker (1)' \
 		PODIUM_STOP_GRACE_S  'seconds a trainer gets to write a checkpoint (60)' \
-		PODIUM_BEAT_S        'seconds between beats of a running run (5)' \
-		PODIUM_STALE_S       'seconds without a beat until a run is taken back (45)' \
-		PODIUM_SWEEP_S       'seconds between looks for such runs (15)' \
-		PODIUM_CRASH_BACK_OFF_S 'seconds a crashed run waits, by number of crashes ([10, 60, 300])' \
-		PODIUM_TRAINER_COMMAND  'another program that writes the same run directory' \
+		PODIUM_BEAT_S        'seconds between two heartbeats of a run (5)' \
+		PODIUM_STALE_S       'seconds without a heartbeat until a run is taken back (45)' \
+		PODIUM_SWEEP_S       'seconds between two sweeps for such runs (15)' \
+		PODIUM_CRASH_BACK_OFF_S 'seconds that a crashed run waits, by number of crashes ([10, 60, 300])' \
+		PODIUM_TRAINER_COMMAND  'program that trains; writes the same run directory (python -m worker.trainer)' \
 		PODIUM_VLLM_PYTHON   'python of an environment with vllm, for rollout.engine vllm' \
 		PODIUM_LOG_LEVEL     'debug, info, warning or error (info)'
 
