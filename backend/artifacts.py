@@ -1,6 +1,6 @@
 """The artifact store: folders of files under keys of ours, in a local folder or a bucket (fsspec).
 
-Called when checkpoints and models come home and when a run needs them again. Keys are made by
+Called when checkpoints and models are stored and when a run needs them again. Keys are made by
 Podium and checked; a path from outside never becomes one.
 """
 

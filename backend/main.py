@@ -1,6 +1,7 @@
 """The web service: `create_app` joins routers, error handlers, static files and start-up checks.
 
-Run by uvicorn (`uvicorn --factory backend.main:create_app`) under `podium up`; holds no rules.
+Run by `backend.ops.serve` under `podium up`, elsewhere by `uvicorn --factory
+backend.main:create_app`. It contains no rules.
 """
 
 from collections.abc import AsyncIterator

@@ -1,8 +1,8 @@
 """Model folders: confined to the model roots, weights as safetensors or one GGUF file, facts read
 from their json and headers.
 
-Called when a model is registered and when a run's output comes home; reads no weights and never
-loads torch.
+Called when a model is registered, when a run's output is stored and before a run reads a model. It
+hashes weights but never loads them, and never imports torch.
 """
 
 import hashlib

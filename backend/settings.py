@@ -1,7 +1,8 @@
 """What the operator may set, read once from the environment (prefix `PODIUM_`).
 
 `create_app`, the worker and the command line build one `Settings` each and pass it down; nothing
-below them reads the environment.
+below them reads a setting from the environment. The trainer, another program, gets what it needs
+(PODIUM_VLLM_PYTHON, PODIUM_ATTEMPT) in the environment that its worker gives it.
 """
 
 from functools import cached_property
@@ -35,24 +36,25 @@ class Settings(BaseSettings):
         2,
         ge=0,
         le=1_000_000,
-        description="GB free on the disk of the run directories below which a worker takes no "
+        description="Free GB that a worker needs on the disk of its run directories to take a "
         "new run.",
     )
     vllm_python: Path | None = Field(
         None, description="Python of an environment with vllm, for rollout.engine vllm."
     )
-    slots: int = Field(1, ge=1, le=256, description="Runs at once on a CPU worker.")
+    slots: int = Field(1, ge=1, le=256, description="Runs without GPUs at once per worker.")
     stop_grace_s: float = Field(
         60, ge=0.1, le=3600, description="Seconds between asking a trainer to stop and killing it."
     )
-    beat_s: float = Field(5, ge=0.05, le=600, description="Seconds between beats of a supervisor.")
+    beat_s: float = Field(5, ge=0.05, le=600, description="Seconds between two heartbeats.")
     stale_s: float = Field(
-        45, ge=0.2, le=3600, description="Seconds without a beat that end a claim."
+        45, ge=0.2, le=3600, description="Seconds without a heartbeat that end a claim."
     )
     sweep_s: float = Field(15, ge=0.05, le=600, description="Seconds between sweeps.")
     crash_back_off_s: tuple[float, ...] = Field(
         (10, 60, 300),
-        description="Seconds a crashed run waits before its next try, by number of crashes (JSON).",
+        description="Seconds that a run waits after its first and second crash without a new "
+        "checkpoint (JSON); after the third it is not tried again.",
     )
     trainer_command: str = Field(
         "",
@@ -60,7 +62,9 @@ class Settings(BaseSettings):
         "default: python -m worker.trainer.",
     )
     model_roots: str = Field(
-        "", description="Folders a model path may name, joined by ':' ; the data directory is one."
+        "",
+        description="Folders in which a model's path may be, joined by ':' , besides the data "
+        "directory.",
     )
     public_url: str | None = Field(None, description="Address under which browsers reach the API.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(

@@ -1,7 +1,7 @@
 """How far annotators agree, and what each one's judgments look like.
 
-Called by the agreement route with what `backend.store.data.judgments` has read. Where a number is
-not defined it is None, never 0 or 1.
+Called by `backend.store.data.judgments` for the agreement route. A number that is not defined is
+None, never 0 or 1.
 """
 
 import math

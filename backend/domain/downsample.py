@@ -1,7 +1,7 @@
 """How a curve of many points becomes a few buckets that hide no spike.
 
 A bucket covers a power of two of steps and begins at a multiple of it, so a curve that grows keeps
-the buckets it has. `backend.store.metrics.points` puts the points in; pure.
+the buckets it has. `backend.store.metrics.curves` asks how wide they are; pure.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,7 +1,7 @@
 """What is wrong with a run config, in words; and how a clone's changes go into its parent's config.
 
-Called by `backend.store.runs.validation` and the routes. Knows the schema and what this release can
-run, not which models and snapshots exist.
+Called by `validation`, `runs` and `needs` in `backend.store.runs`. Knows the schema and what this
+release can run, not which models and snapshots exist.
 """
 
 import difflib

@@ -1,7 +1,7 @@
 """Which states a run may move between, what a person may do in each, and how to say it.
 
-`backend.store.runs.runs` asks before every move, routes ask before every verb, the screen shows the
-sentences. Pure: no clock, no store.
+`backend.store.runs.runs` asks before every move and every verb; the screen shows the sentences.
+Pure: no clock, no store.
 """
 
 from enum import StrEnum

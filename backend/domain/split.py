@@ -2,7 +2,8 @@
 
 Called when a snapshot is frozen. The same prompt falls on the same side in every snapshot with the
 same seed and fraction, whatever else is in it, so a policy is never trained on prompts that its
-reward model was tested on.
+reward model was tested on. The exception is a small snapshot: if a side would be empty, the nearest
+prompt moves over.
 """
 
 import hashlib

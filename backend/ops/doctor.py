@@ -1,6 +1,6 @@
 """`podium doctor`: is this machine and installation fit to run, and what to do where not.
 
-Called by the command line; it changes nothing.
+Called by the command line. It creates the data directory if needed and changes nothing else.
 """
 
 import importlib.util

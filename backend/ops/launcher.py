@@ -1,6 +1,7 @@
 """One server per data directory: owns the API and one worker, and ends both.
 
-Called by `podium up` and `podium demo`. It starts the worker by command line, never by import.
+Called by `podium up` and `podium demo`; `backup` uses its lock, `doctor` and `sign-in` read the
+address of the server. It starts the worker by command line, never by import.
 """
 
 import fcntl

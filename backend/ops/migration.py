@@ -1,6 +1,7 @@
 """Bringing the database to this code's revision: the only thing that changes the schema.
 
-Called by `podium migrate`, and by `podium up` on the embedded database, which is copied first.
+Called by `podium migrate`, by `podium up` on the embedded database, and by `backup` for its copy.
+An SQLite file is copied before it is migrated.
 """
 
 import sqlite3

@@ -1,4 +1,4 @@
-"""Lines of `events.jsonl` and the result files of a run directory: the waist between halves.
+"""Lines of `events.jsonl` and the result files of a run directory, which trainer and worker share.
 
 The trainer writes them, the relay reads them; one JSON object a line, flushed. Numbers are finite
 or null.

@@ -8,7 +8,7 @@ Item = TypeVar("Item")
 
 
 class Answer(BaseModel):
-    """Base of what the API sends: built from rows, closed to unknown keys."""
+    """Base of what the API sends: built from rows."""
 
     model_config = ConfigDict(from_attributes=True)
 

@@ -1,4 +1,4 @@
-"""Reward terms of `policy_gradient` and `generate`, one variant per `kind`.
+"""Reward terms of `policy_gradient`, `generate` and `evaluate`, one variant per `kind`.
 
 The browser form, the API and the trainer's `worker/trainer/rewards/` all read this union; a
 contract test holds the two lists of kinds equal.

@@ -1,7 +1,8 @@
 """The connection to SQLite or PostgreSQL: who may write, and when a transaction begins and ends.
 
-Called by the edges (routes through `backend.deps`, supervisor, sweeper, relay). Store functions get
-a Session and never commit; `Database.write()` commits once at the end or rolls everything back.
+Sessions are opened at the edges: routes through `backend.deps`, streams, the commands in
+`backend.ops` and the worker. Store functions get a Session and never commit; `Database.write()`
+commits once at the end or rolls everything back.
 """
 
 import sqlite3

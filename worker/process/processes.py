@@ -1,7 +1,7 @@
 """What the operating system knows of processes: who descends from whom, and which one this is.
 
-Called by the guard, the supervisor and the sweeper. Standard library only, so that the guard starts
-in milliseconds; it signals nobody except through `signal_all`.
+Called by guard, sweeper and worker process, and for usage and attempt tags. Standard library only,
+so that the guard starts in milliseconds; it signals nobody except through `signal_all`.
 """
 
 import contextlib

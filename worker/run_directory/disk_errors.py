@@ -1,4 +1,4 @@
-"""Disks that are full or cannot be written, told as failures of a run.
+"""Disks that are full or cannot be written, as failures of a run.
 
 Called by everything that writes into run directories and the artifact store.
 """

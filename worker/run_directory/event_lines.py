@@ -1,7 +1,7 @@
 """Lines of `events.jsonl`: read whole, cleaned, understood.
 
-Called by the relay. A trainer may be another program or a broken one, so nothing it writes raises:
-what cannot be understood becomes an alert that says so.
+Called by whatever reads what a trainer has written. A trainer may be another program or a broken
+one, so nothing it writes raises: what cannot be understood becomes an alert that says so.
 """
 
 import json

@@ -1,7 +1,8 @@
 """From the store into a run directory: `config.json`, `inputs/*.jsonl` and the models it names.
 
-Called by the supervisor before the trainer starts. A resumed attempt finds everything in place and
-rewrites nothing. It decides nothing about the config; the API has validated it.
+Called by `worker.run_directory.preparation` before the trainer starts. A resumed attempt finds
+inputs and models in place; only `config.json` is written again. It decides nothing about the
+config; the API has validated it.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Results come home: what a trainer left in `output/`, into the store and the artifact store.
+"""Store the results of a run: what a trainer left in `output/`, into store and artifact store.
 
 Called by the supervisor when a trainer has ended with 0. `collect` reads, checks and uploads
 outside of any transaction; `keep` writes rows in the transaction that ends the run.

@@ -1,6 +1,7 @@
 """The folder that supervisor and trainer share: names, lock, attempts, what it holds.
 
-Called by supervisor, export, relay and intake. It writes no training data and reads no events.
+Called by all parts of the worker that read or write a run directory. It writes no training data and
+reads no events.
 """
 
 import fcntl

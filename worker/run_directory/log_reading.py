@@ -1,7 +1,8 @@
 """The trainer's log files, followed line by line within limits.
 
-Called by the relay. It reads what the guard writes and keeps its place in memory. Where lines end
-depends on the file alone, so that another supervisor goes on after as many lines as are stored.
+Called by the relay, and for the last lines of a failed run. It reads what the guard writes and
+keeps its place in memory. Where lines end depends on the file alone, so that another supervisor
+goes on after as many lines as are stored.
 """
 
 import re

@@ -1,8 +1,8 @@
 """The checkpoint that a run goes on from: out of its parent's hands, into its own directory.
 
-Called by the supervisor where a run has a `parent_step` and no checkpoint here. The copy below
-`inputs/` stays, so that a retry from the start needs the parent no more. It is verified by its
-manifest on every way; nothing is loaded.
+Called by `worker.run_directory.preparation` if a run has a `parent_step` and no checkpoint here.
+The copy below `inputs/` stays, so that a retry from the start needs the parent no more. It is
+verified by its manifest on every way; nothing is loaded.
 """
 
 import json

@@ -5,6 +5,7 @@
         MissingModel   2  a model is not there or cannot be loaded
       DataError        2  the input files cannot be used as they are
       OutOfMemory      3  neither the CPU nor the GPU has the memory
+      EngineFailed     1  the engine that samples has died (`sampling.vllm_engine`)
       NonFiniteLoss    4  the loss or a gradient is NaN or infinite
       StopRequested    5  somebody asked for a stop; the run can go on from its checkpoint
       DiskError        6  the run directory is full or not writable

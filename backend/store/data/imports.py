@@ -1,7 +1,8 @@
 """Imports: good records go in, bad ones come back with line and reason, all in one transaction.
 
-Called by the import route with records that `backend.domain.formats` has read; sending a file again
-adds nothing, because everything is known by the hash of its content.
+Called by the import route with records that `backend.domain.formats` has read. Sending a file again
+adds nothing: records are recognised by the hash of their content, judgments by annotator,
+comparison and ranking.
 """
 
 from collections.abc import Callable, Iterable, Sequence

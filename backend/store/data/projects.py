@@ -1,6 +1,7 @@
 """Projects and how much they hold.
 
-Called by the project routes; `must_exist` also by every store function that adds to a project.
+Called by the project routes; `must_exist` by `backend.deps` for every route of a project.
+Comparisons and imports read a project's rules and lock it.
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
 """Prompts and the demonstrations written to them.
 
-Called by the import, by the data routes and when a snapshot is frozen.
+Called by the import and by the data routes.
 """
 
 from collections.abc import Iterable, Sequence

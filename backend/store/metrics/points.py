@@ -1,7 +1,8 @@
-"""Metrics: one value per run, name and step, appended by the relay and read in buckets.
+"""Metrics: one value per run, name and step, appended by the relay.
 
-The worker's relay calls `append` and `rewind` inside its fenced transaction; routes post outside
-evaluations and read curves. How many points a bucket holds is decided by `domain.downsample`.
+The worker's relay calls `append` and `rewind` inside its fenced transaction, intake and the metric
+route add evaluations. `backend.store.metrics.buckets` keeps sums of the points;
+`backend.store.metrics.curves` reads both.
 """
 
 import math

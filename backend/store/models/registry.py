@@ -1,7 +1,8 @@
 """The model registry: base models, the results of runs, and how they descend from one another.
 
-Called by the model routes, by the check of run configs and by `worker.run_directory.intake`; what
-lies in a model's folder is `backend.model_files`.
+Called by the model routes, by `worker.run_directory.intake`, which registers what a run has made,
+and by `worker.run_directory.preparation`, which adds the hash of a large model. What is in a
+model's folder is the business of `backend.model_files`.
 """
 
 from collections import deque

@@ -1,8 +1,9 @@
-"""What living things need: the models of runs that may still train, and what those descend from.
+"""What may not be deleted: models that a run may still read, and checkpoints that somebody needs.
 
-Called by `store.models.pruning`, which must not take it away, and where a run comes to life again.
-A run may still train while it has not ended for good, and as long as it is listed if a retry may
-bring it back.
+`store.models.pruning` asks before it deletes, `store.runs.runs` before a run returns to the queue,
+and the worker when it tells a trainer and the artifact store which checkpoints to keep. A run may
+still train while it has not ended for good, and as long as it is listed if a retry may bring it
+back.
 """
 
 from collections.abc import Mapping, Sequence

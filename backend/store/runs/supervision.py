@@ -1,7 +1,9 @@
 """Who owns a run: claim, beat, the fence around every write of a supervisor, and taking back.
 
-Called by the worker's supervisor and sweeper alone. An owner is a worker's id; together with the
-attempt it names one try of one run. State itself moves by `store.runs.runs.transition`.
+Called by the worker: `worker_process` claims, `heartbeat` beats, `sweeper` takes back; supervisor,
+relay, preparation and checkpoint sharing write behind the fence. An owner is a worker's id;
+together with the attempt it names one try of one run. State itself moves by
+`store.runs.runs.transition`.
 """
 
 from dataclasses import dataclass

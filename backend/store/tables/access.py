@@ -1,4 +1,4 @@
-"""Tables of what proves who is asking, and of what was answered before: hashes, never secrets.
+"""The tables that prove who is asking, and keep what was answered before: hashes, never secrets.
 
 `backend.store.people.users` and `backend.store.people.idempotency` query these.
 """

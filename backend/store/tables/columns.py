@@ -1,7 +1,7 @@
 """What columns are made of: names of constraints, UTC times, JSON and numbers on both databases.
 
-Every table beside this file is built on it; nobody else needs more than `Base` from here. `number`
-is the order of creation (no order depends on clocks), `id` the public name that foreign keys point
+Every table beside this file is built on it; migrations use `Base` and `UtcDateTime`. `number` is
+the order of creation (no order depends on clocks), `id` the public name that foreign keys point
 to. Times are aware UTC and always passed as parameters. Relationships are not declared: queries say
 what they join.
 """

@@ -1,6 +1,6 @@
 """The tables of a project's data: from prompts to judgments and the snapshots made of them.
 
-Store modules query these; nobody else imports this file except the migrations.
+Store modules query these.
 """
 
 from datetime import datetime

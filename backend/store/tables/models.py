@@ -1,6 +1,6 @@
 """The table of models: base models and the results of runs.
 
-Store modules query these; nobody else imports this file except the migrations.
+Store modules query these.
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
 """The tables of people: users, the projects they may see, and the audit of what they did.
 
-Store modules query these; nobody else imports this file except the migrations.
+Store modules query these.
 """
 
 from datetime import datetime

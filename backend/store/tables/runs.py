@@ -1,6 +1,6 @@
 """The tables of runs: their rows, events, curves, samples, checkpoints, logs and failures.
 
-Store modules query these; nobody else imports this file except the migrations.
+Store modules query these; the worker reads the rows that they return.
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
-"""The table of what workers tell of themselves.
+"""The table of what workers report about themselves.
 
-Store modules query these; nobody else imports this file except the migrations.
+`backend.store.workers` queries it.
 """
 
 from datetime import datetime

@@ -1,8 +1,9 @@
 """Rows of tokens as a tree: what several rows begin with is there once.
 
-Built by `tokens.collate`, computed by `body` and `attention`. Rows that begin with the same system
-prompt, or the responses of one prompt, are branches of one stem; a token's hidden state depends on
-the tokens before it alone, so computing each stem once is exact. Knows nothing of models.
+Built by `tokens.collate` and `models.body`, computed by `body` and `attention`. Rows that begin
+with the same system prompt, or the responses of one prompt, are branches of one stem; a token's
+hidden state depends on the tokens before it alone, so computing each stem once is exact. Knows
+nothing of models.
 
 Axes: N tokens of the tree, B rows, T tokens of a row; within one block of attention S segments,
 Q of their own tokens, L tokens that they see, M own tokens of the block.

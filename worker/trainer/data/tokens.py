@@ -1,7 +1,9 @@
 """From lines of `inputs/*.jsonl` to token ids, masks and batches.
 
-Used by every loop. Text is tokenized once, here; after that a prompt and its response are token ids
-and stay token ids. Knows nothing of models.
+Used by every loop. The text of the input files is tokenized here, once per run; after that a prompt
+and its response stay token ids. A response that an earlier run has sampled was stored as text, so
+it is tokenized again here and may get other tokens than those that were sampled. Knows nothing of
+models.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """Run a model's body over a batch and hand out hidden states at places of its rows.
 
-Used by `logprobs` and `heads`. What rows begin with alike - the system prompt, the prompt of
+Used by `logprobs`, `heads` and sft. What rows begin with alike - the system prompt, the prompt of
 several responses - is computed once, with its gradient, and padding not at all. Axes: N tokens of a
 prefix tree.
 """

@@ -1,6 +1,6 @@
 """Blocks that are computed again for the backward pass, so that of each its input alone is kept.
 
-Installed by `loading.load_to_train` where the config asks for it. Memory then grows with the width
+Installed by `loading` and by the critic if the config asks for it. Memory then grows with the width
 of a token times the blocks, not with all that a block computes of it; the step takes about a third
 longer. Source: Chen et al. 2016 (arXiv 1604.06174), section 4.1, with a checkpoint at every block.
 """

@@ -21,7 +21,7 @@ _TOLERANCE = 1e-5
 
 
 def install(model: PreTrainedModel) -> None:
-    """Replace the layers of each block where all are exact; other blocks stay as they are."""
+    """Replace the layers of each block if all give equal numbers within 1e-5; keep other blocks."""
     for block in model.modules():
         own = dict(block.named_children())
         if own.keys() != _LAYER:

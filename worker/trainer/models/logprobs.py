@@ -1,6 +1,6 @@
 """Log-probabilities of response tokens under a model, without ever holding B x T x V numbers.
 
-Used by sft, policy_gradient, generate and evaluations. The body runs over whole rows; the head runs
+Used by sft, dpo, policy_gradient and evaluations. The body runs over whole rows; the head runs
 over action positions only, a part of the vocabulary at a time. Axes: B rows, T tokens, N action
 tokens in row order, V vocabulary, C tokens of one part of it.
 """

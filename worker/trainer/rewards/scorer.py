@@ -1,7 +1,7 @@
 """From responses to rewards: score each term, add up, normalize, clip.
 
-Built once per run by policy_gradient, generate and evaluations; each term has its own file beside
-this one.
+Built once per run by policy_gradient and generate, once per model by evaluate; each term has its
+own file beside this one.
 """
 
 import math

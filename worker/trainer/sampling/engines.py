@@ -1,7 +1,7 @@
 """Who samples: a copy of the model in this process, or vLLM in one of its own.
 
 Made by the methods that sample; `rollout.engine` names it. Whoever samples gets token ids and gives
-token ids with their log-probabilities; nothing is tokenized again.
+token ids with their log-probabilities; within a run nothing is tokenized again.
 """
 
 from collections.abc import Callable, Sequence

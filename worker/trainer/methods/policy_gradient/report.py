@@ -1,6 +1,6 @@
-"""What a step of policy_gradient tells: metrics of the rollout, of the updates, and samples.
+"""What a step of policy_gradient reports: metrics of the rollout, of the updates, and samples.
 
-Called by `policy_gradient`; changes nothing.
+Called by the loop; changes nothing.
 """
 
 import math

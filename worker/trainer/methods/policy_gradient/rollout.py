@@ -1,6 +1,7 @@
 """One step's responses with everything that is known of them, as rows of response tokens.
 
-Filled by policy_gradient, read by its report. The prompt's tokens are not among the columns.
+Made by the collector, completed by the loop, read by the report. The prompt's tokens are not among
+the columns.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
 /**
- * The keyboard grammar of a ranking as a pure state machine; `rank-page.tsx` feeds it keys and drags.
+ * The keyboard grammar of a ranking as a pure state machine; `use-ranking.ts` applies the moves that
+ * `keys.ts` and `drag.ts` make of keys and drags.
  *
  * Cards are numbered by the place in which they are shown (0 = A). It knows no DOM and no server.
  */
