@@ -84,7 +84,9 @@ class Demo:
         """A metric of an ended run: its value by step."""
         found = self.podium.get("/metrics", runs=self.runs[part]["id"], names=metric)["series"]
         if not found:
-            raise DemoFailed(f"run '{RUN_NAMES[part]}' has no metric {metric}")
+            raise DemoFailed(
+                f"run '{RUN_NAMES[part]}' has no metric {metric}; look at the alerts of the run"
+            )
         return dict(zip(found[0]["x"], found[0]["last"], strict=True))
 
     def freeze(self, name: str, kind: str, **chosen: list[str]) -> dict[str, Any]:
@@ -225,8 +227,8 @@ def _freeze_preferences(demo: Demo) -> str:
     for what, least in SMALLEST_HELDOUT.items():
         if heldout[what] < least:
             raise DemoFailed(
-                f"{heldout[what]} held-out {what}, expected at least {least}: the responses to "
-                "rank were too much alike; rank more questions (corpus.SIZES)"
+                f"found {heldout[what]} held-out {what}, expected at least {least}: the responses "
+                "were too much alike to rank. Rank more questions (corpus.SIZES)."
             )
     return str(snapshot["id"])
 
@@ -290,20 +292,26 @@ def _service(arguments: argparse.Namespace) -> tuple[str, str]:
     url = arguments.url
     if url is None:
         if not server.is_file():
-            raise DemoFailed(f"no service is running on {arguments.data_dir}; start `podium up`")
+            raise DemoFailed(
+                f"no service is running on {arguments.data_dir}; start `podium up`, or name the "
+                "address of a service with --url"
+            )
         url = json.loads(server.read_text("utf-8"))["url"]
     if arguments.key is None and not key_file.is_file():
-        raise DemoFailed(f"found no {key_file}; give an administrator's key by --key")
+        raise DemoFailed(f"{key_file} is missing; give an administrator's key with --key")
     return url, arguments.key or key_file.read_text("utf-8").strip()
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     data_dir = Path(os.environ.get("PODIUM_DATA_DIR", "data"))
-    parser.add_argument("--data-dir", type=Path, default=data_dir, help="default: %(default)s")
-    parser.add_argument("--url", default=os.environ.get("PODIUM_URL"), help="the service")
+    data_help = "data directory of the service; default: %(default)s"
+    url_help = "address of the service; default: that of the server in DATA_DIR"
+    seed_help = "seed of data order, sampling and training; default: %(default)s"
+    parser.add_argument("--data-dir", type=Path, default=data_dir, help=data_help)
+    parser.add_argument("--url", default=os.environ.get("PODIUM_URL"), help=url_help)
     parser.add_argument("--key", help="an administrator's API key; default: DATA_DIR/admin.key")
-    parser.add_argument("--seed", type=int, default=0, help="of data order, sampling and training")
+    parser.add_argument("--seed", type=int, default=0, help=seed_help)
     arguments = parser.parse_args()
     arguments.data_dir = arguments.data_dir.expanduser().resolve()
     return arguments

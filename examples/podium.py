@@ -1,4 +1,4 @@
-"""A thin client of the service's REST API: one method per verb, paging, waiting for a run.
+"""A small client of the service's REST API: one method per verb, paging, waiting for a run.
 
 Every script beside it uses this and nothing else to reach the service. It knows no resource: paths
 and bodies are said where they are used.
@@ -16,11 +16,11 @@ POLL_S = 0.5
 
 
 class Refused(RuntimeError):
-    """The service said no; the message holds what it found and what it advises."""
+    """The service refused a request; the message says what it found and what it advises."""
 
 
 class RunEndedBadly(RuntimeError):
-    """A run did not succeed; the message holds cause and advice."""
+    """A run did not succeed; the message says its cause and what to do."""
 
 
 class Podium:
@@ -74,12 +74,12 @@ class Podium:
     def wait(self, run_id: str, on_progress: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """Follow a run to its end and return it; `on_progress` sees it at every look.
 
-        Raises RunEndedBadly unless it succeeded.
+        Raises RunEndedBadly unless it succeeded, also if it crashed: the service may try such a run
+        again, but this client does not wait for that.
         """
         while True:
             run: dict[str, Any] = self.get(f"/runs/{run_id}")
             on_progress(run)
-            # A crashed run whose restart is due is queued again by the service itself.
             if run["state"] == "succeeded":
                 return run
             if run["state"] in ENDED:
@@ -106,12 +106,17 @@ def _problem(response: httpx.Response) -> str:
     if "json" not in response.headers.get("content-type", ""):
         return f"{request}: {response.status_code} {response.reason_phrase}"
     problem = response.json()
-    said = [problem.get(name) for name in ("title", "detail", "advice", "errors")]
-    return f"{request}: {response.status_code} " + ". ".join(str(part) for part in said if part)
+    parts = (problem.get(name) for name in ("title", "detail", "advice", "errors"))
+    return f"{request}: {response.status_code} {_sentences(*parts)}"
 
 
 def _why(run: dict[str, Any], url: str) -> str:
     error = run.get("error") or {}
-    said = [error.get("cause"), error.get("message"), error.get("advice")]
-    reason = ". ".join(str(part) for part in said if part) or run.get("state_sentence", "")
+    reason = _sentences(error.get("cause"), error.get("message"), error.get("advice"))
+    reason = reason or _sentences(run.get("state_sentence"))
     return f"run '{run['name']}' is {run['state']}: {reason} Look at {url}/runs/{run['id']}"
+
+
+def _sentences(*parts: object) -> str:
+    """The parts that are not empty, each with one full stop at its end."""
+    return " ".join(f"{str(part).rstrip('.')}." for part in parts if part)

@@ -178,14 +178,16 @@ def _sentences(report: Report) -> list[str]:
     low, high = policy["gold_ci95"]
     seconds = sum(report["seconds"].values())
     return [
-        f"Reward model: {reward['heldout_accuracy']:.3f} of {reward['heldout_pairs']} held-out "
-        f"pairs from {reward['heldout_prompts']} questions, 95 % interval "
-        f"{reward['ci95'][0]:.3f} to {reward['ci95'][1]:.3f}; "
-        f"annotators' ceiling {reward['annotator_ceiling']:.3f}.",
-        f"Gold: {policy['gold_before']:.3f} after SFT, {policy['gold_after']:.3f} at the end: "
-        f"+{policy['gain_over_sft_sd']:.2f} SD, 95 % interval of the difference {low:.3f} to "
-        f"{high:.3f}, at {policy['kl']:.2f} nats a response.",
-        f"From base to final: {policy['gain_over_base_sd']:.2f} SD of the base model.",
+        f"The reward model ranks {reward['heldout_accuracy']:.3f} of {reward['heldout_pairs']} "
+        f"held-out pairs from {reward['heldout_prompts']} questions as the annotators did (95 % "
+        f"interval {reward['ci95'][0]:.3f} to {reward['ci95'][1]:.3f}); a fresh annotator is "
+        f"expected to rank {reward['annotator_ceiling']:.3f} of them so.",
+        f"Gold score: {policy['gold_before']:.3f} after SFT, {policy['gold_after']:.3f} at the "
+        f"end. The gain is {policy['gain_over_sft_sd']:+.2f} standard deviations of the SFT "
+        f"model's answers (95 % interval of the difference {low:.3f} to {high:.3f}), at a KL of "
+        f"{policy['kl']:.2f} nats per response.",
+        f"From the base model to the final policy the gain is {policy['gain_over_base_sd']:+.2f} "
+        "standard deviations of the base model's answers.",
         f"{report['judgments']} judgments by {report['annotators']} simulated annotators; "
         f"{seconds:.0f} s in all; gold.py {report['gold_sha256'][:12]}.",
     ]
