@@ -37,7 +37,7 @@ test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## run every tes
 	test -z "$${browser:-}" || echo "$$browser" >&2; \
 	exit $$status
 
-check: check-python check-arrows check-web check-client check-migrations check-images ## run linters and type checks; check imports, generated client, migrations and images
+check: check-python check-arrows check-rules check-web check-client check-migrations check-images ## run linters and type checks; check imports, rules, generated client, migrations and images
 
 bench: $(VENV)/.ready-dev ## run the benchmarks, beside other libraries where possible
 	$(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/benchmarks/*.py $(ARGS)
@@ -48,7 +48,7 @@ chaos: $(VENV)/.ready-dev faketime ## run the fault tests: processes are killed,
 mutate: $(VENV)/.ready-dev ## check the tests of the trainer's mathematics: each of a thousand changes must fail a test (ARGS=losses)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/trainer/mutate.py $(ARGS)
 
-.PHONY: check-python check-arrows check-web check-client check-migrations check-images
+.PHONY: check-python check-arrows check-rules check-web check-client check-migrations check-images
 check-python: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -57,6 +57,10 @@ check-python: $(VENV)/.ready-dev
 check-arrows: $(VENV)/.ready-dev frontend/node_modules/.ready
 	$(BIN)/lint-imports
 	$(NPM) run --silent arrows
+
+# What the arrows cannot say; without conftest.py, which would load the service first.
+check-rules: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest --noconftest --quiet -p no:cacheprovider tests/contract/test_store_borders.py
 
 check-web: frontend/node_modules/.ready
 	$(NPM) run --silent lint

@@ -10,13 +10,12 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from backend import digest
@@ -29,9 +28,9 @@ from backend.schemas.vocabulary import FailureCause, SnapshotKind
 from backend.settings import Settings
 from backend.store.data import snapshots
 from backend.store.db import Database
-from backend.store.runs import needs, outputs
-from backend.store.tables.data import Snapshot
-from backend.store.tables.models import Model
+from backend.store.models import registry
+from backend.store.models.registry import RecordedModel
+from backend.store.runs import needs
 from backend.store.tables.runs import Run
 from worker.digests import Digests
 from worker.run_directory.disk_errors import disk_errors
@@ -41,13 +40,6 @@ from worker.run_directory.layout import RunDirectory
 log = logging.getLogger("podium.worker")
 
 _DATA = frozenset(kind.value for kind in SnapshotKind)
-
-
-class _KeptModel(NamedTuple):
-    """A model as the store has it, and the recorded hashes of its files by path, if it has any."""
-
-    model: Model
-    files: Mapping[str, str]
 
 
 class Export:
@@ -80,23 +72,23 @@ class Export:
         with disk_errors():
             self._directory.inputs.mkdir(parents=True, exist_ok=True)
             config = json.loads(json.dumps(run.config))
-            models: dict[str, _KeptModel] = {}
+            models: dict[str, RecordedModel] = {}
             with database.read() as session:
                 needed = needs.checkpoint_steps(session, run.id)
                 for path, reference in references(_parsed(run)).items():
                     with _told_as_failure(path):
                         found = self._look_up(session, path, reference)
-                    if isinstance(found, _KeptModel):
+                    if isinstance(found, RecordedModel):
                         models[path] = found
                     else:
                         _put(config, path, found)
             # With no session held: fetching and reading a large model takes minutes.
-            for path, kept in models.items():
+            for path, model in models.items():
                 with _told_as_failure(path):
-                    found = self._verified(kept)
+                    found = self._verified(model)
                 _put(config, path, found)
-                if kept.model.sha256 is None:
-                    hashes[kept.model.id] = found["sha256"]
+                if model.sha256 is None:
+                    hashes[model.id] = found["sha256"]
             text = json.dumps(config, indent=2, sort_keys=True) + "\n"
             write_whole(self._directory.config, [text.encode()])
         self._directory.pin(needed)
@@ -104,7 +96,7 @@ class Export:
 
     def _look_up(
         self, session: Session, path: str, reference: Reference
-    ) -> dict[str, Any] | _KeptModel:
+    ) -> dict[str, Any] | RecordedModel:
         if reference.hub_id is not None:
             return {"hub_id": reference.hub_id}
         name = _name(path)
@@ -113,27 +105,28 @@ class Export:
         return self._model(session, reference)
 
     def _snapshot(self, session: Session, name: str, reference: Reference) -> dict[str, Any]:
-        snapshot = session.scalar(select(Snapshot).where(Snapshot.id == reference.id))
-        if snapshot is None:
-            raise _changed(f"there is no snapshot {reference.id}", FailureCause.DATA)
-        if reference.sha256 not in (None, snapshot.sha256):
+        snapshot_id = str(reference.id)
+        sha256 = snapshots.recorded_sha256(session, snapshot_id)
+        if sha256 is None:
+            raise _changed(f"there is no snapshot {snapshot_id}", FailureCause.DATA)
+        if reference.sha256 not in (None, sha256):
             raise _changed(
-                f"snapshot {snapshot.id} is not the one that this run was made with",
+                f"snapshot {snapshot_id} is not the one that this run was made with",
                 FailureCause.DATA,
             )
         target = self._directory.inputs / f"{name}.jsonl"
-        if not target.is_file() or digest.of_file(target).hex() != snapshot.sha256:
-            lines = (f"{line}\n".encode() for line in snapshots.every_line(session, snapshot.id))
+        if not target.is_file() or digest.of_file(target).hex() != sha256:
+            lines = (f"{line}\n".encode() for line in snapshots.every_line(session, snapshot_id))
             written = write_whole(target, lines)
-            if written != snapshot.sha256:
+            if written != sha256:
                 target.unlink()
                 raise _changed(
-                    f"the lines of snapshot {snapshot.id} do not have its sha256", FailureCause.DATA
+                    f"the lines of snapshot {snapshot_id} do not have its sha256", FailureCause.DATA
                 )
-        return {"path": f"inputs/{name}.jsonl", "sha256": snapshot.sha256}
+        return {"path": f"inputs/{name}.jsonl", "sha256": sha256}
 
-    def _model(self, session: Session, reference: Reference) -> dict[str, Any] | _KeptModel:
-        model = session.scalar(select(Model).where(Model.id == reference.id))
+    def _model(self, session: Session, reference: Reference) -> dict[str, Any] | RecordedModel:
+        model = registry.recorded(session, str(reference.id))
         if model is None:
             raise _changed(f"there is no model {reference.id}", FailureCause.MISSING_MODEL)
         if reference.sha256 is not None and reference.sha256 != model.sha256:
@@ -143,18 +136,17 @@ class Export:
             )
         if "hub_id" in model.source:
             return {"hub_id": model.source["hub_id"]}
-        key = model.source.get("artifact")
-        return _KeptModel(model, outputs.hashes(session, key) if key else {})
+        return model
 
-    def _verified(self, kept: _KeptModel) -> dict[str, Any]:
+    def _verified(self, model: RecordedModel) -> dict[str, Any]:
         """The model's folder, once its files are what was recorded; with the hash of all.
 
         A copy in the cache that is damaged is fetched again, once.
         """
-        folder = self._model_folder(kept.model)
+        folder = self._model_folder(model)
         since = folder.stat().st_ctime_ns
         try:
-            return self._verified_in(folder, kept)
+            return self._verified_in(folder, model)
         except (RunFailed, InvalidInput) as error:
             if not folder.is_relative_to(self._cache):
                 raise
@@ -162,15 +154,14 @@ class Export:
         # Another run of this machine may have fetched it meanwhile.
         if folder.is_dir() and folder.stat().st_ctime_ns == since:
             shutil.rmtree(folder, ignore_errors=True)
-        return self._verified_in(self._model_folder(kept.model), kept)
+        return self._verified_in(self._model_folder(model), model)
 
-    def _verified_in(self, folder: Path, kept: _KeptModel) -> dict[str, Any]:
-        model = kept.model
+    def _verified_in(self, folder: Path, model: RecordedModel) -> dict[str, Any]:
         roots = (*self._settings.resolved_model_roots, folder.resolve())
         with _readable(folder):
             sha256 = content_sha256(folder, weight_files(folder, roots), self._digest)
-            hashes = {name: self._hex(folder / name) for name in kept.files}
-        changed = [name for name, known in kept.files.items() if hashes[name] != known]
+            hashes = {name: self._hex(folder / name) for name in model.files}
+        changed = [name for name, known in model.files.items() if hashes[name] != known]
         if changed or model.sha256 not in (None, sha256):
             which, verb = (f"{changed[0]} of", "has") if changed else ("the files of", "have")
             raise _changed(
@@ -184,7 +175,7 @@ class Export:
     def _hex(self, path: Path) -> str | None:
         return self._digest(path).hex() if path.is_file() else None
 
-    def _model_folder(self, model: Model) -> Path:
+    def _model_folder(self, model: RecordedModel) -> Path:
         if "path" in model.source:
             return confined(model.source["path"], self._settings.resolved_model_roots)
         key: str = model.source["artifact"]

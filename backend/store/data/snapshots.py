@@ -101,6 +101,11 @@ def set_archived(
     return _answer(snapshot)
 
 
+def recorded_sha256(session: Session, snapshot_id: str) -> str | None:
+    """The SHA-256 of a snapshot's native file; None if there is no such snapshot."""
+    return session.scalar(select(Snapshot.sha256).where(Snapshot.id == snapshot_id))
+
+
 def lines(
     session: Session, snapshot_id: str, *, split: Split | None = None, after: int = -1
 ) -> Sequence[tuple[int, str]]:

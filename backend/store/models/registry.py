@@ -1,13 +1,14 @@
 """The model registry: base models, the results of runs, and how they descend from one another.
 
-Called by the model routes, by `worker.run_directory.intake`, which registers what a run has made,
-and by `worker.run_directory.preparation`, which adds the hash of a large model. What is in a
-model's folder is the business of `backend.model_files`.
+Called by the model routes, by the check of run configs, and by `worker.run_directory`, whose export
+verifies models and whose intake registers results; what lies in a model's folder is
+`backend.model_files`.
 """
 
 from collections import deque
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
@@ -24,12 +25,25 @@ from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import Method, ModelKind
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
+from backend.store.runs import outputs
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
 
 MOST_RELATIVES = 500
 _DATA = ("prompts", "demonstrations", "preferences", "solutions")
+
+
+class RecordedModel(NamedTuple):
+    """Where a model is, and its recorded hashes: of all content, and of each file by its path.
+
+    `sha256` is None until a worker has read the model once; `files` is empty unless a run made it.
+    """
+
+    id: str
+    source: Mapping[str, str]
+    sha256: str | None
+    files: Mapping[str, str]
 
 
 def register(
@@ -88,6 +102,16 @@ def register_output(
     session.add(model)
     session.flush()
     return ModelAnswer.model_validate(model)
+
+
+def recorded(session: Session, model_id: str) -> RecordedModel | None:
+    """What a worker verifies before a run loads the model; None if there is no such model."""
+    model = _by_id(session, model_id)
+    if model is None:
+        return None
+    key = model.source.get("artifact")
+    files = outputs.hashes(session, key) if key else {}
+    return RecordedModel(model.id, model.source, model.sha256, files)
 
 
 def keep_hash(session: Session, model_id: str, sha256: str) -> str:

@@ -1,7 +1,7 @@
 """Files a run has left in the artifact store.
 
 Called by `worker.run_directory.intake` in the transaction that ends a run, and by
-`worker.run_directory.export` before another run loads them; `store.runs.views` shows them.
+`store.models.registry` before another run loads them; `store.runs.views` shows them.
 """
 
 from collections.abc import Sequence
