@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 
 from backend.artifacts import ARRIVING, ArtifactStore
+from backend.ops.places import Places
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.models import pruning
-from backend.store.models.places import Places
 from backend.store.models.pruning import RunFiles
 
 # A worker may be about to name what it has just uploaded, or still fetch.
@@ -79,8 +79,8 @@ class Prune:
     def plan(self) -> Plan:
         """Find what nobody needs: files of archived runs and models, and unnamed artifacts."""
         with self._database.read() as session:
-            runs = pruning.archived_runs(session, self._places)
-            models = pruning.archived_models(session, self._places)
+            runs = pruning.archived_runs(session, self._places.look_up)
+            models = pruning.archived_models(session, self._places.look_up)
         items = [self._run_item(files) for files in runs]
         items += [self._model_item(model_id, key) for model_id, key in models.items()]
         planned = {key for files in runs for key in files.keys} | set(models.values())
@@ -100,7 +100,9 @@ class Prune:
             if not is_ours:
                 return False
             with self._database.write() as session:
-                files = pruning.mark_run(session, run_id, self._places, at=datetime.now(UTC))
+                files = pruning.mark_run(
+                    session, run_id, self._places.look_up, at=datetime.now(UTC)
+                )
             if files is None:
                 return False
             if is_here:
@@ -117,7 +119,7 @@ class Prune:
 
     def _delete_model(self, model_id: str, cached: Path) -> bool:
         with self._database.write() as session:
-            key = pruning.mark_model(session, model_id, self._places, at=datetime.now(UTC))
+            key = pruning.mark_model(session, model_id, self._places.look_up, at=datetime.now(UTC))
         if key is None:
             return False
         self._artifacts.remove(key)
@@ -129,7 +131,7 @@ class Prune:
         before = datetime.now(UTC) - LEFT_AFTER
         found = {one.key: one for one in self._artifacts.folders() if one.modified_at < before}
         with self._database.read() as session:
-            unnamed = pruning.unnamed(session, found.keys() - planned, self._places)
+            unnamed = pruning.unnamed(session, found.keys() - planned, self._places.look_up)
         for key in sorted(unnamed):
             place = self._artifacts.where(key)
             yield Item(place, found[key].size_bytes, partial(self._delete_left, key))
@@ -137,7 +139,7 @@ class Prune:
     def _delete_left(self, key: str) -> bool:
         # Keys hold the number of an attempt: one that is over is never named again.
         with self._database.write() as session:
-            is_left = pruning.mark_left(session, key, self._places, at=datetime.now(UTC))
+            is_left = pruning.mark_left(session, key, self._places.look_up, at=datetime.now(UTC))
         if is_left:
             self._artifacts.remove(key)
         return is_left

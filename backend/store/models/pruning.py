@@ -1,18 +1,20 @@
 """Which files nobody needs any more, and the mark that they are gone.
 
 Called by `backend.ops.prune`, which deletes files after the transaction that marks them. Each
-`mark_` looks again, under locks: what has come to life since it was listed is left alone.
+`mark_` looks again, under locks: what has come to life since it was listed is left alone. The store
+touches no disk: `look_up` is handed in, and finds out which models were registered from files that
+may go.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from backend.domain import run_state
-from backend.store.models.places import Places, Registered
 from backend.store.runs import needs, runs
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Artifact, Checkpoint, Run
@@ -27,37 +29,49 @@ class RunFiles:
     keys: tuple[str, ...]
 
 
-def archived_runs(session: Session, places: Places) -> list[RunFiles]:
+class Registered(Protocol):
+    """Where the files of models lie that were registered by a path."""
+
+    def in_run(self, run_id: str, keys: Iterable[str]) -> set[str]:
+        """The ids of models with a file in a run's directory or under one of these keys."""
+
+    def in_artifact(self, key: str) -> set[str]:
+        """The ids of models with a file under a key of the artifact store."""
+
+
+# Takes the registered paths by the ids of their models.
+LookUp = Callable[[Mapping[str, str]], Registered]
+
+
+def archived_runs(session: Session, look_up: LookUp) -> list[RunFiles]:
     """Archived runs that are over, oldest first."""
     query = select(Run.id).where(Run.archived_at.is_not(None), Run.state.in_(needs.OVER))
     found = session.scalars(query.order_by(Run.number)).all()
-    used, registered = needs.model_ids(session), Registered(session)
+    used, registered = needs.model_ids(session), look_up(_paths(session))
     files = [_files_of(session, run_id) for run_id in found]
-    return [
-        one for one in files if not registered.below(places.of_run(one.run_id, one.keys)) & used
-    ]
+    return [one for one in files if not registered.in_run(one.run_id, one.keys) & used]
 
 
-def archived_models(session: Session, places: Places) -> dict[str, str]:
+def archived_models(session: Session, look_up: LookUp) -> dict[str, str]:
     """The artifact keys of archived models that nobody needs, by id, oldest first."""
-    used, registered = needs.model_ids(session), Registered(session)
+    used, registered = needs.model_ids(session), look_up(_paths(session))
     query = select(Model).where(Model.archived_at.is_not(None)).order_by(Model.number)
     found = [model for model in session.scalars(query) if model.id not in used]
     keys = {one.id: one.source["artifact"] for one in found if "artifact" in one.source}
-    return {k: key for k, key in keys.items() if not registered.below(places.of_key(key)) & used}
+    return {k: key for k, key in keys.items() if not registered.in_artifact(key) & used}
 
 
-def mark_run(session: Session, run_id: str, places: Places, *, at: datetime) -> RunFiles | None:
+def mark_run(session: Session, run_id: str, look_up: LookUp, *, at: datetime) -> RunFiles | None:
     """Note that the files of a run are gone, and with them its checkpoints; None if it needs them.
 
     So do models that were registered from there, which are gone with them.
     """
     # Models before runs, as every request holds them, and both before looking who needs them.
-    registered = Registered(session)
-    _hold(session, registered.below(places.of_run(run_id, _keys(session, run_id))))
+    registered = look_up(_paths(session))
+    _hold(session, registered.in_run(run_id, _keys(session, run_id)))
     run = runs.locked(session, run_id)
     files = _files_of(session, run_id)
-    below = registered.below(places.of_run(run_id, files.keys))
+    below = registered.in_run(run_id, files.keys)
     used = needs.model_ids(session)
     if run.archived_at is None or run.state not in needs.OVER or below & used:
         return None
@@ -69,14 +83,14 @@ def mark_run(session: Session, run_id: str, places: Places, *, at: datetime) -> 
     return files
 
 
-def mark_model(session: Session, model_id: str, places: Places, *, at: datetime) -> str | None:
+def mark_model(session: Session, model_id: str, look_up: LookUp, *, at: datetime) -> str | None:
     """Note that the files of a model are gone; their key, or None if somebody needs them.
 
     Gone with it are the models that were registered from its files.
     """
     source = session.scalars(select(Model.source).where(Model.id == model_id)).one()
     key: str = source["artifact"]
-    going = {model_id} | Registered(session).below(places.of_key(key))
+    going = {model_id} | look_up(_paths(session)).in_artifact(key)
     _hold(session, going)
     if going & needs.model_ids(session):
         return None
@@ -86,17 +100,17 @@ def mark_model(session: Session, model_id: str, places: Places, *, at: datetime)
     return key
 
 
-def mark_left(session: Session, key: str, places: Places, *, at: datetime) -> bool:
+def mark_left(session: Session, key: str, look_up: LookUp, *, at: datetime) -> bool:
     """Note that an artifact without a name is gone; False if it has one, or a model reads it."""
-    going = Registered(session).below(places.of_key(key))
+    going = look_up(_paths(session)).in_artifact(key)
     _hold(session, going)
-    if not unnamed(session, [key], places):
+    if not unnamed(session, [key], look_up):
         return False
     _mark_models(session, going, at=at)
     return True
 
 
-def unnamed(session: Session, keys: Collection[str], places: Places) -> list[str]:
+def unnamed(session: Session, keys: Collection[str], look_up: LookUp) -> list[str]:
     """Those of these keys of the artifact store that nobody needs, now or soon.
 
     No row names them, no run is about to, and no model in use was registered from there.
@@ -109,8 +123,14 @@ def unnamed(session: Session, keys: Collection[str], places: Places) -> list[str
     named = {source.get("artifact") for source, pruned_at in models if pruned_at is None}
     named |= set(session.scalars(select(Checkpoint.artifact)))
     free = [key for key in keys if key not in named and key.split("/")[1] in known - live]
-    used, registered = needs.model_ids(session), Registered(session)
-    return [key for key in free if not registered.below(places.of_key(key)) & used]
+    used, registered = needs.model_ids(session), look_up(_paths(session))
+    return [key for key in free if not registered.in_artifact(key) & used]
+
+
+def _paths(session: Session) -> dict[str, str]:
+    """The paths by which models were registered, by id."""
+    found = session.execute(select(Model.id, Model.source))
+    return {model_id: source["path"] for model_id, source in found if "path" in source}
 
 
 def _files_of(session: Session, run_id: str) -> RunFiles:

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from backend.ops.places import Places
 from backend.store.db import Database
 from backend.store.models import pruning
-from backend.store.models.places import Places
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Checkpoint
 from tests.backend.runs.conftest import AT, Seed
 
-NOWHERE = Places(Path("/nowhere/runs"), Path("/nowhere/artifacts"), Path("/nowhere/cache"))
+NOWHERE = Places(Path("/nowhere/runs"), Path("/nowhere/artifacts"), Path("/nowhere/cache")).look_up
 
 
 def start(api: TestClient, body: dict[str, Any]) -> str:

@@ -1,20 +1,15 @@
 """Where files lie on this machine that may be deleted, and which models were registered from there.
 
-Called by `store.models.pruning`. A model may be registered by any path below the model roots, of
-which the data directory is one: by a run's directory, by a stored artifact, by a folder of links to
-either.
+Called by `backend.ops.prune`, which hands it to `store.models.pruning`: the store itself touches no
+disk. A model may be registered by any path below the model roots, of which the data directory is
+one: by a run's directory, by a stored artifact, by a folder of links to either.
 """
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from sqlalchemy import select
-from sqlalchemy.orm import Session
-
-from backend.store.tables.models import Model
 
 
 @dataclass(frozen=True)
@@ -34,20 +29,32 @@ class Places:
         stored = [] if self.artifacts is None else [self.artifacts / key]
         return [*stored, self.cache / key]
 
+    def look_up(self, paths: Mapping[str, str]) -> "RegisteredFiles":
+        """Follow the registered paths of models, by id, to where their files lie now."""
+        return RegisteredFiles(self, paths)
 
-class Registered:
+
+class RegisteredFiles:
     """The models that were registered by a path, by the folders that hold their files."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, places: Places, paths: Mapping[str, str]) -> None:
         """Look where the files are now: links are followed."""
+        self._places = places
         self._ids: defaultdict[Path, set[str]] = defaultdict(set)
-        for model_id, source in session.execute(select(Model.id, Model.source)):
-            for file in _files(Path(source["path"])) if "path" in source else ():
+        for model_id, path in paths.items():
+            for file in _files(Path(path)):
                 for folder in (file, *file.parents):
                     self._ids[folder].add(model_id)
 
-    def below(self, folders: Collection[Path]) -> set[str]:
-        """The ids of those that have a file in one of these folders."""
+    def in_run(self, run_id: str, keys: Iterable[str]) -> set[str]:
+        """The ids of models with a file in a run's directory or under one of these keys."""
+        return self._below(self._places.of_run(run_id, keys))
+
+    def in_artifact(self, key: str) -> set[str]:
+        """The ids of models with a file under a key of the artifact store, or in its copy."""
+        return self._below(self._places.of_key(key))
+
+    def _below(self, folders: Collection[Path]) -> set[str]:
         return {one for folder in folders for one in self._ids.get(_real(folder), ())}
 
 
