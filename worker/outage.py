@@ -21,8 +21,6 @@ BUCKET_TRIES = 64
 
 _FIRST_DELAY_S = 0.2
 _LONGEST_DELAY_S = 10.0
-# Between two looks at what is wanted; a person waits for a stop.
-_LOOK_S = 0.25
 
 _Result = TypeVar("_Result")
 
@@ -52,17 +50,3 @@ def patiently(
             if failures >= tries or not wait(delay_s(failures)):
                 raise
             failures += 1
-
-
-def heedful(wait: Callable[[float], bool], check: Callable[[], None]) -> Callable[[float], bool]:
-    """The same `wait` in short parts; what `check` raises after one of them breaks it off."""
-
-    def parts(seconds: float) -> bool:
-        for _ in range(math.ceil(seconds / _LOOK_S)):
-            goes_on = wait(min(seconds, _LOOK_S))
-            check()
-            if not goes_on:
-                return False
-        return True
-
-    return parts

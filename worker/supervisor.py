@@ -20,8 +20,9 @@ from backend.store.runs import runs, supervision
 from backend.store.runs.failures import Evidence
 from backend.store.runs.supervision import GivenAway
 from backend.store.tables.runs import Run
+from worker.cancellation import Cancellation
 from worker.heartbeat import Heartbeat
-from worker.outage import OUTAGES, delay_s, heedful, patiently
+from worker.outage import OUTAGES, delay_s, patiently
 from worker.process import attempt_tags
 from worker.process.attempt_tags import AttemptTag
 from worker.process.trainer_process import Ended, TrainerProcess, environment
@@ -82,6 +83,7 @@ class Supervisor:
             clock=this_worker.clock,
             on_beat=self._pass_beat_on,
         )
+        self._cancellation = Cancellation(this_worker.wait, self._leave_if_called_off)
         self._first_step = 0 if run.from_start else run.checkpoint_step or 0
         self._ran_s = 0.0
         self._fields = {"run_id": run.id, "attempt": claim.attempt}
@@ -174,7 +176,7 @@ class Supervisor:
 
     def _prepare(self) -> None:
         preparation = Preparation(
-            self._this_worker, self._claim, self._run, self._directory, self._leave_if_called_off
+            self._this_worker, self._claim, self._run, self._directory, self._cancellation
         )
         preparation.find_progress()
         patiently(self._relay.carry_logs_left_behind, self._this_worker.wait)
@@ -195,7 +197,7 @@ class Supervisor:
         self._leave_if_lost()
         self._process = process = patiently(
             lambda: self._start(lock_fd),
-            heedful(self._this_worker.wait, self._leave_if_called_off),
+            self._cancellation.wait,
             away=(OSError,),
             tries=_START_TRIES,
         )
@@ -296,8 +298,12 @@ class Supervisor:
         intake: Intake | None = None
         if self._read(ended, report, None).state == RunState.SUCCEEDED:
             intake = Intake(self._this_worker.artifacts, self._directory, self._run)
-            wait = heedful(self._this_worker.wait, self._leave_if_unwanted)
-            intake.collect(wait, self._leave_if_lost)
+            cancellation = Cancellation(
+                self._this_worker.wait,
+                self._leave_if_lost,
+                check_waiting=self._leave_if_unwanted,
+            )
+            intake.collect(cancellation)
         evidence = post_mortem.evidence(
             self._logs,
             ended,

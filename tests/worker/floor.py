@@ -17,6 +17,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from backend.digest import go_on
 from backend.model_files import content_sha256
 from backend.queue import ring
 from backend.settings import Settings
@@ -28,6 +29,7 @@ from backend.store.tables.models import Model
 from backend.store.tables.people import User
 from backend.store.tables.runs import Run, RunEvent
 from tests import processes
+from worker.cancellation import Cancellation
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PROMPTS = 4
@@ -50,6 +52,8 @@ class Floor:
         self.settings = Settings(
             data_dir=data_dir, database_url=database_url, broker_url=broker_url
         )
+        # Of work that nobody cancels.
+        self.cancellation = Cancellation(lambda _: True, go_on)
         self._workers = 0
         (data_dir / "models").mkdir(parents=True, exist_ok=True)
         self._plant()

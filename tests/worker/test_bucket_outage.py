@@ -21,7 +21,9 @@ from backend.store.tables.models import Model
 from backend.store.tables.runs import Checkpoint
 from tests.worker.floor import Floor, write_model
 from tests.worker.test_relay import append, carry_all, claimed
+from worker.cancellation import Cancellation
 from worker.digests import Digests
+from worker.outage import delay_s
 from worker.run_directory.checkpoint_sharing import CheckpointSharing
 from worker.run_directory.exit_reading import RunFailed
 from worker.run_directory.export import Export
@@ -61,6 +63,8 @@ def bucket(tmp_path: Path) -> ArtifactStore:
 
 
 def patient(waited_s: list[float], most: int) -> Callable[[float], bool]:
+    """Sleeps no second, and goes on until it was asked `most` times."""
+
     def wait(seconds: float) -> bool:
         waited_s.append(seconds)
         return len(waited_s) < most
@@ -77,11 +81,12 @@ def test_a_trained_model_waits_for_a_bucket_that_is_away(
     intake = Intake(bucket, directory, floor.run(claim.run_id))
     FlakyFileSystem.failures_left, waited_s = 3, []
 
-    intake.collect(patient(waited_s, 10))
+    intake.collect(Cancellation(patient(waited_s, 10), go_on))
     with floor.database.write() as session:
         intake.keep(session, supervision.hold(session, claim))
 
-    assert len(waited_s) == 3
+    assert FlakyFileSystem.failures_left == 0
+    assert sum(waited_s) >= delay_s(0) + delay_s(1) + delay_s(2)
     sources = floor.rows(select(Model.source).where(Model.id != "model_base"))
     assert sources == [{"artifact": f"runs/{claim.run_id}/model-1"}]
 
@@ -95,7 +100,7 @@ def test_a_bucket_that_stays_away_is_named_and_not_the_trainer(
     FlakyFileSystem.failures_left = 10_000
 
     with pytest.raises(RunFailed) as caught:
-        intake.collect(patient([], 5))
+        intake.collect(Cancellation(patient([], 5), go_on))
 
     assert caught.value.failure.cause == "output"
     assert "could not connect to the endpoint" in caught.value.failure.message
@@ -114,7 +119,7 @@ def test_what_a_run_that_was_given_away_has_made_is_uploaded_no_further(
         raise GivenAway(claim.run_id)
 
     with pytest.raises(GivenAway):
-        intake.collect(patient([], 10), lost)
+        intake.collect(Cancellation(patient([], 10), lost))
     assert bucket.folders() == []
 
 
@@ -181,7 +186,8 @@ def preparation(
     this_worker: WorkerProcess, taken: Claimed, check: Callable[[], None]
 ) -> Preparation:
     directory = RunDirectory(this_worker.settings.runs_dir, taken.run.id)
-    return Preparation(this_worker, taken.claim, taken.run, directory, check)
+    cancellation = Cancellation(this_worker.wait, check)
+    return Preparation(this_worker, taken.claim, taken.run, directory, cancellation)
 
 
 def test_a_run_that_moves_to_another_machine_waits_for_a_bucket_that_is_away(
@@ -234,7 +240,7 @@ def test_a_model_that_cannot_be_read_is_what_the_failure_names(sqlite_floor: Flo
     floor = sqlite_floor
     claim, directory, _ = claimed(floor)
     artifacts = ArtifactStore(floor.settings.resolved_artifact_url)
-    export = Export(floor.settings, artifacts, RottenDisk(), directory)
+    export = Export(floor.settings, artifacts, RottenDisk(), directory, floor.cancellation)
 
     with pytest.raises(RunFailed) as caught:
         export.write(floor.database, floor.run(claim.run_id))

@@ -23,7 +23,7 @@ def export(floor: Floor, run_id: str, digests: Digests | None = None) -> RunDire
     directory = RunDirectory(floor.settings.runs_dir, run_id)
     directory.path.mkdir(parents=True, exist_ok=True)
     artifacts = ArtifactStore(floor.settings.resolved_artifact_url)
-    export = Export(floor.settings, artifacts, digests or Digests(), directory)
+    export = Export(floor.settings, artifacts, digests or Digests(), directory, floor.cancellation)
     export.write(floor.database, floor.run(run_id))
     return directory
 

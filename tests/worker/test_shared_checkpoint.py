@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from backend.artifacts import ArtifactStore
+from backend.digest import go_on
 from backend.store.runs.checkpoints import Shared
+from worker.cancellation import Cancellation
 from worker.run_directory import checkpoint_sharing
 from worker.run_directory.layout import RunDirectory
 
@@ -27,7 +29,7 @@ def test_nothing_of_another_past_comes_back_beside_a_shared_checkpoint(tmp_path:
     directory = directory_with(tmp_path, "step-2", "step-6", ".step-8.replaced", ".step-9.partial")
 
     shared = Shared(4, "runs/run_a/checkpoint-2-4")
-    checkpoint_sharing.fetch(store, directory, shared, kept={2})
+    checkpoint_sharing.fetch(store, directory, shared, {2}, Cancellation(lambda _: True, go_on))
 
     assert names(directory) == {"step-2", "step-4"}
     assert (directory.checkpoint(4) / "state.json").read_text() == "{}"

@@ -11,13 +11,13 @@ import threading
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 
-from backend import digest
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError
 from backend.store.db import Database
 from backend.store.runs import checkpoints, needs, supervision
 from backend.store.runs.checkpoints import Shared
 from backend.store.runs.supervision import Claim, GivenAway
+from worker.cancellation import Cancellation
 from worker.outage import OUTAGES, delay_s
 from worker.run_directory.layout import RunDirectory
 
@@ -116,19 +116,19 @@ def fetch(
     artifacts: ArtifactStore,
     directory: RunDirectory,
     shared: Shared,
-    kept: Collection[int] = (),
-    check: Callable[[], None] = digest.go_on,
+    kept: Collection[int],
+    cancellation: Cancellation,
 ) -> None:
     """Replace the checkpoints in this directory but `kept` by one from the artifact store.
 
     For an attempt whose predecessor ran elsewhere: what lies here is of a past that was taken back.
-    Every file is verified by its hash. Raises as `ArtifactStore.fetch_folder` does, or what `check`
-    raises, and leaves what was here.
+    Every file is verified by its hash. Raises as `ArtifactStore.fetch_folder` does, or what
+    `cancellation` raises, and leaves what was here.
     """
     arrived = directory.checkpoints.with_name(".arrived")
     shutil.rmtree(arrived, ignore_errors=True)
     target = arrived / directory.checkpoint(shared.step).name
-    artifacts.fetch_folder(shared.artifact, target, check)
+    artifacts.fetch_folder(shared.artifact, target, cancellation.check)
     directory.drop_checkpoints_but(kept)
     directory.drop_unfinished_checkpoints()
     directory.checkpoints.mkdir(exist_ok=True)

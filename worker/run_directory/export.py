@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from backend.store.models import registry
 from backend.store.models.registry import RecordedModel
 from backend.store.runs import needs
 from backend.store.tables.runs import Run
+from worker.cancellation import Cancellation
 from worker.digests import Digests
 from worker.run_directory.disk_errors import disk_errors
 from worker.run_directory.exit_reading import Failure, RunFailed
@@ -51,15 +52,15 @@ class Export:
         artifacts: ArtifactStore,
         digests: Digests,
         directory: RunDirectory,
-        check: Callable[[], None] = digest.go_on,
+        cancellation: Cancellation,
     ) -> None:
-        """`check` is called now and then while models are read; what it raises breaks off."""
+        """`cancellation` is checked while models are fetched and read."""
         self._settings = settings
         self._cache = settings.data_dir / "cache"
         self._artifacts = artifacts
         self._digests = digests
         self._directory = directory
-        self._check = check
+        self._cancellation = cancellation
 
     def write(self, database: Database, run: Run) -> dict[str, str]:
         """Put config, inputs and pins in place; whole files or none.
@@ -170,7 +171,7 @@ class Export:
         return {"path": str(folder), "sha256": sha256}
 
     def _digest(self, path: Path) -> bytes:
-        return self._digests.of(path, self._check)
+        return self._digests.of(path, self._cancellation.check)
 
     def _hex(self, path: Path) -> str | None:
         return self._digest(path).hex() if path.is_file() else None
@@ -184,7 +185,7 @@ class Export:
             return here.resolve()
         cached = self._cache / key
         if not cached.is_dir():
-            self._artifacts.fetch_folder(key, cached, self._check)
+            self._artifacts.fetch_folder(key, cached, self._cancellation.check)
         return cached
 
 

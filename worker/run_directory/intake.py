@@ -6,7 +6,7 @@ outside of any transaction; `keep` writes rows in the transaction that ends the 
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy.orm import Session
 
-from backend import digest
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError, Unavailable
 from backend.model_files import content_sha256, read_facts, weight_files
@@ -29,6 +28,7 @@ from backend.store.models import registry
 from backend.store.runs import outputs
 from backend.store.runs.outputs import OutputFile
 from backend.store.tables.runs import Run
+from worker.cancellation import Cancellation
 from worker.outage import BUCKET_TRIES, patiently
 from worker.run_directory.disk_errors import disk_failure, is_of_disk
 from worker.run_directory.event_lines import clean_text
@@ -68,16 +68,19 @@ class Intake:
         self._model: FinalModel | None = None
         self._results: dict[str, float | None] = {}
 
-    def collect(
-        self, wait: Callable[[float], bool], check: Callable[[], None] = digest.go_on
-    ) -> None:
+    def collect(self, cancellation: Cancellation) -> None:
         """Check the output of the run's method and upload the model.
 
-        Waits some minutes for an artifact store that is away; `wait` sleeps and says whether to go
-        on. `check` is called now and then during the upload. Raises RunFailed, or what they raise.
+        Waits some minutes for an artifact store that is away. Raises RunFailed, or what
+        `cancellation` raises during a wait or the upload.
         """
         try:
-            patiently(lambda: self._collect(check), wait, away=(Unavailable,), tries=BUCKET_TRIES)
+            patiently(
+                lambda: self._collect(cancellation),
+                cancellation.wait,
+                away=(Unavailable,),
+                tries=BUCKET_TRIES,
+            )
         except Unavailable as error:
             raise _not_kept(error) from error
         except ServiceError as error:
@@ -88,9 +91,9 @@ class Intake:
                 RunFailed(disk_failure(error)) if is_full else _bad_output(str(error))
             ) from error
 
-    def _collect(self, check: Callable[[], None]) -> None:
+    def _collect(self, cancellation: Cancellation) -> None:
         if self._run.method in _TRAINED:
-            self._model = self._collect_model(check)
+            self._model = self._collect_model(cancellation)
         elif self._run.method == Method.EVALUATE:
             self._results = read_results(self._directory.output / "results.json")
         else:
@@ -114,14 +117,14 @@ class Intake:
     def _responses(self) -> Path:
         return self._directory.output / "responses.jsonl"
 
-    def _collect_model(self, check: Callable[[], None]) -> FinalModel:
+    def _collect_model(self, cancellation: Cancellation) -> FinalModel:
         folder = self._directory.output
         check_model_files(folder)
         weights = weight_files(folder, [folder.resolve()])
         facts = read_facts(folder, weights)
         # The attempt in the key: a supervisor that was given up cannot touch its successor's files.
         key = f"runs/{self._run.id}/model-{self._run.attempt}"
-        stored = self._artifacts.put_folder(folder, key, check)
+        stored = self._artifacts.put_folder(folder, key, cancellation.check)
         files = [OutputFile(*astuple(file)) for file in stored]
         # Nothing large is read twice.
         digests = {file.path: bytes.fromhex(file.sha256) for file in files}

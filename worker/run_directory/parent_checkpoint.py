@@ -7,7 +7,6 @@ verified by its manifest on every way; nothing is loaded.
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 from backend import digest
@@ -16,6 +15,7 @@ from backend.errors import ServiceError, Unavailable
 from backend.schemas.vocabulary import FailureCause
 from backend.store.db import Database
 from backend.store.runs import checkpoints
+from worker.cancellation import Cancellation
 from worker.run_directory.disk_errors import disk_errors
 from worker.run_directory.exit_reading import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
@@ -31,14 +31,10 @@ class ParentCheckpoint:
     """`step` of the run `parent_id`, for the run whose directory this is."""
 
     def __init__(
-        self,
-        directory: RunDirectory,
-        parent_id: str,
-        step: int,
-        check: Callable[[], None] = digest.go_on,
+        self, directory: RunDirectory, parent_id: str, step: int, cancellation: Cancellation
     ) -> None:
-        """`check` is called now and then while files are read; what it raises breaks off."""
-        self._check = check
+        """`cancellation` is checked while files are fetched and read."""
+        self._cancellation = cancellation
         self._directory = directory
         self._parent_id = parent_id
         self._step = step
@@ -55,7 +51,7 @@ class ParentCheckpoint:
             with disk_errors():
                 if not self._kept.is_dir():
                     self._fetch(database, artifacts)
-                _copy(self._kept, target, self._check)
+                _copy(self._kept, target, self._cancellation)
         except Unavailable:
             raise
         except (_Unusable, ServiceError) as error:
@@ -66,13 +62,13 @@ class ParentCheckpoint:
         """From the parent's directory on this machine, or else from the artifact store."""
         parent = RunDirectory(self._directory.path.parent, self._parent_id)
         try:
-            _copy(parent.checkpoint(self._step), self._kept, self._check)
+            _copy(parent.checkpoint(self._step), self._kept, self._cancellation)
         except _Unusable:
             with database.read() as session:
                 shared = checkpoints.newest_shared(session, self._parent_id, step=self._step)
             if shared is None:
                 raise
-            artifacts.fetch_folder(shared.artifact, self._kept, self._check)
+            artifacts.fetch_folder(shared.artifact, self._kept, self._cancellation.check)
 
     def _failure(self, problem: str) -> Failure:
         return Failure(
@@ -82,7 +78,7 @@ class ParentCheckpoint:
         )
 
 
-def _copy(source: Path, target: Path, check: Callable[[], None]) -> None:
+def _copy(source: Path, target: Path, cancellation: Cancellation) -> None:
     """Copy or link the files that a checkpoint's manifest names; the target is whole or absent."""
     partial = target.with_name(f".{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -92,7 +88,7 @@ def _copy(source: Path, target: Path, check: Callable[[], None]) -> None:
             # The base name alone: a manifest leads to no other folder.
             file = partial / Path(name).name
             link_or_copy(source / file.name, file)
-            if digest.of_file(file, check).hex() != sha256:
+            if digest.of_file(file, cancellation.check).hex() != sha256:
                 raise _Unusable(f"{file.name} in {source} is not what was written.")
         link_or_copy(source / MANIFEST, partial / MANIFEST)
         partial.rename(target)

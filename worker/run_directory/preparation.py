@@ -18,7 +18,8 @@ from backend.store.runs import checkpoints, events, needs, samples, supervision
 from backend.store.runs.events import NewEvent
 from backend.store.runs.supervision import Claim
 from backend.store.tables.runs import Run
-from worker.outage import BUCKET_TRIES, heedful, patiently
+from worker.cancellation import Cancellation
+from worker.outage import BUCKET_TRIES, patiently
 from worker.run_directory import checkpoint_sharing
 from worker.run_directory.disk_errors import disk_errors
 from worker.run_directory.exit_reading import Failure, RunFailed
@@ -44,13 +45,10 @@ class Preparation:
         claim: Claim,
         run: Run,
         directory: RunDirectory,
-        check: Callable[[], None],
+        cancellation: Cancellation,
     ) -> None:
-        """`check` raises CalledOff or GivenAway once there is no use in going on.
-
-        It is asked while large files are read or fetched, which takes minutes.
-        """
-        self._check = check
+        """`cancellation` raises CalledOff or GivenAway."""
+        self._cancellation = cancellation
         self._this_worker = this_worker
         self._claim = claim
         self._run = run
@@ -82,7 +80,7 @@ class Preparation:
         try:
             patiently(
                 lambda: patiently(call, this_worker.wait),
-                heedful(this_worker.wait, self._check),
+                self._cancellation.wait,
                 away=(Unavailable,),
                 tries=BUCKET_TRIES,
             )
@@ -139,7 +137,7 @@ class Preparation:
         try:
             with disk_errors():
                 checkpoint_sharing.fetch(
-                    self._this_worker.artifacts, self._directory, shared, kept, self._check
+                    self._this_worker.artifacts, self._directory, shared, kept, self._cancellation
                 )
         except Unavailable:
             raise
@@ -148,7 +146,7 @@ class Preparation:
 
     def _inherit(self, parent_id: str, step: int) -> None:
         """Begin with the parent's checkpoint, as if the run had written it itself."""
-        source = ParentCheckpoint(self._directory, parent_id, step, self._check)
+        source = ParentCheckpoint(self._directory, parent_id, step, self._cancellation)
         database, artifacts = self._this_worker.database, self._this_worker.artifacts
         self._patiently(lambda: source.put_in_place(database, artifacts))
 
@@ -167,7 +165,7 @@ class Preparation:
             this_worker.artifacts,
             this_worker.digests,
             self._directory,
-            self._check,
+            self._cancellation,
         )
         found = export.write(this_worker.database, self._run)
         if not found:
