@@ -29,14 +29,8 @@ from worker.process.trainer_process import Ended, TrainerProcess, environment
 from worker.run_directory import log_reading, post_mortem
 from worker.run_directory.checkpoint_sharing import CheckpointSharing
 from worker.run_directory.disk_errors import disk_errors
-from worker.run_directory.exit_reading import (
-    Failure,
-    Reading,
-    RunFailed,
-    not_begun,
-    read_end,
-    read_report,
-)
+from worker.run_directory.exit_reading import Reading, read_end, read_report
+from worker.run_directory.failures import Failure, RunFailed, not_begun
 from worker.run_directory.intake import Intake
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.preparation import CalledOff, Preparation

@@ -22,7 +22,7 @@ from backend.store.workers import workers
 from worker.outage import OUTAGES
 from worker.process import attempt_tags, processes
 from worker.process.attempt_tags import AttemptTag
-from worker.run_directory.exit_reading import LOST, TIMEOUT
+from worker.run_directory.failures import LOST, TIMEOUT
 from worker.worker_process import WorkerProcess
 
 log = logging.getLogger("podium.worker")

@@ -25,8 +25,8 @@ from worker.cancellation import Cancellation
 from worker.digests import Digests
 from worker.outage import delay_s
 from worker.run_directory.checkpoint_sharing import CheckpointSharing
-from worker.run_directory.exit_reading import RunFailed
 from worker.run_directory.export import Export
+from worker.run_directory.failures import RunFailed
 from worker.run_directory.intake import Intake
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.preparation import CalledOff, Preparation

@@ -10,7 +10,7 @@ from backend.store.runs import supervision
 from backend.store.runs.supervision import Claim, Live
 from backend.store.tables.runs import LogLine
 from tests.worker.floor import Floor
-from worker.run_directory.exit_reading import LOST
+from worker.run_directory.failures import LOST
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.log_reading import MOST_LINES, LogReading
 from worker.run_directory.relay import Relay

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from backend.schemas.vocabulary import FailureCause
-from worker.run_directory.exit_reading import Failure, RunFailed
+from worker.run_directory.failures import Failure, RunFailed
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG})
 

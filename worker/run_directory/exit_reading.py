@@ -7,59 +7,19 @@ Called by supervisor and sweeper; whatever prepares a run or takes its results r
 import json
 import re
 import signal
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from backend.domain.failures import SENTENCES, Facts, advise, cause_of
+from backend.domain.failures import SENTENCES, cause_of
 from backend.domain.run_state import state_asked_for
 from backend.schemas.events import ExitReport
 from backend.schemas.vocabulary import ExitCode, FailureCause, RunState, StopReason
 from worker.process.trainer_process import Ended, Used
-from worker.run_directory.event_lines import clean, clean_text
+from worker.run_directory.event_lines import clean
+from worker.run_directory.failures import LIMITS_ADVICE, TIMEOUT, Failure
 
 # The report is written over a reserve of this size.
 _LONGEST_REPORT_BYTES = 65536
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why a run ended badly: what kind of thing, what exactly, and what to do about it.
-
-    `changes` are values of the config, by dotted path, with which a clone should fare better.
-    """
-
-    cause: FailureCause
-    message: str
-    advice: str
-    changes: Mapping[str, Any] = field(default_factory=dict)
-
-    def as_error(self) -> dict[str, Any]:
-        """The form in which the store keeps it; names of files need not be text."""
-        return {
-            "cause": self.cause,
-            "message": clean_text(self.message),
-            "advice": clean_text(self.advice),
-            "changes": dict(self.changes),
-        }
-
-    def advised(self, config: Mapping[str, Any], facts: Facts) -> "Failure":
-        """The same with advice in numbers of the run, where numbers help."""
-        better = advise(self.cause, config, facts)
-        return self if better is None else replace(self, advice=better.text, changes=better.changes)
-
-
-class RunFailed(Exception):
-    """Raised where a run cannot go on and nobody has to look for a bug.
-
-    `may_pass`: what is in the way may be gone later, so the run crashes and is tried again.
-    """
-
-    def __init__(self, failure: Failure, *, may_pass: bool = False) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-        self.may_pass = may_pass
 
 
 @dataclass(frozen=True)
@@ -104,24 +64,10 @@ _BY_CODE = {
     ),
 }
 
-TIMEOUT = Failure(
-    FailureCause.TIMEOUT,
-    "The run took longer than resources.timeout_s.",
-    "Retry goes on from the last checkpoint with a fresh clock; a clone can set a longer time.",
-)
-
-LOST = Failure(
-    FailureCause.WORKER_LOST,
-    "The worker that ran it showed no sign of life.",
-    "Look at the worker's log and its machine.",
-)
-
 _COMMAND = (
     "Check PODIUM_TRAINER_COMMAND and that the worker's extra is installed: "
     "pip install 'podium[worker]'."
 )
-_LIMITS = "Look at the limits of the worker's container or user: processes, memory, open files."
-
 # What a process prints that got no memory, of the GPU or of the machine.
 _NO_MEMORY = re.compile(
     r"(CUDA|HIP) out of memory|CUDA error: out of memory|\bOutOfMemoryError\b|\bMemoryError\b"
@@ -172,20 +118,11 @@ def _failure(report: ExitReport, log_tail: str) -> Failure:
     return Failure(cause, message, report.advice or usual.advice)
 
 
-def not_begun(error: OSError) -> Failure:
-    """A machine that had no process, memory or descriptor to give before the trainer began."""
-    return Failure(
-        FailureCause.NOT_STARTED,
-        f"The worker's machine could not begin with it: {error}.",
-        _LIMITS,
-    )
-
-
 def _not_started(why: str, is_short: bool) -> Failure:
     return Failure(
         FailureCause.NOT_STARTED,
         f"The trainer could not be started: {why}",
-        _LIMITS if is_short else _COMMAND,
+        LIMITS_ADVICE if is_short else _COMMAND,
     )
 
 

@@ -35,7 +35,7 @@ from backend.store.tables.runs import Run
 from worker.cancellation import Cancellation
 from worker.digests import Digests
 from worker.run_directory.disk_errors import disk_errors
-from worker.run_directory.exit_reading import Failure, RunFailed
+from worker.run_directory.failures import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
 
 log = logging.getLogger("podium.worker")

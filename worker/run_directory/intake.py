@@ -32,7 +32,7 @@ from worker.cancellation import Cancellation
 from worker.outage import BUCKET_TRIES, patiently
 from worker.run_directory.disk_errors import disk_failure, is_of_disk
 from worker.run_directory.event_lines import clean_text
-from worker.run_directory.exit_reading import Failure, RunFailed
+from worker.run_directory.failures import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
 
 _LONGEST_RECORD_BYTES = 8 * 2**20

@@ -17,7 +17,7 @@ from backend.store.db import Database
 from backend.store.runs import checkpoints
 from worker.cancellation import Cancellation
 from worker.run_directory.disk_errors import disk_errors
-from worker.run_directory.exit_reading import Failure, RunFailed
+from worker.run_directory.failures import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
 
 MANIFEST = "manifest.json"

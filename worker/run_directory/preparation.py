@@ -22,8 +22,8 @@ from worker.cancellation import Cancellation
 from worker.outage import BUCKET_TRIES, patiently
 from worker.run_directory import checkpoint_sharing
 from worker.run_directory.disk_errors import disk_errors
-from worker.run_directory.exit_reading import Failure, RunFailed
 from worker.run_directory.export import Export
+from worker.run_directory.failures import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.parent_checkpoint import ParentCheckpoint
 from worker.worker_process import WorkerProcess
