@@ -6,10 +6,11 @@ from typing import Any, get_args
 
 from backend.deps import CurrentUser, api_router
 from backend.schemas.presets import presets
+from backend.schemas.references import wanted
 from backend.schemas.rewards import AnyRewardTerm
 from backend.schemas.runs import MethodAnswer, MethodsAnswer
 from backend.schemas.training import METHOD_CONFIGS
-from backend.schemas.vocabulary import Method, ModelKind, SnapshotKind
+from backend.schemas.vocabulary import Method
 
 router = api_router("methods")
 
@@ -21,39 +22,6 @@ _TITLES = {
     Method.POLICY_GRADIENT: "Policy gradient",
     Method.GENERATE: "Generate responses",
     Method.EVALUATE: "Evaluate",
-}
-
-# Where a config may hold a reference, and what it points to; * stands for each item of a list.
-_MODEL, _REWARD_MODEL = str(ModelKind.CAUSAL_LM), str(ModelKind.REWARD_MODEL)
-_PROCESS_MODEL = str(ModelKind.PROCESS_MODEL)
-_PROMPTS = {"prompts": str(SnapshotKind.PROMPTS)}
-_PREFERENCES = {"preferences": str(SnapshotKind.PREFERENCES)}
-_REFERENCES: dict[Method, dict[str, str]] = {
-    Method.SFT: {"model": _MODEL, "demonstrations": str(SnapshotKind.DEMONSTRATIONS)},
-    Method.REWARD_MODEL: {"model": _MODEL, **_PREFERENCES},
-    Method.PROCESS_REWARD_MODEL: {"model": _MODEL, "solutions": str(SnapshotKind.SOLUTIONS)},
-    Method.DPO: {"model": _MODEL, "reference": _MODEL, **_PREFERENCES},
-    Method.POLICY_GRADIENT: {
-        "model": _MODEL,
-        "reference": _MODEL,
-        **_PROMPTS,
-        "reward.terms.*.model": _REWARD_MODEL,
-        "reward.terms.*.process_model": _PROCESS_MODEL,
-    },
-    Method.GENERATE: {
-        "model": _MODEL,
-        "reference": _MODEL,
-        **_PROMPTS,
-        "reward.*.model": _REWARD_MODEL,
-        "reward.*.process_model": _PROCESS_MODEL,
-    },
-    Method.EVALUATE: {
-        "model": _MODEL,
-        "baseline_model": _MODEL,
-        **_PROMPTS,
-        "reward.terms.*.model": _REWARD_MODEL,
-        "reward.terms.*.process_model": _PROCESS_MODEL,
-    },
 }
 
 
@@ -83,5 +51,5 @@ def _method(method: Method) -> MethodAnswer:
         # Through JSON, so that defaults are what a client would send.
         json_schema=json.loads(json.dumps(config.model_json_schema())),
         presets=presets(method),
-        references=_REFERENCES[method],
+        references={path: str(wants.kind) for path, wants in wanted(config).items()},
     )

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from backend.schemas.references import Reference
+from backend.schemas.references import LanguageModel, Prompts
 from backend.schemas.rewards import ModelReward, Reward
 from backend.schemas.sections import Caution, Common, Rollout, Section
 from backend.schemas.vocabulary import (
@@ -126,11 +126,11 @@ class PolicyGradientConfig(Common):
 
     method: Literal["policy_gradient"] = "policy_gradient"
     estimator: Estimator = Field(Estimator.REINFORCE_PP, description="How advantages are made.")
-    model: Reference = Field(description="The policy to start from.")
-    reference: Reference | None = Field(
+    model: LanguageModel = Field(description="The policy to start from.")
+    reference: LanguageModel | None = Field(
         None, description="What the KL is measured against; default: the starting model."
     )
-    prompts: Reference = Field(description="A snapshot of prompts to answer.")
+    prompts: Prompts = Field(description="A snapshot of prompts to answer.")
     reward: Reward
     rollout: Rollout = Field(default_factory=Rollout)
     importance: Importance | None = Field(

@@ -9,7 +9,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from backend.schemas.references import Reference
+from backend.schemas.references import PointsTo, Reference
+from backend.schemas.vocabulary import ModelKind
 
 
 class RewardTerm(BaseModel):
@@ -26,14 +27,18 @@ class ModelReward(RewardTerm):
     """The score of a trained reward model, read at the last token of prompt and response."""
 
     kind: Literal["model"] = "model"
-    model: Reference = Field(description="A reward model of the registry.")
+    model: Annotated[Reference, PointsTo(ModelKind.REWARD_MODEL)] = Field(
+        description="A reward model of the registry."
+    )
 
 
 class ProcessReward(RewardTerm):
     """How likely a trained process reward model finds the steps of a response right, in 0..1."""
 
     kind: Literal["process"] = "process"
-    process_model: Reference = Field(description="A process reward model of the registry.")
+    process_model: Annotated[Reference, PointsTo(ModelKind.PROCESS_MODEL)] = Field(
+        description="A process reward model of the registry."
+    )
     combine: Literal["min", "last", "mean"] = Field(
         "min", description="min = the weakest step; last = the last step; mean = of all steps."
     )

@@ -6,12 +6,19 @@ keys are refused. `parse_run_config` is the one way in.
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, TypeAdapter, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
-from backend.schemas.references import Reference
+from backend.schemas.references import (
+    LanguageModel,
+    PointsTo,
+    Preferences,
+    Prompts,
+    Reference,
+)
 from backend.schemas.rewards import AnyRewardTerm, Reward
 from backend.schemas.sections import Common, Rollout
+from backend.schemas.vocabulary import ModelKind, SnapshotKind
 
 SCHEMA_VERSION = 1
 
@@ -20,8 +27,10 @@ class SftConfig(Common):
     """Supervised fine-tuning on demonstrations; the loss is over what the assistant says."""
 
     method: Literal["sft"] = "sft"
-    model: Reference = Field(description="The language model to train.")
-    demonstrations: Reference = Field(description="A snapshot of responses that people wrote.")
+    model: LanguageModel = Field(description="The language model to train.")
+    demonstrations: Annotated[Reference, PointsTo(SnapshotKind.DEMONSTRATIONS)] = Field(
+        description="A snapshot of responses that people wrote."
+    )
     system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
     max_tokens: int = Field(
         512, ge=8, le=1_048_576, description="Longest prompt and response; longer ones are refused."
@@ -42,8 +51,10 @@ class RewardModelConfig(Common):
     """A scalar head trained on rankings, all responses of a ranking together."""
 
     method: Literal["reward_model"] = "reward_model"
-    model: Reference = Field(description="The language model to start from.")
-    preferences: Reference = Field(description="A snapshot of rankings.")
+    model: Annotated[Reference, PointsTo(ModelKind.CAUSAL_LM, or_kind=ModelKind.REWARD_MODEL)] = (
+        Field(description="The language model to start from.")
+    )
+    preferences: Preferences = Field(description="A snapshot of rankings.")
     system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
     max_tokens: int = Field(512, ge=8, le=1_048_576, description="Longest prompt and response.")
     loss: Literal["pairwise", "listwise"] = Field(
@@ -75,8 +86,10 @@ class ProcessRewardModelConfig(Common):
     """A scalar head trained on labelled steps: how likely is each step of a response right?"""
 
     method: Literal["process_reward_model"] = "process_reward_model"
-    model: Reference = Field(description="The language model to start from.")
-    solutions: Reference = Field(description="A snapshot of responses in labelled steps.")
+    model: LanguageModel = Field(description="The language model to start from.")
+    solutions: Annotated[Reference, PointsTo(SnapshotKind.SOLUTIONS)] = Field(
+        description="A snapshot of responses in labelled steps."
+    )
     system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
     max_tokens: int = Field(512, ge=8, le=1_048_576, description="Longest prompt and response.")
     separator: Literal["newline", "blank_line"] = Field(
@@ -88,11 +101,11 @@ class DpoConfig(Common):
     """Direct preference optimization on the pairs of rankings."""
 
     method: Literal["dpo"] = "dpo"
-    model: Reference = Field(description="The language model to start from.")
-    reference: Reference | None = Field(
+    model: LanguageModel = Field(description="The language model to start from.")
+    reference: LanguageModel | None = Field(
         None, description="What log-ratios are measured against; default: the starting model."
     )
-    preferences: Reference = Field(description="A snapshot of rankings.")
+    preferences: Preferences = Field(description="A snapshot of rankings.")
     system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
     max_tokens: int = Field(512, ge=8, le=1_048_576, description="Longest prompt and response.")
     beta: float = Field(0.1, gt=0, le=100, description="Strength of the pull to the reference.")
@@ -118,11 +131,11 @@ class GenerateConfig(Common):
     """Sample responses to prompts; they come home as responses and comparisons to rank."""
 
     method: Literal["generate"] = "generate"
-    model: Reference = Field(description="The model that answers.")
-    reference: Reference | None = Field(
+    model: LanguageModel = Field(description="The model that answers.")
+    reference: LanguageModel | None = Field(
         None, description="If given, kl/exact and log-probs against this model are measured."
     )
-    prompts: Reference = Field(description="A snapshot of prompts to answer.")
+    prompts: Prompts = Field(description="A snapshot of prompts to answer.")
     split: Literal["train", "heldout", "all"] = Field(
         "all", description="Which side of the snapshot is sampled."
     )
@@ -140,9 +153,9 @@ class EvaluateConfig(Common):
     """Score a model's responses, alone or against a baseline."""
 
     method: Literal["evaluate"] = "evaluate"
-    model: Reference = Field(description="The model to score.")
-    baseline_model: Reference | None = Field(None, description="A model to compare with.")
-    prompts: Reference = Field(description="A snapshot of prompts to answer.")
+    model: LanguageModel = Field(description="The model to score.")
+    baseline_model: LanguageModel | None = Field(None, description="A model to compare with.")
+    prompts: Prompts = Field(description="A snapshot of prompts to answer.")
     split: Literal["train", "heldout", "all"] = Field(
         "all", description="Which side of the snapshot is answered."
     )
@@ -198,26 +211,8 @@ def parse_run_config(value: Any) -> RunConfig:
     return _ADAPTER.validate_python(value)
 
 
-def references(config: RunConfig) -> dict[str, Reference]:
-    """Every reference of a config by dotted path, as in `model` or `reward.terms.0.model`."""
-    found: dict[str, Reference] = {}
-    _collect(config, "", found)
-    return found
-
-
 def longest_sequence(config: RunConfig) -> int:
     """Most tokens of a prompt with its response that a run may put before a model."""
     if isinstance(config, PolicyGradientConfig | GenerateConfig | EvaluateConfig):
         return config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
     return config.max_tokens
-
-
-def _collect(value: object, path: str, found: dict[str, Reference]) -> None:
-    if isinstance(value, Reference):
-        found[path] = value
-    elif isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            _collect(getattr(value, name), f"{path}.{name}" if path else name, found)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            _collect(item, f"{path}.{index}", found)

@@ -22,9 +22,9 @@ from backend import digest
 from backend.artifacts import ArtifactStore
 from backend.errors import InvalidInput, ServiceError, Unavailable
 from backend.model_files import confined, content_sha256, weight_files
-from backend.schemas.references import Reference
-from backend.schemas.training import RunConfig, parse_run_config, references
-from backend.schemas.vocabulary import FailureCause, SnapshotKind
+from backend.schemas.references import Pointer, Reference, pointers
+from backend.schemas.training import RunConfig, parse_run_config
+from backend.schemas.vocabulary import FailureCause
 from backend.settings import Settings
 from backend.store.data import snapshots
 from backend.store.db import Database
@@ -39,8 +39,6 @@ from worker.run_directory.failures import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
 
 log = logging.getLogger("podium.worker")
-
-_DATA = frozenset(kind.value for kind in SnapshotKind)
 
 
 class Export:
@@ -76,16 +74,16 @@ class Export:
             models: dict[str, RecordedModel] = {}
             with database.read() as session:
                 needed = needs.checkpoint_steps(session, run.id)
-                for path, reference in references(_parsed(run)).items():
-                    with _told_as_failure(path):
-                        found = self._look_up(session, path, reference)
+                for pointer in pointers(_parsed(run)):
+                    with _told_as_failure(pointer.path, _cause(pointer)):
+                        found = self._look_up(session, pointer)
                     if isinstance(found, RecordedModel):
-                        models[path] = found
+                        models[pointer.path] = found
                     else:
-                        _put(config, path, found)
+                        _put(config, pointer.path, found)
             # With no session held: fetching and reading a large model takes minutes.
             for path, model in models.items():
-                with _told_as_failure(path):
+                with _told_as_failure(path, FailureCause.MISSING_MODEL):
                     found = self._verified(model)
                 _put(config, path, found)
                 if model.sha256 is None:
@@ -95,14 +93,12 @@ class Export:
         self._directory.pin(needed)
         return hashes
 
-    def _look_up(
-        self, session: Session, path: str, reference: Reference
-    ) -> dict[str, Any] | RecordedModel:
+    def _look_up(self, session: Session, pointer: Pointer) -> dict[str, Any] | RecordedModel:
+        reference = pointer.reference
         if reference.hub_id is not None:
             return {"hub_id": reference.hub_id}
-        name = _name(path)
-        if name in _DATA:
-            return self._snapshot(session, name, reference)
+        if pointer.wants.snapshot is not None:
+            return self._snapshot(session, pointer.path.rpartition(".")[2], reference)
         return self._model(session, reference)
 
     def _snapshot(self, session: Session, name: str, reference: Reference) -> dict[str, Any]:
@@ -190,7 +186,7 @@ class Export:
 
 
 @contextmanager
-def _told_as_failure(path: str) -> Iterator[None]:
+def _told_as_failure(path: str, cause: FailureCause) -> Iterator[None]:
     """Turn a refusal of the service into RunFailed that names the place in the config.
 
     A bucket that is away refuses nothing.
@@ -201,7 +197,6 @@ def _told_as_failure(path: str) -> Iterator[None]:
         raise
     except ServiceError as error:
         advice = error.advice or "Restore what is missing, then retry."
-        cause = FailureCause.DATA if _name(path) in _DATA else FailureCause.MISSING_MODEL
         raise RunFailed(Failure(cause, f"{path}: {error.detail}", advice)) from error
 
 
@@ -221,8 +216,10 @@ def _readable(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _name(path: str) -> str:
-    return path.rpartition(".")[2]
+def _cause(pointer: Pointer) -> FailureCause:
+    """What it is called where what a reference points to cannot be had."""
+    is_data = pointer.wants.snapshot is not None
+    return FailureCause.DATA if is_data else FailureCause.MISSING_MODEL
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> str:

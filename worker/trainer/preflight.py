@@ -5,16 +5,14 @@ recorded what a model is.
 """
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
-from backend.schemas.references import Reference
+from backend.schemas.references import Reference, pointers
 from backend.schemas.training import (
     DpoConfig,
     EvaluateConfig,
     GenerateConfig,
     RunConfig,
     longest_sequence,
-    references,
 )
-from backend.schemas.vocabulary import SnapshotKind
 from worker.trainer.errors import ConfigError
 from worker.trainer.models import files
 from worker.trainer.models.tokenizer import load_tokenizer
@@ -23,7 +21,6 @@ from worker.trainer.sampling import vllm_engine
 
 SamplingConfig = PolicyGradientConfig | GenerateConfig | EvaluateConfig
 ReferredConfig = PolicyGradientConfig | DpoConfig | GenerateConfig
-_DATA = frozenset(kind.value for kind in SnapshotKind)
 _OTHER_REFERENCE = "take a reference of the model's family and size of embeddings, or leave it out"
 
 
@@ -33,13 +30,9 @@ def check(run: Run, config: RunConfig) -> None:
     Raises ConfigError for sequences longer than a model's window, for a reference that reads other
     tokens than the policy or has another number of logits, and for an engine that the worker lacks.
     """
-    found = {
-        path: reference
-        for path, reference in references(config).items()
-        if path.rpartition(".")[2] not in _DATA
-    }
-    for path, reference in found.items():
-        _check_window(path, reference, longest_sequence(config))
+    for pointer in pointers(config):
+        if pointer.wants.snapshot is None:
+            _check_window(pointer.path, pointer.reference, longest_sequence(config))
     if isinstance(config, SamplingConfig) and config.rollout.engine == "vllm":
         vllm_engine.interpreter()
     if isinstance(config, ReferredConfig):

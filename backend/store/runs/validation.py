@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from backend.domain import continuation, run_config
 from backend.domain.access import Caller
 from backend.errors import InvalidRun
-from backend.schemas.references import Reference
+from backend.schemas.references import Pointer, Reference, pointers
 from backend.schemas.runs import ConfigProblem, ValidationAnswer
 from backend.schemas.training import (
     EvaluateConfig,
@@ -23,14 +23,12 @@ from backend.schemas.training import (
     RunConfig,
     longest_sequence,
     parse_run_config,
-    references,
 )
-from backend.schemas.vocabulary import ModelKind, SnapshotKind, Split
+from backend.schemas.vocabulary import SnapshotKind, Split
 from backend.store.runs import checkpoints, runs
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 
-_DATA = {kind.value: kind for kind in SnapshotKind}
 _MISSING = "Take one from GET /{list}, or create it first."
 
 
@@ -50,17 +48,6 @@ class _Findings:
         )
 
 
-def wanted_kind(path: str, method: str) -> SnapshotKind | ModelKind:
-    """What the reference at this dotted path of a config must point to."""
-    last = path.rpartition(".")[2]
-    if last in _DATA:
-        return _DATA[last]
-    if last == ModelKind.PROCESS_MODEL:
-        return ModelKind.PROCESS_MODEL
-    is_reward_term = path.startswith("reward.")
-    return ModelKind.REWARD_MODEL if is_reward_term else ModelKind.CAUSAL_LM
-
-
 def validate(session: Session, caller: Caller, config: Mapping[str, Any]) -> ValidationAnswer:
     """Every problem of a config; without an error, also the config completed and with hashes."""
     try:
@@ -69,8 +56,8 @@ def validate(session: Session, caller: Caller, config: Mapping[str, Any]) -> Val
         problems = run_config.problems_of(error, config)
         return ValidationAnswer(valid=False, problems=problems, config=None)
     found = _Findings(problems=run_config.remarks(parsed))
-    for path, reference in references(parsed).items():
-        _check_reference(session, caller, parsed, path, reference, found)
+    for pointer in pointers(parsed):
+        _check_pointer(session, caller, parsed, pointer, found)
     _check_vocabularies(found)
     _check_windows(longest_sequence(parsed), found)
     valid = all(problem.level != "error" for problem in found.problems)
@@ -118,36 +105,25 @@ def _refusal(problems: Sequence[ConfigProblem]) -> InvalidRun:
     )
 
 
-def _check_reference(
-    session: Session,
-    caller: Caller,
-    config: RunConfig,
-    path: str,
-    reference: Reference,
-    found: _Findings,
+def _check_pointer(
+    session: Session, caller: Caller, config: RunConfig, pointer: Pointer, found: _Findings
 ) -> None:
-    wanted = wanted_kind(path, config.method)
-    if reference.path is not None:
+    if pointer.reference.path is not None:
         found.add(
-            path,
+            pointer.path,
             "a path is not taken here",
             "Register the folder with POST /models, or import the data, and name its id.",
         )
-    elif isinstance(wanted, SnapshotKind):
-        _check_snapshot(session, caller, config, path, reference, wanted, found)
-    elif reference.id is not None:
-        _check_model(session, caller, config, path, reference, wanted, found)
+    elif pointer.wants.snapshot is not None:
+        _check_snapshot(session, caller, config, pointer, found)
+    elif pointer.reference.id is not None:
+        _check_model(session, caller, pointer, found)
 
 
 def _check_snapshot(
-    session: Session,
-    caller: Caller,
-    config: RunConfig,
-    path: str,
-    reference: Reference,
-    wanted: SnapshotKind,
-    found: _Findings,
+    session: Session, caller: Caller, config: RunConfig, pointer: Pointer, found: _Findings
 ) -> None:
+    path, reference, wants = pointer.path, pointer.reference, pointer.wants
     if reference.id is None:
         found.add(path, "data comes from a snapshot", "Name its id; a hub_id is for models.")
         return
@@ -156,8 +132,8 @@ def _check_snapshot(
         advice = _MISSING.format(list="projects/{id}/snapshots")
         found.add(path, f"there is no snapshot {reference.id} that you can see", advice)
         return
-    if snapshot.kind != wanted:
-        found.add(path, f"snapshot {snapshot.id} holds {snapshot.kind}, wanted are {wanted}")
+    if not wants.fits(snapshot.kind):
+        found.add(path, f"snapshot {snapshot.id} holds {snapshot.kind}, wanted are {wants.kind}")
         return
     _check_hash(path, reference, snapshot.sha256, found)
     _check_contents(path, snapshot, config, found)
@@ -187,15 +163,8 @@ def _side(config: RunConfig) -> str:
     return Split.TRAIN
 
 
-def _check_model(
-    session: Session,
-    caller: Caller,
-    config: RunConfig,
-    path: str,
-    reference: Reference,
-    wanted: ModelKind,
-    found: _Findings,
-) -> None:
+def _check_model(session: Session, caller: Caller, pointer: Pointer, found: _Findings) -> None:
+    path, reference, wants = pointer.path, pointer.reference, pointer.wants
     # Held until the run is made: its files are not deleted before the run that needs them is known.
     query = select(Model).where(Model.id == reference.id).with_for_update(read=True)
     model = session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
@@ -203,10 +172,8 @@ def _check_model(
         advice = _MISSING.format(list="models")
         found.add(path, f"there is no model {reference.id} that you can see", advice)
         return
-    # A reward model may go on from an earlier one.
-    may_be_either = config.method == "reward_model" and path == "model"
-    if model.kind != wanted and not may_be_either:
-        found.add(path, f"model {model.name!r} is a {model.kind}, wanted is a {wanted}")
+    if not wants.fits(model.kind):
+        found.add(path, f"model {model.name!r} is a {model.kind}, wanted is a {wants.kind}")
         return
     found.models[path] = model
     if model.pruned_at is not None:
