@@ -104,7 +104,7 @@ def test_the_palette_finds_a_page_by_keyboard(workshop: Workshop, open_page: Ope
     expect(page.get_by_role("heading", name="Palette")).to_be_visible()
     page.keyboard.press("Control+k")
     page.keyboard.type("snapw")
-    expect(page.get_by_text("Nothing has that in its name")).to_be_visible()
+    expect(page.get_by_text("No page, run, model, project or action matches")).to_be_visible()
     page.get_by_role("combobox", name="Search").fill("worke")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Workers")).to_be_visible()
@@ -112,7 +112,7 @@ def test_the_palette_finds_a_page_by_keyboard(workshop: Workshop, open_page: Ope
 
 def test_the_theme_switch_is_kept(workshop: Workshop, open_page: OpenPage) -> None:
     page = open_page(f"/projects/{workshop.new_project('Theme')}/runs")
-    page.get_by_role("button", name=re.compile("Theme: as the system")).click()
+    page.get_by_role("button", name=re.compile("Theme: system")).click()
     page.get_by_role("button", name=re.compile("Theme: light")).click()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     page.reload()
@@ -128,7 +128,7 @@ def test_a_file_dropped_for_import_says_what_each_line_became(
     page.get_by_label("File to import").set_input_files(
         {"name": "prompts.jsonl", "mimeType": "application/x-ndjson", "buffer": lines}
     )
-    expect(page.get_by_text("1 record taken.")).to_be_visible()
+    expect(page.get_by_text("1 record imported.")).to_be_visible()
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
     assert [row.split("\t")[0] for row in rows.all_inner_texts()] == ["2", "3"]
@@ -168,7 +168,7 @@ def test_solutions_are_seen_step_by_step_and_train_a_process_reward_model(
     expect(newest.locator(".step")).to_have_text(["<img src=x onerror=alert(1)>", "5 + 4 = 8"])
     expect(newest.locator(".step-label")).to_have_text(["right", "wrong"])
     expect(rows.nth(1).locator(".step-label")).to_have_text(["75 % right"])
-    expect(rows.nth(1)).to_contain_text("The response went on")
+    expect(rows.nth(1)).to_contain_text("The response continued.")
     assert page.locator("tbody img").count() == 0
 
     body = {"name": "steps", "kind": "solutions"}

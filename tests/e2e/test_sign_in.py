@@ -23,7 +23,7 @@ def test_a_sign_in_link_works_once_and_then_says_what_to_do(
     second = open_window(browser)
     page = second.new_page()
     page.goto(link)
-    expect(page.get_by_text("This link does not sign you in any more")).to_be_visible()
+    expect(page.get_by_text("This sign-in link is no longer valid")).to_be_visible()
     expect(page.get_by_text("podium sign-in", exact=True)).to_be_visible()
     second.close()
 

@@ -56,11 +56,14 @@ function address(path: string, query: Record<string, QueryValue>): string {
 }
 
 async function problemOf(response: globalThis.Response): Promise<Problem> {
-  let details: ProblemDetails = { title: `The service answered ${response.status}` };
+  let details: ProblemDetails = {
+    title: "The service returned an error",
+    detail: `HTTP status ${response.status}, without further details.`,
+  };
   try {
-    details = (await response.json()) as ProblemDetails;
+    details = { ...details, ...((await response.json()) as ProblemDetails) };
   } catch {
-    // A proxy's own page, not the API's words: the status has to do.
+    // A proxy's own page, not an answer of the API: only the status is known.
   }
   const after = Number(response.headers.get("retry-after"));
   return new Problem(response.status, details, Number.isFinite(after) && after > 0 ? after : null);

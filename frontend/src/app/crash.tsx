@@ -21,11 +21,11 @@ export function NotFound() {
         title="There is no such page"
         actions={
           <Link className="btn" to="/">
-            Go to the start
+            Go to home page
           </Link>
         }
       >
-        The address may be old, or the thing it names may have been archived.
+        Check the address, or open a page from the menu.
       </Empty>
     </div>
   );

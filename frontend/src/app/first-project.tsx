@@ -29,7 +29,7 @@ export function ProjectForm({ onClose }: { onClose?: () => void }) {
           onChange={(event) => setGuidelines(event.target.value)}
           placeholder="What makes one response better than another? Markdown works."
         />
-        <span className="hint">Annotators open them with O while they rank.</span>
+        <span className="hint">Annotators press O on the Rank page to read them.</span>
       </div>
     </CreateForm>
   );
@@ -42,8 +42,8 @@ export function FirstProject() {
         <div>
           <h1>Start with a project</h1>
           <p>
-            A project holds prompts, the people who rank and the runs that learn from them. Or run{" "}
-            <code className="mono">make demo</code> to watch the whole loop happen.
+            A project contains prompts, annotators and runs. To see the whole loop on an example,
+            run <code className="mono">make demo</code>.
           </p>
         </div>
       </div>

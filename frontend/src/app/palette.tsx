@@ -77,7 +77,7 @@ function useEntries(): Entry[] {
     })),
     theme("Light theme", "sun", "light"),
     theme("Dark theme", "moon", "dark"),
-    theme("Theme as the system", "system", "system"),
+    theme("System theme", "system", "system"),
   ];
 }
 
@@ -169,7 +169,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
             <span className="small faint">{entry.kind}</span>
           </li>
         ))}
-        {entries.length === 0 && <li className="faint">Nothing has that in its name.</li>}
+        {entries.length === 0 && (
+          <li className="faint">No page, run, model, project or action matches.</li>
+        )}
       </ul>
     </dialog>
   );

@@ -19,7 +19,7 @@ import { TopBar } from "./top-bar";
 function Rail({ projectId }: { projectId: string | undefined }) {
   return (
     <nav className="rail" aria-label="Main">
-      <NavLink className="logo" to="/" aria-label="Podium, start">
+      <NavLink className="logo" to="/" aria-label="Podium home">
         <Icon name="logo" />
       </NavLink>
       {projectId !== undefined &&
@@ -71,7 +71,7 @@ export function Shell() {
   return (
     <div className="app">
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <Rail projectId={projectId} />
       <div className="column">
@@ -94,8 +94,8 @@ function SignedOut() {
     <div className="note warn signed-out" role="alert">
       <Icon name="lock" />
       <span className="grow">
-        <b>You are signed out.</b> What is on this page is kept; answers wait in this browser. Sign
-        in in another tab and come back.
+        <b>You are signed out.</b> This page keeps your work, and judgments that are not sent yet
+        stay in this browser. Sign in in another tab, then return to this one.
       </span>
       <a className="btn" href="/sign-in" target="_blank" rel="noopener">
         Sign in

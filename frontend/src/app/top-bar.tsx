@@ -12,7 +12,7 @@ import { chooseTheme, useThemeChoice, type Choice } from "@/lib/theme";
 import { ProjectForm } from "./first-project";
 
 const NEXT: Readonly<Record<Choice, readonly [Choice, IconName, string]>> = {
-  system: ["light", "system", "as the system"],
+  system: ["light", "system", "system"],
   light: ["dark", "sun", "light"],
   dark: ["system", "moon", "dark"],
 };

@@ -5,7 +5,7 @@ export type KeyHelp = readonly (readonly [string, string])[];
 
 export function KeysDialog(props: { keys: KeyHelp; onClose: () => void }) {
   return (
-    <Dialog title="Keys of this page" onClose={props.onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={props.onClose}>
       <dl className="keys">
         {props.keys.map(([keys, meaning]) => (
           <div key={keys} className="pair">

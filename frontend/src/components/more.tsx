@@ -17,7 +17,7 @@ export function More({ query }: { query: Paged }) {
     <div className="more">
       {hasFailed && !isFetching && <Failure error={query.error} />}
       <AskButton isAsking={isFetching} onAsk={() => void query.fetchNextPage()}>
-        {isFetching ? "Loading" : hasFailed ? "Try again" : "Show more"}
+        {isFetching ? "Loading…" : hasFailed ? "Try again" : "Show more"}
       </AskButton>
     </div>
   );

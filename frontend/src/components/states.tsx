@@ -2,8 +2,10 @@
 import type { ReactNode } from "react";
 
 import { Problem } from "@/api/client";
+import { sentence } from "@/lib/format";
 
 import { Icon, type IconName } from "./icons";
+import { Sentence } from "./text/sentence";
 
 export function Skeleton({ lines = 4, label = "Loading" }: { lines?: number; label?: string }) {
   return (
@@ -39,8 +41,8 @@ export function Failure(props: { error: unknown; onRetry?: () => void; onDismiss
     <div className="note bad" role="alert">
       <Icon name="alert" />
       <div className="grow">
-        <b>{problem?.title ?? "This page met a bug"}.</b> {sentence(message)}{" "}
-        {problem?.advice ?? ""}
+        <b>{problem?.title ?? "Unexpected error in this page"}.</b>{" "}
+        <Sentence text={`${sentence(message)} ${problem?.advice ?? ""}`} />
         {problem?.requestId != null && (
           <div className="small mono">request {problem.requestId}</div>
         )}
@@ -57,11 +59,6 @@ export function Failure(props: { error: unknown; onRetry?: () => void; onDismiss
       )}
     </div>
   );
-}
-
-function sentence(text: string): string {
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(first) ? first : `${first}.`;
 }
 
 interface QueryLike<Data> {

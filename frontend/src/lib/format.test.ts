@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { ago, bytes, duration, number, ordinal, signed } from "./format";
+import { ago, bytes, duration, number, ordinal, sentence, signed } from "./format";
 
 describe("format", () => {
   it("shows a missing or non-finite number as a dash, never as NaN", () => {
@@ -24,6 +24,10 @@ describe("format", () => {
   });
   it("tells bytes in decimal units", () => {
     expect(bytes(98_300_000)).toBe("98.3 MB");
+  });
+  it("makes a message a sentence", () => {
+    expect(sentence("the store is away")).toBe("The store is away.");
+    expect(sentence("Is it away?")).toBe("Is it away?");
   });
   it("knows English ordinals", () => {
     expect([1, 2, 3, 4, 11, 12].map(ordinal)).toEqual(["1st", "2nd", "3rd", "4th", "11th", "12th"]);

@@ -66,6 +66,12 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
 }
 
+/** A message of the API as a sentence: with a capital letter and a full stop. */
+export function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
 /** reward_model -> "reward model". */
 export function words(name: string): string {
   return name.replaceAll("_", " ");

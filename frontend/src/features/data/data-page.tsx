@@ -53,7 +53,10 @@ export function DataPage() {
       <div className="page-head">
         <div>
           <h1>Data</h1>
-          <p>Records come in by import or from generate runs; runs use frozen snapshots of them.</p>
+          <p>
+            Records come from imports, generate runs and ranking. Runs read frozen snapshots of
+            them.
+          </p>
         </div>
         <span className="grow" />
         <Link className="btn" to={`${base}/import`}>

@@ -52,17 +52,18 @@ function Result({
       <div className={`note ${refused === 0 ? "good" : "warn"} import-note`}>
         <Icon name={refused === 0 ? "check" : "alert"} />
         <span className="grow">
-          <b>{plural(accepted, "record")} taken.</b>
-          {duplicates > 0 && ` ${plural(duplicates, "record")} were here already.`}
+          <b>{plural(accepted, "record")} imported.</b>
+          {duplicates > 0 &&
+            ` ${plural(duplicates, "record")} ${duplicates === 1 ? "was" : "were"} already in the project.`}
           {refused > 0 &&
-            ` ${plural(refused, "line")} refused; correct them and send the file again.`}
+            ` ${plural(refused, "line")} rejected. Correct ${refused === 1 ? "it" : "them"} and import the file again.`}
         </span>
         <Link className="btn" to={`/projects/${projectId}/data/${tab}`}>
-          Look at them
+          View records
         </Link>
       </div>
       {rejected.length > 0 && (
-        <Table columns={[["Line", "num"], "Why it was refused"]} items={rejected}>
+        <Table columns={[["Line", "num"], "Reason"]} items={rejected}>
           {({ line, reason }) => (
             <tr key={`${line}-${reason}`}>
               <td className="num">{line}</td>
@@ -98,7 +99,7 @@ export function ImportTab({ projectId }: { projectId: string }) {
     <div className="import">
       <div className="row">
         <Segmented
-          label="What the file holds"
+          label="Record type"
           value={kind}
           options={KINDS}
           onChange={(next) => {
@@ -129,11 +130,11 @@ export function ImportTab({ projectId }: { projectId: string }) {
         onDrop={onDrop}
       >
         <Icon name="file" />
-        <h2>{send.isPending ? `Reading ${send.variables.name}` : "Drop a file here"}</h2>
+        <h2>{send.isPending ? `Reading ${send.variables.name}…` : "Drop a file here"}</h2>
         <p className="muted">
           {send.isPending
-            ? `${bytes(send.variables.size)}; nothing is visible until the import is complete.`
-            : "NDJSON, JSON, CSV or Parquet. Sending a file twice is harmless."}
+            ? `${bytes(send.variables.size)}. The records appear when the import is complete.`
+            : "NDJSON, JSON, CSV or Parquet. Importing the same file twice adds nothing."}
         </p>
         <button
           type="button"

@@ -67,7 +67,7 @@ export function PromptList({ projectId }: { projectId: string }) {
       columns={["Prompt", "Tags", "Turns", "Added"]}
       empty={
         <Empty icon="data" title="No prompts yet" actions={<ImportLink projectId={projectId} />}>
-          Drop a file with one prompt a line; NDJSON, JSON, CSV and Parquet are read.
+          Import a file with one prompt per record: NDJSON, JSON, CSV or Parquet.
         </Empty>
       }
       row={(prompt) => (
@@ -102,7 +102,8 @@ export function DemonstrationList({ projectId }: { projectId: string }) {
           title="No demonstrations yet"
           actions={<ImportLink projectId={projectId} />}
         >
-          Responses that people wrote; supervised fine-tuning learns from them.
+          A demonstration is a response that a person wrote. Supervised fine-tuning trains on
+          demonstrations.
         </Empty>
       }
       row={(demonstration) => (
@@ -123,7 +124,7 @@ export function ComparisonList({ projectId }: { projectId: string }) {
   return (
     <Pages
       query={query}
-      columns={["Comparison", "Responses", "Judgments", "From", "Added"]}
+      columns={["Comparison", "Responses", "Judgments", "Source", "Added"]}
       empty={
         <Empty
           icon="rank"
@@ -134,8 +135,8 @@ export function ComparisonList({ projectId }: { projectId: string }) {
             </Link>
           }
         >
-          A comparison is a prompt with 2 to 9 responses. Generate runs make them, and so do
-          imports.
+          A comparison is a prompt with 2 to 9 responses. Generate runs and imports create
+          comparisons.
         </Empty>
       }
       row={(comparison) => (
@@ -147,9 +148,9 @@ export function ComparisonList({ projectId }: { projectId: string }) {
           </td>
           <td>
             {comparison.run_id === null ? (
-              <span className="muted">import</span>
+              <span className="muted">import or API</span>
             ) : (
-              <Link to={`/projects/${projectId}/runs/${comparison.run_id}`}>a run</Link>
+              <Link to={`/projects/${projectId}/runs/${comparison.run_id}`}>generate run</Link>
             )}
           </td>
           <td className="small muted">
@@ -180,7 +181,7 @@ function Annotators({ projectId }: { projectId: string }) {
         Annotators
         <span className="muted">
           {alpha === null
-            ? "; agreement needs comparisons with two judgments"
+            ? "; agreement needs comparisons that two annotators judged"
             : `; Krippendorff's α ${alpha.toFixed(2)} over ${number(query.data?.comparisons)} comparisons`}
         </span>
       </h2>
@@ -188,10 +189,10 @@ function Annotators({ projectId }: { projectId: string }) {
         columns={[
           "Name",
           ["Judgments", "num"],
-          ["Ties", "num"],
-          ["Prefers the first shown", "num"],
-          ["Prefers the longer", "num"],
-          ["Median time", "num"],
+          ["Tied pairs", "num"],
+          ["Best was shown first", "num"],
+          ["Longer response won", "num"],
+          ["Median active time", "num"],
         ]}
         items={annotators}
       >
@@ -219,14 +220,14 @@ export function JudgmentList({ projectId }: { projectId: string }) {
       <Annotators projectId={projectId} />
       <Pages
         query={query}
-        columns={["Ranking, best first", "Comment", "Active time", "Made"]}
+        columns={["Ranking, best first", "Comment", "Active time", "Submitted"]}
         empty={
           <Empty
             icon="rank"
             title="No judgments yet"
             actions={
               <Link className="btn primary" to={`/projects/${projectId}/rank`}>
-                Rank the first one
+                Rank the first comparison
               </Link>
             }
           >

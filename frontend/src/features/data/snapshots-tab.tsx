@@ -54,7 +54,8 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
       dialog={{ title: "Freeze a snapshot", onClose: props.onClose }}
     >
       <p className="muted">
-        It holds every record of that kind as it is now. Later records do not change it.
+        The snapshot contains every record of this kind as it is now. Later changes to the data do
+        not change the snapshot.
       </p>
       <Segmented label="Kind" value={kind} options={KINDS} onChange={setKind} />
       <NameField value={name} onChange={setName} />
@@ -71,10 +72,10 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
             value={percent}
             onChange={(event) => setPercent(event.target.value)}
           />
-          <span className="hint">Whole prompts go to one side, never single pairs.</span>
+          <span className="hint">All records of a prompt go to the same split.</span>
         </div>
         <div className="field">
-          <label htmlFor={ids[1]}>Seed of the split</label>
+          <label htmlFor={ids[1]}>Split seed</label>
           <input
             id={ids[1]}
             className="input"
@@ -160,12 +161,12 @@ export function SnapshotsTab({ projectId }: { projectId: string }) {
       <Loaded query={query}>
         {({ items }) => (
           <Table
-            columns={["Name", "Kind", "sha256", "Holds", "Frozen", "Export"]}
+            columns={["Name", "Kind", "sha256", "Contents", "Created", "Export"]}
             items={items}
             empty={
               <Empty icon="lock" title="No snapshots yet" actions={freeze}>
-                Runs never read live data: they refer to a snapshot by its hash, so that a result
-                can be repeated.
+                Runs read snapshots only, never live data. Each run records the hash of its
+                snapshot, so that its result can be repeated.
               </Empty>
             }
           >

@@ -39,7 +39,7 @@ function Steps({ solution }: { solution: Solution }) {
         ))}
       </ol>
       {!solution.is_finished && (
-        <p className="faint small">The response went on; no label after this.</p>
+        <p className="faint small">The response continued. The later steps have no label.</p>
       )}
     </>
   );
@@ -53,8 +53,8 @@ export function SolutionList({ projectId }: { projectId: string }) {
       columns={["Problem", "Steps", "Added"]}
       empty={
         <Empty icon="check" title="No solutions yet" actions={<ImportLink projectId={projectId} />}>
-          Responses whose steps are labelled right or wrong; a process reward model learns from
-          them.
+          A solution is a response in steps, each with a label: right or wrong. A process reward
+          model trains on solutions.
         </Empty>
       }
       row={(solution) => (

@@ -3,7 +3,7 @@ import { Link } from "react-router";
 
 import type { LineageNode } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { words } from "@/lib/format";
+import { MethodTitle } from "@/components/text/names";
 
 import { edgesOf, layout, type Placed } from "./layout";
 
@@ -48,7 +48,7 @@ function Box({
       style={{ left: left(placed), top: top(placed), width: BOX.width, height: BOX.height }}
     >
       <span className="small faint">
-        {node.method === null ? "base model" : words(node.method)}
+        {node.method === null ? "Base model" : <MethodTitle method={node.method} />}
       </span>
       <Link className="clip" to={`${base}/models/${node.model_id}`} title={node.name}>
         <b>{node.name}</b>
@@ -124,7 +124,7 @@ export function Lineage(props: {
         </ul>
       </div>
       <p className="small muted legend">
-        <span className="mark" /> weights go on from <span className="mark score" /> scored by
+        <span className="mark" /> weights initialized from <span className="mark score" /> scored by
       </p>
     </div>
   );

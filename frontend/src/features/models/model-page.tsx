@@ -11,7 +11,8 @@ import { Pruned } from "@/components/pruned";
 import { Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
-import { bytes, number, shortHash, shortId, words } from "@/lib/format";
+import { MODEL_KIND_NAMES } from "@/components/text/names";
+import { bytes, number, shortHash, shortId } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
 import { Lineage } from "./lineage";
@@ -27,9 +28,9 @@ function Facts({ model }: { model: ModelDetail }) {
       "Context length",
       facts.context_length == null ? "–" : `${number(facts.context_length)} tokens`,
     ],
-    ["Stored as", facts.dtype ?? "–"],
+    ["Data type", facts.dtype ?? "–"],
     ["Size", facts.size_bytes == null ? "–" : bytes(facts.size_bytes)],
-    ["Source", Object.values(model.source).map(String).join(" ") || "a run"],
+    ["Source", Object.values(model.source).map(String).join(" ") || "run"],
   ];
   return (
     <dl className="facts">
@@ -62,7 +63,7 @@ function Uses({ model, projectId }: { model: ModelDetail; projectId: string }) {
         Train a reward model
       </Link>
       <Link className="btn primary" to={to("policy_gradient", "model")}>
-        Optimize it
+        Train a policy
       </Link>
     </>
   );
@@ -81,7 +82,7 @@ export function ModelPage() {
               <div>
                 <h1>{model.name}</h1>
                 <div className="row meta">
-                  <span className="tag">{words(model.kind)}</span>
+                  <span className="tag">{MODEL_KIND_NAMES[model.kind]}</span>
                   <Copyable text={model.id} shown={shortId(model.id)} label="model id" />
                   {model.sha256 !== null && (
                     <Copyable text={model.sha256} shown={shortHash(model.sha256)} label="sha256" />
@@ -98,7 +99,7 @@ export function ModelPage() {
             </div>
             {model.pruned_at !== null && (
               <Pruned at={model.pruned_at}>
-                It can train nothing any more. To have it again, clone the run that made it.
+                Runs can no longer use this model. To get it back, clone the run that produced it.
               </Pruned>
             )}
             <section className="card padded">
@@ -106,7 +107,7 @@ export function ModelPage() {
               <Lineage nodes={model.lineage} selfId={model.id} projectId={projectId} />
             </section>
             <section className="card padded">
-              <h2>What its files say</h2>
+              <h2>From the model files</h2>
               <Facts model={model} />
             </section>
           </>

@@ -13,7 +13,8 @@ import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
-import { bytes, words } from "@/lib/format";
+import { MODEL_KIND_NAMES } from "@/components/text/names";
+import { bytes } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
 export function parameters(count: number | null | undefined): string {
@@ -41,27 +42,27 @@ function RegisterDialog({ projectId, onClose }: { projectId: string; onClose: ()
       create={register}
       list={modelsQuery.queryKey}
       verb="Register"
-      verbWhileSending="Reading its files"
+      verbWhileSending="Reading the files…"
       isComplete={name.trim() !== "" && place.trim() !== ""}
       dialog={{ title: "Register a model", onClose }}
     >
       <NameField value={name} onChange={setName} />
       <div className="field">
-        <span className="label">What it computes</span>
+        <span className="label">Kind</span>
         <Segmented
-          label="What it computes"
+          label="Kind"
           value={kind}
           options={[
-            ["causal_lm", "The next token"],
-            ["reward_model", "One score"],
+            ["causal_lm", "Language model"],
+            ["reward_model", "Reward model"],
           ]}
           onChange={setKind}
         />
       </div>
       <div className="field">
-        <span className="label">Where it is</span>
+        <span className="label">Source</span>
         <Segmented
-          label="Where it is"
+          label="Source"
           value={sourceKind}
           options={[
             ["path", "Folder or GGUF file"],
@@ -79,8 +80,8 @@ function RegisterDialog({ projectId, onClose }: { projectId: string; onClose: ()
         />
         <span className="hint">
           {sourceKind === "path"
-            ? "On the machine that runs the API, under the data directory or PODIUM_MODEL_ROOTS."
-            : "The worker fetches it when a run needs it; safetensors only."}
+            ? "A path on the machine that runs the API, inside the data directory or a folder of PODIUM_MODEL_ROOTS."
+            : "The worker downloads the model when a run needs it. Only safetensors weights are accepted."}
         </span>
       </div>
     </CreateForm>
@@ -96,13 +97,13 @@ function Row({ model, projectId }: { model: Model; projectId: string }) {
           <b>{model.name}</b>
         </Link>
       </td>
-      <td className="nowrap">{words(model.kind)}</td>
+      <td className="nowrap">{MODEL_KIND_NAMES[model.kind]}</td>
       <td>
         {model.run_id === null ? (
-          <span className="muted">registered</span>
+          <span className="muted">base model</span>
         ) : (
           <Link to={`/projects/${projectId}/runs/${model.run_id}`}>
-            a run{model.step === null ? "" : `, step ${model.step}`}
+            run{model.step === null ? "" : `, step ${model.step}`}
           </Link>
         )}
       </td>
@@ -119,7 +120,7 @@ function Row({ model, projectId }: { model: Model; projectId: string }) {
 const COLUMNS: readonly Column[] = [
   "Name",
   "Kind",
-  "From",
+  "Source",
   ["Parameters", "num"],
   ["Size", "num"],
   "Architecture",
@@ -140,7 +141,7 @@ export function ModelsPage() {
       <div className="page-head">
         <div>
           <h1>Models</h1>
-          <p>Base models and checkpoints, and how one came from the other.</p>
+          <p>Base models, and the models that runs trained from them.</p>
         </div>
         <span className="grow" />
         {register}

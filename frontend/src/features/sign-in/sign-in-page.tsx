@@ -72,8 +72,8 @@ function TokenExchange({ token }: { token: string }) {
       <div className="note warn" role="alert">
         <Icon name="lock" />
         <div>
-          <b>This link does not sign you in any more.</b> A sign-in link works once and for ten
-          minutes. Make a new one on the machine that runs Podium:{" "}
+          <b>This sign-in link is no longer valid.</b> A link works once, within ten minutes. To get
+          a new one, run this command on the machine that runs Podium:{" "}
           <code className="mono">podium sign-in</code>
         </div>
       </div>
