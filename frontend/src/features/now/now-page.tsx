@@ -14,7 +14,9 @@ import { LastValue, RunSparkline } from "@/components/run-sparkline";
 import { StatePill } from "@/components/run-state";
 import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
-import { duration, number, plural, words } from "@/lib/format";
+import { MethodName } from "@/components/text/names";
+import { Sentence } from "@/components/text/sentence";
+import { duration, number, plural, sentence, words } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
 const REFRESH_MS = 3000;
@@ -31,7 +33,7 @@ function RunLine({ run }: { run: Run }) {
         <span className="who">
           <b className="clip">{run.name}</b>
           <span className="small muted clip">
-            {run.error === null ? (run.estimator ?? words(run.method)) : run.error.message}
+            {run.error === null ? <MethodName run={run} /> : run.error.message}
           </span>
         </span>
         <StatePill state={run.state} title={run.state_sentence} />
@@ -85,7 +87,7 @@ function RunAlerts({ run }: { run: Run }) {
     <div className="note warn">
       <Icon name="alert" />
       <span className="grow">
-        <b>{run.name}.</b> {String(alert.data["message"])}
+        <b>{run.name}.</b> <Sentence text={sentence(String(alert.data["message"]))} />
       </span>
       <Link className="btn" to={`/projects/${run.project_id}/runs/${run.id}`}>
         Open
@@ -117,7 +119,7 @@ function Annotation({ project }: { project: Project }) {
         <span className="grow" />
         {available > 0 && (
           <Link className="btn" to={`/projects/${project.id}/rank`}>
-            <Icon name="rank" /> Rank {available} left
+            <Icon name="rank" /> Rank {plural(available, "comparison")}
           </Link>
         )}
       </header>
@@ -125,14 +127,14 @@ function Annotation({ project }: { project: Project }) {
         <i style={{ width: `${wanted > 0 ? Math.min(100, (100 * done) / wanted) : 0}%` }} />
       </div>
       <div className="figures">
-        <Figure label="Judgments" value={number(done)} sub={`of ${number(wanted)} wanted`} />
+        <Figure label="Judgments" value={number(done)} sub={`of ${number(wanted)} required`} />
         <Figure label="By you" value={number(mine)} />
         <Figure
           label="Agreement, α"
           value={alpha === null ? "–" : alpha.toFixed(2)}
           sub={
             alpha === null || interval === null
-              ? "needs two judgments of a comparison"
+              ? "needs a comparison with two judgments"
               : `${interval[0].toFixed(2)} to ${interval[1].toFixed(2)}`
           }
         />
@@ -175,11 +177,12 @@ function Machines() {
       <h2>Workers</h2>
       {alive.length === 0 ? (
         <p className="muted">
-          No worker is alive, so queued runs wait. <code className="mono">make up</code> starts one.
+          No worker is running, so queued runs wait. <code className="mono">make up</code> starts
+          one.
         </p>
       ) : (
         <div className="figures">
-          <Figure label="Alive" value={number(alive.length)} />
+          <Figure label="Running" value={number(alive.length)} />
           <Figure label="Slots busy" value={`${busy} of ${slots}`} />
         </div>
       )}
@@ -198,26 +201,31 @@ const LOOP: readonly Step[] = [
   {
     icon: "data",
     title: "Import prompts",
-    text: "Questions your model should answer well.",
+    text: "The questions that your model should answer.",
     to: "data/import",
   },
   {
     icon: "models",
     title: "Register a model",
-    text: "A folder on this machine or a hub id.",
+    text: "A folder on the machine that runs Podium, or a hub id.",
     to: "models",
   },
   {
     icon: "play",
     title: "Sample responses",
-    text: "A generate run answers every prompt several times.",
+    text: "A generate run samples several responses to each prompt.",
     to: "runs/new?method=generate",
   },
-  { icon: "rank", title: "Rank them", text: "From best to worst, five keys each.", to: "rank" },
+  {
+    icon: "rank",
+    title: "Rank them",
+    text: "Order the responses from best to worst with the keyboard.",
+    to: "rank",
+  },
   {
     icon: "lock",
     title: "Freeze a snapshot",
-    text: "Hashed data that runs refer to.",
+    text: "Freeze the rankings. Runs read snapshots only.",
     to: "data/snapshots",
   },
   {
@@ -231,7 +239,7 @@ const LOOP: readonly Step[] = [
 function FirstSteps({ projectId }: { projectId: string }) {
   return (
     <section className="card">
-      <h2 className="card-title">The loop, from an empty project</h2>
+      <h2 className="card-title">Get started</h2>
       <ol className="loop">
         {LOOP.map((step, place) => (
           <li key={step.title}>
@@ -298,23 +306,25 @@ function Board({ project, runs }: { project: Project; runs: readonly Run[] }) {
             <FirstSteps projectId={project.id} />
           ) : (
             <RunList
-              title={active.length > 0 ? "Running and queued" : "Nothing is running"}
+              title="Active runs"
               runs={active}
               empty={
                 <Empty
                   icon="play"
-                  title="The machines are idle"
+                  title="No active runs"
                   actions={
                     <Link className="btn primary" to={`/projects/${project.id}/runs/new`}>
                       <Icon name="plus" /> New run
                     </Link>
                   }
-                />
+                >
+                  Running, queued and paused runs appear here.
+                </Empty>
               }
             />
           )}
-          <RunList title="Failed lately" runs={broken} />
-          <RunList title="Finished lately" runs={finished} />
+          <RunList title="Latest failures" runs={broken} />
+          <RunList title="Latest successes" runs={finished} />
         </div>
         <div className="now-side">
           <Annotation project={project} />

@@ -4,7 +4,7 @@ import "./runs.css";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "react-router";
 
-import { runsQuery } from "@/api/runs";
+import { methodsQuery, runsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { LastValue, RunSparkline } from "@/components/run-sparkline";
@@ -12,31 +12,33 @@ import { StatePill } from "@/components/run-state";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
-import { duration, words } from "@/lib/format";
+import { MethodName } from "@/components/text/names";
+import { duration } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
-const STATES = ["queued", "running", "paused", "succeeded", "failed", "crashed", "cancelled"];
-const METHODS = [
-  "sft",
-  "reward_model",
-  "process_reward_model",
-  "dpo",
-  "policy_gradient",
-  "generate",
-  "evaluate",
+const STATES = [
+  "queued",
+  "running",
+  "stopping",
+  "paused",
+  "succeeded",
+  "failed",
+  "crashed",
+  "cancelled",
 ];
 const COLUMNS: readonly Column[] = [
   "Name",
   "State",
   "Method",
-  ["Last", "num"],
-  "Course",
+  ["Latest value", "num"],
+  "Trend",
   "Progress",
   "Created",
 ];
 const REFRESH_MS = 4000;
 
 function Filters() {
+  const methods = useQuery(methodsQuery).data?.methods ?? [];
   const [search, setSearch] = useSearchParams();
   const set = (name: string, value: string) =>
     setSearch(
@@ -48,17 +50,21 @@ function Filters() {
       },
       { replace: true },
     );
-  const chooser = (name: string, all: string, values: readonly string[]) => (
+  const chooser = (
+    name: "state" | "method",
+    all: string,
+    options: readonly (readonly [string, string])[],
+  ) => (
     <select
       className="input"
-      aria-label={all}
+      aria-label={name === "state" ? "State" : "Method"}
       value={search.get(name) ?? ""}
       onChange={(event) => set(name, event.target.value)}
     >
       <option value="">{all}</option>
-      {values.map((value) => (
+      {options.map(([value, text]) => (
         <option key={value} value={value}>
-          {words(value)}
+          {text}
         </option>
       ))}
     </select>
@@ -68,13 +74,21 @@ function Filters() {
       <input
         className="input"
         type="search"
-        placeholder="Part of the name"
-        aria-label="Part of the name"
+        placeholder="Search by name"
+        aria-label="Search by name"
         value={search.get("q") ?? ""}
         onChange={(event) => set("q", event.target.value)}
       />
-      {chooser("state", "every state", STATES)}
-      {chooser("method", "every method", METHODS)}
+      {chooser(
+        "state",
+        "All states",
+        STATES.map((state) => [state, state]),
+      )}
+      {chooser(
+        "method",
+        "All methods",
+        methods.map(({ method, title }) => [method, title]),
+      )}
     </div>
   );
 }
@@ -97,7 +111,9 @@ function Row({ run }: { run: Run }) {
       <td>
         <StatePill state={run.state} title={run.state_sentence} />
       </td>
-      <td className="nowrap">{run.estimator ?? words(run.method)}</td>
+      <td className="nowrap">
+        <MethodName run={run} />
+      </td>
       <td className="num">
         <LastValue run={run} />
       </td>
@@ -149,7 +165,7 @@ export function RunsPage() {
       <div className="page-head">
         <div>
           <h1>Runs</h1>
-          <p>Each run is one execution of a method with its config, data and numbers.</p>
+          <p>A run is one execution of a method with a config and data.</p>
         </div>
         <span className="grow" />
         <NewRunLink projectId={projectId} />
@@ -164,11 +180,11 @@ export function RunsPage() {
               empty={
                 <Empty
                   icon="runs"
-                  title={isFiltered ? "No run fits these filters" : "No runs yet"}
+                  title={isFiltered ? "No run matches these filters" : "No runs yet"}
                   actions={isFiltered ? undefined : <NewRunLink projectId={projectId} />}
                 >
                   {isFiltered
-                    ? "Take a filter away to see more."
+                    ? "Remove a filter to see more runs."
                     : "Sample responses to rank, fine-tune on demonstrations, train a reward model, then the policy."}
                 </Empty>
               }
