@@ -107,17 +107,17 @@ def test_answers_given_offline_are_kept_and_sent_later(
     page.context.set_offline(True)
     page.keyboard.type("abcd")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("1 answer unsent")).to_be_visible()
+    expect(page.get_by_text("1 judgment not sent yet")).to_be_visible()
     page.keyboard.press("x")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("2 answers unsent")).to_be_visible()
+    expect(page.get_by_text("2 judgments not sent yet")).to_be_visible()
     assert judgments(workshop, project) == []
 
     page.context.set_offline(False)
     kept = wait_for_judgments(workshop, project, 2)
 
     assert {one["verdict"] for one in kept} == {"ranked", "all_bad"}
-    expect(page.get_by_text("unsent")).to_have_count(0)
+    expect(page.get_by_text("not sent yet")).to_have_count(0)
     complaints = open_page.complaints  # type: ignore[attr-defined]
     assert all("ERR_INTERNET_DISCONNECTED" in text for text in complaints)
     complaints.clear()
@@ -133,8 +133,8 @@ def test_answers_given_while_signed_out_are_sent_after_signing_in_again(
     page.context.clear_cookies()
     page.keyboard.type("dcba")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("1 answer unsent")).to_be_visible()
-    expect(page.get_by_text("You are signed out. They are kept")).to_be_visible()
+    expect(page.get_by_text("1 judgment not sent yet")).to_be_visible()
+    expect(page.get_by_text("You are signed out. Unsent judgments are saved")).to_be_visible()
 
     other = page.context.new_page()
     other.goto(workshop.sign_in_link())
@@ -143,7 +143,7 @@ def test_answers_given_while_signed_out_are_sent_after_signing_in_again(
 
     (judgment,) = wait_for_judgments(workshop, project, 1)
     assert [len(tier) for tier in judgment["tiers"]] == [1, 1, 1, 1]
-    expect(page.get_by_text("unsent")).to_have_count(0)
+    expect(page.get_by_text("not sent yet")).to_have_count(0)
     complaints = open_page.complaints  # type: ignore[attr-defined]
     assert all("401" in text for text in complaints)
     complaints.clear()

@@ -18,23 +18,23 @@ import { completed, letterOf, whatIsMissing, type Ranking } from "./ranking/rank
 import { useRanking } from "./use-ranking";
 
 const KEYS: KeyHelp = [
-  ["A … I", "place that card next; a placed card is selected again"],
+  ["A … I", "place this card next; on a placed card: select it"],
   ["=", "tie: the next letter shares the rank of the one before"],
-  ["1 … 9", "move the last card to that rank (a tie if it is taken)"],
+  ["1 … 9", "move the last card to this rank (a tie if the rank is taken)"],
   ["↑ ↓", "move the last card up or down, out of a tie first"],
-  ["Backspace", "take the last card back"],
+  ["Backspace", "remove the last card from the ranking"],
   ["Enter", "submit"],
   ["Z", "undo; right after submitting, reopen the last comparison"],
   ["X", "all bad"],
   ["J", "cannot judge, then a digit for the reason"],
   ["S", "skip, with a reason"],
-  ["Shift A … I", "flag that card"],
+  ["Shift A … I", "flag this card"],
   ["N", "add a note"],
-  ["V", "difference between two responses"],
+  ["V", "compare two responses word by word"],
   ["R", "raw text instead of rendered markdown"],
   ["O", "guidelines"],
-  ["← →", "look at the previous or next card"],
-  ["?", "these keys"],
+  ["← →", "scroll to the previous or next card"],
+  ["?", "show these shortcuts"],
 ];
 
 type Window = "skip" | "note" | "diff" | "guidelines" | "help" | null;
@@ -122,7 +122,7 @@ export function Comparison(props: ComparisonProps) {
             Guidelines <kbd>O</kbd>
           </button>
           <button type="button" className="btn ghost" onClick={() => setOpen("help")}>
-            Keys <kbd>?</kbd>
+            Shortcuts <kbd>?</kbd>
           </button>
         </div>
       </section>

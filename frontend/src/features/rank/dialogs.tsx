@@ -10,12 +10,14 @@ import { Markdown } from "@/components/text/markdown";
 import { diff, type Piece } from "./diff";
 import { letterOf } from "./ranking/ranking";
 
-const SKIP_REASONS = ["not my field", "too long", "unclear prompt", "unsafe content", "other"];
+const SKIP_REASONS = ["needs expertise", "too long", "prompt unclear", "unsafe content", "other"];
 
 export function SkipDialog(props: { onSkip: (reason: string) => void; onClose: () => void }) {
   return (
     <Dialog title="Skip this comparison" onClose={props.onClose}>
-      <p className="muted">It goes to somebody else, and you will not see it again. Why?</p>
+      <p className="muted">
+        Another annotator can get this comparison; you will not see it again. Why do you skip it?
+      </p>
       <div
         className="row"
         onKeyDown={(event) => {
@@ -50,7 +52,7 @@ export function NoteDialog(props: {
       }
     >
       <div className="field">
-        <label htmlFor={id}>What should whoever reads this judgment know?</label>
+        <label htmlFor={id}>Note for readers of this judgment</label>
         <textarea
           id={id}
           className="input"
@@ -59,7 +61,7 @@ export function NoteDialog(props: {
           onChange={(event) => props.onChange(event.target.value)}
         />
         <span className="hint">
-          It is sent with the ranking and kept with this page until then.
+          The note is sent with the judgment. Until then it is saved in this browser.
         </span>
       </div>
     </Dialog>
@@ -102,7 +104,11 @@ export function DiffDialog(props: {
     </select>
   );
   return (
-    <Dialog title="Difference, word by word" onClose={props.onClose} className="wide-dialog">
+    <Dialog
+      title="Compare two responses word by word"
+      onClose={props.onClose}
+      className="wide-dialog"
+    >
       <div className="diff">
         {chooser(0)}
         {chooser(1)}

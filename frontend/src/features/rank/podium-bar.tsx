@@ -96,7 +96,7 @@ function Standing(props: PodiumBarProps) {
     return (
       <div className="row grow">
         <span className="pill bad">All bad</span>
-        <span className="small muted">None of these is acceptable. X takes it back.</span>
+        <span className="small muted">No response is acceptable. Press X to undo.</span>
       </div>
     );
   const rest = unranked(ranking);
@@ -162,7 +162,7 @@ export function PodiumBar(props: PodiumBarProps) {
           type="button"
           className="btn primary"
           disabled={missing !== null}
-          title={missing ?? "Send this ranking"}
+          title={missing ?? "Submit this judgment"}
           onClick={props.onSubmit}
         >
           Submit <kbd>Enter</kbd>

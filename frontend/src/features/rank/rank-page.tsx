@@ -113,7 +113,9 @@ function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => 
     <section className="card">
       <Empty
         icon={isUnused ? "rank" : "check"}
-        title={isUnused ? "There is nothing to rank yet" : "All done: nothing is left for you"}
+        title={
+          isUnused ? "There is nothing to rank yet" : "All done: no comparison is left for you"
+        }
         actions={
           <>
             {isUnused && (
@@ -122,11 +124,11 @@ function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => 
               </Link>
             )}
             <button type="button" className="btn" onClick={props.onRetry}>
-              Look again
+              Check again
             </button>
             {props.onReopen !== null && (
               <button type="button" className="btn ghost" onClick={props.onReopen}>
-                Reopen the last one
+                Reopen last comparison
               </button>
             )}
           </>
@@ -134,7 +136,7 @@ function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => 
       >
         {isUnused
           ? "Comparisons come from an import, or from a generate run that samples several responses to each prompt."
-          : "New comparisons appear here as soon as there are any."}
+          : "Press Check again to look for new comparisons."}
       </Empty>
     </section>
   );
@@ -156,7 +158,7 @@ function Numbers({ progress }: { progress: AnnotationProgress }) {
   const share = wanted === 0 ? 0 : (100 * Math.min(done, wanted)) / wanted;
   return (
     <>
-      <span className="small muted nowrap" title={`${plural(mine, "judgment")} by you in all`}>
+      <span className="small muted nowrap" title={`${plural(mine, "judgment")} by you in total`}>
         {today} today{today > 0 && today % DAILY_STEP === 0 ? ", time for a break" : ""}
       </span>
       <div

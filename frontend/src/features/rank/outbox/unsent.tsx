@@ -13,8 +13,10 @@ export function useOutbox() {
 }
 
 const REASONS = {
-  offline: "The service cannot be reached. They are kept in this browser and sent by themselves.",
-  "signed-out": "You are signed out. They are kept in this browser and sent once you sign in.",
+  offline:
+    "Podium cannot be reached. Unsent judgments are saved in this browser and will be sent automatically.",
+  "signed-out":
+    "You are signed out. Unsent judgments are saved in this browser and will be sent when you sign in.",
 } as const;
 
 export function UnsentNotes() {
@@ -26,7 +28,7 @@ export function UnsentNotes() {
         <div className="note warn">
           <Icon name={status === "offline" ? "alert" : "lock"} />
           <span className="grow">
-            <b>{plural(waiting, "answer")} unsent.</b> {REASONS[status]}
+            <b>{plural(waiting, "judgment")} not sent yet.</b> {REASONS[status]}
           </span>
           <button type="button" className="btn" onClick={() => void outbox.flush()}>
             Send now
@@ -39,10 +41,10 @@ export function UnsentNotes() {
           <div className="note bad" key={item.key}>
             <Icon name="alert" />
             <span className="grow">
-              <b>An answer was not taken.</b> {item.refusal}
+              <b>A judgment was rejected.</b> {item.refusal}
             </span>
             <button type="button" className="btn" onClick={() => outbox.discard(item.key)}>
-              Let it go
+              Discard
             </button>
           </div>
         ))}

@@ -17,7 +17,7 @@ export interface Key {
 export const CANNOT_JUDGE_REASONS = [
   "needs expertise",
   "unreadable",
-  "unsafe",
+  "unsafe content",
   "duplicate",
   "prompt unclear",
 ] as const;

@@ -70,7 +70,7 @@ export function completed(ranking: Ranking): Ranking {
 export function whatIsMissing(ranking: Ranking): string | null {
   if (ranking.verdict === "all_bad") return null;
   if (ranking.verdict === "cannot_judge")
-    return ranking.reasons.length > 0 ? null : "Say why it cannot be judged.";
+    return ranking.reasons.length > 0 ? null : "Choose why the comparison cannot be judged.";
   const placed = completed(ranking).tiers.flat().length;
   if (placed === 0) return "Type the letters from best to worst.";
   return placed === 1 ? "Place at least two cards." : null;
