@@ -46,7 +46,7 @@ def other_model(workshop: Workshop, project: str, name: str) -> str:
 def show(page: Page, config: dict[str, Any]) -> None:
     """Write a config as JSON into the form and look at its fields."""
     page.get_by_role("button", name="JSON", exact=True).click()
-    page.get_by_label("What is not said here is the default").fill(json.dumps(config))
+    page.get_by_label("Keys that are missing here take their default").fill(json.dumps(config))
     page.get_by_role("button", name="Form", exact=True).click()
 
 

@@ -53,8 +53,8 @@ export function Desk({ projectId, materials }: { projectId: string; materials: M
   const [start] = useState(() => firstStart(materials, search));
   if (start === null)
     return (
-      <Empty icon="runs" title="No method can be run">
-        This installation knows no method.
+      <Empty icon="runs" title="No methods">
+        This installation has no methods.
       </Empty>
     );
   const given = [...search].filter(([path]) => !OWN_WORDS.has(path));
@@ -103,7 +103,7 @@ function Form(props: { projectId: string; materials: Materials; first: Start; gi
         />
         {draft.undo !== null && <Replaced onUndo={draft.undo} />}
         <Segmented
-          label="How to write it"
+          label="Form or JSON"
           value={isText ? "json" : "form"}
           options={[
             ["form", "Form"],
@@ -160,9 +160,9 @@ function focusField(path: string) {
 function Replaced({ onUndo }: { onUndo: () => void }) {
   return (
     <div className="note" role="status">
-      <span className="grow">Your changes were replaced by the new start.</span>
+      <span className="grow">The new starting point replaced your changes.</span>
       <button type="button" className="btn" onClick={onUndo}>
-        Bring them back
+        Restore changes
       </button>
     </div>
   );
@@ -178,7 +178,7 @@ function Groups({ methods, draft }: { methods: readonly Method[]; draft: Draft }
   if (method === undefined)
     return (
       <Empty icon="alert" title={`There is no method ${JSON.stringify(name) ?? "in this config"}`}>
-        Choose one above, or correct the key method in the JSON.
+        Choose a method above, or correct the key <code>method</code> in the JSON.
       </Empty>
     );
   return groups.map((group) => (

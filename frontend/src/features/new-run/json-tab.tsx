@@ -16,7 +16,7 @@ export function JsonTab(props: { config: JsonObject; onChange: (config: JsonObje
   return (
     <section className="card padded json-tab">
       <label htmlFor={id} className="hint">
-        What is not said here is the default. Paste a config of another run, or of a paper.
+        Keys that are missing here take their default. You can paste the config of another run.
       </label>
       <textarea
         id={id}
@@ -33,7 +33,7 @@ export function JsonTab(props: { config: JsonObject; onChange: (config: JsonObje
         }}
       />
       <p id={`${id}-mistake`} className="wrong small" aria-live="polite">
-        {parsed.mistake !== null && `${parsed.mistake} The form keeps what was last right.`}
+        {parsed.mistake !== null && `${parsed.mistake} The form keeps the last valid config.`}
       </p>
     </section>
   );

@@ -55,7 +55,11 @@ export function LabelFields(props: {
             <option key={one.id} value={one.name} />
           ))}
         </datalist>
-        {isNew && <span className="hint">A new one, made when the run starts.</span>}
+        {isNew && (
+          <span className="hint">
+            This experiment does not exist yet. It is created when you start the run.
+          </span>
+        )}
       </div>
       <div className="pair">
         <div className="field">
@@ -76,7 +80,7 @@ export function LabelFields(props: {
             type="number"
             min={-100}
             max={100}
-            title="The highest goes first, then the oldest"
+            title="Runs with a higher priority start first. Of runs with equal priority, the oldest starts first."
             value={labels.priority}
             onChange={set("priority")}
           />

@@ -54,7 +54,7 @@ export function NewRunPage() {
       <div className="page-head">
         <div>
           <h1>New run</h1>
-          <p>Choose what to train and what it learns from; change what should differ.</p>
+          <p>Choose a method, a model and data, then change the settings that you need.</p>
         </div>
       </div>
       <Loaded query={materials} lines={10}>

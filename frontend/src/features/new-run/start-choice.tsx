@@ -5,7 +5,6 @@ import { useId } from "react";
 import { checkpointsQuery } from "@/api/runs";
 import type { Method, Run } from "@/api/types";
 import { Failure } from "@/components/states";
-import { words } from "@/lib/format";
 
 import type { Start } from "./use-draft";
 
@@ -102,7 +101,7 @@ function Beginnings(props: {
           }}
         >
           <option value="">
-            {past.length === 0 ? `no past ${words(method.method)} run` : "or a past run…"}
+            {past.length === 0 ? "no past run of this method" : "or a past run…"}
           </option>
           {!isListed && <option value={parent.id}>{parent.name}</option>}
           {past.map((run) => (
@@ -114,8 +113,8 @@ function Beginnings(props: {
       </div>
       <p className="hint">
         {parent !== null
-          ? `A copy of ${parent.name}; the new run remembers it as its parent.`
-          : (chosen?.description ?? "Every value is the default of the method.")}
+          ? `A clone of ${parent.name}, which becomes the parent of the new run.`
+          : (chosen?.description ?? "All settings start at the defaults of the method.")}
       </p>
     </div>
   );
@@ -140,7 +139,7 @@ function Checkpoints(props: {
     <div className="beginnings">
       <div className="row">
         <label className="small muted" htmlFor={id}>
-          Begin
+          Checkpoint
         </label>
         <select
           id={id}
@@ -150,19 +149,20 @@ function Checkpoints(props: {
             props.onStep(event.target.value === "" ? null : Number(event.target.value))
           }
         >
-          <option value="">anew, with step 1</option>
+          <option value="">none: start at step 1</option>
           {shown.map((one) => (
             <option key={one} value={one}>
-              from its checkpoint of step {one}
+              step {one}
             </option>
           ))}
         </select>
       </div>
       {step !== null && (
         <p className="hint">
-          The new run goes on after step {step}: with these weights, this optimizer state and these
-          random numbers. Steps go on counting; model, method and LoRA stay as they are, and the
-          length only changes with a constant schedule.
+          The new run continues after step {step} with the weights, optimizer state and random
+          numbers of this checkpoint, and keeps counting steps. Method, model, LoRA shape and batch
+          size must stay the same. The number of steps can change only with a constant schedule and
+          no warm-up.
         </p>
       )}
     </div>

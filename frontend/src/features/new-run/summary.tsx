@@ -4,6 +4,7 @@ import { useId, type ReactNode } from "react";
 import type { ConfigProblem, Json } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Failure } from "@/components/states";
+import { Sentence } from "@/components/text/sentence";
 import { plural, shortId } from "@/lib/format";
 
 import type { Difference } from "./config/beginning";
@@ -65,7 +66,7 @@ function Verdict(props: {
             {props.isChecking ? "Checking…" : "Ready to start."}
           </span>
         ) : (
-          <b>{isOnlySoft ? "Still to choose" : headline(errors, props.problems.length - errors)}</b>
+          <b>{isOnlySoft ? "Still required" : headline(errors, props.problems.length - errors)}</b>
         )}
       </p>
       {props.problems.length > 0 && (
@@ -81,8 +82,7 @@ function Verdict(props: {
               {!isSoft(problem) && (
                 <span>
                   {" "}
-                  {problem.message}
-                  {adviceOf(problem)}
+                  <Sentence text={problem.message + adviceOf(problem)} />
                 </span>
               )}
             </li>
@@ -109,7 +109,7 @@ function Differences({ list, startName }: { list: readonly Difference[]; startNa
   return (
     <div className="differences">
       <h3>
-        {plural(list.length, "change")} to {startName}
+        {plural(list.length, "change")} compared with {startName}
       </h3>
       <dl>
         {list.map(({ path, before, after }) => (
@@ -130,7 +130,7 @@ function Differences({ list, startName }: { list: readonly Difference[]; startNa
 
 /** Inside a list there are no defaults to go back to: the item, or a key of it, is not there. */
 function brief(path: string, value: Json | undefined): string {
-  if (value === undefined) return /\.\d+\./.test(path) ? "not there" : "default";
+  if (value === undefined) return /\.\d+\./.test(path) ? "not set" : "default";
   if (value === null) return "none";
   if (!isObject(value)) return shownValue(value) || "empty";
   return typeof value["id"] === "string"

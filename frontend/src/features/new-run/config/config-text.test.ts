@@ -62,11 +62,11 @@ describe("a config as text", () => {
     expect(parsedConfig('{"a": [1, {"b": null}]}').config).toEqual({ a: [1, { b: null }] });
   });
   it.each([
-    ['{"a": 1,}', 'Line 1, column 9: found }, expected a key in "quotes".'],
-    ['{\n  "a": 1\n  "b": 2\n}', 'Line 3, column 3: found ", expected , or }.'],
-    ['{"a": tru}', "Line 1, column 7: found t, expected a value."],
+    ['{"a": 1,}', 'Line 1, column 9: found "}", expected a key in "quotes".'],
+    ['{\n  "a": 1\n  "b": 2\n}', 'Line 3, column 3: found a quotation mark, expected "," or "}".'],
+    ['{"a": tru}', 'Line 1, column 7: found "t", expected a value.'],
     ['{"a"', "Line 1, column 5: the text ends, expected a colon."],
-    ["{} x", "Line 1, column 4: found x, expected nothing more."],
+    ["{} x", 'Line 1, column 4: found "x", expected nothing more.'],
     ["", "Line 1, column 1: the text ends, expected a value."],
   ])("tells the place of the mistake in %j", (text, mistake) => {
     expect(parsedConfig(text)).toEqual({ config: null, mistake });

@@ -15,16 +15,21 @@ export function parsedConfig(text: string): Parsed {
     return { config: null, mistake: placed(text) };
   }
   if (isObject(value)) return { config: value, mistake: null };
-  return { config: null, mistake: 'A config is an object: {"method": "sft", ...}.' };
+  return {
+    config: null,
+    mistake: 'A config must be a JSON object, for example {"method": "sft", ...}.',
+  };
 }
 
 function placed(text: string): string {
   const { at, expected } = firstMistake(text);
   const before = text.slice(0, at).split("\n");
-  const found = at >= text.length ? "the text ends" : `found ${text.charAt(at)}`;
+  const found = at >= text.length ? "the text ends" : `found ${quoted(text.charAt(at))}`;
   const column = (before.at(-1) ?? "").length + 1;
   return `Line ${before.length}, column ${column}: ${found}, expected ${expected}.`;
 }
+
+const quoted = (character: string) => (character === '"' ? "a quotation mark" : `"${character}"`);
 
 const SCALAR =
   /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
@@ -52,7 +57,7 @@ class Reader {
     if (this.takes(close)) return;
     do item();
     while (this.takes(","));
-    if (!this.takes(close)) throw new Mistake(this.at, `, or ${close}`);
+    if (!this.takes(close)) throw new Mistake(this.at, `"," or "${close}"`);
   }
 
   private member(): void {

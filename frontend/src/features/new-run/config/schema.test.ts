@@ -74,7 +74,7 @@ describe("the fields of a method", () => {
       type: "reference",
       wants: "causal_lm",
       isRequired: true,
-      description: "A language model of the registry, or of a hub.",
+      description: "A language model from the registry or from a hub.",
     });
     expect(byName.get("reward")).toMatchObject({
       fields: [

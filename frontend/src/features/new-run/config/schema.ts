@@ -93,7 +93,7 @@ function fieldOf(name: string, property: JsonObject, path: string, reading: Read
 /** For references, which have one description for all of them. */
 function sentenceFor(wants: string | undefined): string {
   if (wants === undefined) return "";
-  if (wants === "causal_lm") return "A language model of the registry, or of a hub.";
+  if (wants === "causal_lm") return "A language model from the registry or from a hub.";
   if (wants === "process_model") return "A process reward model.";
   return wants === "reward_model" ? "A reward model." : `A frozen snapshot of ${wants}.`;
 }

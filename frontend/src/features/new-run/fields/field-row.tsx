@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 
 import type { Json } from "@/api/types";
 import { Icon } from "@/components/icons";
+import { Sentence } from "@/components/text/sentence";
 import { isSame, valueAt } from "@/features/new-run/config/paths";
 import type { Field } from "@/features/new-run/config/schema";
 import { shownValue } from "@/features/new-run/config/typing";
@@ -126,15 +127,14 @@ function Wrong({ path }: { path: string }) {
   return useProblems(path).map(({ problem, isSoft }) =>
     isSoft ? (
       <span key={problem.message} className="small faint">
-        needed
+        required
       </span>
     ) : (
       <span
         key={problem.message}
         className={problem.level === "warning" ? "warned small" : "wrong small"}
       >
-        <Icon name="alert" /> {problem.message}
-        {adviceOf(problem)}
+        <Icon name="alert" /> <Sentence text={problem.message + adviceOf(problem)} />
       </span>
     ),
   );

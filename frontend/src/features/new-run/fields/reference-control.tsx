@@ -5,6 +5,7 @@ import { Link } from "react-router";
 import type { Json, JsonObject, Model, Snapshot } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Copyable } from "@/components/text/copyable";
+import { MODEL_KIND_NAMES } from "@/components/text/names";
 import { fitting } from "@/features/new-run/config/beginning";
 import { isObject, type FieldOf } from "@/features/new-run/config/schema";
 import { ago, plural, shortHash, shortId, words } from "@/lib/format";
@@ -12,12 +13,13 @@ import { ago, plural, shortHash, shortId, words } from "@/lib/format";
 import { useForm } from "./form-context";
 
 const HUB = "hub:";
-const MODEL_KINDS = new Set(["causal_lm", "reward_model", "process_model"]);
-/** Kinds that only a run of ours makes: its method, and what the form calls them. */
-const TRAINED: Readonly<Record<string, readonly [string, string]>> = {
-  reward_model: ["reward_model", "reward model"],
-  process_model: ["process_reward_model", "process reward model"],
+/** The method that trains a model of this kind; language models come from elsewhere. */
+const TRAINED_BY: Partial<Record<Model["kind"], string>> = {
+  reward_model: "reward_model",
+  process_model: "process_reward_model",
 };
+
+const isModelKind = (kind: string): kind is Model["kind"] => kind in MODEL_KIND_NAMES;
 
 export function ReferenceControl(props: {
   field: FieldOf<"reference">;
@@ -33,9 +35,8 @@ export function ReferenceControl(props: {
   const hubId = textIn(props.value, "hub_id");
   const id = textIn(props.value, "id") ?? "";
   const chosen = candidates.find((one) => one.id === id);
-  const takesHub = MODEL_KINDS.has(wants);
-  if (candidates.length === 0 && hubId === null && id === "")
-    return <NothingFits {...props} takesHub={takesHub} />;
+  const takesHub = isModelKind(wants);
+  if (candidates.length === 0 && hubId === null && id === "") return <NothingFits {...props} />;
   return (
     <>
       <select
@@ -48,7 +49,7 @@ export function ReferenceControl(props: {
       >
         <option value="">{props.field.isRequired ? "Choose…" : "none"}</option>
         <Candidates candidates={candidates} id={id} />
-        {takesHub && <option value={HUB}>from a hub, by name…</option>}
+        {takesHub && <option value={HUB}>model from a hub…</option>}
       </select>
       {hubId !== null && <HubName name={hubId} field={props.field} onChange={props.onChange} />}
       {chosen !== undefined && <Chosen one={chosen} />}
@@ -104,7 +105,7 @@ function HubName(props: {
 const isSnapshot = (one: Model | Snapshot): one is Snapshot => "counts" in one;
 
 const origin = (one: Model | Snapshot) =>
-  isSnapshot(one) ? "" : one.run_id === null ? " · base model" : " · made by a run";
+  isSnapshot(one) ? "" : one.run_id === null ? " · base model" : " · from a run";
 
 function contents(snapshot: Snapshot): string {
   const noun = snapshot.kind === "preferences" ? "pairs" : "records";
@@ -133,28 +134,28 @@ function Chosen({ one }: { one: Model | Snapshot }) {
 function NothingFits(props: {
   id: string;
   field: FieldOf<"reference">;
-  takesHub: boolean;
   onChange: (value: JsonObject) => void;
 }) {
   const { projectId } = useForm();
   const base = `/projects/${projectId}`;
   const { wants } = props.field;
-  const trained = TRAINED[wants];
+  const isModel = isModelKind(wants);
+  const method = isModel ? TRAINED_BY[wants] : undefined;
   return (
     <div className="note" id={props.id} tabIndex={-1}>
-      <Icon name={props.takesHub ? "models" : "data"} />
+      <Icon name={isModel ? "models" : "data"} />
       <div className="grow">
-        {props.takesHub ? (
+        {isModel ? (
           <>
-            No {trained?.[1] ?? "language model"} yet.{" "}
-            {trained ? (
-              <Link to={`${base}/runs/new?method=${trained[0]}`}>Train one</Link>
+            No {MODEL_KIND_NAMES[wants]} yet.{" "}
+            {method !== undefined ? (
+              <Link to={`${base}/runs/new?method=${method}`}>Train one</Link>
             ) : (
               <Link to={`${base}/models`}>Register one in Models</Link>
             )}{" "}
             or{" "}
             <button type="button" className="link" onClick={() => props.onChange({ hub_id: "" })}>
-              name one of a hub
+              use one from a hub
             </button>
             .
           </>

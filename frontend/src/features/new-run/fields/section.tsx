@@ -3,7 +3,6 @@ import { useId, useState, type ReactNode } from "react";
 
 import { valueAt } from "@/features/new-run/config/paths";
 import { isObject, type FieldOf } from "@/features/new-run/config/schema";
-import { plural } from "@/lib/format";
 
 import { fieldId, useForm } from "./form-context";
 
@@ -44,7 +43,7 @@ export function Section(props: { field: FieldOf<"section">; path: string; childr
             aria-expanded={isShown}
             onClick={() => setOpen(!isShown)}
           >
-            {isShown ? "Fold" : saidKeys > 0 ? plural(saidKeys, "value") : "All as default"}
+            {isShown ? "Hide" : saidKeys > 0 ? `Show (${saidKeys} set)` : "Show (all defaults)"}
           </button>
         )}
       </header>
