@@ -32,10 +32,10 @@ def test_a_failed_run_says_why_what_to_do_and_goes_on_from_its_checkpoint(
 
     page = open_page(f"/projects/{project}/runs/{run}")
 
-    panel = page.get_by_role("region", name="Why it ended")
+    panel = page.get_by_role("region", name="Why the run ended")
     expect(panel.get_by_role("heading", name="It ran out of memory.")).to_be_visible()
     expect(panel).to_contain_text("Lower optim.micro_batch_tokens from 4096 to 2048.")
-    expect(panel).to_contain_text("memory at most")
+    expect(panel).to_contain_text("peak memory")
     panel.locator("summary").first.press("Enter")
     expect(panel.get_by_role("log")).to_contain_text("step 60 of 60")
 
@@ -44,7 +44,7 @@ def test_a_failed_run_says_why_what_to_do_and_goes_on_from_its_checkpoint(
 
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
     expect(panel).to_have_count(0)
-    page.get_by_text("1 earlier attempt ended badly").click()
+    page.get_by_text("1 earlier attempt failed or crashed").click()
     expect(page.locator(".earlier")).to_contain_text("It ran out of memory.")
     starts = workshop.get(f"/runs/{run}/events", type="start")["items"]
     assert [event["data"]["step"] for event in starts][-2:] == [0, 60]
@@ -60,7 +60,7 @@ def test_a_crashed_run_without_a_checkpoint_begins_again(
 
     page = open_page(f"/projects/{project}/runs/{run}")
 
-    panel = page.get_by_role("region", name="Why it ended")
+    panel = page.get_by_role("region", name="Why the run ended")
     expect(panel).to_contain_text("SIGSEGV")
     expect(panel.get_by_role("button", name="Resume from")).to_have_count(0)
     workshop.behave(run, steps=9)
@@ -82,14 +82,14 @@ def test_a_run_that_waits_again_after_its_first_attempt_tells_how_that_ended(
     page = open_page(f"/projects/{project}/runs/{run}")
 
     expect(page.get_by_text("queued", exact=True)).to_be_visible()
-    page.get_by_text("1 earlier attempt ended badly").click()
+    page.get_by_text("1 earlier attempt failed or crashed").click()
     expect(page.locator(".earlier")).to_contain_text("SIGSEGV")
     page.add_init_script(f"({REFUSE})('/failures')")
     page.reload()
     expect(page.get_by_role("alert")).to_contain_text("The store is away.")
     page.evaluate("window.refused = null")
     page.get_by_role("alert").get_by_role("button", name="Try again").click()
-    expect(page.get_by_text("1 earlier attempt ended badly")).to_be_visible()
+    expect(page.get_by_text("1 earlier attempt failed or crashed")).to_be_visible()
     for one in (run, other):
         workshop.post(f"/runs/{one}/cancel", {})
         workshop.wait_for_run(one, "cancelled")
@@ -102,15 +102,15 @@ def test_the_workers_page_tells_devices_and_who_holds_them(
     page = open_page(f"/projects/{project}/workers")
     worker = page.get_by_role("region", name="Worker on").first
     expect(worker.get_by_text("ready", exact=True)).to_be_visible()
-    expect(worker).to_contain_text("0 of 1 slot taken")
+    expect(worker).to_contain_text("0 of 1 slot in use")
     expect(worker).to_contain_text(re.compile(r"disk .+ of .+, .+ free"))
     run = workshop.start_sft(project)
 
-    expect(worker).to_contain_text("1 of 1 slot taken")
+    expect(worker).to_contain_text("1 of 1 slot in use")
     expect(worker.locator(".device").get_by_role("link")).to_have_attribute("href", f"/runs/{run}")
     workshop.wait_for_run(run, "succeeded")
-    expect(worker).to_contain_text("0 of 1 slot taken")
+    expect(worker).to_contain_text("0 of 1 slot in use")
 
     page.evaluate(_LET_GO)
-    expect(worker.locator(".device")).to_contain_text("1 run letting go")
+    expect(worker.locator(".device")).to_contain_text("1 run releasing it")
     expect(worker).not_to_contain_text("of other projects")

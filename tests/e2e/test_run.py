@@ -142,39 +142,39 @@ def test_new_points_do_not_move_the_zoom(workshop: Workshop, open_page: OpenPage
     workshop.wait_for_run(run, "succeeded")
 
 
-def test_a_run_is_stopped_from_its_page_and_retried(
+def test_a_run_is_cancelled_from_its_page_and_retried(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
-    project = workshop.new_project("Stop")
+    project = workshop.new_project("Cancel")
     run = workshop.start_sft(project)
     page = open_page(f"/projects/{project}/runs/{run}")
     wait_for_points(page, 2)
-    page.get_by_role("button", name="Stop", exact=True).click()
-    page.get_by_role("button", name="Stop the run").click()
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    page.get_by_role("button", name="Cancel the run").click()
     expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
     page.get_by_role("button", name="Retry").click()
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
     assert workshop.get(f"/runs/{run}")["attempt"] == 2
 
 
-def test_a_stop_shows_at_once_and_ends_a_trainer_that_does_not_listen(
+def test_cancelling_shows_at_once_and_ends_a_trainer_that_does_not_listen(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
     project = workshop.new_project("Deaf")
     run = workshop.start_behaving(project, steps=5, hang=True, deaf=True)
     page = open_page(f"/projects/{project}/runs/{run}")
     wait_for_points(page, 5)
-    page.get_by_role("button", name="Stop", exact=True).click()
-    page.get_by_role("button", name="Stop the run").click()
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    page.get_by_role("button", name="Cancel the run").click()
     # Within the grace, in which the trainer still runs.
     expect(page.get_by_text("stopping", exact=True)).to_be_visible()
     assert workshop.get(f"/runs/{run}")["state"] == "stopping"
     # It does all that it would do.
-    expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+    expect(page.get_by_role("button", name="Cancel", exact=True)).to_have_count(0)
     expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
 
 
-def test_a_paused_run_says_where_it_stands_before_it_is_stopped(
+def test_a_paused_run_says_where_it_is_before_it_is_cancelled(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
     project = workshop.new_project("Paused")
@@ -185,11 +185,11 @@ def test_a_paused_run_says_where_it_stands_before_it_is_stopped(
     expect(page.get_by_text("paused", exact=True)).to_be_visible()
 
     # One or two: the worker may have claimed the run before it was prepared.
-    expect(page.get_by_text(re.compile(r"^[12] attempts?, began"))).to_be_visible()
-    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_text(re.compile(r"^[12] attempts?, started"))).to_be_visible()
+    page.get_by_role("button", name="Cancel", exact=True).click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("It is paused at step 5 of 5.")
-    dialog.get_by_role("button", name="Leave it paused").click()
+    expect(dialog).to_contain_text("The run is paused at step 5 of 5.")
+    dialog.get_by_role("button", name="Keep it paused").click()
     expect(dialog).to_have_count(0)
 
     assert workshop.get(f"/runs/{run}")["state"] == "paused"
@@ -203,14 +203,14 @@ def test_a_run_goes_on_from_a_checkpoint_as_a_new_run(
     workshop.wait_for_run(parent, "succeeded")
     page = open_page(f"/projects/{project}/runs/{parent}/checkpoints")
     page.get_by_role("link", name="Continue from step 40", exact=True).click()
-    expect(page.get_by_label("Begin")).to_have_value("40")
+    expect(page.get_by_label("Checkpoint", exact=True)).to_have_value("40")
     page.get_by_label("Name", exact=True).fill("the rest")
     page.get_by_label("Experiment").fill("is a part enough?")
     page.get_by_label("Tags").fill("rest, seed 0")
     page.get_by_label("Priority").fill("7")
     page.get_by_role("button", name="Start the run").click()
     expect(page.get_by_role("heading", name="the rest")).to_be_visible()
-    expect(page.get_by_text("goes on from step 40 of another run")).to_be_visible()
+    expect(page.get_by_text("continues from step 40 of another run")).to_be_visible()
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
     wait_for_points(page, 20)
 

@@ -5,11 +5,30 @@ import { Link } from "react-router";
 import { eventsQuery } from "@/api/runs";
 import type { RunEvent } from "@/api/types";
 import { Icon } from "@/components/icons";
+import { Sentence } from "@/components/text/sentence";
+import { sentence } from "@/lib/format";
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Rule names are identifiers: kl_blowup reads as "KL blowup". */
+/** Titles of rules whose names, which are identifiers, do not read as one. */
+const TITLES: Readonly<Record<string, string>> = {
+  event_line: "Invalid event line",
+  idle_gpus: "Idle GPUs",
+  k1_in_loss: "k1 in the loss",
+  kl_coef: "KL coefficient is 0",
+  kl_max: "KL limit exceeded",
+  kl_max_unevaluated: "KL limit not checked",
+  no_heldout: "No held-out prompts",
+  resumed_elsewhere: "Resumed in another environment",
+  top_p: "top_p below 1",
+  unscored: "Responses without a reward",
+  vllm: "vLLM",
+};
+
+/** The title of a rule: kl_blowup reads as "KL blowup". */
 function titleOf(rule: string): string {
+  const title = TITLES[rule];
+  if (title !== undefined) return title;
   const spaced = rule.replaceAll("_", " ").replace(/\bkl\b/g, "KL");
   return spaced.charAt(0).toUpperCase() + spaced.slice(1);
 }
@@ -43,7 +62,8 @@ export function Alerts({
           <div key={alert.seq} className={`note ${isError ? "bad" : "warn"} alert`} role="alert">
             <Icon name="alert" />
             <span className="grow">
-              <b>{titleOf(text(alert.data["rule"]))}.</b> {text(alert.data["message"])}
+              <b>{titleOf(text(alert.data["rule"]))}.</b>{" "}
+              <Sentence text={sentence(text(alert.data["message"]))} />
               {typeof step === "number" && <span className="mono small"> step {step}</span>}
             </span>
             <Link

@@ -11,6 +11,7 @@ import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
+import { Sentence } from "@/components/text/sentence";
 import { bytes, shortHash } from "@/lib/format";
 
 import { ContinueLink } from "./continue-link";
@@ -37,11 +38,11 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Loaded query={checkpoints}>
           {(items) => (
             <Table
-              columns={[["Step", "num"], "Written", "Keep", "New run"]}
+              columns={[["Step", "num"], "Created", "Pin", "New run"]}
               items={items}
               empty={
                 <Empty icon="file" title="No checkpoints">
-                  {noCheckpoints(run)}
+                  <Sentence text={noCheckpoints(run)} />
                 </Empty>
               }
             >
@@ -82,8 +83,9 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Refused asked={pins} />
         {run.pruned_at === null && (
           <p className="card-title small muted">
-            Kept are the newest {String(run.config["max_checkpoints"] ?? "few")}, the best, and
-            those that you pin. Pinned ones stay when an archived run is pruned.
+            Podium keeps the newest {String(run.config["max_checkpoints"] ?? "few")} checkpoints,
+            the best one, those that a clone is going to start from, and those that you pin. Pinned
+            checkpoints stay even when an archived run is pruned.
           </p>
         )}
       </section>
@@ -91,7 +93,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <h2 className="card-title">Results</h2>
         {run.output_model_ids.map((id) => (
           <p className="card-title" key={id}>
-            <Link to={`/projects/${run.project_id}/models/${id}`}>Open the model it made</Link>
+            <Link to={`/projects/${run.project_id}/models/${id}`}>Open the trained model</Link>
           </p>
         ))}
         <Loaded query={artifacts}>

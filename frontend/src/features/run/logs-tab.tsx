@@ -3,8 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 
 import { logQuery } from "@/api/runs";
-import type { LogLine } from "@/api/types";
+import type { LogLine, Run } from "@/api/types";
 import { Empty, Loaded } from "@/components/states";
+
+import { mayMoveOn } from "./standing";
 
 const MOST_SHOWN = 5000;
 
@@ -18,16 +20,16 @@ function merged(kept: readonly LogLine[], fresh: readonly LogLine[]): LogLine[] 
   return [...kept, ...fresh.filter((line) => line.number > last)];
 }
 
-export function LogsTab({ runId, fresh }: { runId: string; fresh: readonly LogLine[] }) {
-  const query = useQuery(logQuery(runId));
+export function LogsTab({ run, fresh }: { run: Run; fresh: readonly LogLine[] }) {
+  const query = useQuery(logQuery(run.id));
   return (
     <Loaded query={query} lines={10}>
-      {(kept) => <Lines lines={merged(kept, fresh)} />}
+      {(kept) => <Lines lines={merged(kept, fresh)} mayGrow={mayMoveOn(run.state)} />}
     </Loaded>
   );
 }
 
-function Lines({ lines }: { lines: readonly LogLine[] }) {
+function Lines({ lines, mayGrow }: { lines: readonly LogLine[]; mayGrow: boolean }) {
   const [filter, setFilter] = useState("");
   const [isFollowing, setFollowing] = useState(true);
   const box = useRef<HTMLDivElement>(null);
@@ -45,8 +47,10 @@ function Lines({ lines }: { lines: readonly LogLine[] }) {
   if (lines.length === 0)
     return (
       <section className="card">
-        <Empty icon="file" title="No lines yet">
-          What the trainer prints appears here while it runs.
+        <Empty icon="file" title={mayGrow ? "No log lines yet" : "No log lines"}>
+          {mayGrow
+            ? "The trainer's output appears here while the run is running."
+            : "The trainer printed nothing."}
         </Empty>
       </section>
     );

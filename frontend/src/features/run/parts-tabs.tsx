@@ -65,7 +65,7 @@ export function ConfigTab({ run }: { run: Run }) {
       <section className="card padded">
         <h2>Environment</h2>
         {Object.keys(run.environment).length === 0 ? (
-          <p className="muted">Written by the trainer when it starts.</p>
+          <p className="muted">The trainer reports its environment when it starts.</p>
         ) : (
           <Tree value={run.environment as JsonObject} project={run.project_id} />
         )}

@@ -85,7 +85,7 @@ function Tab(props: { run: Run; live: LiveRun; tab: string; base: string }) {
     case "samples":
       return <SamplesTab runId={run.id} />;
     case "logs":
-      return <LogsTab runId={run.id} fresh={live.lines} />;
+      return <LogsTab run={run} fresh={live.lines} />;
     case "config":
       return <ConfigTab run={run} />;
     case "checkpoints":

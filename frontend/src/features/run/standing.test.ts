@@ -27,14 +27,16 @@ function run(state: Run["state"], other: Partial<Run> = {}): Run {
 describe("the question before a run is stopped", () => {
   it("tells what happens to a run at work", () => {
     const { text, keep } = stopWords(run("running"));
-    expect(text).toContain("It stands at step 500 of 1,000. The trainer writes a checkpoint");
+    expect(text).toContain(
+      "The run is at step 500 of 1,000. If you cancel it, the trainer writes a checkpoint",
+    );
     expect(keep).toBe("Keep it running");
   });
 
   it.each(["generate", "evaluate"] as const)("promises no checkpoint to %s", (method) => {
     const { text } = stopWords(run("running", { method }));
-    expect(text).toContain("It stands at step 500 of 1,000.");
-    expect(text).toContain("Retry begins it again.");
+    expect(text).toContain("The run is at step 500 of 1,000.");
+    expect(text).toContain("Retry restarts it from the beginning.");
     expect(text).not.toContain("checkpoint");
     expect(noCheckpoints(run("running", { method }))).toContain("trains nothing");
   });
@@ -45,26 +47,30 @@ describe("the question before a run is stopped", () => {
   });
 
   it.each([
-    ["queued", "It waits for a worker at step 500 of 1,000."],
-    ["paused", "It is paused at step 500 of 1,000."],
-    ["crashed", "It crashed at step 500 of 1,000."],
+    ["queued", "The run waits for a worker at step 500 of 1,000."],
+    ["paused", "The run is paused at step 500 of 1,000."],
+    ["crashed", "The run crashed at step 500 of 1,000."],
   ] as const)("says of a %s run where it stands and where Retry goes on", (state, where) => {
     const { text, keep } = stopWords(run(state));
     expect(text).toContain(where);
-    expect(text).toContain("Retry goes on from its last checkpoint.");
+    expect(text).toContain("Retry resumes from its last checkpoint.");
     expect(keep).not.toContain("running");
     const without = stopWords(run(state, { checkpoint_step: null })).text;
-    expect(without).toContain("Retry begins it again.");
+    expect(without).toContain("Retry restarts it from the beginning.");
   });
 
   it("says of a run that stops for another reason how it ends instead", () => {
     const pausing = run("stopping", { stop_reason: "pause", state_sentence: "Pausing." });
-    expect(stopWords(pausing).text).toContain("Pausing. Stopped, it ends as cancelled instead");
+    expect(stopWords(pausing).text).toContain(
+      "Pausing. If you cancel it, it ends as cancelled instead",
+    );
   });
 
   it.each(["queued", "paused"] as const)("says of a %s run that never ran so", (state) => {
     const { text } = stopWords(run(state, { attempt: 0, checkpoint_step: null }));
-    expect(text).toBe("It has not begun; Retry puts it back into the queue.");
+    expect(text).toBe(
+      "The run has not started. If you cancel it, Retry puts it back into the queue.",
+    );
   });
 
   it("is not asked of a run that is being cancelled", () => {
@@ -80,11 +86,11 @@ describe("the time of a run", () => {
   });
 
   it.each(["paused", "queued"] as const)("claims no running while it is %s", (state) => {
-    expect(timeWords(run(state), START, NOW)).toBe("began 1 h ago");
+    expect(timeWords(run(state), START, NOW)).toBe("started 1 h ago");
   });
 
   it("does not count the wait before a later attempt as running", () => {
-    expect(timeWords(run("running", { attempt: 2 }), START, NOW)).toBe("began 1 h ago");
+    expect(timeWords(run("running", { attempt: 2 }), START, NOW)).toBe("started 1 h ago");
   });
 
   it("ends with the run", () => {
@@ -109,7 +115,7 @@ it("a run without checkpoints tells when they are written or where they went", (
 
 describe("a run without files", () => {
   it("promises them until it has succeeded", () => {
-    expect(noFiles(run("running", { method: "generate" }))).toContain("come home when the run");
+    expect(noFiles(run("running", { method: "generate" }))).toContain("stored when the run");
   });
 
   it.each([

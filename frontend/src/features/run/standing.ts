@@ -30,58 +30,64 @@ export function stopWords(run: Run): StopWords {
   const at = `at step ${number(step)}${steps > 0 ? ` of ${number(steps)}` : ""}`;
   const hasCheckpoint = run.pruned_at === null && run.checkpoint_step !== null;
   const after = hasCheckpoint
-    ? "Retry goes on from its last checkpoint."
-    : "Retry begins it again.";
+    ? "Retry resumes from its last checkpoint."
+    : "Retry restarts it from the beginning.";
   switch (run.state) {
     case "running":
-      if (isSampler(run)) return { text: `It stands ${at}. ${SAVES_NOTHING}`, keep: KEEP };
-      return { text: step > 0 ? `It stands ${at}. ${WRITES}` : UNFINISHED, keep: KEEP };
+      if (isSampler(run)) return { text: `The run is ${at}. ${SAVES_NOTHING}`, keep: KEEP };
+      return { text: step > 0 ? `The run is ${at}. ${WRITES}` : UNFINISHED, keep: KEEP };
     case "stopping":
-      return { text: `${run.state_sentence} ${INSTEAD}`, keep: "Leave it as it is" };
+      return { text: `${run.state_sentence} ${INSTEAD}`, keep: "Keep it as it is" };
     case "crashed":
       return {
-        text: `It crashed ${at}. Stopped, it is not tried again by itself; ${after}`,
-        keep: "Leave it as it is",
+        text: `The run crashed ${at}. If you cancel it, Podium does not retry it automatically. ${after}`,
+        keep: "Keep it as it is",
       };
     case "paused":
       return {
-        text: run.attempt > 0 ? `It is paused ${at}. Stopped, it is cancelled; ${after}` : UNBEGUN,
-        keep: "Leave it paused",
+        text:
+          run.attempt > 0
+            ? `The run is paused ${at}. If you cancel it, you can still retry it. ${after}`
+            : UNBEGUN,
+        keep: "Keep it paused",
       };
     default:
       return {
         text:
           run.attempt > 0
-            ? `It waits for a worker ${at}. Stopped, it leaves the queue; ${after}`
+            ? `The run waits for a worker ${at}. If you cancel it, it leaves the queue. ${after}`
             : UNBEGUN,
-        keep: "Leave it in the queue",
+        keep: "Keep it queued",
       };
   }
 }
 
 const KEEP = "Keep it running";
-const UNBEGUN = "It has not begun; Retry puts it back into the queue.";
-const UNFINISHED = "It has finished no step yet; Retry begins where this attempt began.";
+const UNBEGUN = "The run has not started. If you cancel it, Retry puts it back into the queue.";
+const UNFINISHED =
+  "The run has not finished a step yet. If you cancel it, Retry starts where this attempt started.";
 const WRITES =
-  "The trainer writes a checkpoint of its last finished step and ends; Retry goes on from there.";
-const SAVES_NOTHING = "Stopped, what it has done is lost; Retry begins it again.";
-const INSTEAD = "Stopped, it ends as cancelled instead; Retry puts it back into the queue.";
+  "If you cancel it, the trainer writes a checkpoint of its last finished step and stops. Retry resumes from that checkpoint.";
+const SAVES_NOTHING =
+  "If you cancel it, its work so far is lost, and Retry restarts it from the beginning.";
+const INSTEAD =
+  "If you cancel it, it ends as cancelled instead. Retry puts it back into the queue.";
 
 /** Why a run has no checkpoints. */
 export function noCheckpoints(run: Run): string {
   if (run.pruned_at !== null)
-    return "They were deleted with the other files of this run; none was pinned.";
-  if (isSampler(run)) return "This run trains nothing, so it writes none.";
-  return "They are written every checkpoint_every steps, and when a run is asked to stop.";
+    return "The checkpoints were deleted with the other files of this run. None was pinned.";
+  if (isSampler(run)) return "This run trains nothing, so it writes no checkpoints.";
+  return "A run writes a checkpoint every `checkpoint_every` steps, and when it is asked to stop.";
 }
 
 /** Why a run has left no files. */
 export function noFiles(run: Run): string {
   if (run.state !== "succeeded")
-    return "The final model and other results come home when the run succeeds.";
-  if (run.method === "generate") return "The responses that it made are in the project's data.";
-  if (run.method === "evaluate") return "Its results are numbers; they stand under Curves.";
-  return "The files of the model that it made were deleted.";
+    return "The final model and the other results are stored when the run succeeds.";
+  if (run.method === "generate") return "The generated responses are in the project's data.";
+  if (run.method === "evaluate") return "The results are metrics. See the Curves tab.";
+  return "The files of the trained model were deleted.";
 }
 
 /** How long a run that has begun took, or since when it is under way; `now` in ms. */
@@ -92,5 +98,5 @@ export function timeWords(run: Run, startedAt: string, now: number): string {
   const isLive = run.state === "running" || run.state === "stopping";
   // Later attempts began after a pause or a wait, which was no running.
   if (isLive && run.attempt === 1) return `running for ${until(Math.max(now, start))}`;
-  return `began ${ago(startedAt, Math.max(now, start))}`;
+  return `started ${ago(startedAt, Math.max(now, start))}`;
 }

@@ -2,6 +2,7 @@
 import { Link } from "react-router";
 
 import type { Device } from "@/api/types";
+import { Sentence } from "@/components/text/sentence";
 import { bytes, plural, shortId } from "@/lib/format";
 
 /** A share as a bar, with its numbers in words beside it. */
@@ -36,14 +37,14 @@ export function RunLinks({ busy, run_ids: ids, leaving = 0 }: Holding) {
       ))}
       {hidden > 0 && <span className="faint">{plural(hidden, "run")} of other projects</span>}
       {hidden > 0 && leaving > 0 && <span className="faint">, </span>}
-      {leaving > 0 && <span className="faint">{plural(leaving, "run")} letting go</span>}
+      {leaving > 0 && <span className="faint">{plural(leaving, "run")} releasing it</span>}
     </span>
   );
 }
 
 function Holders({ device }: { device: Device }) {
-  if (device.fault !== null) return <span className="pill bad">kept back</span>;
-  if (device.is_returning) return <span className="pill warn">memory coming back</span>;
+  if (device.fault !== null) return <span className="pill bad">unavailable</span>;
+  if (device.is_returning) return <span className="pill warn">freeing memory</span>;
   if (device.busy === 0) return <span className="pill good">free</span>;
   return <RunLinks {...device} />;
 }
@@ -62,17 +63,21 @@ export function DeviceRow({ device, isGone }: { device: Device; isGone: boolean 
       </div>
       {device.kind === "cpu" ? (
         <Meter
-          label={`${device.busy} of ${plural(device.slots ?? 1, "slot")} taken`}
+          label={`${device.busy} of ${plural(device.slots ?? 1, "slot")} in use`}
           used={device.busy}
           total={device.slots ?? 1}
         />
       ) : total !== null && used !== null ? (
         <Meter label={`${bytes(used)} of ${bytes(total)}`} used={used} total={total} />
       ) : (
-        <span className="small faint">memory in use is not told</span>
+        <span className="small faint">memory use unknown</span>
       )}
-      {isGone ? <span className="small faint">out of reach</span> : <Holders device={device} />}
-      {device.fault !== null && <p className="small bad-text">{device.fault}</p>}
+      {isGone ? <span className="small faint">unreachable</span> : <Holders device={device} />}
+      {device.fault !== null && (
+        <p className="small bad-text">
+          <Sentence text={device.fault} />
+        </p>
+      )}
     </li>
   );
 }

@@ -66,7 +66,7 @@ function Card({ worker }: { worker: Worker }) {
         <Runs worker={worker} />
         <span className="grow" />
         <span className="small muted">
-          last beat <Ago at={worker.beat_at} />
+          last heartbeat <Ago at={worker.beat_at} />
         </span>
       </header>
       <p className="small muted">
@@ -89,11 +89,11 @@ export function WorkersPage() {
       <div className="page-head">
         <div>
           <h1>Workers</h1>
-          <p>A worker takes queued runs that fit its free devices and sees them through.</p>
+          <p>Workers take queued runs that fit their free devices and run them.</p>
         </div>
       </div>
       {workers.data !== undefined && workers.error !== null && (
-        // What is on the screen is old by now, and a page of old beats must say so.
+        // What is on the screen is old by now, and a page of old heartbeats must say so.
         <Failure error={workers.error} onRetry={() => void workers.refetch()} />
       )}
       <Loaded query={workers}>
@@ -101,14 +101,14 @@ export function WorkersPage() {
           <>
             <p className={queued === 0 ? "muted" : undefined}>
               {queued === 0
-                ? "No run waits in the queue."
-                : `${plural(queued, "run")} in the queue; the highest priority goes first, then the oldest.`}
+                ? "The queue is empty."
+                : `${plural(queued, "run")} in the queue. Runs with a higher priority start first; of runs with equal priority, the oldest starts first.`}
             </p>
             {items.length === 0 ? (
               <section className="card">
-                <Empty icon="workers" title="No worker has reported">
-                  Queued runs wait until one does. make up starts one on this machine; docker
-                  compose starts them elsewhere.
+                <Empty icon="workers" title="No worker is connected">
+                  Queued runs wait until a worker starts. <code>make up</code> starts one on this
+                  machine, <code>docker compose up</code> starts one in a container.
                 </Empty>
               </section>
             ) : (

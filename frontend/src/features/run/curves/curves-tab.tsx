@@ -74,10 +74,10 @@ export function CurvesTab({ live, tick, isLoaded, isWaiting, onPick }: CurvesTab
   if (live.curves.size === 0)
     return (
       <section className="card">
-        <Empty icon="runs" title={isWaiting ? "No numbers yet" : "This run left no metrics"}>
+        <Empty icon="runs" title={isWaiting ? "No metrics yet" : "No metrics"}>
           {isWaiting
-            ? "Curves appear here with the first step, without a reload."
-            : "It ended before its first step; the logs may say why."}
+            ? "Curves appear here when the run reports its first metrics."
+            : "The run ended before it reported a metric. The Logs tab may say why."}
         </Empty>
       </section>
     );

@@ -6,6 +6,7 @@ import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty } from "@/components/states";
 import { useView } from "@/features/run/view";
+import { sentence } from "@/lib/format";
 
 import { CurveCard } from "./curve-card";
 import { Frontier, paired } from "./frontier";
@@ -26,8 +27,8 @@ export function FrontierTab({ live, tick }: { live: LiveSeries; tick: number }) 
     return (
       <section className="card">
         <Empty icon="runs" title="No reward and KL to compare">
-          This view wants the metrics reward/mean and kl/response, which policy_gradient runs write
-          from their first step on.
+          This chart needs the metrics reward/mean and kl/response. policy_gradient runs report both
+          from the first step.
         </Empty>
       </section>
     );
@@ -46,10 +47,10 @@ export function FrontierTab({ live, tick }: { live: LiveSeries; tick: number }) 
       <div className="frontier-grid">
         <section className="card chart">
           <h3>
-            <span>Reward against KL</span>
+            <span>Reward vs KL</span>
             <span className="grow" />
             <Segmented
-              label="Scale of the distance"
+              label="KL scale"
               value={isRoot ? "root" : "nats"}
               options={[
                 ["nats", "KL"],
@@ -90,8 +91,4 @@ export function FrontierTab({ live, tick }: { live: LiveSeries; tick: number }) 
       </div>
     </>
   );
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

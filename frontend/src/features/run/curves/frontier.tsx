@@ -87,7 +87,7 @@ export function Frontier(props: {
         width={width}
         height={height}
         role="img"
-        aria-label={`Reward against KL over ${points.length} steps; now reward ${number(last?.reward)} at ${number(last?.kl)} nats`}
+        aria-label={`Reward vs KL over ${points.length} steps; now reward ${number(last?.reward)} at ${number(last?.kl)} nats`}
         onMouseMove={look}
         onMouseLeave={() => setNear(null)}
       >
@@ -114,7 +114,7 @@ export function Frontier(props: {
           );
         })}
         <text x={width - PAD.right} y={height - 4} textAnchor="end">
-          {isRoot ? "√KL to the reference" : "KL to the reference, nats a response"}
+          {isRoot ? "√KL to the reference" : "KL to the reference, nats per response"}
         </text>
         <path className="trail" d={path} />
         {points.map((p, i) => (
@@ -134,7 +134,7 @@ export function Frontier(props: {
       </svg>
       <p className="small muted mono" aria-live="off">
         {near === null
-          ? "Each point is one step; darker is later."
+          ? "Each point is one step. Later steps are darker."
           : `step ${near.step}: reward ${number(near.reward)} at ${number(near.kl)} nats`}
       </p>
     </div>

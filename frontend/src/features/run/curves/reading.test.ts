@@ -20,8 +20,8 @@ describe("reading reward, KL and length together", () => {
   it("calls the textbook reward hack by its name", () => {
     const reading = readingOf(curves(curve(-1.29, 1.37), curve(0, 11), curve(30, 6)));
     expect(reading?.level).toBe("bad");
-    expect(reading?.title).toMatch(/reward hack/);
-    expect(reading?.facts).toMatch(/nats a response/);
+    expect(reading?.title).toMatch(/reward hacking/);
+    expect(reading?.facts).toMatch(/nats per response/);
   });
   it("is content while KL is small and length holds", () => {
     expect(readingOf(curves(curve(0, 1), curve(0, 0.8), curve(20, 19)))?.level).toBe("good");

@@ -2,7 +2,7 @@
  * What reward, KL and length say together: the picture of a reward that is being gamed.
  *
  * Pure; the Reward vs KL view shows the sentence. The thresholds are a reader's rules of thumb, not
- * statistics: half the length gone, or three nats a response, while the reward still climbs.
+ * statistics: half the length gone, or three nats per response, while the reward still climbs.
  */
 import type { Curve } from "@/charts/live-series";
 
@@ -41,7 +41,7 @@ export function readingOf(curves: ReadonlyMap<string, Curve>): Reading | null {
   const hasCollapsed = length !== null && length.last < LENGTH_COLLAPSE * length.first;
   const facts = [
     change("reward", reward),
-    change("KL", kl, "nats a response"),
+    change("KL", kl, "nats per response"),
     length === null ? "" : change("length", length, "tokens"),
   ].filter((fact) => fact !== "");
   return { ...verdict(isClimbing, isFar, hasCollapsed), facts: `${facts.join(", ")}.` };
@@ -51,14 +51,15 @@ function verdict(isClimbing: boolean, isFar: boolean, hasCollapsed: boolean) {
   if (isClimbing && isFar && hasCollapsed)
     return {
       level: "bad" as const,
-      title: "This looks like a reward hack: reward up, KL far out, answers collapsing.",
+      title:
+        "This looks like reward hacking: the reward rises, the KL is high and the responses get much shorter.",
     };
   if (isClimbing && (isFar || hasCollapsed))
     return {
       level: "warn" as const,
       title: isFar
-        ? "The policy is far from its reference: read the samples before you trust the reward."
-        : "Answers are getting much shorter while the reward climbs: read the samples.",
+        ? "The policy is far from its reference. Read the samples before you trust the reward."
+        : "Responses are getting much shorter while the reward rises. Read the samples.",
     };
   if (!isClimbing) return { level: "warn" as const, title: "The reward has not risen so far." };
   return {

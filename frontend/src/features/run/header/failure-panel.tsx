@@ -17,10 +17,10 @@ import { useChange } from "./use-change";
 
 /** Measures in the order of interest, with how to write them. */
 const MEASURES: readonly (readonly [string, string, (value: number) => string])[] = [
-  ["peak_rss_bytes", "memory at most", bytes],
-  ["gpu_peak_bytes", "GPU memory at most", bytes],
+  ["peak_rss_bytes", "peak memory", bytes],
+  ["gpu_peak_bytes", "peak GPU memory", bytes],
   ["disk_free_bytes", "disk free at the end", bytes],
-  ["ran_s", "ran for", duration],
+  ["ran_s", "run time", duration],
   ["cpu_s", "CPU time", duration],
 ];
 
@@ -56,7 +56,7 @@ function Resources({ end }: { end: BadEnd }) {
 
 function Log({ end }: { end: BadEnd }) {
   if (end.log.length === 0)
-    return <p className="small muted">No line of attempt {end.attempt} was brought home.</p>;
+    return <p className="small muted">No log lines were collected from attempt {end.attempt}.</p>;
   return (
     <details onToggle={showEnd}>
       <summary>
@@ -94,7 +94,7 @@ function Earlier({ ends }: { ends: readonly BadEnd[] }) {
   if (ends.length === 0) return null;
   return (
     <details className="earlier">
-      <summary>{plural(ends.length, "earlier attempt")} ended badly</summary>
+      <summary>{plural(ends.length, "earlier attempt")} failed or crashed</summary>
       <ol>
         {ends.map((end) => (
           <li key={end.created_at}>
@@ -148,7 +148,7 @@ function Message({ error }: { error: RunError }) {
       {line !== error.sentence && <p>{line}</p>}
       {error.message.trim() !== line && (
         <details>
-          <summary>The whole message</summary>
+          <summary>Full message</summary>
           <pre className="small">{error.message}</pre>
         </details>
       )}
@@ -161,7 +161,7 @@ function Changes({ changes }: { changes: RunError["changes"] }) {
   if (lines.length === 0) return null;
   return (
     <p className="small muted">
-      In a clone: <code className="mono">{lines.join(", ")}</code>
+      Suggested values for a clone: <code className="mono">{lines.join(", ")}</code>
     </p>
   );
 }
@@ -182,7 +182,7 @@ export function FailurePanel({ run }: { run: Run }) {
     );
   const end = ends.find((one) => one.attempt === attempt);
   return (
-    <section className="card failure" aria-label="Why it ended">
+    <section className="card failure" aria-label="Why the run ended">
       <header>
         <div role="alert">
           <h2>

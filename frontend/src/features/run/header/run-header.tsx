@@ -13,6 +13,7 @@ import { Refused } from "@/components/refused";
 import { StatePill } from "@/components/run-state";
 import { Ago, useNow } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
+import { MethodName } from "@/components/text/names";
 import { ContinueLink } from "@/features/run/continue-link";
 import { canBeStopped, mayMoveOn, stopWords, timeWords } from "@/features/run/standing";
 import { duration, number, plural, shortId, words } from "@/lib/format";
@@ -24,14 +25,14 @@ const VERBS: readonly (readonly [Verb, string, IconName])[] = [
   ["pause", "Pause", "pause"],
   ["resume", "Resume", "play"],
   ["retry", "Retry", "retry"],
-  ["cancel", "Stop", "stop"],
+  ["cancel", "Cancel", "stop"],
 ];
 
 function StopDialog(props: { run: Run; onStop: () => void; onClose: () => void }) {
   const { text, keep } = stopWords(props.run);
   return (
     <Dialog
-      title={`Stop ${props.run.name}?`}
+      title={`Cancel ${props.run.name}?`}
       onClose={props.onClose}
       footer={
         <>
@@ -39,7 +40,7 @@ function StopDialog(props: { run: Run; onStop: () => void; onClose: () => void }
             {keep}
           </button>
           <button type="button" className="btn danger" onClick={props.onStop}>
-            <Icon name="stop" /> Stop the run
+            <Icon name="stop" /> Cancel the run
           </button>
         </>
       }
@@ -99,9 +100,9 @@ function Actions({ run }: { run: Run }) {
 const LIVE: Readonly<Record<StreamStatus, readonly [string, string]>> = {
   live: ["good", "live"],
   connecting: ["faint", "connecting"],
-  waiting: ["warn", "no connection, trying again"],
+  waiting: ["warn", "no connection, reconnecting"],
   "signed-out": ["warn", "signed out"],
-  gone: ["warn", "no live events"],
+  gone: ["warn", "live updates unavailable"],
 };
 
 export function LiveMark({ status }: { status: StreamStatus }) {
@@ -153,7 +154,7 @@ function Took({ run }: { run: Run }) {
     );
   const since = new Date(run.started_at).toLocaleString();
   return (
-    <span title={`First started ${since}; the time between attempts is counted`}>
+    <span title={`First started ${since}. The time includes waits between attempts.`}>
       {timeWords(run, run.started_at, now)}
     </span>
   );
@@ -167,7 +168,9 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
           <h1>{run.name}</h1>
           <div className="meta">
             <StatePill state={run.state} title={run.state_sentence} />
-            <span className="tag">{run.estimator ?? words(run.method)}</span>
+            <span className="tag">
+              <MethodName run={run} />
+            </span>
             <Copyable text={run.id} shown={shortId(run.id)} label="run id" />
             <span className="small muted">
               {plural(run.attempt, "attempt")}, <Took run={run} />
@@ -175,8 +178,8 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
             {run.parent_id !== null && (
               <Link className="small" to={`/projects/${run.project_id}/runs/${run.parent_id}`}>
                 {run.parent_step === null
-                  ? "copy of another run"
-                  : `goes on from step ${number(run.parent_step)} of another run`}
+                  ? "clone of another run"
+                  : `continues from step ${number(run.parent_step)} of another run`}
               </Link>
             )}
             {mayMoveOn(run.state) && <LiveMark status={status} />}
@@ -187,7 +190,7 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
       <ProgressLine run={run} />
       {run.pruned_at !== null && (
         <Pruned at={run.pruned_at}>
-          Curves, samples and logs are kept, and the checkpoints that are listed.
+          Curves, samples, logs and the listed checkpoints are kept.
         </Pruned>
       )}
       <FailurePanel run={run} />

@@ -93,9 +93,9 @@ export function SamplesTab({ runId }: { runId: string }) {
       {(data) =>
         data.steps.length === 0 ? (
           <section className="card">
-            <Empty icon="note" title="No samples yet">
-              policy_gradient and generate runs log a few responses with their scores at every step;
-              how many is set under log in the config.
+            <Empty icon="note" title="No samples">
+              policy_gradient, generate and evaluate runs log some responses with their scores. The
+              section <code>log</code> of the config sets how many.
             </Empty>
           </section>
         ) : (
@@ -114,7 +114,7 @@ export function SamplesTab({ runId }: { runId: string }) {
                 value={sort}
                 onChange={(event) => set({ sort: event.target.value })}
               >
-                <option value="order">as logged</option>
+                <option value="order">in logged order</option>
                 {Object.keys(data.items[0]?.scores ?? {}).map((name) => [
                   <option key={`-${name}`} value={`-${name}`}>
                     highest {name}
@@ -129,7 +129,8 @@ export function SamplesTab({ runId }: { runId: string }) {
             </header>
             {data.items.length === 0 && (
               <div className="note">
-                <Icon name="note" /> Nothing was logged at step {data.step}; choose another one.
+                <Icon name="note" /> No samples were logged at step {data.step}. Choose another
+                step.
               </div>
             )}
             <ol>
