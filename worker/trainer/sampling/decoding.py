@@ -4,8 +4,8 @@ Used by generate, policy_gradient and evaluations. The token at a place is a fun
 and of a number drawn beforehand for (seed, step, prompt, sample, place), by the inverse of the
 cumulative distribution; so neither the batch size nor the order of the rows nor who else draws
 changes a response. In policy_gradient the model here is a copy for sampling: adapters merged, in
-the precision of the computation. Axes: B rows, P prompts, T tokens of a row, V vocabulary, J parts of
-it, C tokens of one part.
+the precision of the computation. Axes: B rows, P prompts, T tokens of a row, V vocabulary, J parts
+of it, C tokens of one part.
 """
 
 import math
