@@ -114,7 +114,10 @@ class ArtifactStore:
                 with self._answering():
                     text = self._remote().cat_file(f"{self._url}/{key}/{MANIFEST}")
         except FileNotFoundError as error:
-            raise NotFound(f"the artifact store has no {key}") from error
+            raise NotFound(
+                f"the artifact store has no folder {key}",
+                advice="Restore the artifact store from its backup.",
+            ) from error
         return [StoredFile(**file) for file in json.loads(text)]
 
     def folders(self) -> list[StoredFolder]:
@@ -231,7 +234,8 @@ class ArtifactStore:
                 raise
             raise Unavailable(
                 f"the artifact store {self._url} cannot be used ({str(error)[:300]})",
-                advice="Check that it can be reached and what its key allows, then retry.",
+                advice="Check that this machine can reach the artifact store and that the access "
+                "key may read and write there.",
             ) from error
 
     def _remote(self) -> Any:
@@ -293,20 +297,28 @@ def _rename_unless_there(folder: Path, place: Path) -> None:
 
 def _damaged(key: str) -> Damaged:
     return Damaged(
-        f"{key} is not what was stored", advice="Restore the artifact store from its backup."
+        f"the stored file {key} is missing, or its sha256 is not the recorded one",
+        advice="Restore the artifact store from its backup.",
     )
 
 
 def _check(key: str) -> None:
     if not _KEY.fullmatch(key):
-        raise InvalidInput(f"{key!r} is no key of the artifact store")
+        raise InvalidInput(
+            f"{key!r} cannot be a key of the artifact store",
+            advice="Use up to 8 parts joined by /, each of 1 to 128 letters, digits, _ . = or -, "
+            "beginning with a letter, a digit or _.",
+        )
 
 
 def _files(folder: Path) -> list[Path]:
     found = sorted(folder.rglob("*"))
     for path in found:
         if path.is_symlink():
-            raise InvalidInput(f"{path.name} is a link; only plain files are stored")
+            raise InvalidInput(
+                f"{path.name} is a link; expected plain files",
+                advice="Replace the link with the file that it points to.",
+            )
     return [path for path in found if path.is_file() and path.name != MANIFEST]
 
 

@@ -67,8 +67,8 @@ class PasswordTries:
             recent = [one for one in self._failures.get(email, []) if one > at - self.WINDOW]
         if len(recent) >= self.MOST:
             raise TooManyTries(
-                "there were ten wrong passwords for this address",
-                advice="Wait 15 minutes or open a sign-in link.",
+                "ten wrong passwords were sent for this e-mail address within 15 minutes",
+                advice="Wait 15 minutes, then try again.",
             )
 
     def failed(self, email: str, *, at: datetime) -> None:
@@ -123,7 +123,7 @@ def authenticate(
     else:
         raise NotSignedIn(
             "the request has neither a key nor a session",
-            advice="Send `Authorization: Bearer KEY` or open the sign-in link.",
+            advice="Send `Authorization: Bearer KEY`, or sign in first.",
         )
     if caller is None:
         raise NotSignedIn(
@@ -150,8 +150,9 @@ def check_origin(credentials: Credentials, public_url: str | None) -> None:
         ours.add(urlsplit(public_url).netloc)
     if urlsplit(credentials.origin).netloc not in ours:
         raise Forbidden(
-            f"the request comes from {credentials.origin}, which is not this service",
-            advice="Set PODIUM_PUBLIC_URL to the address that browsers use.",
+            f"the Origin header is {credentials.origin}, but this service is {credentials.host}",
+            advice="Open Podium at its own address, or set PODIUM_PUBLIC_URL to the address that "
+            "browsers use.",
         )
 
 
@@ -205,7 +206,11 @@ def new_sign_in_link(session: Session, url: str, *, at: datetime) -> str:
     """
     user_id = users.find_admin(session)
     if user_id is None:
-        raise NotFound("there is no administrator yet", advice="Start the service once.")
+        raise NotFound(
+            "the database has no administrator yet",
+            advice="Start the service once with `podium up`: the first start creates the "
+            "administrator.",
+        )
     token = secrets.token_urlsafe(32)
     users.add_sign_in_token(
         session, user_id=user_id, token_sha256=_sha256(token), expires_at=at + SIGN_IN_LINK_LIFE
@@ -217,8 +222,8 @@ def _by_token(session: Session, token: str, *, at: datetime) -> str:
     user_id = users.use_sign_in_token(session, _sha256(token), at=at)
     if user_id is None:
         raise NotSignedIn(
-            "the sign-in link was used before or is older than 10 minutes",
-            advice="Make a new one with `podium up` or sign in with e-mail and password.",
+            "the sign-in link is unknown, was used before or is older than 10 minutes",
+            advice="Make a new one with `podium sign-in`, or sign in with e-mail and password.",
         )
     return user_id
 
@@ -232,7 +237,7 @@ def _by_password(session: Session, body: SignIn, *, at: datetime, tries: Passwor
         tries.failed(email, at=at)
         raise NotSignedIn(
             "the e-mail address or the password is wrong",
-            advice="Try again, or open a sign-in link.",
+            advice="Check both and try again.",
         )
     return user_id
 

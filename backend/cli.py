@@ -35,23 +35,36 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return int(options.run(Settings(), options) or 0)
     except ValidationError as error:
-        return _complain(f"a PODIUM_ setting is wrong: {error}", "`make help` lists the settings.")
+        return _complain(_wrong_settings(error), "`make help` lists the settings.")
     except ServiceError as error:
         return _complain(error.detail, error.advice)
     except Interrupted:
         return 130
 
 
+def _wrong_settings(error: ValidationError) -> str:
+    """Each setting that is wrong, by the name of its environment variable, with its value."""
+    return "; ".join(
+        f"PODIUM_{str(wrong['loc'][0]).upper()} is {wrong['input']!r}: {wrong['msg']}"
+        if wrong["loc"]
+        else wrong["msg"]
+        for wrong in error.errors(include_url=False)
+    )
+
+
 def up(settings: Settings, _: argparse.Namespace) -> None:
-    """API, browser UI and one worker until Ctrl-C."""
+    """Start the API, the browser UI and one worker; Ctrl-C ends them."""
     with _running(settings) as launcher:
-        _say(f"Podium is at {launcher.url} (data in {settings.data_dir}, Ctrl-C ends it)")
-        _say(f"Sign in within ten minutes, once: {launcher.sign_in_link()}")
+        _say(
+            f"Podium runs at {launcher.url}; its data is in {settings.data_dir}. Press Ctrl-C to "
+            "end it."
+        )
+        _say(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
         _watch_until_interrupted(launcher, lambda: False)
 
 
 def demo(settings: Settings, _: argparse.Namespace) -> int:
-    """The whole loop as a client of a server of its own; keeps serving on a terminal."""
+    """Start a server and run the whole loop against it; on a terminal it keeps running."""
     keep = os.environ.get("KEEP", "1") != "0" and sys.stdout.isatty()
     with _running(settings) as launcher:
         environment = {
@@ -66,8 +79,8 @@ def demo(settings: Settings, _: argparse.Namespace) -> int:
                 if client.poll() is None:
                     client.terminate()
         if keep and client.returncode == 0:
-            _say(f"Podium keeps serving at {launcher.url}; Ctrl-C ends it.")
-            _say(f"Sign in within ten minutes, once: {launcher.sign_in_link()}")
+            _say(f"Podium keeps running at {launcher.url}. Press Ctrl-C to end it.")
+            _say(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
             _watch_until_interrupted(launcher, lambda: False)
         return int(client.returncode)
 
@@ -78,7 +91,7 @@ def run_migrate(settings: Settings, _: argparse.Namespace) -> None:
 
 
 def sign_in(settings: Settings, _: argparse.Namespace) -> None:
-    """Print a fresh one-time link into the browser."""
+    """Print a link that signs a browser in as administrator, once, within ten minutes."""
     url = read_server(settings.data_dir).get("url")
     _say(sign_in_link(settings, url or f"http://{settings.host}:{settings.port}"))
 
@@ -103,7 +116,7 @@ def run_prune(settings: Settings, options: argparse.Namespace) -> None:
 
 
 def run_doctor(settings: Settings, _: argparse.Namespace) -> int:
-    """Check the machine and the installation; 1 if something needs attention."""
+    """Check the machine and the installation; the exit code is 1 if something needs attention."""
     findings = doctor.examine(settings)
     for finding in findings:
         _say(f"{'ok  ' if finding.is_fine else 'BAD '} {finding.subject}: {finding.sentence}")
@@ -126,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     add("sign-in", sign_in)
     add("backup", run_backup).add_argument("folder", help="a folder that does not exist yet")
     add("restore", run_restore).add_argument("folder", help="a folder made by backup")
-    add("prune", run_prune).add_argument("--yes", action="store_true", help="do not ask")
+    add("prune", run_prune).add_argument("--yes", action="store_true", help="delete without asking")
     add("doctor", run_doctor)
     return parser
 
@@ -160,7 +173,7 @@ def _watch_until_interrupted(launcher: Launcher, is_done: Callable[[], bool]) ->
     try:
         launcher.watch(is_done)
     except Interrupted:
-        _say("Ending; runs write a checkpoint first.")
+        _say("Shutting down: runs that train write a checkpoint first.")
 
 
 def _say(sentence: str) -> None:

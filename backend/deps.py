@@ -98,7 +98,7 @@ async def _session(request: Request, database: DatabaseDep) -> AsyncIterator[Ses
     except DataError as error:
         raise InvalidInput(
             "the database cannot hold a value of this request",
-            advice="Look for NUL characters and numbers out of range.",
+            advice="Remove NUL characters and numbers that are out of range.",
         ) from error
 
 
@@ -170,8 +170,12 @@ def visible_project(session: Session, caller: Caller, project_id: str) -> None:
 
 def _page(
     limit: Annotated[int, Query(ge=1, le=500, description="Items per page.")] = 50,
-    cursor: Annotated[str | None, Query(description="next_cursor of the page before.")] = None,
-    oldest_first: Annotated[bool, Query(description="Order of creation; default newest.")] = False,
+    cursor: Annotated[
+        str | None, Query(description="The next_cursor of the previous page.")
+    ] = None,
+    oldest_first: Annotated[
+        bool, Query(description="List the oldest first; by default the newest comes first.")
+    ] = False,
 ) -> Page:
     return Page(limit=limit, cursor=cursor, oldest_first=oldest_first)
 
@@ -240,7 +244,11 @@ def _audit(session: Session, request: Request, action: str, answer: Any) -> None
 
 def _document_key(
     idempotency_key: Annotated[
-        str | None, Header(max_length=200, description="Sending it again answers the same again.")
+        str | None,
+        Header(
+            max_length=200,
+            description="The same key and body give the same answer again; nothing is done twice.",
+        ),
     ] = None,
 ) -> None:
     """Puts the header into the OpenAPI document; `current_user` reads it."""
@@ -264,7 +272,8 @@ async def _body_hash(request: Request) -> str:
 def _checked_key(key: str) -> str:
     if len(key) > 200 or not key.isascii() or not key.isprintable():
         raise InvalidInput(
-            "the Idempotency-Key is not 1 to 200 printable ASCII characters",
+            f"the Idempotency-Key is {key[:50]!r} ({len(key)} characters); expected 1 to 200 "
+            "printable ASCII characters",
             advice="Use a UUID.",
         )
     return key

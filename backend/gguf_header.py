@@ -58,13 +58,15 @@ def read_gguf(file: Path) -> ModelFacts:
     tensors, entries = _counts(cursor)
     said = dict(_entry(cursor) for _ in range(entries))
     if len(said) != entries:
-        raise cursor.broken("names an entry twice")
+        raise cursor.broken("names a metadata entry twice")
     elements: Counter[int] = Counter()
     for _ in range(tensors):
         dtype, count = _tensor(cursor)
         elements[dtype] += count
     if elements.total() > 8 * file.stat().st_size:
-        raise cursor.broken(f"is too small for the {elements.total()} weights that it names")
+        raise cursor.broken(
+            f"is too small for the {elements.total()} weights that its header names"
+        )
     architecture = _text(said.get(b"general.architecture"))
     prefix = (architecture or "").encode()
     return ModelFacts(
@@ -125,13 +127,13 @@ class _Cursor:
     def broken(self, what: str) -> InvalidInput:
         """The error for a file of which `what` is true."""
         return InvalidInput(
-            f"{self._file.name} {what}: it is no whole GGUF file of version 2 or 3",
+            f"{self._file.name} {what}; it must be a complete GGUF file of version 2 or 3",
             advice="Download or convert it again.",
         )
 
 
 def _counts(cursor: _Cursor) -> tuple[int, int]:
-    """Of tensors and of entries."""
+    """Read from the header how many tensors and how many metadata entries follow."""
     if cursor.number("<I") != int.from_bytes(b"GGUF", "little"):
         raise cursor.broken("does not begin with GGUF")
     version = cursor.number("<I")

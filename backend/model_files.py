@@ -48,7 +48,11 @@ def inspect(source: ModelSource, roots: Sequence[Path]) -> Inspected:
     Raises InvalidInput for anything that must not or cannot be loaded.
     """
     if (source.path is None) == (source.hub_id is None):
-        raise InvalidInput("a model has either a path or a hub_id", advice="Send exactly one.")
+        raise InvalidInput(
+            "`source` must have exactly one of `path` and `hub_id`; found "
+            f"{'neither' if source.path is None else 'both'}",
+            advice="Give exactly one of them.",
+        )
     if source.path is None:
         return Inspected({"hub_id": str(source.hub_id)}, ModelFacts(), None)
     path = confined(source.path, roots)
@@ -68,16 +72,17 @@ def confined(path: str, roots: Sequence[Path]) -> Path:
     A relative path is under the first root. Raises InvalidInput for anything else.
     """
     if "\0" in path:
-        raise InvalidInput("the path holds a NUL character")
+        raise InvalidInput("the path contains a NUL character", advice="Remove it.")
     real = (roots[0] / path).resolve()
     if not any(real.is_relative_to(root) for root in roots):
         raise InvalidInput(
-            "the path lies outside of the folders that models may come from",
+            "the path is outside the folders that models may be loaded from",
             advice=f"Put the model under {roots[0]} or add its folder to PODIUM_MODEL_ROOTS.",
         )
     if not real.exists():
         raise InvalidInput(
-            f"there is nothing at {real}", advice="Check the path on the machine of the API."
+            f"nothing exists at {real}",
+            advice="Check that the path exists on the machine that runs the API.",
         )
     return real
 
@@ -90,20 +95,28 @@ def weight_files(path: Path, roots: Sequence[Path]) -> list[Path]:
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     for file in files:
         if not any(file.resolve().is_relative_to(root) for root in roots):
-            raise InvalidInput(f"{file.name} is a link out of the model's folder")
+            raise InvalidInput(
+                f"{file.name} links to a file outside the folders that models may be loaded from",
+                advice="Copy the file into the model's folder, or add the folder that the link "
+                "points to to PODIUM_MODEL_ROOTS.",
+            )
     # To open a pipe would keep the request waiting for whoever writes to it.
     files = [file for file in files if file.is_file()]
     safetensors = [file for file in files if file.suffix == ".safetensors"]
     ggufs = [file for file in files if file.suffix == ".gguf"]
     if safetensors and path.is_dir():
         if not (path / "config.json").is_file():
-            raise InvalidInput(f"there is no config.json in {path}")
+            raise InvalidInput(
+                f"{path} has *.safetensors but no config.json",
+                advice="Give a folder that save_pretrained wrote.",
+            )
         return safetensors
     if len(ggufs) == 1:
         return ggufs
     if len(ggufs) > 1:
         raise InvalidInput(
-            f"found {len(ggufs)} GGUF files in {path}", advice="Name the one that is meant."
+            f"found {len(ggufs)} GGUF files in {path}; expected one",
+            advice="Give the path of one of them.",
         )
     if any(file.suffix in _PICKLES for file in files):
         raise InvalidInput(
@@ -112,7 +125,7 @@ def weight_files(path: Path, roots: Sequence[Path]) -> list[Path]:
         )
     raise InvalidInput(
         f"found no weights in {path}, expected *.safetensors or one *.gguf file",
-        advice="Name a folder that save_pretrained has written.",
+        advice="Give a folder that save_pretrained wrote.",
     )
 
 
@@ -134,7 +147,7 @@ def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
             dtypes[tensor["dtype"]] += count
     if parameters > 8 * size_bytes:
         raise InvalidInput(
-            f"{weights[0].name} is too small for the weights that it names",
+            f"{weights[0].name} is smaller than the tensors that its header lists",
             advice="Download or convert it again.",
         )
     architectures = _typed(config.get("architectures"), list) or [None]
@@ -167,13 +180,17 @@ def _tensors(file: Path) -> list[dict[str, Any]]:
         start = opened.read(8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else LARGEST_JSON + 1
         if length > LARGEST_JSON:
-            raise InvalidInput(f"{file.name} is no safetensors file", advice="Convert it again.")
+            raise InvalidInput(f"{file.name} is not a safetensors file", advice="Convert it again.")
         text = opened.read(length)
     header = _parsed(text, file.name)
     tensors = [value for name, value in header.items() if name != "__metadata__"]
     for tensor in tensors:
         if not isinstance(tensor, dict) or not _describes(tensor):
-            raise InvalidInput(f"{file.name} has a broken header", advice="Convert it again.")
+            raise InvalidInput(
+                f"the header of {file.name} has a tensor without a type or with an impossible "
+                "shape",
+                advice="Convert it again.",
+            )
     return tensors
 
 
@@ -206,7 +223,10 @@ def _json(file: Path) -> dict[str, Any]:
 
 def _read(file: Path) -> bytes:
     if file.stat().st_size > LARGEST_JSON:
-        raise InvalidInput(f"{file.name} is larger than {LARGEST_JSON // MIB} MiB")
+        raise InvalidInput(
+            f"{file.name} is larger than {LARGEST_JSON // MIB} MiB",
+            advice="Use the file that save_pretrained wrote.",
+        )
     return file.read_bytes()
 
 
@@ -216,7 +236,9 @@ def _parsed(text: bytes, name: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{name} cannot be read: {error}") from error
     if not isinstance(value, dict):
-        raise InvalidInput(f"{name} holds no object")
+        raise InvalidInput(
+            f"{name} must contain a JSON object", advice="Use the file that save_pretrained wrote."
+        )
     return value
 
 

@@ -104,7 +104,8 @@ def require_broker(settings: Settings) -> None:
             connection.ensure_connection(max_retries=1, timeout=CONNECT_TIMEOUT_S)
     except _BROKER_ERRORS as error:
         raise Unavailable(
-            f"the broker does not answer ({error})", advice="Check PODIUM_BROKER_URL."
+            f"the broker does not answer ({error})",
+            advice="Check that the broker runs and that PODIUM_BROKER_URL names it.",
         ) from error
 
 

@@ -64,7 +64,10 @@ def decode(file: IO[bytes], content_type: str) -> Iterator[DecodedRow]:
         rows = _csv(file)
     for count, row in enumerate(rows):
         if count >= MOST_ROWS:
-            raise TooLarge(f"the file has more than {MOST_ROWS} rows", advice="Split it.")
+            raise TooLarge(
+                f"the file has more than {MOST_ROWS} rows",
+                advice="Split the file and send the parts one after another.",
+            )
         yield row
 
 
@@ -73,7 +76,11 @@ def _ndjson(file: IO[bytes]) -> Iterator[DecodedRow]:
     while line := file.readline(LARGEST_LINE + 1):
         number += 1
         if len(line) > LARGEST_LINE:
-            yield number, None, f"the line is longer than {LARGEST_LINE // MIB} MiB"
+            yield (
+                number,
+                None,
+                f"the line is longer than {LARGEST_LINE // MIB} MiB; shorten or split the record",
+            )
             while line and not line.endswith(b"\n"):
                 line = file.readline(LARGEST_LINE)
             continue
@@ -83,20 +90,23 @@ def _ndjson(file: IO[bytes]) -> Iterator[DecodedRow]:
             try:
                 yield number, orjson.loads(line), None
             except orjson.JSONDecodeError as error:
-                yield number, None, f"not JSON: {error}"
+                yield number, None, f"the line is not valid JSON: {error}"
 
 
 def _json(file: IO[bytes]) -> Iterator[DecodedRow]:
     text = file.read(LARGEST_JSON + 1)
     if len(text) > LARGEST_JSON:
         raise TooLarge(
-            f"a JSON file is read whole and may have {LARGEST_JSON // MIB} MiB",
-            advice="Send one object a line (NDJSON) instead.",
+            f"the JSON file is larger than {LARGEST_JSON // MIB} MiB, the limit for JSON",
+            advice="Send NDJSON instead: one object per line.",
         )
     try:
         rows = orjson.loads(text.removeprefix(codecs.BOM_UTF8))
     except orjson.JSONDecodeError as error:
-        raise InvalidInput(f"the file is no JSON: {error}") from error
+        raise InvalidInput(
+            f"the file is not valid JSON: {error}",
+            advice="Correct the file, or send NDJSON: one object per line.",
+        ) from error
     for number, row in enumerate(rows, start=1):
         yield number, row, None
 
@@ -107,14 +117,19 @@ def _csv(file: IO[bytes]) -> Iterator[DecodedRow]:
     reader = csv.DictReader(text, strict=True)
     try:
         if not reader.fieldnames:
-            raise InvalidInput("the CSV file has no header")
+            raise InvalidInput(
+                "the CSV file has no header line",
+                advice="Begin the file with a line of column names.",
+            )
         for row in reader:
             if None in row:
                 yield reader.line_num, None, "the row has more cells than the header"
             else:
                 yield reader.line_num, _cells(row), None
     except csv.Error as error:
-        raise InvalidInput(f"line {reader.line_num} is no CSV: {error}") from error
+        raise InvalidInput(
+            f"line {reader.line_num} is not valid CSV: {error}", advice="Correct the line."
+        ) from error
     finally:
         text.detach()
 
@@ -149,12 +164,16 @@ def _parquet(file: IO[bytes]) -> Iterator[DecodedRow]:
         unpacked = sum(group.total_byte_size for group in groups)
         if unpacked > LARGEST_UNPACKED:
             raise TooLarge(
-                f"the file holds {unpacked // MIB} MiB, at most {LARGEST_UNPACKED // MIB} are read",
-                advice="Split it.",
+                f"the file has {unpacked // MIB} MiB when unpacked; the limit is "
+                f"{LARGEST_UNPACKED // MIB} MiB",
+                advice="Split the file and send the parts one after another.",
             )
         for batch in table.iter_batches(batch_size=500):
             for row in batch.to_pylist():
                 number += 1
                 yield number, row, None
     except (arrow.ArrowException, OSError) as error:
-        raise InvalidInput(f"the file is no Parquet: {error}") from error
+        raise InvalidInput(
+            f"the file is not valid Parquet: {error}",
+            advice="Write the file again, or send NDJSON.",
+        ) from error

@@ -39,9 +39,10 @@ def take_assignment(
     at: Now,
     body: Annotated[AssignmentBody | None, Body()] = None,
 ) -> AssignmentAnswer | None:
-    """Lease the next comparison for 15 minutes; 204 when nothing is left for this annotator.
+    """Lease the next comparison for 15 minutes; 204 if nothing is left for this annotator.
 
-    Each call leases another one. With `held`, live leases that it does not name come back first.
+    Each call leases another comparison. With `held`, live leases that are not in the list are
+    returned first.
     """
     visible_project(session, caller, project_id)
     held = None if body is None else body.held
@@ -55,7 +56,10 @@ def take_assignment(
 def judge(
     assignment_id: str, body: JudgmentBody, session: SessionDep, caller: Annotator, at: Now
 ) -> JudgmentAnswer:
-    """Keep a ranking. The same body again gives the same answer, another one needs `revise`."""
+    """Store a judgment.
+
+    Sending the same body again gives the same answer; another body needs `revise: true`.
+    """
     return judgments.submit(session, assignment_id, caller.id, body, at=at)
 
 
@@ -67,7 +71,7 @@ def skip(assignment_id: str, body: SkipBody, session: SessionDep, caller: Annota
 
 @router.post("/assignments/{assignment_id}/renew")
 def renew(assignment_id: str, session: SessionDep, caller: Annotator, at: Now) -> AssignmentAnswer:
-    """Begin the 15 minutes anew."""
+    """Renew the lease: it lasts 15 minutes from now."""
     return assignments.renew(session, assignment_id, caller.id, at=at)
 
 
@@ -75,6 +79,6 @@ def renew(assignment_id: str, session: SessionDep, caller: Annotator, at: Now) -
 def progress(
     project_id: str, session: SessionDep, caller: Annotator, at: Now
 ) -> AnnotationProgress:
-    """Where this annotator and the project stand."""
+    """How many judgments this annotator and the project have, and how many are left."""
     visible_project(session, caller, project_id)
     return assignments.progress(session, project_id, caller.id, at=at)

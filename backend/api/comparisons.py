@@ -59,7 +59,7 @@ def list_judgments(
     comparison_id: str | None = None,
     user_id: str | None = None,
 ) -> Listing[JudgmentAnswer]:
-    """The judgments that count; an annotator sees the own ones only."""
+    """The judgments that count; an annotator sees only their own."""
     visible_project(session, caller, project_id)
     if not caller.holds(Role.VIEWER):
         user_id = caller.id

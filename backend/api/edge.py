@@ -64,7 +64,7 @@ class Edge:
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
         raw = scope.get("raw_path") or b""
         if b"%00" in raw or b"%00" in scope["query_string"]:
-            return 400, "the address holds a NUL character", "Leave it out."
+            return 400, "the address contains an encoded NUL character (%00)", "Remove it."
         length = headers.get("content-length", "0")
         if not _streams(scope) and length.isdigit() and int(length) > self.body_limit:
             return self._too_large()

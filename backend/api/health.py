@@ -62,6 +62,6 @@ def _check_space(folder: Path, needed_bytes: int) -> None:
         raise Unavailable(f"the data directory cannot be read: {error.strerror}") from error
     if space.is_low:
         raise Unavailable(
-            f"{space.free_bytes / 1e9:.1f} GB are free, a worker here takes no new run below "
-            f"{needed_bytes / 1e9:.1f} GB"
+            f"{space.free_bytes / 1e9:.1f} GB are free; a worker on this disk takes no new run "
+            f"below {needed_bytes / 1e9:.1f} GB"
         )

@@ -1,4 +1,4 @@
-"""Files in: prompts, demonstrations, comparisons and preferences."""
+"""Imports: files of prompts, demonstrations, comparisons, preferences or solutions."""
 
 import hashlib
 from collections.abc import AsyncIterator, Iterator
@@ -78,7 +78,7 @@ def import_file(
     strict: bool = False,
     content_type: Annotated[str, Header()] = "",
 ) -> ImportAnswer:
-    """Take the good records of a file and say of each bad line what is wrong with it."""
+    """Import the valid records of a file and list each rejected line with the reason."""
     visible_project(session, caller, project_id)
     return imports.take(
         session,

@@ -27,7 +27,7 @@ _TITLES = {
 
 @router.get("/methods")
 def list_methods(caller: CurrentUser) -> MethodsAnswer:
-    """Per method its JSON Schema with units, ranges and defaults, its presets and references."""
+    """For each method its JSON Schema (units, ranges, defaults), its presets and its references."""
     return _methods()
 
 

@@ -115,12 +115,18 @@ def _replayed(request: Request, error: Exception) -> Response:
 
 
 def _bug(request: Request, error: Exception) -> Response:
-    asked = {"request_id": request.scope.get("podium.request_id"), "method": request.method}
-    log.error("request.failed %s", asked | {"path": request.url.path}, exc_info=error)
+    log.error(
+        "request.failed request_id=%s method=%s path=%s",
+        request.scope.get("podium.request_id"),
+        request.method,
+        request.url.path,
+        exc_info=error,
+    )
     return problem(
         request,
         status=500,
         title="Something went wrong",
-        detail="the service met a bug",
-        advice="Look for this request id in the service's log.",
+        detail="the service had an unexpected error",
+        advice="Look for this request id in the service's log (api.log); report the lines found "
+        "there if it happens again.",
     )

@@ -30,7 +30,8 @@ def seen_runs(session: SessionDep, caller: Viewer, joined: str) -> list[str]:
     run_ids = list(dict.fromkeys(part for part in joined.split(",") if part))
     if not 1 <= len(run_ids) <= MOST_RUNS:
         raise InvalidInput(
-            f"found {len(run_ids)} runs", advice=f"Name 1 to {MOST_RUNS} runs, joined by commas."
+            f"`runs` names {len(run_ids)} runs; expected 1 to {MOST_RUNS}",
+            advice=f"Join the ids of at most {MOST_RUNS} runs with commas.",
         )
     must_see(session, caller, run_ids)
     return run_ids

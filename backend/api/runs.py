@@ -38,7 +38,7 @@ from backend.store.runs.runs import NewRun, RunFilter
 router = api_router("runs")
 
 AfterQuery = Annotated[
-    int, Query(ge=0, le=LARGEST, description="Send what comes after this number.")
+    int, Query(ge=0, le=LARGEST, description="Return only items after this number.")
 ]
 StepPath = Annotated[int, Path(ge=0, le=LARGEST)]
 LimitQuery = Annotated[int, Query(ge=1, le=5000, description="Items at most.")]
@@ -53,7 +53,7 @@ def create_run(
     at: Now,
     after_commit: BackgroundTasks,
 ) -> RunAnswer:
-    """Check the config against schema and store, queue the run, ring the worker."""
+    """Check the config against schema and store, queue the run and notify the workers."""
     visible_project(session, caller, body.project_id)
     experiments.must_be_in(session, body.experiment_id, body.project_id)
     config = validation.require_valid(session, caller, body.config)
@@ -64,7 +64,7 @@ def create_run(
 
 @router.post("/runs/validate")
 def validate_run(body: RunBody, session: SessionDep, caller: Researcher) -> ValidationAnswer:
-    """What would keep this run from being created; creates nothing."""
+    """Check a run without creating it: every problem of its config."""
     visible_project(session, caller, body.project_id)
     return validation.validate(session, caller, body.config)
 
@@ -113,7 +113,7 @@ def cancel_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
 
 @router.post("/runs/{run_id}/pause")
 def pause_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
-    """Keep a queued run waiting; one that runs writes a checkpoint and pauses."""
+    """Pause a run: a queued one at once, a running one after it has written a checkpoint."""
     runs.pause(session, run_id, at=at)
     return views.one(session, run_id)
 
@@ -126,7 +126,7 @@ def resume_run(
     at: Now,
     after_commit: BackgroundTasks,
 ) -> RunAnswer:
-    """Queue a paused run again; it goes on from its last checkpoint."""
+    """Queue a paused run again; it resumes from its last checkpoint."""
     runs.resume(session, run_id, at=at)
     after_commit.add_task(queue.ring, settings, run_id)
     return views.one(session, run_id)
@@ -141,7 +141,7 @@ def retry_run(
     after_commit: BackgroundTasks,
     body: RetryBody | None = None,
 ) -> RunAnswer:
-    """Queue a failed, crashed or cancelled run again, from its last checkpoint or anew."""
+    """Retry a failed, crashed or cancelled run, from its last checkpoint or from the beginning."""
     runs.retry(session, run_id, at=at, from_start=body is not None and body.from_ == "start")
     after_commit.add_task(queue.ring, settings, run_id)
     return views.one(session, run_id)
@@ -157,7 +157,10 @@ def clone_run(
     at: Now,
     after_commit: BackgroundTasks,
 ) -> RunAnswer:
-    """A new run with this run's config and the given changes, anew or from a checkpoint."""
+    """Create a run with this run's config and the given changes.
+
+    It starts from the beginning or from a checkpoint of this run.
+    """
     wanted, step = runs.copied(session, run_id, body), body.from_checkpoint
     experiments.must_be_in(session, wanted.experiment_id, wanted.project_id)
     config = validation.require_valid(session, caller, wanted.config)
@@ -171,7 +174,9 @@ def clone_run(
 
 @router.post("/runs/{run_id}/archive")
 def archive_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
-    """Take a run that is not at work out of the lists; nothing is deleted.
+    """Take a run out of the lists; nothing is deleted.
+
+    A run that is queued, running or stopping cannot be archived.
 
     A crashed one is not tried again while it is archived; `retry` and `resume` list it again.
     """
@@ -194,7 +199,7 @@ def list_events(
     limit: LimitQuery = 500,
     type: Annotated[list[str] | None, Query(description="Types to send; default all.")] = None,
 ) -> Listing[EventAnswer]:
-    """The run's history in order, as the stream sends it; `after` takes the cursor."""
+    """The run's events in order, as the stream sends them; pass next_cursor as `after`."""
     found = views.events(session, run_id, after=after, limit=limit, types=type or ())
     return Listing(items=found, next_cursor=str(found[-1].seq) if len(found) == limit else None)
 
@@ -203,7 +208,7 @@ def list_events(
 def list_log_lines(
     run_id: SeenRun, session: SessionDep, after: AfterQuery = 0, limit: LimitQuery = 1000
 ) -> Listing[LogLineAnswer]:
-    """What the trainer printed, in order; `after` takes the cursor."""
+    """What the trainer printed, in order; pass next_cursor as `after`."""
     found = views.log_lines(session, run_id, after=after, limit=limit)
     return Listing(items=found, next_cursor=str(found[-1].number) if len(found) == limit else None)
 
@@ -232,7 +237,10 @@ def pin_checkpoint(
 def unpin_checkpoint(
     run_id: SteeredRun, step: StepPath, session: SessionDep, at: Now
 ) -> CheckpointAnswer:
-    """Let a checkpoint go again: it is dropped with the next one that the run writes."""
+    """Unpin a checkpoint.
+
+    It is deleted when the run writes its next checkpoint, unless max_checkpoints keeps it.
+    """
     return pins.unpin(session, run_id, step, at=at)
 
 

@@ -1,4 +1,4 @@
-"""Signing a browser in and out, and who one is."""
+"""Sign a browser in and out, and show who is signed in."""
 
 from fastapi import Request, Response
 

@@ -15,10 +15,10 @@ def mount(app: FastAPI, folder: Path) -> None:
     async def page(path: str, request: Request) -> Response:
         """A file of the build, else index.html, which knows the pages."""
         if path == "api" or path.startswith("api/"):
-            raise HTTPException(404, "there is no such address")
+            raise HTTPException(404, f"the API has no address /{path}")
         index = folder / "index.html"
         if not index.is_file():
-            raise HTTPException(404, "the browser's files are not built; run `make up`")
+            raise HTTPException(404, "the browser UI is not built; run `make up`, which builds it")
         # StaticFiles confines the path to the folder, symbolic links included.
         files = StaticFiles(directory=folder)
         found, stat = files.lookup_path(files.get_path(request.scope))
@@ -27,7 +27,9 @@ def mount(app: FastAPI, folder: Path) -> None:
         if path.startswith("assets/"):
             # A page that was open before an update asks for a file that is gone: say so, since
             # index.html in its place would be taken for a broken script.
-            raise HTTPException(404, "this file belongs to another build; load the page again")
+            raise HTTPException(
+                404, "this file belongs to another version of the browser UI; reload the page"
+            )
         return FileResponse(index, headers={"Cache-Control": "no-cache"})
 
 

@@ -42,7 +42,7 @@ class _Begin:
             str | None, Query(max_length=2000, description="The same, where no header can be set.")
         ] = None,
         since: Annotated[
-            Literal["start", "now"], Query(description="Where to begin without an id.")
+            Literal["start", "now"], Query(description="Where to start without an id.")
         ] = "start",
     ) -> None:
         self.last_id = last_event_id or last_id

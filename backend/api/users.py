@@ -58,7 +58,7 @@ def list_users(session: SessionDep, caller: Researcher, page: PageDep) -> Listin
 def create_key(
     user_id: str, body: KeyBody, session: SessionDep, caller: Owner, at: Now
 ) -> KeyAnswer:
-    """Make an API key, one's own or as administrator anybody's; its text is shown once."""
+    """Create an API key, as an administrator also for others; its text is shown once."""
     return auth.add_key(
         session, user_id=user_id, name=body.name, expires_in_s=body.expires_in_s, at=at
     )
@@ -74,5 +74,5 @@ def list_keys(
 
 @router.delete("/users/{user_id}/keys/{key_id}", status_code=204)
 def revoke_key(user_id: str, key_id: str, session: SessionDep, caller: Owner, at: Now) -> None:
-    """End a key at once."""
+    """Revoke a key at once."""
     users.revoke_key(session, user_id, key_id, at=at)

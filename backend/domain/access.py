@@ -40,7 +40,7 @@ class Caller:
         """Raise Forbidden unless the caller may do what `wanted` may do."""
         if not self.holds(wanted):
             raise Forbidden(
-                f"this needs the role {wanted}, and {self.name} is {self.role}",
+                f"this action needs the role {wanted}; {self.name} has the role {self.role}",
                 advice="Ask an administrator for another role or use another key.",
             )
 

@@ -49,8 +49,8 @@ def _unfit(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[Con
     for path in _FIXED:
         before, after = _value(parent, path), _value(config, path)
         if before != after:
-            message = f"{path} is {after}, and the checkpoint was made with {before}"
-            advice = f"Leave {path} as it was, or clone without from_checkpoint."
+            message = f"{path} is {after}, but the checkpoint was made with {before}"
+            advice = f"Set {path} back, or clone without from_checkpoint."
             yield ConfigProblem(path=path, message=message, advice=advice)
     yield from _unfit_critic(parent, config)
 
@@ -61,12 +61,15 @@ def _unfit_critic(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Itera
         return
     if before is None or after is None:
         has = "no" if before is None else "a"
-        message = f"estimator is {config.get('estimator')}, and the checkpoint has {has} critic"
-        advice = "Go between ppo and the others with a clone without from_checkpoint."
+        message = f"estimator is {config.get('estimator')}, but the checkpoint has {has} critic"
+        advice = (
+            "Keep the estimator, or clone without from_checkpoint: only ppo checkpoints hold a "
+            "critic."
+        )
         yield ConfigProblem(path="estimator", message=message, advice=advice)
     else:
-        message = f"critic.trunk is {after}, and the checkpoint's critic was made with {before}"
-        advice = "Leave the critic's trunk as it was, or clone without from_checkpoint."
+        message = f"critic.trunk is {after}, but the checkpoint's critic was made with {before}"
+        advice = "Set critic.trunk to what it was, or clone without from_checkpoint."
         yield ConfigProblem(path="critic.trunk", message=message, advice=advice)
 
 
@@ -95,18 +98,17 @@ def _unplanned(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator
         before, after = _value(parent, path), _value(config, path)
         if before != after:
             message = (
-                f"{path} is {after} and was {before}: {what} would end elsewhere than where the "
-                "checkpoint counts on"
+                f"{path} is {after}, was {before}: the checkpoint planned {what} for the old length"
             )
-            advice = f"Leave {path} as it was, or set {freedom}."
+            advice = f"Set {path} to {before}, or set {freedom}."
             yield ConfigProblem(path=path, message=message, advice=advice)
 
 
 def _past_the_end(config: Mapping[str, Any], step: int) -> Iterator[ConfigProblem]:
     steps = config.get("steps")
     if steps is not None and steps <= step:
-        message = f"steps is {steps}, and the checkpoint stands at step {step} already"
-        advice = f"Set steps above {step}; it counts from the parent's first step."
+        message = f"steps is {steps}, but the checkpoint is already at step {step}"
+        advice = f"Set steps above {step}: steps are counted from the parent's first step."
         yield ConfigProblem(path="steps", message=message, advice=advice)
 
 

@@ -34,7 +34,10 @@ def bucket_width(first_step: int, last_step: int, *, points: int) -> int:
     Raises ValueError if points < 1 or the first step is negative.
     """
     if points < 1 or first_step < 0:
-        raise ValueError(f"found points {points} and first step {first_step}, wanted >= 1 and >= 0")
+        raise ValueError(
+            f"found points {points} and first step {first_step}; expected points >= 1 and first "
+            "step >= 0"
+        )
     width = 1
     while last_step // width - first_step // width >= points:
         width *= 2

@@ -26,8 +26,8 @@ def check_format(kind: SnapshotKind, name: ExportFormat) -> None:
     if name != "native" and (kind, name) not in _WRITERS:
         fitting = [known for held, known in _WRITERS if held == kind]
         raise InvalidInput(
-            f"the format {name} cannot hold {kind}",
-            advice=f"Use native, {', '.join(fitting)}.",
+            f"the format {name} cannot hold a snapshot of {kind}",
+            advice=f"Use one of: native, {', '.join(fitting)}.",
         )
 
 

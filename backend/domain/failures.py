@@ -15,19 +15,19 @@ C = FailureCause
 
 SENTENCES: dict[FailureCause, str] = {
     C.OUT_OF_MEMORY: "It ran out of memory.",
-    C.NON_FINITE_LOSS: "The loss was no longer a finite number.",
-    C.CONFIG: "The config cannot be run as it is.",
+    C.NON_FINITE_LOSS: "The loss, a gradient or the logits became NaN or infinite.",
+    C.CONFIG: "The config is not valid for this run.",
     C.DATA: "The data cannot be used as it is.",
-    C.MISSING_MODEL: "A model that it needs is missing or has changed.",
-    C.CHECKPOINT: "The checkpoint that it was to go on from is missing or damaged.",
+    C.MISSING_MODEL: "A model that the run needs is missing, has changed or cannot be loaded.",
+    C.CHECKPOINT: "The checkpoint to start from is missing or damaged.",
     C.DISK: "The disk of the run directory is full or not writable.",
-    C.TIMEOUT: "It ran longer than it was allowed to.",
-    C.KILLED: "Its trainer was killed, and nobody here asked for it.",
-    C.WORKER_LOST: "The worker that ran it was lost.",
-    C.BUG: "The trainer stopped with an error of its own.",
+    C.TIMEOUT: "The run exceeded its time limit (resources.timeout_s).",
+    C.KILLED: "The trainer was ended by a signal that Podium did not send.",
+    C.WORKER_LOST: "The worker of this run stopped responding.",
+    C.BUG: "The trainer stopped with an unexpected error.",
     C.NOT_STARTED: "The trainer could not be started.",
-    C.OUTPUT: "The trainer was done, but its results cannot be used.",
-    C.UNEXPLAINED: "The trainer ended without saying why.",
+    C.OUTPUT: "The trainer finished, but its results cannot be used or stored.",
+    C.UNEXPLAINED: "The trainer ended without reporting why.",
 }
 
 _SAMPLING_PHASES = frozenset({"rollout", "reward"})
@@ -78,9 +78,12 @@ def advise(cause: FailureCause, config: Mapping[str, Any], facts: Facts) -> Advi
 def after_crash(crashes: int, limit: int, checkpoint_step: int | None) -> str:
     """What becomes of a run that has crashed so often since its last checkpoint."""
     if crashes >= limit:
-        return f"It has crashed {crashes} times without a new checkpoint: resume it by hand."
+        return (
+            f"It has crashed {crashes} times without a new checkpoint, so Podium does not retry "
+            "it automatically. Fix the cause, then retry the run."
+        )
     where = "from the beginning" if checkpoint_step is None else f"from step {checkpoint_step}"
-    return f"It goes on {where} by itself."
+    return f"Podium retries it automatically {where}."
 
 
 def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:
@@ -91,7 +94,7 @@ def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:
         if value is not None and value // 2 >= least:
             return Advice(f"Lower {path} from {value} to {value // 2}.", {path: value // 2})
     if not is_sampling and _value(config, "optim.gradient_checkpointing") is False:
-        text = "Set optim.gradient_checkpointing to true; a step takes about a third longer then."
+        text = "Set optim.gradient_checkpointing to true. Steps then take about a third longer."
         return Advice(text, {"optim.gradient_checkpointing": True})
     if config.get("lora") is None and not is_sampler:
         return Advice("Train with LoRA (lora.r 16), or use a machine with more memory.")
@@ -118,11 +121,13 @@ def _longer(config: Mapping[str, Any], facts: Facts) -> Advice | None:
     pace_s = facts.ran_s / done
     needed_s = math.ceil(1.2 * pace_s * left)
     if needed_s <= limit:
-        text = f"Retry goes on from the last checkpoint with another {limit:g} s"
-        return Advice(f"{text}; the {left} steps left need about {math.ceil(pace_s * left)} s.")
+        text = f"Retry the run: it resumes from its last checkpoint with another {limit:g} s"
+        return Advice(
+            f"{text}; the remaining {left} steps need about {math.ceil(pace_s * left)} s."
+        )
     text = f"Raise resources.timeout_s from {limit:g} to {needed_s}"
     rest = f"{done} steps took {facts.ran_s:.0f} s, and "
-    rest += f"a retry begins again with all {left}" if begins_again else f"{left} are left"
+    rest += f"a retry starts again with all {left}" if begins_again else f"{left} are left"
     return Advice(f"{text}: {rest}.", {"resources.timeout_s": needed_s})
 
 
@@ -132,7 +137,7 @@ def _more_disk(config: Mapping[str, Any], facts: Facts) -> Advice | None:
     text = f"{_gb(facts.disk_free_bytes)} are free on the disk of the run directories"
     if facts.checkpoint_bytes:
         text += f", and a checkpoint takes {_gb(facts.checkpoint_bytes)}"
-    text += ". Free space (podium prune helps), then retry."
+    text += ". Free space (`podium prune` helps), then retry the run."
     kept = _number(config, "max_checkpoints")
     if kept is not None and kept > 1:
         text += f" A clone with max_checkpoints {kept - 1} instead of {kept} needs less."

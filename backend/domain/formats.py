@@ -68,7 +68,8 @@ def detect(row: Row) -> ImportFormat:
         return "trl" if has_prompt else "trl-implicit"
     formats = ", ".join(name for name in get_args(ImportFormat) if name != "auto")
     raise InvalidInput(
-        f"found the keys {sorted(map(str, row))[:8]}, which are none of the formats {formats}"
+        f"found the keys {sorted(map(str, row))[:8]}, which match none of the formats {formats}; "
+        "rename the keys, or name the format with ?format="
     )
 
 
@@ -96,7 +97,9 @@ def _demonstration(row: Row) -> DemonstrationInput:
     if _given(row, "messages"):
         prompt, content = _split(_messages(row["messages"], wants_user=False))
         return DemonstrationInput(prompt, content)
-    raise InvalidInput(f"there is no response; expected one of {', '.join(_RESPONSE_KEYS)}")
+    raise InvalidInput(
+        f"there is no response; expected one of the keys {', '.join(_RESPONSE_KEYS)}"
+    )
 
 
 def _solution(row: Row) -> SolutionInput:
@@ -105,25 +108,33 @@ def _solution(row: Row) -> SolutionInput:
     if steps is None and _given(row, "completions"):
         completions, labels = row["completions"], row.get("labels")
         if not _is_list(completions) or not _is_list(labels) or len(completions) != len(labels):
-            raise InvalidInput("completions and labels are no lists of the same length")
+            raise InvalidInput(
+                "`completions` and `labels` must be two lists of the same length; found "
+                f"{_found(completions)} and {_found(labels)}"
+            )
         pairs = zip(completions, labels, strict=True)
         steps = [{"content": content, "label": label} for content, label in pairs]
     if not _is_list(steps) or not 1 <= len(steps) <= MAX_STEPS:
         raise InvalidInput(
-            f"there is no list of 1 to {MAX_STEPS} steps, nor completions and labels"
+            f"`steps` must be a list of 1 to {MAX_STEPS} objects, or give `completions` and "
+            f"`labels`; found {_found(steps)}"
         )
     is_finished = row.get("is_finished", True)
     if not isinstance(is_finished, bool):
-        raise InvalidInput("is_finished is neither true nor false")
+        raise InvalidInput(f"`is_finished` must be true or false; found {is_finished!r}")
     return SolutionInput(_prompt(row), tuple(map(_step, steps)), is_finished)
 
 
 def _step(value: object) -> SolutionStep:
     if not isinstance(value, Mapping):
-        raise InvalidInput("a step is no object with content and label")
+        raise InvalidInput(
+            f"each step must be an object with `content` and `label`; found {_found(value)}"
+        )
     label = value.get("label")
     if not isinstance(label, bool | int | float) or not 0 <= label <= 1:
-        raise InvalidInput(f"the label of a step is {label!r}, expected true, false or 0 to 1")
+        raise InvalidInput(
+            f"the label of a step is {label!r}; expected true, false or a number from 0 to 1"
+        )
     return SolutionStep(content=_text(value.get("content"), "step"), label=float(label))
 
 
@@ -134,7 +145,10 @@ def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
 def _comparison(row: Row) -> ComparisonInput:
     responses = row.get("responses")
     if not isinstance(responses, Sequence) or isinstance(responses, str):
-        raise InvalidInput("there is no list of responses")
+        raise InvalidInput(
+            f"`responses` must be a list of 2 to {MAX_RESPONSES} texts or objects; found "
+            f"{_found(responses)}"
+        )
     return _compared(_prompt(row), [_response(one) for one in responses])
 
 
@@ -145,11 +159,14 @@ def _native(row: Row) -> PreferenceInput:
         first = error.errors()[0]
         raise InvalidInput(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     ids = [one.id for one in record.responses]
-    if len(set(ids)) != len(ids):
-        raise InvalidInput("two responses have the same id")
+    twice = next((one for one in ids if ids.count(one) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"the response id {twice} is used twice; give each response its own id")
     ranking = checked(ids, tiers=record.tiers, unranked=record.unranked, verdict=record.verdict)
     if record.presented_order and sorted(record.presented_order) != sorted(ids):
-        raise InvalidInput("presented_order does not hold every response once")
+        raise InvalidInput(
+            f"`presented_order` must name each of the {len(ids)} responses exactly once"
+        )
     place = {one: index for index, one in enumerate(ids)}
     return PreferenceInput(
         comparison=_compared(
@@ -176,7 +193,9 @@ def _implicit(row: Row) -> PreferenceInput:
     prompt, chosen = _split(_messages(row.get("chosen"), wants_user=False))
     other, rejected = _split(_messages(row.get("rejected"), wants_user=False))
     if prompt != other:
-        raise InvalidInput("chosen and rejected answer different prompts")
+        raise InvalidInput(
+            "`chosen` and `rejected` begin with different prompts; both must answer the same prompt"
+        )
     return _pair(prompt, chosen, rejected, row)
 
 
@@ -184,7 +203,9 @@ def _hh(row: Row) -> PreferenceInput:
     prompt, chosen = _split(_turns(row.get("chosen")))
     other, rejected = _split(_turns(row.get("rejected")))
     if prompt != other:
-        raise InvalidInput("chosen and rejected answer different prompts")
+        raise InvalidInput(
+            "`chosen` and `rejected` begin with different prompts; both must answer the same prompt"
+        )
     return _pair(prompt, chosen, rejected, row)
 
 
@@ -241,7 +262,7 @@ def _messages(value: object, *, wants_user: bool = True) -> tuple[Message, ...]:
     if isinstance(value, str):
         return (Message(role="user", content=_text(value, "prompt")),)
     if not isinstance(value, Sequence) or not value:
-        raise InvalidInput("the prompt is neither text nor a list of messages")
+        raise InvalidInput(f"the prompt must be text or a list of messages; found {_found(value)}")
     if len(value) > 1000:
         raise InvalidInput(f"found {len(value)} messages, expected at most 1000")
     try:
@@ -253,13 +274,17 @@ def _messages(value: object, *, wants_user: bool = True) -> tuple[Message, ...]:
     for turn in turns:
         _text(turn.content, "message")
     if wants_user and turns[-1].role == "assistant":
-        raise InvalidInput("the prompt ends with the assistant; expected the user's turn last")
+        raise InvalidInput(
+            "the prompt ends with an assistant message; the last message must be the user's"
+        )
     return turns
 
 
 def _split(turns: Sequence[Message]) -> tuple[PromptInput, str]:
     if len(turns) < 2 or turns[-1].role != "assistant":
-        raise InvalidInput("the conversation does not end with the assistant's response")
+        raise InvalidInput(
+            "the conversation must contain a prompt and end with the assistant's response"
+        )
     return PromptInput(tuple(turns[:-1])), _text(turns[-1].content, "response")
 
 
@@ -275,7 +300,7 @@ def _transcript(row: Row) -> tuple[PromptInput, str]:
 def _turns(value: object) -> tuple[Message, ...]:
     """Messages of an HH transcript; text before the first turn is the system prompt."""
     if not isinstance(value, str):
-        raise InvalidInput("the transcript is no text")
+        raise InvalidInput(f"the transcript must be text; found {_found(value)}")
     parts = _TURN.split(value if value.startswith("\n\n") else f"\n\n{value}")
     turns = [
         Message(
@@ -300,13 +325,15 @@ def _content(value: object) -> str:
 
 def _text(value: object, what: str, longest: int = MAX_TEXT) -> str:
     if not isinstance(value, str):
-        raise InvalidInput(f"the {what} is no text")
+        raise InvalidInput(f"the {what} must be text; found {_found(value)}")
     if not value.strip():
         raise InvalidInput(f"the {what} is empty")
     if len(value) > longest:
-        raise InvalidInput(f"the {what} has {len(value)} characters, at most {longest} are taken")
+        raise InvalidInput(f"the {what} has {len(value)} characters; the limit is {longest}")
     if _UNFIT.search(value):
-        raise InvalidInput(f"the {what} holds a NUL or half a surrogate pair")
+        raise InvalidInput(
+            f"the {what} contains a NUL character or an unpaired surrogate; remove it"
+        )
     return value
 
 
@@ -316,8 +343,19 @@ def _tags(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         value = [part.strip() for part in value.split(";") if part.strip()]
     if not isinstance(value, Sequence) or len(value) > 50:
-        raise InvalidInput("tags is no list of at most 50 words")
+        raise InvalidInput(f"`tags` must be a list of at most 50 texts; found {_found(value)}")
     return tuple(_text(tag, "tag", 100) for tag in value)
+
+
+def _found(value: object) -> str:
+    """What a value is, in words of JSON, for a sentence that says what was found."""
+    if value is None:
+        return "nothing"
+    if _is_list(value):
+        return f"a list of {len(value)}"
+    if isinstance(value, Mapping):
+        return "an object"
+    return "text" if isinstance(value, str) else repr(value)[:40]
 
 
 def _given(row: Row, key: str) -> bool:

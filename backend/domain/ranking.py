@@ -65,8 +65,9 @@ def checked(
     _check_places(response_ids, named)
     if verdict is Verdict.RANKED and not tiers:
         raise InvalidInput(
-            "the verdict is ranked and no response is placed",
-            advice="Place at least one, or say all_bad or cannot_judge.",
+            "the verdict is ranked, but no response is in a tier",
+            advice="Put at least one response into a tier, or use the verdict all_bad or "
+            "cannot_judge.",
         )
     return Ranking(tuple(tuple(tier) for tier in tiers), tuple(unranked), verdict)
 
@@ -76,11 +77,15 @@ def _check_places(response_ids: Sequence[str], named: Sequence[str]) -> None:
     foreign = [one for one in named if one not in expected]
     missing = [one for one in response_ids if one not in named]
     if foreign:
-        raise InvalidInput(f"response {foreign[0]} is not part of this comparison")
-    if len(set(named)) != len(named):
-        raise InvalidInput("a response stands in two places", advice="Name each response once.")
+        raise InvalidInput(
+            f"response {foreign[0]} is not part of this comparison",
+            advice="Name only the responses of this comparison.",
+        )
+    twice = next((one for one in named if named.count(one) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"response {twice} is placed twice", advice="Name each response once.")
     if missing:
         raise InvalidInput(
-            f"response {missing[0]} stands nowhere",
-            advice="Put it into a tier or into unranked.",
+            f"response {missing[0]} is in no tier and not in `unranked`",
+            advice="Put it into a tier or into `unranked`.",
         )

@@ -48,8 +48,8 @@ def _problem(found: Any, config: Mapping[str, Any], known: Sequence[str]) -> Con
     path = _path(found["loc"], config)
     if found["type"] == "extra_forbidden":
         meant = _meant(path, known)
-        advice = f"Did you mean {meant}?" if meant else "Leave it out."
-        return ConfigProblem(path=path, message=f"there is no key {path}", advice=advice)
+        advice = f"Did you mean {meant}?" if meant else "Remove it."
+        return ConfigProblem(path=path, message=f"unknown key {path}", advice=advice)
     if found["type"] in ("union_tag_not_found", "union_tag_invalid"):
         word = found["ctx"]["discriminator"].strip("'")
         at = f"{path}.{word}" if path else word

@@ -63,38 +63,42 @@ _ASKED_FOR: dict[StopReason, RunState] = {
 }
 
 _SENTENCES: dict[tuple[RunState, StopReason | None], str] = {
-    (S.QUEUED, None): "Waiting for a worker with room.",
+    (S.QUEUED, None): "Waiting for a worker with free devices.",
     (S.QUEUED, StopReason.DRAIN): (
-        "Its worker shut down; waiting to go on from the last checkpoint on another one."
+        "Its worker shut down. The run waits for a worker and resumes from its last checkpoint."
     ),
     (S.RUNNING, None): "Running.",
     (S.STOPPING, None): "Stopping at the next safe point.",
     (S.STOPPING, StopReason.CANCEL): "Cancelling: it stops at the next safe point.",
-    (S.STOPPING, StopReason.PAUSE): "Pausing: it writes a checkpoint at the next safe point.",
+    (S.STOPPING, StopReason.PAUSE): "Pausing: the run writes a checkpoint at the next safe point.",
     (S.STOPPING, StopReason.DRAIN): (
-        "Its worker is shutting down: it writes a checkpoint and queues again."
+        "Its worker is shutting down. The run writes a checkpoint and returns to the queue."
     ),
     (S.STOPPING, StopReason.TIMEOUT): "Stopping: it ran longer than resources.timeout_s.",
-    (S.PAUSED, None): "Paused; resume puts it back into the queue.",
+    (S.PAUSED, None): "Paused. Resume puts the run back into the queue.",
     (S.SUCCEEDED, None): "Finished; its results are stored.",
     (S.FAILED, None): "Failed; the error says why and what to do.",
     (S.FAILED, StopReason.TIMEOUT): "Stopped: it ran longer than resources.timeout_s.",
     (S.CRASHED, None): (
-        "Crashed; the error says why. It is tried again by itself, or retry starts it now."
+        "Crashed; the error says why. Podium retries it automatically; Retry queues it now."
     ),
-    (S.CANCELLED, None): "Cancelled; retry puts it back into the queue.",
+    (S.CANCELLED, None): "Cancelled. Retry puts the run back into the queue.",
 }
 
 # The same for methods that write no checkpoints.
 _SENTENCES_OF_SAMPLERS: dict[tuple[RunState, StopReason | None], str] = {
-    (S.QUEUED, StopReason.DRAIN): "Its worker shut down; waiting to begin again on another one.",
-    (S.STOPPING, StopReason.PAUSE): (
-        "Pausing: it ends at the next safe point; resume begins it again."
+    (S.QUEUED, StopReason.DRAIN): (
+        "Its worker shut down. The run waits for a worker and starts from the beginning."
     ),
-    (S.STOPPING, StopReason.DRAIN): "Its worker is shutting down: it ends and queues again.",
+    (S.STOPPING, StopReason.PAUSE): (
+        "Pausing: the run stops at the next safe point. Resume starts it from the beginning."
+    ),
+    (S.STOPPING, StopReason.DRAIN): (
+        "Its worker is shutting down. The run stops and returns to the queue."
+    ),
 }
 
-_GIVEN_UP = "Crashed; the error says why. It is not tried again by itself; retry starts it."
+_GIVEN_UP = "Crashed; the error says why. Podium does not retry it automatically; use Retry."
 
 
 def may_move(from_: RunState, to: RunState, reason: str | None = None) -> bool:

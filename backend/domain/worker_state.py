@@ -46,15 +46,25 @@ def sentence(state: WorkerState, report: Mapping[str, Any]) -> str:
     if state == S.DISK_LOW:
         free, needed = (report.get(f"disk_{name}_bytes", 0) / 1e9 for name in ("free", "needed"))
         return (
-            f"Takes no new runs: {free:.1f} GB are free on its disk, {needed:.1f} GB must be. "
-            "Runs at work go on. Free space (podium prune helps), or lower PODIUM_MIN_FREE_GB."
+            f"Takes no new runs: {free:.1f} GB are free on its disk, and new runs need "
+            f"{needed:.1f} GB. Its current runs continue. Free space (`podium prune` helps), or "
+            "lower PODIUM_MIN_FREE_GB."
         )
     return _SENTENCES[state]
 
 
 _SENTENCES = {
     S.READY: "Takes queued runs that fit its free devices.",
-    S.DRAINING: "Shuts down: it takes no new runs, and its own write a checkpoint and queue again.",
-    S.SILENT: "Shows no sign of life. Its runs go on elsewhere if it stays silent.",
-    S.LOST: "Gone without a word; its runs were queued again. Look at its log and its machine.",
+    S.DRAINING: (
+        "Shutting down: it takes no new runs. Its current runs write a checkpoint and return to "
+        "the queue."
+    ),
+    S.SILENT: (
+        "No heartbeat for at least three intervals. If it stays silent, other workers take over "
+        "its runs."
+    ),
+    S.LOST: (
+        "Its heartbeats stopped without a shutdown, so its runs were taken from it. Check its log "
+        "and its machine."
+    ),
 }

@@ -58,13 +58,17 @@ def backup(settings: Settings, folder: Path) -> str:
     except OSError as error:
         raise Unavailable(
             f"the backup cannot be written: {error}",
-            advice=f"Give {folder.parent} the space that the data directory takes, or another one.",
+            advice=f"Free as much space in {folder.parent} as the data directory takes without "
+            "its runs, or name a folder on another disk.",
         ) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    said = f"{len(files)} files are in {folder}."
+    said = f"Backed up {len(files)} files to {folder}."
     if settings.artifact_url is not None:
-        said += f" Models are in {settings.artifact_url} and no part of it: back them up there."
+        said += (
+            f" Models are in {settings.artifact_url} and are not part of this backup: back them "
+            "up there."
+        )
     return said
 
 
@@ -78,13 +82,18 @@ def restore(settings: Settings, folder: Path) -> str:
     kept = folder / (SQLITE if settings.is_embedded_database else DUMP)
     if not kept.is_file():
         raise InvalidInput(
-            f"the backup has no {kept.name}",
-            advice="It was made from the other kind of database; set PODIUM_DATABASE_URL to fit.",
+            f"the backup {folder} has no {kept.name}, which the database in PODIUM_DATABASE_URL "
+            "needs",
+            advice="The backup was made from the other kind of database. Leave "
+            "PODIUM_DATABASE_URL unset for a SQLite backup, or set it to an empty PostgreSQL "
+            "database for a PostgreSQL backup.",
         )
     if settings.artifact_url is not None and (folder / ARTIFACTS).is_dir():
         raise InvalidInput(
-            f"the backup holds artifacts, and PODIUM_ARTIFACT_URL is {settings.artifact_url}",
-            advice="Restore without it, then copy the folder of artifacts there and set it again.",
+            "the backup holds artifacts, but PODIUM_ARTIFACT_URL is set to "
+            f"{settings.artifact_url}",
+            advice="Unset PODIUM_ARTIFACT_URL and restore. Then copy the restored folder "
+            "`artifacts` to that address and set PODIUM_ARTIFACT_URL again.",
         )
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     with hold_data_dir(settings.data_dir):
@@ -138,12 +147,12 @@ def _refuse_to_overwrite(settings: Settings) -> None:
     own = [_artifacts(settings)] if settings.artifact_url is None else []
     for path in (*own, settings.data_dir / ADMIN_KEY_FILE):
         if path.is_file() or (path.is_dir() and any(path.iterdir())):
-            raise Conflict(f"{path} is there already", advice=advice)
+            raise Conflict(f"{path} exists already", advice=advice)
     if settings.is_embedded_database:
         for suffix in _SQLITE_SUFFIXES:
             left = Path(f"{_sqlite_path(settings)}{suffix}")
             if left.exists():
-                raise Conflict(f"{left} is there already", advice=advice)
+                raise Conflict(f"{left} exists already", advice=advice)
     elif _revision(settings) is not None:
         raise Conflict("the database has tables already", advice=advice)
 
@@ -165,15 +174,22 @@ def _verified_manifest(folder: Path) -> _Manifest:
         manifest = _Manifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError) as error:
         raise InvalidInput(
-            f"{folder} holds no readable {MANIFEST}", advice="Use another backup."
+            f"{folder}/{MANIFEST} is missing or is not a valid manifest",
+            advice="Use another backup.",
         ) from error
     there = set(_files(folder)) - {MANIFEST}
     for name in sorted(there | manifest.files.keys()):
         if name not in manifest.files:
-            raise InvalidInput(f"{name} is no part of the backup", advice="Take it out.")
+            raise InvalidInput(
+                f"the backup folder has the file {name}, which its manifest does not list",
+                advice="Remove the file from the backup folder, then restore again.",
+            )
         # What the manifest names and the folder has not, links and other folders too, is missing.
         if name not in there or digest.of_file(folder / name).hex() != manifest.files[name]:
-            raise InvalidInput(f"{name} is missing or damaged", advice="Use another backup.")
+            raise InvalidInput(
+                f"{name} is missing, or its sha256 is not the one in the manifest",
+                advice="Use another backup.",
+            )
     return manifest
 
 
@@ -201,7 +217,10 @@ def _artifacts(settings: Settings) -> Path:
 def _run(program: str, arguments: list[str], settings: Settings) -> None:
     """Run one of PostgreSQL's programs on the database of the settings."""
     if shutil.which(program) is None:
-        raise Unavailable(f"{program} is not installed", advice="Install PostgreSQL's client.")
+        raise Unavailable(
+            f"{program} was not found on PATH",
+            advice="Install the PostgreSQL client of the server's version, or a newer one.",
+        )
     url = make_url(settings.sqlalchemy_url).set(drivername="postgresql")
     # A password on the command line could be read by every user of the machine.
     bare = url.set(password=None).render_as_string(hide_password=False)
@@ -220,5 +239,8 @@ def _run(program: str, arguments: list[str], settings: Settings) -> None:
 def _advice(said: str) -> str | None:
     """What to do about what pg_dump or pg_restore said, None if that says it all."""
     if "version mismatch" in said or "unsupported version" in said:
-        return "Put the client of the server's version of PostgreSQL, or a newer one, on PATH."
+        return (
+            "Install the PostgreSQL client of the server's version, or a newer one, and put it on "
+            "PATH."
+        )
     return None

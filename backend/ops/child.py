@@ -76,7 +76,10 @@ class Child:
         self._process = None
         self._next_start_at = now + self._back_off_s
         wait_s, self._back_off_s = self._back_off_s, min(self._back_off_s * 2, LONGEST_BACK_OFF_S)
-        return f"{self.name} ended with {_describe(code)}; again in {wait_s:.0f} s, see {self.log}"
+        return (
+            f"{self.name} ended with {_describe(code)} and starts again in {wait_s:.0f} s; its "
+            f"log is {self.log}"
+        )
 
     def ask_to_end(self) -> None:
         """Send SIGTERM."""

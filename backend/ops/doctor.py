@@ -43,7 +43,9 @@ def examine(settings: Settings) -> list[Finding]:
 
 def _python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
-    return Finding("python", sys.version_info >= (3, 11), f"{version}, 3.11 or newer is needed")
+    return Finding(
+        "python", sys.version_info >= (3, 11), f"version {version}; Podium needs 3.11 or newer"
+    )
 
 
 def _data_dir(settings: Settings) -> Finding:
@@ -53,13 +55,22 @@ def _data_dir(settings: Settings) -> Finding:
         with tempfile.TemporaryFile(dir=folder):
             space = disk_space.look_at(folder, settings.min_free_bytes)
     except OSError as error:
-        return Finding("data directory", False, f"{folder} is not writable: {error.strerror}")
+        return Finding(
+            "data directory",
+            False,
+            f"{folder} is not writable: {error.strerror}; set PODIUM_DATA_DIR to a folder that "
+            "this user may write to",
+        )
     sentence = f"{folder} is writable, {space.free_bytes / 1e9:.1f} GB free"
     if space.is_low:
         needed = f"{settings.min_free_gb:g} GB (PODIUM_MIN_FREE_GB)"
-        return Finding("data directory", False, f"{sentence}; no new run starts below {needed}")
+        return Finding(
+            "data directory",
+            False,
+            f"{sentence}; workers take no new run below {needed}: free space, or lower the setting",
+        )
     if space.free_bytes < ENOUGH_FREE_BYTES:
-        return Finding("data directory", False, f"{sentence}; a run needs about 5 GB")
+        return Finding("data directory", False, f"{sentence}; a run needs about 5 GB: free space")
     return Finding("data directory", True, sentence)
 
 
@@ -72,9 +83,13 @@ def _database(settings: Settings) -> Finding:
     finally:
         database.close()
     if current == head:
-        return Finding("database", True, f"revision {head}")
+        return Finding("database", True, f"schema revision {head}")
     advice = "run `podium migrate`"
-    return Finding("database", False, f"revision {current}, wanted {head}: {advice}")
+    return Finding(
+        "database",
+        False,
+        f"its schema revision is {current or 'none'}, this release needs {head}: {advice}",
+    )
 
 
 def _broker(settings: Settings) -> Finding:
@@ -88,7 +103,12 @@ def _broker(settings: Settings) -> Finding:
 
 def _trainer() -> Finding:
     if importlib.util.find_spec("torch") is None:
-        return Finding("trainer", False, "torch is not installed; `pip install podium[worker]`")
+        return Finding(
+            "trainer",
+            False,
+            "torch is not installed, so no run can train here: run `pip install 'podium[worker]'` "
+            "(a machine that only runs the API does not need it)",
+        )
     return Finding("trainer", True, "torch is installed")
 
 
@@ -103,10 +123,24 @@ def _vllm(settings: Settings) -> list[Finding]:
             [str(python), "-c", ask], capture_output=True, text=True, check=False, timeout=120
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return [Finding("vllm", False, f"PODIUM_VLLM_PYTHON {python} does not run: {error}")]
+        return [
+            Finding(
+                "vllm",
+                False,
+                f"PODIUM_VLLM_PYTHON is {python}, which does not run: {error}; set it to the "
+                "python of an environment with vllm, or unset it",
+            )
+        ]
     if found.returncode:
         last = found.stderr.strip().rpartition("\n")[2]
-        return [Finding("vllm", False, f"{python} has no vllm that can be imported: {last}")]
+        return [
+            Finding(
+                "vllm",
+                False,
+                f"{python} cannot import vllm: {last}; install vllm there, or unset "
+                "PODIUM_VLLM_PYTHON",
+            )
+        ]
     return [Finding("vllm", True, f"{found.stdout.split()[-1]} of {python}")]
 
 

@@ -115,7 +115,11 @@ class Launcher:
         while not _is_ready(self.url):
             if api.has_ended() or time.monotonic() > deadline:
                 tail = api.log.read_text(errors="replace")[-2000:]
-                raise Unavailable(f"the API did not become ready; the end of its log:\n{tail}")
+                raise Unavailable(
+                    f"the API ended or was not ready after {READY_TIMEOUT_S:.0f} s; the end of "
+                    f"its log {api.log}:\n{tail}",
+                    advice="Correct what the log names, then start again.",
+                )
             time.sleep(WATCH_INTERVAL_S / 4)
 
 
@@ -174,7 +178,8 @@ def _bind(host: str, port: int) -> socket.socket:
         listener.close()
         raise Unavailable(
             f"cannot listen on {host}:{port}: {error.strerror}",
-            advice="Set PODIUM_PORT to another port, or to 0 for a free one.",
+            advice="Set PODIUM_PORT to another port, or to 0 for a free one; PODIUM_HOST must be "
+            "an address of this machine.",
         ) from error
     listener.listen(2048)
     return listener

@@ -117,7 +117,7 @@ class AnnotationProgress(Answer):
     mine: int = Field(description="Judgments by this annotator.")
     mine_today: int
     done: int = Field(description="Judgments by everybody.")
-    wanted: int = Field(description="Judgments wanted in all.")
+    wanted: int = Field(description="Judgments required in total.")
     available: int = Field(description="Comparisons this annotator could still be given.")
 
 

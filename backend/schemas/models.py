@@ -64,7 +64,9 @@ class ModelAnswer(Answer):
     step: int | None
     created_at: datetime
     archived_at: datetime | None
-    pruned_at: datetime | None = Field(description="When its files were deleted; null: not.")
+    pruned_at: datetime | None = Field(
+        description="When its files were deleted by podium prune; null = they were not."
+    )
 
 
 class LineageNode(Answer):

@@ -26,7 +26,7 @@ class Body(BaseModel):
         while waiting:
             one = waiting.pop()
             if isinstance(one, str) and "\0" in one:
-                raise ValueError("a text holds a NUL character; leave it out")
+                raise ValueError("a text contains a NUL character; remove it")
             if isinstance(one, dict):
                 waiting += [*one.keys(), *one.values()]
             elif isinstance(one, list):

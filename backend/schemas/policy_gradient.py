@@ -22,78 +22,103 @@ SMALLEST_BATCH_FOR_WHITENING = 32
 
 
 class Kl(Section):
-    """The pull to the reference."""
+    """KL penalty that keeps the policy near its reference."""
 
-    coef: float = Field(0.01, ge=0, le=100, description="Weight beta of the KL, per nat.")
-    estimator: Literal["k1", "k2", "k3"] = Field("k1", description="Estimator per token.")
-    place: Literal["reward", "loss"] = Field("reward", description="Where the KL enters.")
+    coef: float = Field(
+        0.01, ge=0, le=100, description="Weight beta of the KL penalty, in reward per nat."
+    )
+    estimator: Literal["k1", "k2", "k3"] = Field(
+        "k1",
+        description="KL estimate per token, with d = log pi - log ref: k1 = d, k2 = d^2 / 2, k3 = "
+        "exp(-d) - 1 + d.",
+    )
+    place: Literal["reward", "loss"] = Field(
+        "reward", description="Where the KL penalty is applied: in the reward or in the loss."
+    )
     target: float | None = Field(
-        None, gt=0, le=1e4, description="Adaptive coefficient: nats per response to hold."
+        None,
+        gt=0,
+        le=1e4,
+        description="Target KL in nats per response: beta is adapted to hold it; off (null) = "
+        "constant beta.",
     )
     horizon: int | None = Field(
         None,
         ge=1,
         le=10**9,
-        description="Responses over which an adaptive coefficient moves by at most a fifth; "
-        "default: those of 20 steps.",
+        description="Number of responses over which the adaptive beta changes by at most a fifth; "
+        "default: the responses of twenty steps.",
     )
     max: float | None = Field(
         None,
         gt=0,
         le=1e4,
-        description="Stop at the best evaluation below this many nats a response; needs held-out "
-        "prompts.",
+        description="KL limit in nats per response: the run ends at the first evaluation above "
+        "it, and the output is the best evaluation below it. Needs held-out prompts.",
     )
 
 
 class Clip(Section):
-    """Range of the probability ratio."""
+    """PPO clipping of the probability ratio."""
 
     low: float = Field(0.2, ge=0, lt=1, description="Ratio is clipped below 1 - low.")
     high: float = Field(0.2, ge=0, le=10, description="Ratio is clipped above 1 + high.")
     dual: float | None = Field(
-        None, gt=1, le=100, description="Bound of the loss for negative advantages."
+        None,
+        gt=1,
+        le=100,
+        description="Dual-clip bound for negative advantages: the loss is at most this factor "
+        "times the advantage's size; off (null) = no bound.",
     )
 
 
 class Gae(Section):
-    """Generalized advantage estimation (ppo), gamma also for reinforce_pp."""
+    """Generalized advantage estimation (ppo); reinforce_pp uses gamma only."""
 
     gamma: float = Field(1.0, gt=0, le=1, description="Discount per token.")
-    lam: float = Field(0.95, ge=0, le=1, description="Mixing of n-step returns.")
+    lam: float = Field(
+        0.95, ge=0, le=1, description="GAE lambda: 0 = one-step estimate, 1 = full return."
+    )
 
 
 class Critic(Section):
-    """The value function of ppo: a head that starts at 0, its trunk and its learning rate."""
+    """The critic (value function) of ppo."""
 
     trunk: Literal["model", "reward_model", "shared"] = Field(
         "model",
-        description="model, reward_model = a trunk of its own that starts as the policy or as the "
-        "first reward model among the terms; shared = the policy's own trunk.",
+        description="Where the critic's trunk comes from: model = a copy of the starting model; "
+        "reward_model = a copy of the first reward model among the terms; shared = the "
+        "policy's own trunk.",
     )
     lr: float = Field(
-        1e-5, gt=0, le=1, description="Peak learning rate; its course is that of optim.schedule."
+        1e-5,
+        gt=0,
+        le=1,
+        description="Peak learning rate of the critic; its schedule is optim.schedule.",
     )
     clip: float = Field(
-        0.2, gt=0, le=1e6, description="Largest move of a value away from that of the rollout."
+        0.2,
+        gt=0,
+        le=1e6,
+        description="Value clipping: the largest change of a value from its value in the rollout.",
     )
     loss_coef: float = Field(
-        0.1, gt=0, le=100, description="Weight of the value loss in a shared trunk."
+        0.1, gt=0, le=100, description="Weight of the value loss; used with a shared trunk only."
     )
 
 
 class OverlongPenalty(Section):
-    """What a response loses when it comes near rollout.max_new_tokens (DAPO)."""
+    """Soft length penalty: responses near rollout.max_new_tokens get a lower reward (DAPO)."""
 
     buffer_tokens: int | None = Field(
         None,
         ge=1,
         le=1_048_576,
-        description="Tokens before the limit over which the penalty grows; default: a fifth of "
-        "rollout.max_new_tokens.",
+        description="Number of tokens before the limit over which the penalty grows; default: a "
+        "fifth of rollout.max_new_tokens.",
     )
     factor: float = Field(
-        1.0, gt=0, le=1000, description="Penalty at the limit, in units of the weighted sum."
+        1.0, gt=0, le=1000, description="Penalty at the limit, in units of the weighted reward sum."
     )
 
     def buffer_of(self, max_new_tokens: int) -> int:
@@ -102,64 +127,87 @@ class OverlongPenalty(Section):
 
 
 class DynamicSampling(Section):
-    """New prompts in place of those whose responses all have the same reward (DAPO)."""
+    """Replace prompts whose responses all have the same reward (DAPO)."""
 
     max_replacements: int = Field(
-        64, ge=1, le=65536, description="Prompts sampled on top of prompts_per_step, at most."
+        64,
+        ge=1,
+        le=65536,
+        description="Maximum number of extra prompts per step, beyond rollout.prompts_per_step.",
     )
 
 
 class Importance(Section):
-    """How samples of another program count: by the ratio of our probability to its own."""
+    """Importance weights for samples from vLLM: the trainer's probability divided by vLLM's."""
 
     level: Literal["token", "sequence"] = Field(
         "token", description="One ratio per token, or their product for the whole response."
     )
     action: Literal["truncate", "mask"] = Field(
-        "truncate", description="Above the cap: truncate to it, or leave out, also below 1 / cap."
+        "truncate",
+        description="truncate = limit the weight to the cap; mask = drop tokens whose weight "
+        "is above the cap or below 1 / cap.",
     )
-    cap: float = Field(2.0, gt=1, le=100, description="Largest ratio that counts as it is.")
+    cap: float = Field(2.0, gt=1, le=100, description="Cap of the weight.")
 
 
 class PolicyGradientConfig(Common):
     """Sample, score, estimate advantages, update; one step = one rollout with all its updates."""
 
     method: Literal["policy_gradient"] = "policy_gradient"
-    estimator: Estimator = Field(Estimator.REINFORCE_PP, description="How advantages are made.")
+    estimator: Estimator = Field(
+        Estimator.REINFORCE_PP, description="How rewards become advantages."
+    )
     model: LanguageModel = Field(description="The policy to start from.")
     reference: LanguageModel | None = Field(
-        None, description="What the KL is measured against; default: the starting model."
+        None, description="The model that the KL is measured against; default: the starting model."
     )
     prompts: Prompts = Field(description="A snapshot of prompts to answer.")
     reward: Reward
     rollout: Rollout = Field(default_factory=Rollout)
     importance: Importance | None = Field(
         default_factory=Importance,
-        description="Used where rollout.engine is vllm; null = samples count as if they were ours.",
+        description="Importance weights for samples from vLLM; off (null) = no correction. Not "
+        "used with the engine transformers.",
     )
     kl: Kl = Field(default_factory=Kl)
     clip: Clip = Field(default_factory=Clip)
-    gae: Gae | None = Field(None, description="Default: gamma 1, and lambda 0.95 for ppo.")
-    critic: Critic | None = Field(None, description="Only for ppo; default: each of its defaults.")
+    gae: Gae | None = Field(
+        None,
+        description="Discount and lambda of the advantages. Default: gamma 1, and lambda 0.95 for "
+        "ppo.",
+    )
+    critic: Critic | None = Field(None, description="Only for ppo; off (null) = all its defaults.")
     entropy_coef: float = Field(0.0, ge=0, le=10, description="Weight of the entropy bonus.")
     loss_average: Literal["token", "sequence", "constant"] = Field(
         "token", description="What the policy loss is averaged over."
     )
     overlong: Literal["keep", "mask", "penalize"] = Field(
         "keep",
-        description="Responses cut by the token limit: keep, mask = leave out, penalize = lower "
-        "the reward as the limit comes near.",
+        description="Responses cut by the token limit: keep = treat like others; mask = leave "
+        "out; penalize = lower the reward of responses near the limit.",
     )
     overlong_penalty: OverlongPenalty | None = Field(
-        None, description="Only with overlong penalize; default: each of its defaults."
+        None, description="Only with overlong penalize; off (null) = all its defaults."
     )
     dynamic_sampling: DynamicSampling | None = Field(
-        None, description="Replace prompts without a signal; only for group estimators."
+        None,
+        description="Replace prompts whose responses all have the same reward; only with "
+        "reinforce_pp_baseline, rloo, grpo or dr_grpo.",
     )
-    steps: int = Field(100, ge=1, le=10_000_000, description="Rollouts.")
+    steps: int = Field(
+        100,
+        ge=1,
+        le=10_000_000,
+        description="Number of steps; each step is one rollout with its updates.",
+    )
     epochs_per_rollout: int = Field(1, ge=1, le=64, description="Passes over each rollout.")
     minibatch_size: int | None = Field(
-        None, ge=1, le=65536, description="Responses per update; default: the whole rollout."
+        None,
+        ge=1,
+        le=65536,
+        description="Responses per optimizer step; default: the whole rollout, that is one "
+        "update per epoch.",
     )
 
     @property
@@ -175,8 +223,8 @@ class PolicyGradientConfig(Common):
                 Caution(
                     "kl.max",
                     "kl_max_unevaluated",
-                    "ends the run with its best evaluation below, and with eval_every 0 that may "
-                    "be the one of the untrained model",
+                    "ends the run with its best evaluation below the limit; with eval_every 0 "
+                    "that may be the untrained model",
                     "set eval_every",
                 )
             )
@@ -185,9 +233,10 @@ class PolicyGradientConfig(Common):
                 Caution(
                     "rollout.top_p",
                     "top_p",
-                    "is below 1: log-probabilities are those of the whole distribution, so what "
-                    "is sampled is not what is trained",
-                    "set it to 1; a lower temperature is accounted for",
+                    "is below 1: log-probabilities are computed over the full distribution, so "
+                    "they do not match the sampled tokens",
+                    "set it to 1; a lower rollout.temperature is safe, because the "
+                    "log-probabilities use it too",
                 )
             )
         n_responses = self.n_responses
@@ -196,9 +245,9 @@ class PolicyGradientConfig(Common):
                 Caution(
                     "rollout.prompts_per_step",
                     "small_batch",
-                    f"and samples_per_prompt give {n_responses} responses a step, few to whiten "
-                    "advantages over",
-                    f"at least {SMALLEST_BATCH_FOR_WHITENING} are advised",
+                    f"and rollout.samples_per_prompt give {n_responses} responses per step, too "
+                    "few to whiten advantages reliably",
+                    f"use at least {SMALLEST_BATCH_FOR_WHITENING} responses per step",
                 )
             )
         return found
@@ -208,12 +257,14 @@ class PolicyGradientConfig(Common):
         for name in ("batch_size", "epochs"):
             if getattr(self.optim, name) is not None:
                 raise ValueError(
-                    f"optim.{name} is not used by policy_gradient; "
-                    "say it with rollout.prompts_per_step, epochs_per_rollout and minibatch_size"
+                    f"optim.{name} is {getattr(self.optim, name)}, but policy_gradient does not "
+                    "use it; set rollout.prompts_per_step, epochs_per_rollout and minibatch_size "
+                    "instead"
                 )
         if self.lora is not None and self.lora.dropout > 0:
             raise ValueError(
-                "lora.dropout must be 0 for policy_gradient: it would make the ratio differ from 1"
+                f"lora.dropout is {self.lora.dropout:g}, but must be 0 for policy_gradient: "
+                "dropout would make the probability ratio differ from 1"
             )
         return self
 
@@ -232,27 +283,31 @@ class PolicyGradientConfig(Common):
             )
         if self.dynamic_sampling is not None and self.estimator not in GROUPED_ESTIMATORS:
             raise ValueError(
-                f"dynamic_sampling is for group estimators, {self.estimator} learns from prompts "
-                "whose responses have equal rewards too; leave it out"
+                "dynamic_sampling works only with estimators that compare the responses of one "
+                f"prompt, but estimator is {self.estimator}; remove it, or use "
+                "reinforce_pp_baseline, rloo, grpo or dr_grpo"
             )
         return self
 
     @model_validator(mode="after")
     def _sections_have_a_use(self) -> Self:
         if self.kl.horizon is not None and self.kl.target is None:
-            raise ValueError("kl.horizon is used with kl.target alone; set both or neither")
+            raise ValueError(
+                f"kl.horizon is {self.kl.horizon}, but has an effect only with kl.target; set "
+                "kl.target too, or remove kl.horizon"
+            )
         if self.overlong_penalty is None:
             return self
         if self.overlong != "penalize":
             raise ValueError(
-                f"overlong_penalty is used with overlong penalize, found {self.overlong}; "
-                "leave it out or set overlong"
+                "overlong_penalty has an effect only with overlong penalize, but overlong is "
+                f"{self.overlong}; remove it, or set overlong to penalize"
             )
         limit = self.rollout.max_new_tokens
         if self.overlong_penalty.buffer_of(limit) > limit:
             raise ValueError(
                 f"overlong_penalty.buffer_tokens is {self.overlong_penalty.buffer_tokens}, more "
-                f"than rollout.max_new_tokens {limit}; take less"
+                f"than rollout.max_new_tokens ({limit}); lower it to at most {limit}"
             )
         return self
 
@@ -261,11 +316,15 @@ class PolicyGradientConfig(Common):
         if self.critic is None:
             return self
         if self.estimator is not Estimator.PPO:
-            raise ValueError(f"critic is for ppo alone, {self.estimator} has none; leave it out")
+            raise ValueError(
+                "critic has an effect only with estimator ppo, but estimator is "
+                f"{self.estimator}; remove critic, or set estimator to ppo"
+            )
         has_reward_model = any(isinstance(term, ModelReward) for term in self.reward.terms)
         if self.critic.trunk == "reward_model" and not has_reward_model:
             raise ValueError(
-                "critic.trunk is reward_model, but the reward has none; use model or shared"
+                "critic.trunk is reward_model, but no reward term is a reward model; set it to "
+                "model or shared, or add a reward term of kind model"
             )
         return self
 
@@ -273,8 +332,8 @@ class PolicyGradientConfig(Common):
 def _cautions_of_kl(kl: Kl) -> list[Caution]:
     found = []
     if kl.coef == 0 and kl.target is not None:
-        message = "is 0 and is only ever multiplied: kl.target cannot move it"
-        found.append(Caution("kl.coef", "kl_coef", message, "start above 0"))
+        message = "is 0, and kl.target only multiplies it, so it stays 0"
+        found.append(Caution("kl.coef", "kl_coef", message, "set it above 0"))
     if kl.coef == 0:
         return found
     if kl.place == "loss" and kl.estimator == "k1":
@@ -282,8 +341,8 @@ def _cautions_of_kl(kl: Kl) -> list[Caution]:
             Caution(
                 "kl.estimator",
                 "k1_in_loss",
-                "k1 has no gradient on average as a loss: nothing holds the policy to its "
-                "reference",
+                "is k1 with kl.place loss, whose gradient is 0 on average: nothing keeps the "
+                "policy near its reference",
                 "use k2 in the loss, or k1 in the reward",
             )
         )
@@ -292,7 +351,7 @@ def _cautions_of_kl(kl: Kl) -> list[Caution]:
             Caution(
                 "kl.estimator",
                 f"{kl.estimator}_in_reward",
-                f"{kl.estimator} in the reward gives a biased gradient of the KL",
+                f"is {kl.estimator} with kl.place reward, which gives a biased gradient of the KL",
                 "use k1 in the reward, or k2 in the loss",
             )
         )

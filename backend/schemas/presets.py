@@ -39,8 +39,8 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
         ),
         Preset(
             name="InstructGPT supervised stage",
-            description="Full fine-tuning, cosine schedule; fewer epochs than theirs "
-            "(Ouyang et al. 2022, appendix C.1).",
+            description="Full fine-tuning, cosine schedule, fewer epochs than the paper (Ouyang "
+            "et al. 2022, appendix C.1).",
             config={
                 "optim": {"lr": 9.65e-6, "schedule": "cosine", "batch_size": 32, "epochs": 2},
                 "max_tokens": 1024,
@@ -97,9 +97,10 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
             },
         ),
         Preset(
-            name="DPO (paper)",
-            description="beta 0.1, batch 64, a warmed-up rate of 1e-6; AdamW where they take "
-            "RMSprop (Rafailov et al. 2023, appendix B).",
+            name="DPO (settings of the paper)",
+            description="beta 0.1 and learning rate 1e-6 of Rafailov et al. 2023, appendix B. "
+            "Here the warm-up is a tenth of the steps (150 steps in the paper), a batch is 64 "
+            "rankings (64 pairs in the paper), and AdamW takes the place of RMSprop.",
             config={
                 "beta": 0.1,
                 "optim": {"lr": 1e-6, "warmup_ratio": 0.1, "batch_size": 64, "epochs": 1},
@@ -110,7 +111,7 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
     Method.POLICY_GRADIENT: (
         Preset(
             name="Small CPU run",
-            description="REINFORCE++ with adapters, short answers, a strong pull to the start.",
+            description="REINFORCE++ with adapters, short responses and a strong KL penalty.",
             config={
                 "estimator": "reinforce_pp",
                 "lora": _SMALL_LORA,
@@ -128,9 +129,12 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
             },
         ),
         Preset(
-            name="REINFORCE++ (paper)",
-            description="32 prompts x 8 answers a step, k1 KL in the reward, advantages whitened "
-            "over the batch, PPO clip (Hu et al. 2025, arXiv 2501.03262).",
+            name="REINFORCE++ (settings of the paper)",
+            description="Batch size, learning rate, clip range and KL coefficient of Hu et al. "
+            "2025 (arXiv 2501.03262): 32 prompts x 8 responses per step, k1 KL in the reward, "
+            "advantages whitened over the batch. Each rollout gets one update, so the clip "
+            "never acts, and the loss is averaged over tokens, not over responses as in the "
+            "paper.",
             config=_PAPER_BATCH
             | {
                 "estimator": "reinforce_pp",
@@ -139,8 +143,10 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
         ),
         Preset(
             name="paper-baseline",
-            description="REINFORCE++-baseline of the paper's appendix: the mean of a prompt's "
-            "answers subtracted, KL as k2 in the loss with coefficient 1e-3 (Hu et al. 2025).",
+            description="REINFORCE++-baseline with settings of the paper's appendix (Hu et al. "
+            "2025): the mean reward of a prompt's responses is subtracted, and a k2 KL with "
+            "coefficient 1e-3 is in the loss. Each rollout gets one update, so the clip never "
+            "acts.",
             config=_PAPER_BATCH
             | {
                 "estimator": "reinforce_pp_baseline",
@@ -149,9 +155,10 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
         ),
         Preset(
             name="openrlhf-compat",
-            description="REINFORCE++-baseline in OpenRLHF's order and with its defaults: the "
-            "reward is clipped after the baseline and not normalized, k1 KL in the reward with "
-            "coefficient 0.01.",
+            description="REINFORCE++-baseline in OpenRLHF's order: the reward is clipped after "
+            "the baseline and not normalized; k1 KL in the reward with coefficient 0.01 and "
+            "the cosine schedule are OpenRLHF's too. Batch sizes, learning rate and one "
+            "update per rollout are not its defaults.",
             config=_PAPER_BATCH
             | {
                 "estimator": "reinforce_pp_baseline",
@@ -164,7 +171,7 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
     Method.GENERATE: (
         Preset(
             name="Small CPU run",
-            description="Four short answers per prompt, ready to be ranked.",
+            description="Four short responses per prompt, ready to rank.",
             config={
                 "samples_per_prompt": 4,
                 "rollout": {"max_prompt_tokens": 96, "max_new_tokens": 32, "temperature": 0.7},

@@ -39,7 +39,7 @@ class Reference(BaseModel):
         description="A file under inputs/ of the run directory, or the absolute path of a model.",
     )
     sha256: str | None = Field(
-        None, pattern=r"^[0-9a-f]{64}$", description="Hash of the content that was meant."
+        None, pattern=r"^[0-9a-f]{64}$", description="Expected sha256 of the content."
     )
 
     @model_validator(mode="after")

@@ -19,7 +19,7 @@ class RewardTerm(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     weight: float = Field(
-        1.0, ge=-1000, le=1000, description="Factor of this term in the weighted sum."
+        1.0, ge=-1000, le=1000, description="Weight of this term in the reward sum."
     )
 
 
@@ -28,24 +28,26 @@ class ModelReward(RewardTerm):
 
     kind: Literal["model"] = "model"
     model: Annotated[Reference, PointsTo(ModelKind.REWARD_MODEL)] = Field(
-        description="A reward model of the registry."
+        description="A reward model from the registry."
     )
 
 
 class ProcessReward(RewardTerm):
-    """How likely a trained process reward model finds the steps of a response right, in 0..1."""
+    """The probability (0 to 1) that the steps are right, by a trained process reward model."""
 
     kind: Literal["process"] = "process"
     process_model: Annotated[Reference, PointsTo(ModelKind.PROCESS_MODEL)] = Field(
-        description="A process reward model of the registry."
+        description="A process reward model from the registry."
     )
     combine: Literal["min", "last", "mean"] = Field(
-        "min", description="min = the weakest step; last = the last step; mean = of all steps."
+        "min",
+        description="min = the step with the lowest probability; last = the last step; mean = "
+        "the mean over all steps.",
     )
 
 
 class LengthReward(RewardTerm):
-    """1 inside the band [low, high] of words, falling linearly to 0 at no words and at 2 high."""
+    """1 for low to high words, falling linearly to 0 at zero words and at 2 x high words."""
 
     kind: Literal["length"] = "length"
     low: int = Field(1, ge=0, le=100_000, description="Fewest words that score 1.")
@@ -55,7 +57,7 @@ class LengthReward(RewardTerm):
     def _has_a_band(self) -> Self:
         if self.low > self.high:
             raise ValueError(
-                f"low is {self.low}, high is {self.high}: no length is in the band; set low to at "
+                f"low is {self.low} and high is {self.high}, so no length fits; set low to at "
                 "most high"
             )
         return self
@@ -73,7 +75,9 @@ class RegexReward(RewardTerm):
         try:
             re.compile(value)
         except re.error as error:
-            raise ValueError(f"the pattern is no regular expression: {error}") from error
+            raise ValueError(
+                f"{value[:100]!r} is not a valid Python regular expression: {error}"
+            ) from error
         return value
 
 
@@ -95,18 +99,19 @@ class Reward(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     terms: list[AnyRewardTerm] = Field(
-        min_length=1, max_length=16, description="Terms that are added up."
+        min_length=1, max_length=16, description="The reward is the weighted sum of these terms."
     )
     clip: float | None = Field(
         10.0, gt=0, le=1e6, description="Clip of the reward to [-clip, clip] after normalization."
     )
     clip_after_baseline: bool = Field(
         False,
-        description="Clip what the estimator's baseline leaves of the reward, as OpenRLHF does, "
-        "not the reward itself.",
+        description="Clip the reward after the estimator's baseline is subtracted, as OpenRLHF "
+        "does, instead of before.",
     )
     normalize: Literal["auto", "none", "running", "model"] = Field(
         "auto",
-        description="none; running = mean and deviation over the run; model = those stored with "
-        "the reward model; auto = model if the only term is a reward model, else none.",
+        description="How the reward sum is normalized: none; running = by its mean and standard "
+        "deviation over the run; model = by those stored with the reward model; auto = model "
+        "if the only term is a reward model, else none.",
     )

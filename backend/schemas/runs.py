@@ -60,7 +60,7 @@ class RunError(Answer):
     message: str = Field(description="What exactly happened.")
     advice: str
     changes: dict[str, Any] = Field(
-        description="Values of the config, by dotted path, with which a clone should fare better."
+        description="New values by dotted path of the config with which a clone should succeed."
     )
 
 
@@ -97,7 +97,8 @@ class RunAnswer(Answer):
     experiment_id: str | None
     parent_id: str | None
     parent_step: int | None = Field(
-        description="Step of the parent's checkpoint that the run goes on from."
+        description="Step of the parent's checkpoint that the run starts from; null = it starts "
+        "from the beginning."
     )
     name: str
     method: Method
@@ -124,7 +125,8 @@ class RunAnswer(Answer):
     finished_at: datetime | None
     archived_at: datetime | None
     pruned_at: datetime | None = Field(
-        description="When its files were deleted, but for the checkpoints that are listed."
+        description="When its files were deleted by podium prune, except the checkpoints that are "
+        "listed."
     )
 
 
@@ -143,7 +145,10 @@ class CloneBody(Body):
     name: str | None = Field(None, max_length=200)
     overrides: dict[str, Any] = Field(default_factory=dict)
     from_checkpoint: int | None = Field(
-        None, ge=0, description="Step of a checkpoint of the parent to go on from; null = anew."
+        None,
+        ge=0,
+        description="Step of the parent's checkpoint to start from; null = start from the "
+        "beginning.",
     )
     experiment_id: str | None = None
     tags: list[str] = Field(default_factory=list, max_length=50)

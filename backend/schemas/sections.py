@@ -30,56 +30,65 @@ class Lora(Section):
     """Low-rank adapters; null in the config means full fine-tuning."""
 
     r: int = Field(16, ge=1, le=1024, description="Rank of the adapter matrices.")
-    alpha: float = Field(32.0, gt=0, le=4096, description="Scale; the adapter acts with alpha / r.")
+    alpha: float = Field(
+        32.0, gt=0, le=4096, description="Scale: the adapter's output is multiplied by alpha / r."
+    )
     dropout: float = Field(
         0.0,
         ge=0,
         lt=1,
-        description="Dropout on the adapter's input; 0 for policy_gradient and dpo.",
+        description="Dropout on the adapter's input; must be 0 for policy_gradient and dpo.",
     )
     targets: Literal["attention", "linear"] = Field(
-        "linear", description="attention = q, k, v, o; linear = every linear layer but the head."
+        "linear",
+        description="attention = the projections q, k, v and o; linear = every linear layer "
+        "except the output head.",
     )
 
 
 class Optim(Section):
-    """AdamW and its schedule; schedules count optimizer steps."""
+    """The AdamW optimizer and its learning-rate schedule, which counts optimizer steps."""
 
     lr: float = Field(1e-4, gt=0, le=1, description="Peak learning rate.")
     schedule: Literal["constant", "linear", "cosine"] = Field(
-        "constant", description="Course of the learning rate after warm-up."
+        "constant", description="Learning-rate schedule after warm-up."
     )
     warmup_ratio: float = Field(
-        0.0, ge=0, le=1, description="Share of the optimizer steps spent warming up."
+        0.0, ge=0, le=1, description="Share of all optimizer steps used for linear warm-up."
     )
     weight_decay: float = Field(0.0, ge=0, le=10, description="Decoupled weight decay.")
     grad_clip: float = Field(
-        1.0, gt=0, le=1e6, description="Largest norm of the gradient before it is scaled down."
+        1.0,
+        gt=0,
+        le=1e6,
+        description="Maximum gradient norm; a larger gradient is scaled down to it.",
     )
     batch_size: int | None = Field(
         None,
         ge=1,
         le=65536,
-        description="Records per optimizer step (rankings for reward_model); default 16. "
-        "Refused in policy_gradient, where rollout and minibatch_size say it.",
+        description="Records per optimizer step (rankings for reward_model and dpo); default 16. "
+        "Not allowed in policy_gradient, which has rollout.prompts_per_step and "
+        "minibatch_size.",
     )
     micro_batch_tokens: int = Field(
         4096,
         ge=64,
         le=1_048_576,
-        description="Tokens computed in one forward and backward pass, a shared prompt once; a "
-        "step of more tokens takes several. More need more memory.",
+        description="Tokens in one forward and backward pass; a prompt that several responses "
+        "share counts once. A step with more tokens takes several passes. A larger value "
+        "needs more memory.",
     )
     gradient_checkpointing: bool = Field(
         False,
-        description="Keep only what enters each block and compute the rest again for the backward "
-        "pass: much less memory for long sequences, steps about a third longer.",
+        description="Store only the input of each transformer block and recompute the rest in the "
+        "backward pass. Long sequences need much less memory; steps take about a third longer.",
     )
     epochs: float | None = Field(
         None,
         gt=0,
         le=1000,
-        description="Passes over the training records; default 1. Refused in policy_gradient.",
+        description="Passes over the training records; default 1. Not allowed in policy_gradient.",
     )
 
     @property
@@ -89,50 +98,76 @@ class Optim(Section):
 
 
 class Log(Section):
-    """What is written besides metrics."""
+    """Which samples are logged, and how many."""
 
     samples_every: int = Field(1, ge=1, le=100_000, description="Steps between logged samples.")
-    samples_per_step: int = Field(8, ge=0, le=1000, description="Samples logged at such a step.")
+    samples_per_step: int = Field(
+        8, ge=0, le=1000, description="Samples logged at each of these steps."
+    )
     tokens: Literal["none", "best_worst", "all"] = Field(
         "best_worst",
-        description="Which samples carry arrays per token (log-prob, KL, advantage).",
+        description="Which samples include per-token values (log-prob, KL, advantage).",
     )
 
 
 class Resources(Section):
-    """What the run asks of a worker."""
+    """The devices and time that the run needs."""
 
     gpus: int = Field(
         0,
         ge=0,
         le=64,
-        description="GPUs the run holds; it computes on one, on the CPU with 0.",
+        description="Number of GPUs to reserve; 0 = run on the CPU. The trainer computes on one "
+        "GPU.",
     )
     threads: int | None = Field(
-        None, ge=1, le=1024, description="CPU threads; default: the cores seen at first start."
+        None,
+        ge=1,
+        le=1024,
+        description="CPU threads; default: all cores of the machine at the first start.",
     )
     timeout_s: float | None = Field(
-        None, gt=0, le=31_536_000, description="Longest wall-clock time of the run in seconds."
+        None,
+        gt=0,
+        le=31_536_000,
+        description="Maximum wall-clock time of one attempt, in seconds; a retry starts a new "
+        "count.",
     )
 
 
 class Common(Section):
     """What every method's config holds."""
 
-    seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of every named random stream.")
+    seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of all random numbers of the run.")
     precision: Literal["auto", "fp32", "bf16"] = Field(
         "auto",
-        description="Precision of the computation; masters and optimizer state are always fp32.",
+        description="Precision of the computation. auto = bf16 where the processor multiplies "
+        "bf16 natively, else fp32. Master weights and optimizer state are always fp32.",
     )
-    lora: Lora | None = Field(None, description="Adapters; null trains every weight.")
+    lora: Lora | None = Field(
+        None,
+        description="Train low-rank adapters instead of all weights; off (null) = full "
+        "fine-tuning.",
+    )
     optim: Optim = Field(default_factory=Optim)
     eval_every: int = Field(
-        0, ge=0, le=1_000_000, description="Steps between evaluations; 0 = only first and last."
+        0,
+        ge=0,
+        le=1_000_000,
+        description="Steps between evaluations; 0 = only before the first step and after the last.",
     )
     checkpoint_every: int = Field(
-        0, ge=0, le=1_000_000, description="Steps between checkpoints; 0 = only when asked to stop."
+        0,
+        ge=0,
+        le=1_000_000,
+        description="Steps between checkpoints; 0 = only when the run is asked to stop.",
     )
-    max_checkpoints: int = Field(2, ge=1, le=1000, description="Newest checkpoints that are kept.")
+    max_checkpoints: int = Field(
+        2,
+        ge=1,
+        le=1000,
+        description="Number of newest checkpoints to keep, besides the best and the pinned ones.",
+    )
     log: Log = Field(default_factory=Log)
     resources: Resources = Field(default_factory=Resources)
 
@@ -144,8 +179,8 @@ class Common(Section):
             Caution(
                 "resources.gpus",
                 "idle_gpus",
-                f"is {self.resources.gpus}, and a trainer computes on one: the others are held "
-                "and stand idle",
+                f"is {self.resources.gpus}, but a trainer computes on one GPU; the others are "
+                "reserved and idle",
                 "set it to 1",
             )
         ]
@@ -157,29 +192,44 @@ class Rollout(Section):
     prompts_per_step: int = Field(64, ge=1, le=65536, description="Prompts sampled at each step.")
     samples_per_prompt: int = Field(1, ge=1, le=1024, description="Responses per prompt.")
     max_prompt_tokens: int = Field(
-        256, ge=1, le=1_048_576, description="Longest prompt with its template; longer is refused."
+        256,
+        ge=1,
+        le=1_048_576,
+        description="Longest prompt in tokens, with its chat template. A longer prompt ends "
+        "the run with an error.",
     )
     max_new_tokens: int = Field(128, ge=1, le=1_048_576, description="Longest response in tokens.")
     temperature: float = Field(
-        1.0, gt=0, le=10, description="Temperature of sampling and log-probs."
+        1.0,
+        gt=0,
+        le=10,
+        description="Sampling temperature; log-probabilities are computed at it too.",
     )
     top_p: float = Field(
-        1.0, gt=0, le=1, description="Nucleus; below 1 the ratio no longer fits what was sampled."
+        1.0,
+        gt=0,
+        le=1,
+        description="Nucleus sampling: keep the most likely tokens up to this probability; 1 "
+        "= off. Below 1 the log-probabilities no longer match what is sampled.",
     )
-    system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
+    system: str = Field(
+        "", max_length=10_000, description="System prompt; empty = no system prompt."
+    )
     engine: Literal["transformers", "vllm"] = Field(
         "transformers",
-        description="Who samples: the trainer itself, or vLLM where the worker has it.",
+        description="Sampling engine: the trainer itself (transformers), or vLLM if the worker "
+        "has it.",
     )
     engine_memory: float = Field(
-        0.3, gt=0, lt=1, description="Share of the GPU's memory that vllm may hold."
+        0.3, gt=0, lt=1, description="Share of the GPU's memory that vLLM may use."
     )
 
     @model_validator(mode="after")
     def _logp_is_of_the_whole_distribution(self) -> Self:
         if self.engine == "vllm" and self.top_p < 1 and self.temperature != 1:
             raise ValueError(
-                f"rollout.top_p is {self.top_p:g} at temperature {self.temperature:g}, of which "
-                "vllm tells no log-probability; set either to 1, or engine to transformers"
+                f"rollout.top_p is {self.top_p:g} and rollout.temperature is "
+                f"{self.temperature:g}, but vLLM reports no log-probabilities for this "
+                "combination; set one of them to 1, or set rollout.engine to transformers"
             )
         return self

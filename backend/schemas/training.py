@@ -24,39 +24,53 @@ SCHEMA_VERSION = 1
 
 
 class SftConfig(Common):
-    """Supervised fine-tuning on demonstrations; the loss is over what the assistant says."""
+    """Supervised fine-tuning on demonstrations; the loss covers the assistant's tokens only."""
 
     method: Literal["sft"] = "sft"
     model: LanguageModel = Field(description="The language model to train.")
     demonstrations: Annotated[Reference, PointsTo(SnapshotKind.DEMONSTRATIONS)] = Field(
-        description="A snapshot of responses that people wrote."
+        description="A snapshot of demonstrations."
     )
-    system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
+    system: str = Field(
+        "", max_length=10_000, description="System prompt; empty = no system prompt."
+    )
     max_tokens: int = Field(
-        512, ge=8, le=1_048_576, description="Longest prompt and response; longer ones are refused."
+        512,
+        ge=8,
+        le=1_048_576,
+        description="Longest prompt with its response, in tokens. A longer record ends the "
+        "run with an error.",
     )
     packing: bool = Field(
         True,
-        description="Compute the records of a micro-batch joined, each seeing itself alone, not "
-        "padded to the longest. Changes the speed and nothing else.",
+        description="Join the records of a micro-batch instead of padding them; each record "
+        "attends only to itself. Changes the speed, not the result.",
     )
     assistant_turns: Literal["last", "all"] = Field(
         "last",
-        description="What the loss is over: last = the response; all = also what the assistant "
-        "says earlier in the conversation.",
+        description="Which turns the loss covers: last = the response; all = every turn of the "
+        "assistant.",
     )
 
 
 class RewardModelConfig(Common):
-    """A scalar head trained on rankings, all responses of a ranking together."""
+    """Train a model that gives one score to a prompt and response, from rankings."""
 
     method: Literal["reward_model"] = "reward_model"
     model: Annotated[Reference, PointsTo(ModelKind.CAUSAL_LM, or_kind=ModelKind.REWARD_MODEL)] = (
         Field(description="The language model to start from.")
     )
-    preferences: Preferences = Field(description="A snapshot of rankings.")
-    system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
-    max_tokens: int = Field(512, ge=8, le=1_048_576, description="Longest prompt and response.")
+    preferences: Preferences = Field(description="A snapshot of preferences (judgments).")
+    system: str = Field(
+        "", max_length=10_000, description="System prompt; empty = no system prompt."
+    )
+    max_tokens: int = Field(
+        512,
+        ge=8,
+        le=1_048_576,
+        description="Longest prompt with its response, in tokens. A longer record ends the run "
+        "with an error.",
+    )
     loss: Literal["pairwise", "listwise"] = Field(
         "pairwise", description="pairwise = Bradley-Terry over all pairs; listwise = Plackett-Luce."
     )
@@ -64,53 +78,77 @@ class RewardModelConfig(Common):
         0.0,
         ge=0,
         le=10,
-        description="Weight of the squared sum of a pair's scores, which holds them near 0; "
-        "0.01 is usual.",
+        description="Weight of (2 x the mean score of a ranking)^2, a penalty that keeps the "
+        "scores near 0; 0.01 is usual.",
     )
     margin: float = Field(
         0.0,
         ge=0,
         le=100,
-        description="By how much the scores of a pair shall differ for each tier between them, in "
-        "units of the score; 0 with listwise.",
+        description="Required score difference of a pair, for each tier between the two "
+        "responses; must be 0 with listwise.",
     )
 
     @model_validator(mode="after")
     def _only_pairs_have_a_margin(self) -> Self:
         if self.loss == "listwise" and self.margin > 0:
-            raise ValueError("margin must be 0 with loss listwise, which does not use it")
+            raise ValueError(
+                f"margin is {self.margin:g}, but loss listwise does not use it; set margin to 0, "
+                "or loss to pairwise"
+            )
         return self
 
 
 class ProcessRewardModelConfig(Common):
-    """A scalar head trained on labelled steps: how likely is each step of a response right?"""
+    """Train a model that says how likely each step of a response is right, from labelled steps."""
 
     method: Literal["process_reward_model"] = "process_reward_model"
     model: LanguageModel = Field(description="The language model to start from.")
     solutions: Annotated[Reference, PointsTo(SnapshotKind.SOLUTIONS)] = Field(
-        description="A snapshot of responses in labelled steps."
+        description="A snapshot of solutions."
     )
-    system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
-    max_tokens: int = Field(512, ge=8, le=1_048_576, description="Longest prompt and response.")
+    system: str = Field(
+        "", max_length=10_000, description="System prompt; empty = no system prompt."
+    )
+    max_tokens: int = Field(
+        512,
+        ge=8,
+        le=1_048_576,
+        description="Longest prompt with its response, in tokens. A longer record ends the run "
+        "with an error.",
+    )
     separator: Literal["newline", "blank_line"] = Field(
-        "newline", description="What stands between two steps; a step is scored where it ends."
+        "newline", description="Text between two steps; a step is scored at its end."
     )
 
 
 class DpoConfig(Common):
-    """Direct preference optimization on the pairs of rankings."""
+    """Direct preference optimization: train the policy on ranked pairs, without a reward model."""
 
     method: Literal["dpo"] = "dpo"
     model: LanguageModel = Field(description="The language model to start from.")
     reference: LanguageModel | None = Field(
-        None, description="What log-ratios are measured against; default: the starting model."
+        None, description="The reference model for the log-ratios; default: the starting model."
     )
-    preferences: Preferences = Field(description="A snapshot of rankings.")
-    system: str = Field("", max_length=10_000, description="System prompt; empty = none at all.")
-    max_tokens: int = Field(512, ge=8, le=1_048_576, description="Longest prompt and response.")
-    beta: float = Field(0.1, gt=0, le=100, description="Strength of the pull to the reference.")
+    preferences: Preferences = Field(description="A snapshot of preferences (judgments).")
+    system: str = Field(
+        "", max_length=10_000, description="System prompt; empty = no system prompt."
+    )
+    max_tokens: int = Field(
+        512,
+        ge=8,
+        le=1_048_576,
+        description="Longest prompt with its response, in tokens. A longer record ends the run "
+        "with an error.",
+    )
+    beta: float = Field(
+        0.1,
+        gt=0,
+        le=100,
+        description="Strength of the KL constraint to the reference (beta of the DPO paper).",
+    )
     label_smoothing: float = Field(
-        0.0, ge=0, lt=0.5, description="Share of labels taken to be wrong; 0 with ipo."
+        0.0, ge=0, lt=0.5, description="Assumed share of wrong labels; must be 0 with ipo."
     )
     loss: Literal["sigmoid", "ipo"] = Field(
         "sigmoid", description="sigmoid = DPO; ipo = squared distance of the margin to its target."
@@ -120,24 +158,28 @@ class DpoConfig(Common):
     def _policy_and_reference_start_equal(self) -> Self:
         if self.lora is not None and self.lora.dropout > 0:
             raise ValueError(
-                "lora.dropout must be 0 for dpo: it would make the policy differ from its reference"
+                f"lora.dropout is {self.lora.dropout:g}, but must be 0 for dpo: dropout would "
+                "make the policy differ from its reference"
             )
         if self.loss == "ipo" and self.label_smoothing > 0:
-            raise ValueError("label_smoothing must be 0 with loss ipo, which does not use it")
+            raise ValueError(
+                f"label_smoothing is {self.label_smoothing:g}, but loss ipo does not use it; set "
+                "label_smoothing to 0, or loss to sigmoid"
+            )
         return self
 
 
 class GenerateConfig(Common):
-    """Sample responses to prompts; they come home as responses and comparisons to rank."""
+    """Sample responses to prompts; they are stored as responses, and as comparisons to rank."""
 
     method: Literal["generate"] = "generate"
-    model: LanguageModel = Field(description="The model that answers.")
+    model: LanguageModel = Field(description="The model that generates the responses.")
     reference: LanguageModel | None = Field(
-        None, description="If given, kl/exact and log-probs against this model are measured."
+        None, description="Optional: measure kl/exact and log-probabilities against this model."
     )
     prompts: Prompts = Field(description="A snapshot of prompts to answer.")
     split: Literal["train", "heldout", "all"] = Field(
-        "all", description="Which side of the snapshot is sampled."
+        "all", description="Which split of the snapshot to sample."
     )
     samples_per_prompt: int = Field(4, ge=1, le=1024, description="Responses per prompt.")
     rollout: Rollout = Field(default_factory=Rollout)
@@ -145,7 +187,9 @@ class GenerateConfig(Common):
         default_factory=list, max_length=16, description="Terms that score each response."
     )
     make_comparisons: bool = Field(
-        True, description="Make one comparison per prompt of its distinct responses (2 to 9)."
+        True,
+        description="Create one comparison per prompt from its distinct responses; at least 2 "
+        "are needed, at most 9 are used.",
     )
 
 
@@ -157,14 +201,15 @@ class EvaluateConfig(Common):
     baseline_model: LanguageModel | None = Field(None, description="A model to compare with.")
     prompts: Prompts = Field(description="A snapshot of prompts to answer.")
     split: Literal["train", "heldout", "all"] = Field(
-        "all", description="Which side of the snapshot is answered."
+        "all", description="Which split of the snapshot to evaluate."
     )
     reward: Reward
     pass_reward: float | None = Field(
         1.0,
         ge=-1e6,
         le=1e6,
-        description="Weighted sum from which on a response passes, for pass@k; null = no pass@k.",
+        description="A response passes (for pass@k) if its weighted reward sum is at least this "
+        "value; off (null) = no pass@k.",
     )
     samples_per_prompt: int = Field(1, ge=1, le=1024, description="Responses per prompt.")
     rollout: Rollout = Field(default_factory=Rollout)
@@ -173,8 +218,8 @@ class EvaluateConfig(Common):
     def _nothing_runs(self) -> Self:
         if self.reward.normalize == "running":
             raise ValueError(
-                "reward.normalize is running, but an evaluation has no run to learn from; use "
-                "auto, model or none"
+                "reward.normalize is running, but an evaluate run has no running statistics; set "
+                "it to auto, model or none"
             )
         return self
 

@@ -19,15 +19,17 @@ class DeviceAnswer(Answer):
     slots: int | None = Field(description="CPU runs that fit at once.")
     memory_bytes: int | None = Field(description="Of a GPU.")
     memory_used_bytes: int | None = Field(
-        description="In use by anybody; null where the driver does not say."
+        description="Memory in use by any process; null if the driver does not report it."
     )
     busy: int = Field(description="Runs that hold it.")
     leaving: int = Field(
-        description="Those of them that are not at work here any more and about to let go."
+        description="How many of these runs have ended here and are about to release the device."
     )
-    run_ids: list[str] = Field(description="Those at work that the caller may see.")
-    is_returning: bool = Field(description="Its run has ended, its memory is in use yet.")
-    fault: str | None = Field(description="Why no run gets it, until it is free again.")
+    run_ids: list[str] = Field(description="Running runs on it that the caller may see.")
+    is_returning: bool = Field(
+        description="True while its run has ended but its memory is still in use."
+    )
+    fault: str | None = Field(description="Why no run gets this GPU; null = nothing is wrong.")
 
 
 class WorkerAnswer(Answer):
@@ -41,14 +43,16 @@ class WorkerAnswer(Answer):
     is_alive: bool
     slots: int
     devices: list[DeviceAnswer]
-    busy: int = Field(description="Runs at work.")
-    run_ids: list[str] = Field(description="Those of them that the caller may see.")
+    busy: int = Field(description="Runs that are running on this worker.")
+    run_ids: list[str] = Field(description="Those of these runs that the caller may see.")
     memory_used_bytes: int | None = Field(description="Of the machine, by anybody.")
     memory_bytes: int | None
     disk_free_bytes: int | None = Field(description="Of the disk of its run directories.")
     disk_bytes: int | None
-    disk_needed_bytes: int | None = Field(description="With less free it takes no new run.")
-    beat_at: datetime = Field(description="Last sign of life, by the clock of the worker.")
+    disk_needed_bytes: int | None = Field(
+        description="With less free space the worker takes no new run."
+    )
+    beat_at: datetime = Field(description="Last heartbeat, by the clock of the worker.")
 
 
 class WorkersAnswer(Listing[WorkerAnswer]):

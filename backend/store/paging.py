@@ -52,6 +52,6 @@ def _number(cursor: str) -> int:
     if cursor.startswith("n") and digits.isascii() and digits.isdigit() and len(digits) < 19:
         return int(digits)
     raise InvalidInput(
-        "the cursor is none that a list has given out",
-        advice="Pass next_cursor of the page before, or leave it out.",
+        f"the cursor {cursor[:40]!r} was not issued by this list",
+        advice="Pass the next_cursor of the previous page, or leave the cursor out.",
     )

@@ -32,7 +32,7 @@ def head_revision(folder: Path = VERSIONS) -> str:
     heads = revisions - parents
     if len(heads) != 1:
         raise Unavailable(
-            f"found {len(heads)} newest migrations in {folder}, expected one",
+            f"found {len(heads)} newest migrations in {folder}; expected one",
             advice="Install Podium with its alembic/ folder.",
         )
     return heads.pop()
@@ -61,6 +61,6 @@ def require_current(database: Database, folder: Path = VERSIONS) -> None:
     head, current = head_revision(folder), current_revision(database)
     if head != current:
         raise Unavailable(
-            f"the database has schema revision {current or 'none'}, this code wants {head}",
+            f"the database has schema revision {current or 'none'}, but this release needs {head}",
             advice="Run `podium migrate` and start again.",
         )

@@ -79,7 +79,7 @@ def test_a_timeout_of_a_run_that_begins_again_is_raised_to_what_all_its_steps_ne
 
     assert advice is not None
     assert advice.changes == {"resources.timeout_s": 480}
-    assert "a retry begins again with all 100" in advice.text
+    assert "a retry starts again with all 100" in advice.text
 
 
 def test_a_timeout_is_raised_to_what_the_steps_left_need() -> None:
@@ -95,7 +95,7 @@ def test_a_timeout_is_raised_to_what_the_steps_left_need() -> None:
     enough = advise(C.TIMEOUT, config, Facts(first_step=10, step=55, steps=60, ran_s=100))
     assert enough is not None
     assert enough.changes == {}
-    assert "the 5 steps left need about 12 s" in enough.text
+    assert "the remaining 5 steps need about 12 s" in enough.text
     assert advise(C.TIMEOUT, config, Facts(steps=60, ran_s=100)) is None
 
 
@@ -121,6 +121,9 @@ def test_a_loss_that_is_not_finite_asks_for_a_lower_rate() -> None:
 
 
 def test_a_crash_says_what_becomes_of_the_run() -> None:
-    assert after_crash(1, 3, 40) == "It goes on from step 40 by itself."
-    assert after_crash(2, 3, None) == "It goes on from the beginning by itself."
-    assert "resume it by hand" in after_crash(3, 3, 40)
+    assert after_crash(1, 3, 40) == "Podium retries it automatically from step 40."
+    assert after_crash(2, 3, None) == "Podium retries it automatically from the beginning."
+    assert after_crash(3, 3, 40) == (
+        "It has crashed 3 times without a new checkpoint, so Podium does not retry it "
+        "automatically. Fix the cause, then retry the run."
+    )

@@ -151,7 +151,7 @@ def test_a_file_that_is_gone_from_the_store_is_told_as_damage(
     else:
         fsspec.filesystem("memory").rm(f"/{tmp_path.name}/models/run_1/model.safetensors")
 
-    with pytest.raises(Damaged, match="not what was stored"):
+    with pytest.raises(Damaged, match="its sha256 is not the recorded one"):
         store.fetch_folder("models/run_1", tmp_path / "back")
     assert not (tmp_path / "back").exists()
 
@@ -198,7 +198,7 @@ def test_changed_bytes_are_noticed(folder: Path, tmp_path: Path) -> None:
     assert place is not None
     (place / "model.safetensors").write_bytes(b"other" * 1400)
 
-    with pytest.raises(Damaged, match="not what was stored"):
+    with pytest.raises(Damaged, match="its sha256 is not the recorded one"):
         store.fetch_folder("models/run_1", tmp_path / "back")
     assert not (tmp_path / "back").exists()
 

@@ -135,7 +135,7 @@ def test_a_late_answer_is_refused_when_another_lease_has_taken_the_room(
     theirs = crowd.lease(1, at=later)
     assert theirs is not None
 
-    with pytest.raises(Conflict, match="lease ran out"):
+    with pytest.raises(Conflict, match="your lease expired"):
         crowd.judge(0, mine, at=later)
     crowd.judge(1, theirs, at=later)
 
@@ -193,13 +193,13 @@ def test_the_same_judgment_again_is_the_same_answer_and_another_one_needs_revise
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda ids: {"tiers": [ids[:2]]}, "stands nowhere"),
-        (lambda ids: {"tiers": [ids, ids[:1]]}, "two places"),
+        (lambda ids: {"tiers": [ids[:2]]}, "is in no tier and not in `unranked`"),
+        (lambda ids: {"tiers": [ids, ids[:1]]}, "is placed twice"),
         (lambda ids: {"tiers": [ids[:-1]], "unranked": ["response_x"]}, "not part of"),
         (lambda ids: {"tiers": [ids, []]}, "tier is empty"),
-        (lambda ids: {"tiers": [], "unranked": ids}, "no response is placed"),
+        (lambda ids: {"tiers": [], "unranked": ids}, "no response is in a tier"),
         (lambda ids: {"tiers": [ids], "verdict": "all_bad"}, "comes with tiers"),
-        (lambda ids: {"tiers": [ids], "flags": ["response_x"]}, "flagged"),
+        (lambda ids: {"tiers": [ids], "flags": ["response_x"]}, "`flags` names"),
         (lambda ids: {"tiers": [ids], "comment": "nul \x00"}, "NUL"),
     ],
 )

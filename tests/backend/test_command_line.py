@@ -140,7 +140,7 @@ def test_nothing_is_restored_beside_what_another_database_has_left(
     # Of a server that was killed: SQLite would read it into whatever database lies beside it.
     left.write_bytes(bytes(8))
 
-    with pytest.raises(Conflict, match=f"podium.sqlite3{suffix} is there already"):
+    with pytest.raises(Conflict, match=f"podium.sqlite3{suffix} exists already"):
         restore(settings_of(other), tmp_path / "backup")
 
     assert list(other.data_dir.glob("podium.sqlite3*")) == [left]
@@ -159,12 +159,36 @@ def replace_by_link(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "damage", "said"),
     [
-        ("podium.sqlite3", flip_last_byte, "podium.sqlite3 is missing or damaged"),
-        ("artifacts/weights", flip_last_byte, "artifacts/weights is missing or damaged"),
-        ("artifacts/weights", Path.unlink, "artifacts/weights is missing or damaged"),
-        ("artifacts/weights", replace_by_link, "artifacts/weights is missing or damaged"),
-        ("artifacts/more", Path.touch, "artifacts/more is no part of the backup"),
-        ("admin.key", flip_last_byte, "admin.key is missing or damaged"),
+        (
+            "podium.sqlite3",
+            flip_last_byte,
+            "podium.sqlite3 is missing, or its sha256 is not the one in the manifest",
+        ),
+        (
+            "artifacts/weights",
+            flip_last_byte,
+            "artifacts/weights is missing, or its sha256 is not the one in the manifest",
+        ),
+        (
+            "artifacts/weights",
+            Path.unlink,
+            "artifacts/weights is missing, or its sha256 is not the one in the manifest",
+        ),
+        (
+            "artifacts/weights",
+            replace_by_link,
+            "artifacts/weights is missing, or its sha256 is not the one in the manifest",
+        ),
+        (
+            "artifacts/more",
+            Path.touch,
+            "has the file artifacts/more, which its manifest does not list",
+        ),
+        (
+            "admin.key",
+            flip_last_byte,
+            "admin.key is missing, or its sha256 is not the one in the manifest",
+        ),
         ("manifest.json", flip_last_byte, "no readable manifest.json"),
         ("manifest.json", Path.unlink, "no readable manifest.json"),
         ("manifest.json", lambda path: path.write_text("[]"), "no readable manifest.json"),
@@ -195,7 +219,7 @@ def test_the_command_line_says_what_is_damaged(site: Site, tmp_path: Path) -> No
     code, said = sqlite_site(tmp_path / "other").podium("restore", str(tmp_path / "backup"))
 
     assert code == 1
-    assert "podium.sqlite3 is missing or damaged" in said
+    assert "podium.sqlite3 is missing, or its sha256 is not the one in the manifest" in said
     assert "Use another backup" in said
 
 
@@ -238,7 +262,7 @@ def test_artifacts_are_not_restored_beside_a_bucket(site: Site, tmp_path: Path) 
         restore(in_a_bucket, tmp_path / "backup")
 
     said = backup(settings_of(site).model_copy(update={"artifact_url": "s3://b"}), tmp_path / "b")
-    assert "s3://b and no part of it" in said
+    assert "s3://b and are not part of this backup" in said
 
 
 def test_an_older_client_of_postgresql_is_told_what_to_install(
@@ -259,7 +283,7 @@ def test_an_older_client_of_postgresql_is_told_what_to_install(
 
     assert done.returncode == 1
     assert detail in done.stderr
-    assert "Put the client of the server's version of PostgreSQL, or a newer one" in done.stderr
+    assert "Install the PostgreSQL client of the server's version, or a newer one" in done.stderr
     assert not (tmp_path / "backup").exists()
 
 
@@ -375,3 +399,13 @@ def test_an_older_embedded_database_is_copied_before_it_is_migrated(site: Site) 
 def test_wrong_usage_is_told_from_a_failure(site: Site) -> None:
     assert site.podium("no-such-verb")[0] == 2
     assert site.podium()[0] == 2
+
+
+def test_a_wrong_setting_is_named_with_its_value(tmp_path: Path) -> None:
+    env = processes.environment(tmp_path, PODIUM_PORT="many", PODIUM_SLOTS="-1")
+
+    done = processes.run(["podium", "doctor"], env)
+
+    assert done.returncode == 1
+    assert "PODIUM_PORT is 'many': " in done.stderr
+    assert "; PODIUM_SLOTS is '-1': " in done.stderr

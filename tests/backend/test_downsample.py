@@ -91,5 +91,5 @@ def test_time_that_stands_still_joins_points_and_loses_no_extreme(
 
 @pytest.mark.parametrize(("first", "points"), [(0, 0), (-1, 10)])
 def test_senseless_requests_are_refused(first: int, points: int) -> None:
-    with pytest.raises(ValueError, match="wanted"):
+    with pytest.raises(ValueError, match="expected points >= 1 and first step >= 0"):
         bucket_width(first, 10, points=points)

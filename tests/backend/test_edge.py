@@ -122,6 +122,8 @@ def test_a_bug_says_its_request_id_and_nothing_else(
     answer = calm.post("/bug")
     assert answer.status_code == 500
     assert answer.json()["request_id"] == answer.headers["X-Request-Id"]
+    # The advice sends its reader to the log with this id.
+    assert answer.headers["X-Request-Id"] in caplog.text
     assert "secret" not in answer.text
     assert answer.json()["request_id"] in caplog.text, "the answer says to look for it in the log"
     assert "POST" in caplog.text

@@ -81,7 +81,7 @@ def test_a_run_that_a_registered_gguf_model_cannot_read_is_refused_before_it_is_
     assert said_of_the_model(512) == []
     (found,) = said_of_the_model(513)
     assert found["level"] == "error"
-    assert found["message"].startswith("'m' reads at most 512 tokens")
+    assert found["message"].startswith("'m' has a context length of 512 tokens")
     assert found["advice"].startswith("Lower max_tokens")
 
 
@@ -133,7 +133,7 @@ HUGE = 2**64 - 1
         (header(entry(b"k", 9, number(4, "<I") + number(1 << 24))), "ends within its header"),
         (header(entry(b"k", 9, number(8, "<I") + number(1 << 25))), f"than {MOST_STRINGS} strings"),
         (header(entry(b"k", 9, number(8, "<I") + number(9))), "ends within its header"),
-        (header(ARCHITECTURE, ARCHITECTURE), "names an entry twice"),
+        (header(ARCHITECTURE, ARCHITECTURE), "names a metadata entry twice"),
         (header(tensors=1) + string(b"w") + number(5, "<I"), "dimensions of a tensor"),
         (
             header(tensors=1)

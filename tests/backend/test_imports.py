@@ -67,7 +67,7 @@ def test_good_lines_go_in_and_bad_ones_come_back_with_line_and_reason(
     assert (report["accepted"], report["duplicates"], report["rejected_total"]) == (2, 1, 9)
     reasons = {one["line"]: one["reason"] for one in report["rejected"]}
     assert sorted(reasons) == [2, 3, 6, 7, 8, 9, 10, 11, 12]
-    assert reasons[2].startswith("not JSON")
+    assert reasons[2].startswith("the line is not valid JSON")
     assert "there is no prompt" in reasons[6]
     assert "found a list" in reasons[7]
     assert "NUL" in reasons[9]
@@ -141,10 +141,10 @@ def test_json_csv_and_parquet_hold_the_same_prompts(api: TestClient, project: st
 @pytest.mark.parametrize(
     ("content", "content_type", "reason"),
     [
-        (b"PAR1 but not really PAR1", "application/octet-stream", "no Parquet"),
-        (b"[1, 2", "application/json", "no JSON"),
-        (b"[" * 50_000, "application/json", "no JSON"),
-        (b'prompt\n"never closed', "text/csv", "no CSV"),
+        (b"PAR1 but not really PAR1", "application/octet-stream", "not valid Parquet"),
+        (b"[1, 2", "application/json", "not valid JSON"),
+        (b"[" * 50_000, "application/json", "not valid JSON"),
+        (b'prompt\n"never closed', "text/csv", "not valid CSV"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_as_a_whole(
@@ -271,7 +271,7 @@ def test_pairs_of_every_format_say_the_same(name: str, row: dict[str, Any]) -> N
     [
         ({"prompt": "q", "chosen": "same", "rejected": "same"}, "identical"),
         ({"prompt": "q", "chosen": "x"}, "none of the formats"),
-        ({"chosen": [SAID["good"]], "rejected": [SAID["bad"]]}, "does not end with the assistant"),
+        ({"chosen": [SAID["good"]], "rejected": [SAID["bad"]]}, "end with the assistant"),
         ({"prompt": "q", "completion": "x", "label": True}, "no ranking"),
         ({"tiers": [["r1"]], "verdict": "ranked"}, "Field required"),
         (
@@ -296,7 +296,7 @@ def test_an_annotator_who_contradicts_himself_is_told_so(api: TestClient, projec
     report = upload(api, project, "preferences", row, row, turned, {**turned, "annotator": "ben"})
 
     assert (report["accepted"], report["duplicates"]) == (2, 1)
-    assert "judged this comparison differently" in report["rejected"][0]["reason"]
+    assert "already judged this comparison with another result" in report["rejected"][0]["reason"]
     agreement = api.get(f"/projects/{project}/agreement").json()
     assert {one["name"] for one in agreement["annotators"]} == {
         "anna (imported)", "ben (imported)",

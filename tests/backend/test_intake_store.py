@@ -85,5 +85,5 @@ def test_a_response_to_a_foreign_prompt_is_refused(
     foreign = [record("prompt_other", 0, "a")]
     with database.write() as session:
         run = session.scalars(select(Run)).one()
-        with pytest.raises(InvalidInput, match="not of this project"):
+        with pytest.raises(InvalidInput, match="not in the project of the run"):
             responses.insert_generated(session, run, foreign, at=NOW)

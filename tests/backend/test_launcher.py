@@ -69,7 +69,10 @@ def serving(folder: Path, **settings: str) -> Iterator[Served]:
     with processes.running(UP, env, log) as process:
         served = Served(process, data_dir, log)
         wait_until(
-            lambda: "Sign in" in log.read_text(errors="replace"), "served", process=process, log=log
+            lambda: "Sign-in link" in log.read_text(errors="replace"),
+            "served",
+            process=process,
+            log=log,
         )
         yield served
 

@@ -62,7 +62,7 @@ def test_a_legal_ranking_passes_its_own_check_unchanged(ranking: Ranking) -> Non
 @pytest.mark.parametrize("verdict", [Verdict.ALL_BAD, Verdict.CANNOT_JUDGE])
 def test_other_verdicts_leave_everything_unranked(verdict: Verdict) -> None:
     assert checked(["a", "b"], tiers=[], unranked=[], verdict=verdict).unranked == ("a", "b")
-    with pytest.raises(InvalidInput, match="stands nowhere"):
+    with pytest.raises(InvalidInput, match="is in no tier and not in `unranked`"):
         checked(["a", "b"], tiers=[], unranked=["a"], verdict=verdict)
 
 

@@ -62,10 +62,15 @@ def test_what_cannot_work_is_said_at_its_field(
     cases = [
         (single, "rollout.samples_per_prompt", "wrong", "is 1, but grpo compares responses"),
         (single, "rollout.samples_per_prompt", "wrong", "sample at least 2 per prompt"),
-        (short, "model", "wrong", "reads at most 64 tokens, a prompt and its response may have"),
+        (
+            short,
+            "model",
+            "wrong",
+            "has a context length of 64 tokens, but a prompt with its response may need",
+        ),
         (short, "model", "wrong", "Lower max_tokens, or rollout.max_prompt_tokens"),
         (other, "reference", "wrong", "has a vocabulary of 5 tokens, 'base' one of 4"),
-        (other, "reference", "wrong", "Use models of one family."),
+        (other, "reference", "wrong", "Use models of the same family."),
         ({"rollout": {"top_p": 0.9}}, "rollout.top_p", "warned", "is below 1: log-probabilities"),
         ({"rollout": {"top_p": 0.9}}, "rollout.top_p", "warned", "Set it to 1"),
     ]

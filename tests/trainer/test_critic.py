@@ -141,8 +141,11 @@ def test_the_critic_can_start_from_the_reward_model(workshop: Workshop, tiny_mod
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"estimator": "grpo", "critic": {}}, "critic is for ppo alone"),
-        ({"estimator": "ppo", "critic": {"trunk": "reward_model"}}, "the reward has none"),
+        ({"estimator": "grpo", "critic": {}}, "critic has an effect only with estimator ppo"),
+        (
+            {"estimator": "ppo", "critic": {"trunk": "reward_model"}},
+            "no reward term is a reward model",
+        ),
     ],
 )
 def test_a_critic_that_does_not_fit_is_refused(

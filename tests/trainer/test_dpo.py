@@ -144,8 +144,11 @@ def test_the_other_losses_learn_too(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"lora": {"dropout": 0.1}}, "lora.dropout must be 0"),
-        ({"loss": "ipo", "label_smoothing": 0.1}, "label_smoothing must be 0"),
+        ({"lora": {"dropout": 0.1}}, "lora.dropout is 0.1, but must be 0 for dpo"),
+        (
+            {"loss": "ipo", "label_smoothing": 0.1},
+            "label_smoothing is 0.1, but loss ipo does not use it",
+        ),
     ],
 )
 def test_what_the_config_alone_decides_is_refused_by_the_schema(

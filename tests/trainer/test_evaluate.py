@@ -176,4 +176,4 @@ def test_an_evaluation_has_no_running_statistics(workshop: Workshop, tiny_model:
     reward = {"terms": [{"kind": "finished"}], "normalize": "running"}
     report = workshop.run_here(workshop.lay_out("run", evaluate_config(tiny_model, reward=reward)))
     assert report["code"] == 2
-    assert "an evaluation has no run to learn from" in report["message"]
+    assert "an evaluate run has no running statistics" in report["message"]

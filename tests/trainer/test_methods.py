@@ -311,8 +311,11 @@ def test_the_reward_model_scores_the_very_tokens_it_was_trained_on(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"estimator": "grpo", "rollout": {"samples_per_prompt": 1}}, "compares responses"),
-        ({"reward": {"terms": [{"kind": "regex", "pattern": "("}]}}, "no regular expression"),
+        (
+            {"estimator": "grpo", "rollout": {"samples_per_prompt": 1}},
+            "compares responses of one prompt",
+        ),
+        ({"reward": {"terms": [{"kind": "regex", "pattern": "("}]}}, "not a valid Python regular"),
         ({"rollout": {"max_prompt_tokens": 4}}, "max_prompt_tokens is 4"),
     ],
 )

@@ -218,7 +218,7 @@ def test_a_margin_drives_the_scores_apart(workshop: Workshop, tiny_model: Path) 
 
 def test_a_listwise_loss_with_a_margin_is_refused() -> None:
     config = reward_model_config(Path("model"), loss="listwise", margin=0.5)
-    with pytest.raises(ValueError, match="margin must be 0 with loss listwise"):
+    with pytest.raises(ValueError, match=r"margin is 0\.5, but loss listwise does not use it"):
         RewardModelConfig.model_validate(config)
 
 

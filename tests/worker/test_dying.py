@@ -75,7 +75,7 @@ def test_a_killed_trainer_goes_on_from_its_checkpoint_and_what_lay_beyond_is_tak
     crash = floor.events(run_id, "state")[2].data["error"]
     assert "SIGKILL" in crash["message"]
     assert "memory" in crash["advice"]
-    assert "It goes on from step 4 by itself." in crash["advice"]
+    assert "Podium retries it automatically from step 4." in crash["advice"]
 
 
 def test_a_run_that_crashes_three_times_without_a_checkpoint_stays_crashed(
@@ -92,7 +92,8 @@ def test_a_run_that_crashes_three_times_without_a_checkpoint_stays_crashed(
     run = sqlite_floor.run(run_id)
     assert (run.state, run.attempt) == ("crashed", 3)
     assert run.error is not None
-    assert "crashed 3 times without a new checkpoint: resume it by hand" in run.error["advice"]
+    assert "crashed 3 times without a new checkpoint" in run.error["advice"]
+    assert "Fix the cause, then retry the run." in run.error["advice"]
 
 
 def test_killing_the_guard_ends_the_trainer_and_counts_as_a_crash(sqlite_floor: Floor) -> None:

@@ -88,7 +88,7 @@ def test_a_model_that_is_gone_or_changed_is_refused(sqlite_floor: Floor) -> None
     assert "found no weights" in failure(sqlite_floor, run_id)
     (weights.parent / "config.json").unlink()
     weights.parent.rmdir()
-    assert "there is nothing at" in failure(sqlite_floor, run_id)
+    assert "nothing exists at" in failure(sqlite_floor, run_id)
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])

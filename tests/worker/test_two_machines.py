@@ -74,7 +74,10 @@ def test_a_damaged_shared_checkpoint_fails_the_run_and_is_gone_on_from_once_it_i
         floor.wait_for(run_id, "succeeded")
 
     assert failed.error["cause"] == "checkpoint"
-    assert "checkpoint-1-2/state.json is not what was stored" in failed.error["message"]
+    assert (
+        "checkpoint-1-2/state.json is missing, or its sha256 is not the recorded one"
+        in failed.error["message"]
+    )
     assert "retry" in failed.error["advice"]
     assert [event.data["step"] for event in floor.events(run_id, "start")] == [0, 2]
 

@@ -67,7 +67,7 @@ def get_own(session: Session, assignment_id: str, user_id: str) -> Assignment:
         select(Assignment).where(Assignment.id == assignment_id, Assignment.user_id == user_id)
     )
     if assignment is None:
-        raise NotFound(f"there is no assignment {assignment_id} of yours")
+        raise NotFound(f"you have no assignment {assignment_id}")
     session.scalar(
         select(Comparison.number).where(Comparison.id == assignment.comparison_id).with_for_update()
     )
@@ -82,8 +82,8 @@ def must_be_open(session: Session, assignment: Assignment, *, at: datetime) -> N
     comparison = session.scalar(select(Comparison).where(Comparison.id == assignment.comparison_id))
     if comparison is None or not _has_room(session, comparison, assignment.user_id, at):
         raise Conflict(
-            "the lease ran out and the comparison has all its judgments",
-            advice="Ask for another assignment.",
+            "your lease expired, and other annotators have taken this comparison",
+            advice="Continue with the next comparison (API: request another assignment).",
         )
 
 
@@ -94,7 +94,10 @@ def skip(session: Session, assignment_id: str, user_id: str, *, reason: str) -> 
     """
     assignment = get_own(session, assignment_id, user_id)
     if assignment.state == SUBMITTED:
-        raise Conflict("this assignment is judged already", advice="Revise the judgment instead.")
+        raise Conflict(
+            "this assignment is judged already",
+            advice="Reopen the comparison to change your judgment (API: `revise: true`).",
+        )
     assignment.state = SKIPPED
     assignment.skip_reason = reason
 
@@ -106,7 +109,10 @@ def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -
     """
     assignment = get_own(session, assignment_id, user_id)
     if assignment.state != LEASED:
-        raise Conflict(f"this assignment is {assignment.state}", advice="Ask for another one.")
+        raise Conflict(
+            f"this assignment is {assignment.state}, so it has no lease to renew",
+            advice="Request another assignment.",
+        )
     must_be_open(session, assignment, at=at)
     assignment.expires_at = at + LEASE
     session.flush()

@@ -44,7 +44,10 @@ def create(
     )
     foreign = [one for one in body.response_ids if one not in answers]
     if foreign:
-        raise InvalidInput(f"response {foreign[0]} does not answer the prompt {prompt}")
+        raise InvalidInput(
+            f"response {foreign[0]} does not answer the prompt {prompt}",
+            advice="Name responses to this prompt.",
+        )
     comparison = Comparison(
         id=new_id("comparison"),
         project_id=project_id,

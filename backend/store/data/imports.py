@@ -83,9 +83,9 @@ def take(
             keep(session, project_id, user_id, good, tally, at)
     if strict and tally.rejected_total:
         raise InvalidInput(
-            f"{tally.rejected_total} lines cannot be taken; the first is line "
+            f"{tally.rejected_total} lines were rejected; the first is line "
             f"{tally.rejected[0].line}: {tally.rejected[0].reason}",
-            advice="Correct them, or import with strict=false to take the others.",
+            advice="Correct them, or import with strict=false to take only the others.",
             rejected=[one.model_dump() for one in tally.rejected],
             rejected_total=tally.rejected_total,
         )
@@ -160,7 +160,8 @@ def _keep_preferences(
         elif before == said:
             tally.duplicates += 1
         else:
-            tally.reject(line, f"{record.annotator} has judged this comparison differently before")
+            tally.reject(line, f"{record.annotator} has already judged this comparison with another result; keep "
+                "one of the two rows")
     if new:
         session.execute(insert(Assignment), [assignment for assignment, _ in new])
         session.execute(insert(Judgment), [judgment for _, judgment in new])

@@ -50,14 +50,17 @@ def submit(
         return _answer(before)
     if before is not None and not body.revise:
         raise Conflict(
-            "this assignment has another judgment already",
-            advice="Send it with `revise: true` to replace the earlier one.",
+            "you have already judged this comparison differently",
+            advice="Reopen the comparison to change your judgment (API: `revise: true`).",
         )
     ranking = checked(
         comparison.response_ids, tiers=body.tiers, unranked=body.unranked, verdict=body.verdict
     )
     if foreign := set(body.flags) - set(comparison.response_ids):
-        raise InvalidInput(f"response {sorted(foreign)[0]} is flagged and not of this comparison")
+        raise InvalidInput(
+            f"`flags` names response {sorted(foreign)[0]}, which is not part of this comparison",
+            advice="Flag only the responses of this comparison.",
+        )
     if before is None:
         assignments.must_be_open(session, assignment, at=at)
         assignment.state = assignments.SUBMITTED

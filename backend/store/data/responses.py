@@ -120,6 +120,7 @@ def _check_prompts(session: Session, project_id: str, prompt_ids: set[str]) -> N
     foreign = prompt_ids - set(known)
     if foreign:
         raise InvalidInput(
-            f"a response answers the prompt {sorted(foreign)[0]}, which is not of this project",
-            advice="Freeze the prompts snapshot in the project of the run.",
+            f"a response answers the prompt {sorted(foreign)[0]}, which is not in the project of "
+            "the run",
+            advice="Use a snapshot of prompts that was frozen in the project of the run.",
         )

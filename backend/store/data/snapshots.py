@@ -133,7 +133,10 @@ def line_page(
     """Frozen records to look at, in order of position. Raises InvalidInput for a foreign cursor."""
     cursor = page.cursor or "n-1"
     if not cursor.removeprefix("n-").removeprefix("n").isdigit():
-        raise InvalidInput("the cursor is none that this list has given out")
+        raise InvalidInput(
+            f"the cursor {cursor[:40]!r} was not issued by this list",
+            advice="Pass the next_cursor of the previous page, or leave the cursor out.",
+        )
     found = lines(session, snapshot_id, split=split, after=int(cursor.removeprefix("n")))
     shown = found[: page.limit]
     items = [_line(position, json.loads(line)) for position, line in shown]
@@ -184,13 +187,14 @@ class _Tally:
         pairs = sum(self.counts[split]["pairs"] for split in Split)
         if pairs == 0:
             raise InvalidInput(
-                f"the {self._position} judgments hold no pair: no response stands above another",
+                f"the {self._position} judgments contain no pair: no response is ranked above "
+                "another",
                 advice="Rank some comparisons into at least two tiers first.",
             )
         if self.counts[Split.TRAIN]["pairs"] == 0:
             raise InvalidInput(
-                "every pair would be held out and none be left to train on",
-                advice="Take a smaller heldout_fraction or another seed, or rank more prompts.",
+                "all pairs would be held out, and none would be left to train on",
+                advice="Use a smaller heldout_fraction or another seed, or rank more prompts.",
             )
 
 

@@ -66,8 +66,9 @@ def append_outside(
     wrong = [name for name in names if not (_is_name(name) and name.startswith(OUTSIDE_PREFIXES))]
     if wrong:
         raise InvalidInput(
-            f"the name {wrong[0][:100]!r} is not one for results from outside",
-            advice="Use words joined by /, beginning with gold/ or outside/.",
+            f"the metric name {wrong[0][:100]!r} is not allowed here",
+            advice="Use at most 100 characters: 2 to 5 words of letters, digits and _ @ . + - "
+            "joined by /, the first of them gold or outside.",
         )
     lines = [
         MetricLine(
@@ -136,7 +137,10 @@ def _event(line: MetricLine, attempt: int) -> NewEvent:
 
 def _refusal(names: set[str]) -> NewEvent:
     shown = ", ".join(sorted(name[:_LONGEST_NAME].replace("\0", "") for name in names)[:5])
-    message = f"{len(names)} metric names were left out because of their form: {shown}"
+    message = (
+        f"{len(names)} metrics were not stored because their names are not valid: {shown}. A name "
+        "has at most 100 characters: 1 to 5 words of letters, digits and _ @ . + - joined by /."
+    )
     data = {"level": "warning", "rule": "metric_name", "message": message, "step": None}
     return NewEvent("alert", data)
 

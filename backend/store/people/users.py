@@ -38,7 +38,8 @@ def create(
         raise NotFound(f"there is no project {sorted(wanted - known)[0]}")
     if email and session.scalar(select(User.id).where(User.email == email.lower())):
         raise Conflict(
-            "another user has this e-mail address", advice="Use another address or that user."
+            "another user has this e-mail address",
+            advice="Use another address, or the user who has it.",
         )
     user = User(
         id=new_id("user"),

@@ -77,7 +77,7 @@ def share(
     """
     known = session.get(Checkpoint, (run.id, step), populate_existing=True)
     if known is None:
-        raise NotFound(f"run {run.id} has told of no checkpoint at step {step}")
+        raise NotFound(f"run {run.id} has reported no checkpoint of step {step} yet")
     superseded = [known.artifact]
     known.artifact = artifact
     session.flush()
@@ -142,8 +142,8 @@ def _forget(session: Session, run_id: str, *conditions: ColumnElement[bool], at:
 
 def _loss(step: int) -> dict[str, Any]:
     message = (
-        f"The pinned checkpoint of step {step} is gone: it was replaced before the pin reached the "
-        "trainer, or the run goes on from before it."
+        f"The pinned checkpoint of step {step} no longer exists: the trainer replaced it before "
+        "the pin reached it, or the run resumed from an earlier step."
     )
     return {"level": "warning", "rule": "pinned_checkpoint", "message": message, "step": step}
 

@@ -31,9 +31,10 @@ def _set_pinned(
     run = runs.locked(session, run_id)
     found = session.get(Checkpoint, (run.id, step), populate_existing=True)
     if found is None:
-        there = ", ".join(map(str, checkpoints.steps(session, run.id))) or "no step at all"
+        there = ", ".join(map(str, checkpoints.steps(session, run.id))) or "none"
         raise NotFound(
-            f"run {run.id} has no checkpoint of step {step}", advice=f"It has those of: {there}."
+            f"run {run.id} has no checkpoint of step {step}",
+            advice=f"It has checkpoints at these steps: {there}.",
         )
     if found.is_pinned != is_pinned:
         found.is_pinned = is_pinned

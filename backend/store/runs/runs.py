@@ -204,7 +204,11 @@ def transition(
         .returning(Run.id)
     ).scalar_one_or_none()
     if moved is None:
-        raise Conflict(f"run {run.id} is no longer {from_}; look again", state=from_)
+        raise Conflict(
+            f"run {run.id} is no longer {from_}: it was changed at the same moment",
+            advice="Load the run again.",
+            state=from_,
+        )
     session.refresh(run)
     _append_state(session, run, reason=reason, at=at)
     if error is not None and to in _BAD_ENDS:
@@ -289,8 +293,8 @@ def _refuse_to_unpin(session: Session, run: Run) -> None:
     steps = checkpoints.pinned_steps(session, run.id)
     if steps:
         raise Conflict(
-            f"to begin anew would delete the pinned checkpoints of run {run.id}: those of step "
-            f"{', '.join(map(str, steps))}",
+            f"restarting run {run.id} from the beginning would delete its pinned checkpoints: "
+            f"step {', '.join(map(str, steps))}",
             advice="Clone the run instead, or unpin them first.",
         )
 
@@ -299,14 +303,16 @@ def _begin_after_prune(session: Session, run: Run, *, from_start: bool) -> None:
     gone = f"the files of run {run.id} were deleted by podium prune on {run.pruned_at:%Y-%m-%d}"
     if not from_start:
         raise Conflict(
-            f"{gone}; it cannot go on",
-            advice='Retry it with {"from": "start"}: its curves begin anew. Or clone it.',
+            f"{gone}, so it cannot resume",
+            advice='Retry it from the beginning with {"from": "start"}, which replaces its curves, '
+            "or clone it.",
         )
     if run.parent_id is not None and run.parent_step is not None:
         locked(session, run.parent_id)
         if run.parent_step not in checkpoints.steps(session, run.parent_id):
             raise Conflict(
-                f"{gone}, and so was the checkpoint that it began with", advice="Clone its parent."
+                f"{gone}, and so was the checkpoint that it started from",
+                advice="Clone its parent.",
             )
     run.pruned_at = None
 

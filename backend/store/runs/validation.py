@@ -29,7 +29,12 @@ from backend.store.runs import checkpoints, runs
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 
-_MISSING = "Take one from GET /{list}, or create it first."
+_KIND_WORDS = {
+    ModelKind.CAUSAL_LM: "language model",
+    ModelKind.REWARD_MODEL: "reward model",
+    ModelKind.PROCESS_MODEL: "process reward model",
+}
+_MISSING = "Choose an existing one (GET /{list} lists them), or create it first."
 
 
 @dataclass
@@ -88,7 +93,7 @@ def require_continuable(
         problems = continuation.problems_of(parent.config, config, step)
     else:
         path, message = "from_checkpoint", f"run {parent_id} has no checkpoint of step {step}"
-        advice = f"It has those of: {', '.join(map(str, there)) or 'no step at all'}."
+        advice = f"It has checkpoints at these steps: {', '.join(map(str, there)) or 'none'}."
         if parent.pruned_at is not None:
             advice += f" Others were deleted by podium prune on {parent.pruned_at:%Y-%m-%d}."
         problems = [ConfigProblem(path=path, message=message, advice=advice)]
@@ -111,8 +116,8 @@ def _check_pointer(
     if pointer.reference.path is not None:
         found.add(
             pointer.path,
-            "a path is not taken here",
-            "Register the folder with POST /models, or import the data, and name its id.",
+            "a path is allowed only in a config that the trainer reads from a file",
+            "Register the folder with POST /models, or import the data, and give its id.",
         )
     elif pointer.wants.snapshot is not None:
         _check_snapshot(session, caller, config, pointer, found)
@@ -125,15 +130,23 @@ def _check_snapshot(
 ) -> None:
     path, reference, wants = pointer.path, pointer.reference, pointer.wants
     if reference.id is None:
-        found.add(path, "data comes from a snapshot", "Name its id; a hub_id is for models.")
+        found.add(
+            path,
+            f"data must be a snapshot; found the hub_id {reference.hub_id}",
+            "Give the id of a snapshot; only models have a hub_id.",
+        )
         return
     snapshot = session.scalars(select(Snapshot).where(Snapshot.id == reference.id)).one_or_none()
     if snapshot is None or not caller.sees(snapshot.project_id):
         advice = _MISSING.format(list="projects/{id}/snapshots")
-        found.add(path, f"there is no snapshot {reference.id} that you can see", advice)
+        found.add(path, f"snapshot {reference.id} does not exist, or you cannot see it", advice)
         return
     if not wants.fits(snapshot.kind):
-        found.add(path, f"snapshot {snapshot.id} holds {snapshot.kind}, wanted are {wants.kind}")
+        found.add(
+            path,
+            f"snapshot {snapshot.name!r} holds {snapshot.kind}; expected {wants.kind}",
+            f"Choose or freeze a snapshot of {wants.kind}.",
+        )
         return
     _check_hash(path, reference, snapshot.sha256, found)
     _check_contents(path, snapshot, config, found)
@@ -170,15 +183,20 @@ def _check_model(session: Session, caller: Caller, pointer: Pointer, found: _Fin
     model = session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
     if model is None or not caller.sees(model.project_id):
         advice = _MISSING.format(list="models")
-        found.add(path, f"there is no model {reference.id} that you can see", advice)
+        found.add(path, f"model {reference.id} does not exist, or you cannot see it", advice)
         return
     if not wants.fits(model.kind):
-        found.add(path, f"model {model.name!r} is a {model.kind}, wanted is a {wants.kind}")
+        wanted = _KIND_WORDS[ModelKind(wants.kind)]
+        found.add(
+            path,
+            f"model {model.name!r} is a {_KIND_WORDS[ModelKind(model.kind)]}; expected a {wanted}",
+            f"Choose a {wanted}.",
+        )
         return
     found.models[path] = model
     if model.pruned_at is not None:
-        advice = "Take another, or train it again by cloning the run that made it."
-        found.add(path, f"the files of model {model.name!r} were deleted", advice)
+        advice = "Choose another model, or train it again by cloning the run that produced it."
+        found.add(path, f"the files of model {model.name!r} were deleted by podium prune", advice)
     elif model.archived_at is not None:
         advice = "Restore it, or its files may be pruned."
         found.add(path, f"model {model.name!r} is archived", advice, level="warning")
@@ -189,8 +207,9 @@ def _check_hash(path: str, reference: Reference, actual: str | None, found: _Fin
     if reference.sha256 is not None and actual is not None and reference.sha256 != actual:
         found.add(
             path,
-            f"the sha256 is {reference.sha256[:12]}..., {reference.id} has {actual[:12]}...",
-            "Leave sha256 out to take what is there.",
+            f"the config names the sha256 {reference.sha256[:12]}..., but {reference.id} has "
+            f"{actual[:12]}...",
+            "Remove sha256 to use the current content.",
         )
     elif actual is not None:
         found.sha256[path] = actual
@@ -207,16 +226,16 @@ def _check_vocabularies(found: _Findings) -> None:
         if None not in (theirs, ours) and theirs != ours:
             found.add(
                 path,
-                f"{model.name!r} has a vocabulary of {theirs} tokens, {policy.name!r} one of {ours}"
-                ": they read different tokens",
-                "Use models of one family.",
+                f"{model.name!r} has a vocabulary of {theirs} tokens, but {policy.name!r} has one "
+                f"of {ours}, so they read different tokens",
+                "Use models of the same family.",
             )
         theirs, ours = (one.facts.get("chat_template_sha256") for one in (model, policy))
         if None not in (theirs, ours) and theirs != ours:
             found.add(
                 path,
                 f"{model.name!r} has another chat template than {policy.name!r}",
-                "Use models of one family.",
+                "Use models of the same family.",
                 level="warning",
             )
 
@@ -227,8 +246,8 @@ def _check_windows(longest: int, found: _Findings) -> None:
         if window is not None and longest > window:
             found.add(
                 path,
-                f"{model.name!r} reads at most {window} tokens, a prompt and its response may have "
-                f"{longest}",
+                f"{model.name!r} has a context length of {window} tokens, but a prompt with its "
+                f"response may need {longest}",
                 "Lower max_tokens, or rollout.max_prompt_tokens and rollout.max_new_tokens.",
             )
 

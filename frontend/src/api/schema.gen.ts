@@ -83,7 +83,7 @@ export interface paths {
         put?: never;
         /**
          * Create Key
-         * @description Make an API key, one's own or as administrator anybody's; its text is shown once.
+         * @description Create an API key, as an administrator also for others; its text is shown once.
          */
         post: operations["create_key_api_v1_users__user_id__keys_post"];
         delete?: never;
@@ -104,7 +104,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke Key
-         * @description End a key at once.
+         * @description Revoke a key at once.
          */
         delete: operations["revoke_key_api_v1_users__user_id__keys__key_id__delete"];
         options?: never;
@@ -207,7 +207,7 @@ export interface paths {
         put?: never;
         /**
          * Import File
-         * @description Take the good records of a file and say of each bad line what is wrong with it.
+         * @description Import the valid records of a file and list each rejected line with the reason.
          */
         post: operations["import_file_api_v1_projects__project_id__imports_post"];
         delete?: never;
@@ -329,7 +329,7 @@ export interface paths {
         };
         /**
          * List Judgments
-         * @description The judgments that count; an annotator sees the own ones only.
+         * @description The judgments that count; an annotator sees only their own.
          */
         get: operations["list_judgments_api_v1_projects__project_id__judgments_get"];
         put?: never;
@@ -371,9 +371,10 @@ export interface paths {
         put?: never;
         /**
          * Take Assignment
-         * @description Lease the next comparison for 15 minutes; 204 when nothing is left for this annotator.
+         * @description Lease the next comparison for 15 minutes; 204 if nothing is left for this annotator.
          *
-         *     Each call leases another one. With `held`, live leases that it does not name come back first.
+         *     Each call leases another comparison. With `held`, live leases that are not in the list are
+         *     returned first.
          */
         post: operations["take_assignment_api_v1_projects__project_id__assignments_post"];
         delete?: never;
@@ -393,7 +394,9 @@ export interface paths {
         put?: never;
         /**
          * Judge
-         * @description Keep a ranking. The same body again gives the same answer, another one needs `revise`.
+         * @description Store a judgment.
+         *
+         *     Sending the same body again gives the same answer; another body needs `revise: true`.
          */
         post: operations["judge_api_v1_assignments__assignment_id__judgment_post"];
         delete?: never;
@@ -433,7 +436,7 @@ export interface paths {
         put?: never;
         /**
          * Renew
-         * @description Begin the 15 minutes anew.
+         * @description Renew the lease: it lasts 15 minutes from now.
          */
         post: operations["renew_api_v1_assignments__assignment_id__renew_post"];
         delete?: never;
@@ -451,7 +454,7 @@ export interface paths {
         };
         /**
          * Progress
-         * @description Where this annotator and the project stand.
+         * @description How many judgments this annotator and the project have, and how many are left.
          */
         get: operations["progress_api_v1_projects__project_id__annotation_get"];
         put?: never;
@@ -685,7 +688,7 @@ export interface paths {
         put?: never;
         /**
          * Create Run
-         * @description Check the config against schema and store, queue the run, ring the worker.
+         * @description Check the config against schema and store, queue the run and notify the workers.
          */
         post: operations["create_run_api_v1_runs_post"];
         delete?: never;
@@ -705,7 +708,7 @@ export interface paths {
         put?: never;
         /**
          * Validate Run
-         * @description What would keep this run from being created; creates nothing.
+         * @description Check a run without creating it: every problem of its config.
          */
         post: operations["validate_run_api_v1_runs_validate_post"];
         delete?: never;
@@ -765,7 +768,7 @@ export interface paths {
         put?: never;
         /**
          * Pause Run
-         * @description Keep a queued run waiting; one that runs writes a checkpoint and pauses.
+         * @description Pause a run: a queued one at once, a running one after it has written a checkpoint.
          */
         post: operations["pause_run_api_v1_runs__run_id__pause_post"];
         delete?: never;
@@ -785,7 +788,7 @@ export interface paths {
         put?: never;
         /**
          * Resume Run
-         * @description Queue a paused run again; it goes on from its last checkpoint.
+         * @description Queue a paused run again; it resumes from its last checkpoint.
          */
         post: operations["resume_run_api_v1_runs__run_id__resume_post"];
         delete?: never;
@@ -805,7 +808,7 @@ export interface paths {
         put?: never;
         /**
          * Retry Run
-         * @description Queue a failed, crashed or cancelled run again, from its last checkpoint or anew.
+         * @description Retry a failed, crashed or cancelled run, from its last checkpoint or from the beginning.
          */
         post: operations["retry_run_api_v1_runs__run_id__retry_post"];
         delete?: never;
@@ -825,7 +828,9 @@ export interface paths {
         put?: never;
         /**
          * Clone Run
-         * @description A new run with this run's config and the given changes, anew or from a checkpoint.
+         * @description Create a run with this run's config and the given changes.
+         *
+         *     It starts from the beginning or from a checkpoint of this run.
          */
         post: operations["clone_run_api_v1_runs__run_id__clone_post"];
         delete?: never;
@@ -845,7 +850,9 @@ export interface paths {
         put?: never;
         /**
          * Archive Run
-         * @description Take a run that is not at work out of the lists; nothing is deleted.
+         * @description Take a run out of the lists; nothing is deleted.
+         *
+         *     A run that is queued, running or stopping cannot be archived.
          *
          *     A crashed one is not tried again while it is archived; `retry` and `resume` list it again.
          */
@@ -885,7 +892,7 @@ export interface paths {
         };
         /**
          * List Events
-         * @description The run's history in order, as the stream sends it; `after` takes the cursor.
+         * @description The run's events in order, as the stream sends them; pass next_cursor as `after`.
          */
         get: operations["list_events_api_v1_runs__run_id__events_get"];
         put?: never;
@@ -905,7 +912,7 @@ export interface paths {
         };
         /**
          * List Log Lines
-         * @description What the trainer printed, in order; `after` takes the cursor.
+         * @description What the trainer printed, in order; pass next_cursor as `after`.
          */
         get: operations["list_log_lines_api_v1_runs__run_id__logs_get"];
         put?: never;
@@ -987,7 +994,9 @@ export interface paths {
         put?: never;
         /**
          * Unpin Checkpoint
-         * @description Let a checkpoint go again: it is dropped with the next one that the run writes.
+         * @description Unpin a checkpoint.
+         *
+         *     It is deleted when the run writes its next checkpoint, unless max_checkpoints keeps it.
          */
         post: operations["unpin_checkpoint_api_v1_runs__run_id__checkpoints__step__unpin_post"];
         delete?: never;
@@ -1172,7 +1181,7 @@ export interface paths {
         };
         /**
          * List Methods
-         * @description Per method its JSON Schema with units, ranges and defaults, its presets and references.
+         * @description For each method its JSON Schema (units, ranges, defaults), its presets and its references.
          */
         get: operations["list_methods_api_v1_methods_get"];
         put?: never;
@@ -1326,7 +1335,7 @@ export interface components {
             done: number;
             /**
              * Wanted
-             * @description Judgments wanted in all.
+             * @description Judgments required in total.
              */
             wanted: number;
             /**
@@ -1488,7 +1497,7 @@ export interface components {
             };
             /**
              * From Checkpoint
-             * @description Step of a checkpoint of the parent to go on from; null = anew.
+             * @description Step of the parent's checkpoint to start from; null = start from the beginning.
              */
             from_checkpoint?: number | null;
             /** Experiment Id */
@@ -1603,7 +1612,7 @@ export interface components {
             memory_bytes: number | null;
             /**
              * Memory Used Bytes
-             * @description In use by anybody; null where the driver does not say.
+             * @description Memory in use by any process; null if the driver does not report it.
              */
             memory_used_bytes: number | null;
             /**
@@ -1613,22 +1622,22 @@ export interface components {
             busy: number;
             /**
              * Leaving
-             * @description Those of them that are not at work here any more and about to let go.
+             * @description How many of these runs have ended here and are about to release the device.
              */
             leaving: number;
             /**
              * Run Ids
-             * @description Those at work that the caller may see.
+             * @description Running runs on it that the caller may see.
              */
             run_ids: string[];
             /**
              * Is Returning
-             * @description Its run has ended, its memory is in use yet.
+             * @description True while its run has ended but its memory is still in use.
              */
             is_returning: boolean;
             /**
              * Fault
-             * @description Why no run gets it, until it is free again.
+             * @description Why no run gets this GPU; null = nothing is wrong.
              */
             fault: string | null;
         };
@@ -2140,7 +2149,7 @@ export interface components {
             archived_at: string | null;
             /**
              * Pruned At
-             * @description When its files were deleted; null: not.
+             * @description When its files were deleted by podium prune; null = they were not.
              */
             pruned_at: string | null;
         };
@@ -2191,7 +2200,7 @@ export interface components {
             archived_at: string | null;
             /**
              * Pruned At
-             * @description When its files were deleted; null: not.
+             * @description When its files were deleted by podium prune; null = they were not.
              */
             pruned_at: string | null;
             /** Lineage */
@@ -2455,7 +2464,7 @@ export interface components {
             parent_id: string | null;
             /**
              * Parent Step
-             * @description Step of the parent's checkpoint that the run goes on from.
+             * @description Step of the parent's checkpoint that the run starts from; null = it starts from the beginning.
              */
             parent_step: number | null;
             /** Name */
@@ -2518,7 +2527,7 @@ export interface components {
             archived_at: string | null;
             /**
              * Pruned At
-             * @description When its files were deleted, but for the checkpoints that are listed.
+             * @description When its files were deleted by podium prune, except the checkpoints that are listed.
              */
             pruned_at: string | null;
         };
@@ -2566,7 +2575,7 @@ export interface components {
             advice: string;
             /**
              * Changes
-             * @description Values of the config, by dotted path, with which a clone should fare better.
+             * @description New values by dotted path of the config with which a clone should succeed.
              */
             changes: {
                 [key: string]: unknown;
@@ -2910,12 +2919,12 @@ export interface components {
             devices: components["schemas"]["DeviceAnswer"][];
             /**
              * Busy
-             * @description Runs at work.
+             * @description Runs that are running on this worker.
              */
             busy: number;
             /**
              * Run Ids
-             * @description Those of them that the caller may see.
+             * @description Those of these runs that the caller may see.
              */
             run_ids: string[];
             /**
@@ -2934,13 +2943,13 @@ export interface components {
             disk_bytes: number | null;
             /**
              * Disk Needed Bytes
-             * @description With less free it takes no new run.
+             * @description With less free space the worker takes no new run.
              */
             disk_needed_bytes: number | null;
             /**
              * Beat At
              * Format: date-time
-             * @description Last sign of life, by the clock of the worker.
+             * @description Last heartbeat, by the clock of the worker.
              */
             beat_at: string;
         };
@@ -3050,9 +3059,9 @@ export interface operations {
             query?: {
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -3085,7 +3094,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -3122,9 +3131,9 @@ export interface operations {
             query?: {
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -3159,7 +3168,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -3229,9 +3238,9 @@ export interface operations {
                 archived?: boolean;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -3264,7 +3273,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -3398,7 +3407,7 @@ export interface operations {
             };
             header?: {
                 "content-type"?: string;
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -3441,9 +3450,9 @@ export interface operations {
                 external_id?: string | null;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -3480,9 +3489,9 @@ export interface operations {
                 prompt_id?: string | null;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -3520,9 +3529,9 @@ export interface operations {
                 is_finished?: boolean | null;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -3560,9 +3569,9 @@ export interface operations {
                 prompt_id?: string | null;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -3601,9 +3610,9 @@ export interface operations {
                 is_open?: boolean | null;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -3638,7 +3647,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -3679,9 +3688,9 @@ export interface operations {
                 user_id?: string | null;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -3747,7 +3756,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -3792,7 +3801,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -3928,9 +3937,9 @@ export interface operations {
                 archived?: boolean;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -3965,7 +3974,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -4036,9 +4045,9 @@ export interface operations {
                 split?: components["schemas"]["Split"] | null;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -4174,9 +4183,9 @@ export interface operations {
                 archived?: boolean;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -4209,7 +4218,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -4347,9 +4356,9 @@ export interface operations {
                 archived?: boolean;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -4382,7 +4391,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -4610,7 +4619,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -4709,7 +4718,7 @@ export interface operations {
     list_events_api_v1_runs__run_id__events_get: {
         parameters: {
             query?: {
-                /** @description Send what comes after this number. */
+                /** @description Return only items after this number. */
                 after?: number;
                 /** @description Items at most. */
                 limit?: number;
@@ -4747,7 +4756,7 @@ export interface operations {
     list_log_lines_api_v1_runs__run_id__logs_get: {
         parameters: {
             query?: {
-                /** @description Send what comes after this number. */
+                /** @description Return only items after this number. */
                 after?: number;
                 /** @description Items at most. */
                 limit?: number;
@@ -4943,9 +4952,9 @@ export interface operations {
                 project_id?: string | null;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;
@@ -4978,7 +4987,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -5087,7 +5096,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending it again answers the same again. */
+                /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -5166,7 +5175,7 @@ export interface operations {
                 runs: string;
                 /** @description The same, where no header can be set. */
                 last_id?: string | null;
-                /** @description Where to begin without an id. */
+                /** @description Where to start without an id. */
                 since?: "start" | "now";
             };
             header?: {
@@ -5203,7 +5212,7 @@ export interface operations {
             query?: {
                 /** @description The same, where no header can be set. */
                 last_id?: string | null;
-                /** @description Where to begin without an id. */
+                /** @description Where to start without an id. */
                 since?: "start" | "now";
             };
             header?: {
@@ -5305,9 +5314,9 @@ export interface operations {
                 object_id?: string | null;
                 /** @description Items per page. */
                 limit?: number;
-                /** @description next_cursor of the page before. */
+                /** @description The next_cursor of the previous page. */
                 cursor?: string | null;
-                /** @description Order of creation; default newest. */
+                /** @description List the oldest first; by default the newest comes first. */
                 oldest_first?: boolean;
             };
             header?: never;

@@ -68,19 +68,19 @@ def test_an_unknown_step_is_refused_with_the_steps_there_are(
 
     assert answer.status_code == 422
     assert "no checkpoint of step 15" in answer.json()["detail"]
-    assert answer.json()["advice"] == "It has those of: 10, 20."
+    assert answer.json()["advice"] == "It has checkpoints at these steps: 10, 20."
     assert answer.json()["errors"][0]["path"] == "from_checkpoint"
-    assert nothing.json()["advice"] == "It has those of: no step at all."
+    assert nothing.json()["advice"] == "It has checkpoints at these steps: none."
     assert clone(api, parent, -1).status_code == 422
 
 
 @pytest.mark.parametrize(
     ("overrides", "path", "advice"),
     [
-        ({"model": {"hub_id": "another/one"}}, "model.id", "Leave model.id as it was"),
-        ({"lora": None}, "lora.r", "Leave lora.r as it was"),
-        ({"lora": {"r": 4}}, "lora.r", "Leave lora.r as it was"),
-        ({"lora": {"targets": "attention"}}, "lora.targets", "Leave lora.targets as it was"),
+        ({"model": {"hub_id": "another/one"}}, "model.id", "Set model.id back"),
+        ({"lora": None}, "lora.r", "Set lora.r back"),
+        ({"lora": {"r": 4}}, "lora.r", "Set lora.r back"),
+        ({"lora": {"targets": "attention"}}, "lora.targets", "Set lora.targets back"),
         ({"steps": 20}, "steps", "Set steps above 20"),
         (
             {"steps": 80, "optim": {"schedule": "linear"}},
@@ -144,7 +144,7 @@ def test_the_batch_of_a_run_on_records_stays_and_its_epochs_need_not() -> None:
     ((path, advice),) = problems(BATCHES, {"optim": {"batch_size": 32}})
 
     assert path == "optim.batch_size"
-    assert "Leave optim.batch_size as it was" in advice
+    assert "Set optim.batch_size back" in advice
     assert problems(BATCHES, {"optim": {"epochs": 3.0}}) == []
 
 

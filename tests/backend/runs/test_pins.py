@@ -54,7 +54,7 @@ def test_a_checkpoint_that_is_gone_cannot_be_pinned(
 
     assert answer.status_code == 404
     assert "no checkpoint of step 10" in answer.json()["detail"]
-    assert answer.json()["advice"] == "It has those of: 20."
+    assert answer.json()["advice"] == "It has checkpoints at these steps: 20."
     assert api.post("/runs/run_none/checkpoints/1/pin").status_code == 404
     assert api.post(f"/runs/{run_id}/checkpoints/ten/pin").status_code == 422
 

@@ -59,7 +59,7 @@ def test_a_pruned_run_is_gone_on_from_where_it_was_pinned_and_nowhere_else(
 
     assert refused.status_code == 422
     assert refused.json()["advice"] == (
-        "It has those of: 20. Others were deleted by podium prune on 2026-11-21."
+        "It has checkpoints at these steps: 20. Others were deleted by podium prune on 2026-11-21."
     )
     assert taken.status_code == 201
 
@@ -71,7 +71,7 @@ def test_a_pruned_run_is_retried_from_the_start_alone(api: TestClient, run_id: s
     anew = api.post(f"/runs/{run_id}/retry", json={"from": "start"})
 
     assert (went_on.status_code, pinned.status_code, anew.status_code) == (409, 409, 200)
-    assert "deleted by podium prune on 2026-11-21; it cannot go on" in went_on.json()["detail"]
+    assert "deleted by podium prune on 2026-11-21, so it cannot resume" in went_on.json()["detail"]
     assert '{"from": "start"}' in went_on.json()["advice"]
     assert (anew.json()["state"], anew.json()["pruned_at"]) == ("queued", None)
 
@@ -96,7 +96,7 @@ def test_a_checkpoint_that_a_waiting_clone_needs_outlives_its_run(
         assert pruning.mark_run(session, child, NOWHERE, at=AT) is not None
     lost = api.post(f"/runs/{child}/retry", json={"from": "start"})
     assert lost.status_code == 409
-    assert "so was the checkpoint that it began with" in lost.json()["detail"]
+    assert "so was the checkpoint that it started from" in lost.json()["detail"]
 
 
 def test_a_pruned_model_trains_nothing_any_more(
@@ -118,7 +118,7 @@ def test_a_pruned_model_trains_nothing_any_more(
     assert made.status_code == 422
     (problem,) = [one for one in made.json()["errors"] if one["level"] == "error"]
     assert problem["path"] == "reward.terms.0.model"
-    assert problem["message"] == "the files of model 'reward_model' were deleted"
-    assert "cloning the run that made it" in problem["advice"]
+    assert problem["message"] == "the files of model 'reward_model' were deleted by podium prune"
+    assert "cloning the run that produced it" in problem["advice"]
     assert retried.status_code == 409
     assert "deleted by podium prune" in retried.json()["detail"]

@@ -39,7 +39,7 @@ def problems(api: TestClient, seed: Seed, config: dict[str, Any]) -> list[dict[s
         ({"optim": {"learnin_rate": 1}}, "optim.learnin_rate", "Did you mean optim.lr?"),
         ({"optim": {"grad_clap": 1}}, "optim.grad_clap", "Did you mean optim.grad_clip?"),
         ({"max_tokenz": 8}, "max_tokenz", "Did you mean max_tokens?"),
-        ({"xyzzy": 8}, "xyzzy", "Leave it out."),
+        ({"xyzzy": 8}, "xyzzy", "Remove it."),
     ],
 )
 def test_an_unknown_key_is_named_with_what_was_meant(
@@ -65,7 +65,7 @@ def test_a_band_of_lengths_that_holds_none_is_refused(api: TestClient, seed: See
     (found,) = problems(api, seed, config)
 
     assert found["path"] == "reward.terms.0"
-    assert "low is 9, high is 3" in found["message"]
+    assert "low is 9 and high is 3, so no length fits" in found["message"]
 
 
 @pytest.mark.parametrize(
@@ -86,20 +86,36 @@ def test_what_is_missing_is_named(
 @pytest.mark.parametrize(
     ("change", "path", "message"),
     [
-        ({"model": {"path": "/etc"}}, "model", "a path is not taken here"),
-        ({"model": {"id": "model_gone"}}, "model", "there is no model model_gone"),
-        ({"model": {"id": "model_reward"}}, "model", "is a reward_model, wanted is a causal_lm"),
-        ({"demonstrations": {"id": "snapshot_gone"}}, "demonstrations", "there is no snapshot"),
-        ({"demonstrations": HUB}, "demonstrations", "data comes from a snapshot"),
+        (
+            {"model": {"path": "/etc"}},
+            "model",
+            "a path is allowed only in a config that the trainer reads from a file",
+        ),
+        (
+            {"model": {"id": "model_gone"}},
+            "model",
+            "model model_gone does not exist, or you cannot see it",
+        ),
+        (
+            {"model": {"id": "model_reward"}},
+            "model",
+            "is a reward model; expected a language model",
+        ),
+        (
+            {"demonstrations": {"id": "snapshot_gone"}},
+            "demonstrations",
+            "snapshot_gone does not exist",
+        ),
+        ({"demonstrations": HUB}, "demonstrations", "data must be a snapshot"),
         (
             {"demonstrations": {"id": "snapshot_prompts"}},
             "demonstrations",
-            "holds prompts, wanted are demonstrations",
+            "holds prompts; expected demonstrations",
         ),
         (
             {"demonstrations": {"id": "snapshot_demonstrations", "sha256": "0" * 64}},
             "demonstrations",
-            "the sha256 is 000000000000...",
+            "the config names the sha256 000000000000...",
         ),
     ],
 )
@@ -118,7 +134,7 @@ def test_a_nucleus_with_a_temperature_is_refused_for_vllm(api: TestClient, seed:
     (refused,) = problems(api, seed, seed.policy_gradient(rollout=vllm | {"temperature": 0.7}))
 
     assert refused["level"] == "error"
-    assert "set either to 1, or engine to transformers" in refused["message"]
+    assert "set one of them to 1, or set rollout.engine to transformers" in refused["message"]
     allowed = problems(api, seed, seed.policy_gradient(rollout=vllm))
     assert all(found["level"] == "warning" for found in allowed)
 
@@ -135,7 +151,7 @@ def test_dpo_can_be_run_and_wants_rankings(api: TestClient, seed: Seed) -> None:
     (found,) = problems(api, seed, dpo | {"preferences": {"id": seed.prompts}})
     assert found["path"] == "preferences"
     (found,) = problems(api, seed, dpo | {"lora": {"dropout": 0.1}})
-    assert "lora.dropout must be 0 for dpo" in found["message"]
+    assert "must be 0 for dpo" in found["message"]
 
 
 def test_a_process_term_wants_a_process_reward_model(api: TestClient, seed: Seed) -> None:
@@ -149,7 +165,7 @@ def test_a_process_term_wants_a_process_reward_model(api: TestClient, seed: Seed
     assert problems(api, seed, training) == []
     (found,) = problems(api, seed, seed.policy_gradient(reward={"terms": [term]}))
     assert found["path"] == "reward.terms.0.process_model"
-    assert "is a reward_model, wanted is a process_model" in found["message"]
+    assert "is a reward model; expected a process reward model" in found["message"]
 
 
 def test_a_grouped_estimator_wants_groups(api: TestClient, seed: Seed) -> None:
@@ -166,14 +182,18 @@ def test_a_grouped_estimator_wants_groups(api: TestClient, seed: Seed) -> None:
 @pytest.mark.parametrize(
     ("change", "path", "message"),
     [
-        ({"kl": {"horizon": 100}}, "kl.horizon", "kl.target alone"),
-        ({"overlong_penalty": {}}, "overlong_penalty", "found keep"),
+        ({"kl": {"horizon": 100}}, "kl.horizon", "only with kl.target"),
+        ({"overlong_penalty": {}}, "overlong_penalty", "but overlong is keep"),
         (
             {"overlong": "penalize", "overlong_penalty": {"buffer_tokens": 129}},
             "overlong_penalty.buffer_tokens",
-            "more than rollout.max_new_tokens 128",
+            "more than rollout.max_new_tokens (128); lower it to at most 128",
         ),
-        ({"dynamic_sampling": {}}, "dynamic_sampling", "for group estimators"),
+        (
+            {"dynamic_sampling": {}},
+            "dynamic_sampling",
+            "only with estimators that compare the responses of one prompt",
+        ),
     ],
 )
 def test_a_section_without_a_use_is_refused(
@@ -191,7 +211,7 @@ def test_only_ppo_has_a_critic(api: TestClient, seed: Seed) -> None:
     assert problems(api, seed, ppo) == []
     (found,) = problems(api, seed, remax)
     assert found["path"] == "critic"
-    assert "remax has none" in found["message"]
+    assert "only with estimator ppo, but estimator is remax" in found["message"]
 
 
 def test_a_pattern_that_is_none_is_named(api: TestClient, seed: Seed) -> None:
@@ -200,7 +220,7 @@ def test_a_pattern_that_is_none_is_named(api: TestClient, seed: Seed) -> None:
     (found,) = problems(api, seed, config)
 
     assert found["path"] == "reward.terms.0.pattern"
-    assert "no regular expression" in found["message"]
+    assert "not a valid Python regular expression" in found["message"]
 
 
 def test_a_snapshot_without_pairs_trains_no_reward_model(
@@ -273,7 +293,9 @@ def test_a_model_with_another_vocabulary_is_refused(
     (found,) = problems(api, seed, seed.policy_gradient(**changes[path]))
 
     assert found["path"] == path
-    assert "'other' has a vocabulary of 100 tokens, 'causal_lm' one of 512" in found["message"]
+    assert (
+        "'other' has a vocabulary of 100 tokens, but 'causal_lm' has one of 512" in found["message"]
+    )
     assert found["advice"]
 
 
@@ -304,7 +326,7 @@ def test_sequences_longer_than_a_models_window_are_refused(
     (found,) = problems(api, seed, seed.policy_gradient(**change, **long))
 
     assert found["path"] == path
-    assert "'small' reads at most 300 tokens" in found["message"]
+    assert "'small' has a context length of 300 tokens" in found["message"]
     assert "301" in found["message"]
     assert problems(api, seed, seed.policy_gradient(**change, **fits)) == []
 
@@ -318,7 +340,7 @@ def test_what_is_seldom_meant_is_warned_of_and_allowed(api: TestClient, seed: Se
         ("kl.estimator", "warning"),
         ("rollout.top_p", "warning"),
     ]
-    assert "no gradient on average" in found[0]["message"]
+    assert "gradient is 0 on average" in found[0]["message"]
     assert found[0]["advice"] == "Use k2 in the loss, or k1 in the reward."
 
 
@@ -331,7 +353,7 @@ def test_gpus_that_would_stand_idle_are_warned_of_in_every_method(
         (found,) = problems(api, seed, merged(config, {"resources": {"gpus": 4}}))
 
         assert (found["path"], found["level"]) == ("resources.gpus", "warning")
-        assert "is 4, and a trainer computes on one" in found["message"]
+        assert "is 4, but a trainer computes on one GPU" in found["message"]
 
 
 def test_every_preset_makes_a_valid_run(api: TestClient, seed: Seed) -> None:
