@@ -36,7 +36,10 @@ class PodiumWorker(Worker):  # type: ignore[misc]  # Celery ships no types
         except ServiceError as error:
             raise SystemExit(f"{error.detail}. {error.advice or ''}") from error
         except OUTAGES as error:
-            raise SystemExit(f"The database cannot be used: {error}") from error
+            raise SystemExit(
+                f"The database cannot be used: {error}. Check PODIUM_DATABASE_URL and that the "
+                "database runs."
+            ) from error
         self._sweeper = Sweeper(self.this_worker)
         self._presence = Presence(self.this_worker)
         # Chatter between workers, which the store makes needless.

@@ -105,7 +105,7 @@ def test_a_bucket_that_stays_away_is_named_and_not_the_trainer(
     assert caught.value.failure.cause == "output"
     assert "could not connect to the endpoint" in caught.value.failure.message
     assert "retry" in caught.value.failure.advice
-    assert "fault of the trainer" not in caught.value.failure.advice
+    assert "bug of the trainer" not in caught.value.failure.advice
 
 
 def test_what_a_run_that_was_given_away_has_made_is_uploaded_no_further(

@@ -102,7 +102,7 @@ def test_a_checkpoint_that_is_gone_or_damaged_fails_the_child_with_advice(
     assert run.state == "failed"
     assert run.error is not None
     assert run.error["cause"] == "checkpoint"
-    assert f"Step 2 of run {parent} cannot be gone on from" in run.error["message"]
+    assert f"Training cannot continue from step 2 of run {parent}:" in run.error["message"]
     assert "Clone the parent again" in run.error["advice"]
     assert not (directory(floor, child) / "checkpoints").exists()
     assert floor.events(child, "start") == []

@@ -96,7 +96,10 @@ def test_a_code_that_means_nothing_is_told_so() -> None:
     reading = read_end(Ended(77), report(77), None, "")
 
     assert reading.failure is not None
-    assert reading.failure.message == "The trainer returned 77, which is no exit code of a trainer."
+    assert (
+        reading.failure.message
+        == "The trainer ended with exit code 77, which is not one of the trainer's."
+    )
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_a_snapshot_whose_lines_were_changed_is_refused_and_nothing_is_left(floo
     with floor.database.write() as session:
         session.execute(update(SnapshotLine).values(line="{}"))
 
-    assert "do not have its sha256" in failure(floor, run_id)
+    assert "do not match its sha256" in failure(floor, run_id)
 
     assert list((floor.settings.runs_dir / run_id / "inputs").iterdir()) == []
 
@@ -74,8 +74,8 @@ def test_a_run_made_with_another_snapshot_or_model_is_refused(sqlite_floor: Floo
     )
     by_model = sqlite_floor.new_run(model={"id": "model_base", "sha256": other})
 
-    assert "not the one" in failure(sqlite_floor, by_data)
-    assert "not the one" in failure(sqlite_floor, by_model)
+    assert "has changed since this run was created" in failure(sqlite_floor, by_data)
+    assert "has changed since this run was created" in failure(sqlite_floor, by_model)
 
 
 def test_a_model_that_is_gone_or_changed_is_refused(sqlite_floor: Floor) -> None:
@@ -184,7 +184,7 @@ def test_an_output_with_anything_but_weights_and_text_is_refused(tmp_path: Path,
 def test_an_output_with_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").symlink_to("/etc/passwd")
 
-    with pytest.raises(RunFailed, match="no plain file"):
+    with pytest.raises(RunFailed, match="not a regular file"):
         check_model_files(tmp_path)
 
 
@@ -209,7 +209,7 @@ def test_results_are_numbers_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("run_id", ["../etc", "run_", "run_x/../y", "run_X", "", "run_a\0"])
 def test_only_a_run_id_names_a_run_directory(tmp_path: Path, run_id: str) -> None:
-    with pytest.raises(ValueError, match="no run id"):
+    with pytest.raises(ValueError, match="not a run id"):
         RunDirectory(tmp_path, run_id)
 
 

@@ -186,5 +186,5 @@ def test_a_kill_by_the_kernel_for_want_of_memory_is_told_from_other_kills(
 
     assert run.error is not None
     assert run.error["cause"] == "out_of_memory"
-    assert "The kernel killed the trainer (SIGKILL) for want of memory" in run.error["message"]
+    assert "The kernel killed the trainer (SIGKILL) because memory ran out" in run.error["message"]
     assert run.error["changes"] == {"optim.micro_batch_tokens": 2048}

@@ -237,7 +237,7 @@ class Devices:
 def _fault(place: _Place) -> str:
     used, before = (place.used_bytes or 0) / 2**30, (place.before_bytes or 0) / 2**30
     return (
-        f"{used:.1f} GiB are still in use after its run ended, {before:.1f} GiB before it began. "
-        "No run gets this GPU until they are free; it is looked at every few seconds. nvidia-smi "
-        "names the process that holds them."
+        f"{used:.1f} GiB are still in use after its run ended; before the run it was {before:.1f} "
+        "GiB. No run gets this GPU until the memory is free. Podium checks it twice a second; "
+        "`nvidia-smi` shows the process that holds the memory."
     )

@@ -33,6 +33,7 @@ def disk_failure(error: OSError) -> Failure:
     """A full or read-only disk, in words."""
     return Failure(
         FailureCause.DISK,
-        f"The run directory cannot be written: {error.strerror} ({error.filename or 'no name'}).",
-        "Free space in the data directory (`podium prune` helps) or make it writable, then retry.",
+        f"{error.filename or 'A file of the run'} cannot be written: {error.strerror}.",
+        "Free space in the data directory (`podium prune` helps) or make it writable, then retry "
+        "the run.",
     )

@@ -65,7 +65,7 @@ def parse(line: bytes) -> TrainerLine:
         where = ".".join(str(part) for part in first["loc"])
         return _refusal(f"{where}: {first['msg']}")
     except (ValueError, RecursionError) as error:
-        return _refusal(f"no JSON: {error}")
+        return _refusal(f"not valid JSON: {error}")
     problem = _out_of_range(parsed)
     return parsed if problem is None else _refusal(problem)
 
@@ -96,12 +96,12 @@ def _out_of_range(line: TrainerLine) -> str | None:
     for name in ("step", "steps", "tokens", "attempt"):
         count = getattr(line, name, None)
         if isinstance(count, int) and not 0 <= count <= _LARGEST_COUNT:
-            return f"{name} is {str(count)[:40]}, expected 0 to 2^53"
+            return f"{name} is {str(count)[:40]}; expected 0 to 2^53"
     if isinstance(line, MetricLine) and len(line.values) > _MOST_VALUES:
-        return f"a metric line has {len(line.values)} values, at most {_MOST_VALUES} are taken"
+        return f"a metric line has {len(line.values)} values; the limit is {_MOST_VALUES}"
     return None
 
 
 def _refusal(why: str) -> AlertLine:
-    message = f"A line of events.jsonl was not understood: {clean_text(why)[:_LONGEST_TEXT]}"
+    message = f"A line of events.jsonl is not valid: {clean_text(why)[:_LONGEST_TEXT]}"
     return AlertLine(level="warning", rule="event_line", message=message)

@@ -43,12 +43,12 @@ def _usual(cause: FailureCause, advice: str) -> Failure:
 _BY_CODE = {
     ExitCode.BUG: _usual(
         FailureCause.BUG,
-        "Read the traceback in the log; if it is none of your files, report it.",
+        "Read the traceback in the log. If it does not point to your own files, report the bug.",
     ),
     ExitCode.CONFIG_OR_DATA: Failure(
         FailureCause.CONFIG,
-        "The trainer refused the config or its data.",
-        "Change what the message names, in a clone of this run.",
+        "The trainer rejected the config or the data.",
+        "Clone this run and change what the message names.",
     ),
     ExitCode.OUT_OF_MEMORY: _usual(
         FailureCause.OUT_OF_MEMORY,
@@ -60,7 +60,7 @@ _BY_CODE = {
     ),
     ExitCode.DISK: _usual(
         FailureCause.DISK,
-        "Free space in the data directory (`podium prune` helps), then retry.",
+        "Free space in the data directory (`podium prune` helps), then retry the run.",
     ),
 }
 
@@ -132,9 +132,11 @@ def _crash(ended: Ended, report: ExitReport | None, log_tail: str) -> Failure:
     elif report is not None and report.code == ended.code:
         failure = _unasked(ended.code)
     elif report is not None:
-        failure = _unexplained(f"returned {ended.code}, but its exit.json says {report.code}")
+        failure = _unexplained(
+            f"ended with exit code {ended.code}, but its exit.json says {report.code}"
+        )
     else:
-        failure = _unexplained(f"returned {ended.code} and left no exit.json")
+        failure = _unexplained(f"ended with exit code {ended.code} and left no exit.json")
     if _NO_MEMORY.search(log_tail):
         failure = replace(failure, cause=FailureCause.OUT_OF_MEMORY)
     return replace(failure, message=f"{failure.message}\n{log_tail}".strip())
@@ -145,21 +147,29 @@ def _unasked(code: int) -> Failure:
         return Failure(
             FailureCause.KILLED,
             "The trainer was asked to stop by a signal that Podium did not send.",
-            "Look for who ends processes on the worker's machine.",
+            "Find out what ends processes on the worker's machine.",
         )
-    return _unexplained(f"returned {code}, which is no exit code of a trainer")
+    return _unexplained(f"ended with exit code {code}, which is not one of the trainer's")
 
 
 def _unexplained(how: str) -> Failure:
-    return Failure(FailureCause.UNEXPLAINED, f"The trainer {how}.", "Read the log.")
+    return Failure(
+        FailureCause.UNEXPLAINED, f"The trainer {how}.", "Read the last lines of the log."
+    )
 
 
 def _killed(by: signal.Signals, used: Used | None) -> Failure:
     if by == signal.SIGKILL and used is not None and used.is_oom_kill:
         size = f"{used.peak_rss_bytes / 1e9:.2f} GB"
-        how = f"The kernel killed the trainer (SIGKILL) for want of memory; it had {size} at most."
+        how = (
+            "The kernel killed the trainer (SIGKILL) because memory ran out; its peak memory was "
+            f"{size}."
+        )
         return replace(_BY_CODE[ExitCode.OUT_OF_MEMORY], message=how)
-    advice = "Read the log."
+    advice = "Read the last lines of the log."
     if by == signal.SIGKILL:
-        advice = "Somebody killed it, or too little memory did: see `dmesg`."
+        advice = (
+            "Somebody killed it, or the kernel did because memory ran out; `dmesg` on the "
+            "worker's machine shows out-of-memory kills."
+        )
     return Failure(FailureCause.KILLED, f"The trainer was killed by {by.name}.", advice)

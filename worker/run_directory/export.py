@@ -108,7 +108,8 @@ class Export:
             raise _changed(f"there is no snapshot {snapshot_id}", FailureCause.DATA)
         if reference.sha256 not in (None, sha256):
             raise _changed(
-                f"snapshot {snapshot_id} is not the one that this run was made with",
+                f"snapshot {snapshot_id} has changed since this run was created (its sha256 "
+                "differs)",
                 FailureCause.DATA,
             )
         target = self._directory.inputs / f"{name}.jsonl"
@@ -118,7 +119,8 @@ class Export:
             if written != sha256:
                 target.unlink()
                 raise _changed(
-                    f"the lines of snapshot {snapshot_id} do not have its sha256", FailureCause.DATA
+                    f"the stored lines of snapshot {snapshot_id} do not match its sha256",
+                    FailureCause.DATA,
                 )
         return {"path": f"inputs/{name}.jsonl", "sha256": sha256}
 
@@ -128,7 +130,7 @@ class Export:
             raise _changed(f"there is no model {reference.id}", FailureCause.MISSING_MODEL)
         if reference.sha256 is not None and reference.sha256 != model.sha256:
             raise _changed(
-                f"model {model.id} is not the one that this run was made with",
+                f"model {model.id} has changed since this run was created (its sha256 differs)",
                 FailureCause.MISSING_MODEL,
             )
         if "hub_id" in model.source:
@@ -196,7 +198,7 @@ def _told_as_failure(path: str, cause: FailureCause) -> Iterator[None]:
     except Unavailable:
         raise
     except ServiceError as error:
-        advice = error.advice or "Restore what is missing, then retry."
+        advice = error.advice or "Restore what is missing, then retry the run."
         raise RunFailed(Failure(cause, f"{path}: {error.detail}", advice)) from error
 
 
@@ -211,7 +213,8 @@ def _readable(folder: Path) -> Iterator[None]:
             Failure(
                 FailureCause.MISSING_MODEL,
                 f"{where} cannot be read: {error.strerror}.",
-                "Let the user of the worker read the model's files, or restore them; then retry.",
+                "Give the worker's user read access to the model's files, or restore them. Then "
+                "retry the run.",
             )
         ) from error
 
@@ -249,12 +252,14 @@ def _parsed(run: Run) -> RunConfig:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        advice = "It was made by another version: clone the run and correct what is named."
+        advice = (
+            "The run was created by another version of Podium. Clone it and correct the named key."
+        )
         raise RunFailed(Failure(FailureCause.CONFIG, f"{where}: {first['msg']}", advice)) from error
 
 
 def _changed(what: str, cause: FailureCause) -> RunFailed:
-    advice = "Freeze a new snapshot or register the model again, and clone this run with it."
+    advice = "Freeze a new snapshot or register the model again, then clone the run with it."
     return RunFailed(Failure(cause, f"{what}.", advice))
 
 

@@ -59,13 +59,14 @@ class RunFailed(Exception):
 TIMEOUT = Failure(
     FailureCause.TIMEOUT,
     "The run took longer than resources.timeout_s.",
-    "Retry goes on from the last checkpoint with a fresh clock; a clone can set a longer time.",
+    "Retry gives the run the same time again, from its last checkpoint if it has one. To allow "
+    "more time, clone the run with a larger resources.timeout_s.",
 )
 
 LOST = Failure(
     FailureCause.WORKER_LOST,
-    "The worker that ran it showed no sign of life.",
-    "Look at the worker's log and its machine.",
+    "The worker of this run stopped sending heartbeats.",
+    "Check the worker's log and its machine.",
 )
 
 
@@ -73,6 +74,6 @@ def not_begun(error: OSError) -> Failure:
     """A machine that had no process, memory or descriptor to give before the trainer began."""
     return Failure(
         FailureCause.NOT_STARTED,
-        f"The worker's machine could not begin with it: {error}.",
+        f"The worker's machine could not start the trainer: {error}.",
         LIMITS_ADVICE,
     )

@@ -150,13 +150,16 @@ class Intake:
 def check_model_files(folder: Path) -> None:
     """Raise RunFailed unless the folder holds plain files of the allowed kinds, and weights."""
     if not folder.is_dir():
-        raise _bad_output("there is no output folder")
+        raise _bad_output("the folder output/ is missing")
     found = sorted(folder.rglob("*"))
     for path in found:
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise _bad_output(f"{path.name} is no plain file")
+            raise _bad_output(f"output/{path.name} is not a regular file")
         if path.is_file() and path.suffix not in _MODEL_FILES:
-            raise _bad_output(f"{path.name} is neither safetensors nor text")
+            raise _bad_output(
+                f"output/{path.name} ends in {path.suffix!r}; expected "
+                f"{', '.join(sorted(_MODEL_FILES))}"
+            )
 
 
 def read_responses(path: Path) -> Iterator[GeneratedRecord]:
@@ -168,7 +171,7 @@ def read_responses(path: Path) -> Iterator[GeneratedRecord]:
                 number += 1
                 yield _record(line, number)
     except FileNotFoundError:
-        raise _bad_output("there is no output/responses.jsonl") from None
+        raise _bad_output("output/responses.jsonl is missing") from None
 
 
 def _record(line: bytes, number: int) -> GeneratedRecord:
@@ -192,14 +195,14 @@ def read_results(path: Path) -> dict[str, float | None]:
             data = file.read(_LARGEST_RESULTS_BYTES)
         return _RESULTS.validate_python(dict(_flat(json.loads(data))))
     except FileNotFoundError:
-        raise _bad_output("there is no output/results.json") from None
+        raise _bad_output("output/results.json is missing") from None
     except (ValueError, RecursionError) as error:
         raise _bad_output(f"results.json cannot be read: {error}") from error
 
 
 def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     if not isinstance(value, dict):
-        raise ValueError(f"{prefix or 'the file'} holds no object")
+        raise ValueError(f"{prefix or 'the file'} must be a JSON object")
     for name, item in value.items():
         if isinstance(item, dict):
             yield from _flat(item, f"{prefix}{name}/")
@@ -208,13 +211,14 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _not_kept(error: ServiceError) -> RunFailed:
-    advice = f"{error.advice or ''} Then retry: the run goes on from its last checkpoint."
-    message = f"The training has ended, but its results cannot be kept: {error.detail}."
+    advice = (
+        f"{error.advice or ''} Then retry the run: it resumes from its last checkpoint if it has "
+        "one."
+    )
+    message = f"The run finished, but its results cannot be stored: {error.detail}."
     return RunFailed(Failure(FailureCause.OUTPUT, message, advice.strip()))
 
 
 def _bad_output(what: str) -> RunFailed:
-    advice = "The trainer said that it was done: this is a fault of the trainer. Read its log."
-    return RunFailed(
-        Failure(FailureCause.OUTPUT, f"The results cannot be taken home: {what}.", advice)
-    )
+    advice = "The trainer reported success, so this is a bug of the trainer. Read its log."
+    return RunFailed(Failure(FailureCause.OUTPUT, f"The results cannot be stored: {what}.", advice))

@@ -23,7 +23,7 @@ class RunDirectory:
 
     def __init__(self, runs_dir: Path, run_id: str) -> None:
         if not _RUN_ID.match(run_id):
-            raise ValueError(f"{run_id!r} is no run id and cannot name a folder")
+            raise ValueError(f"{run_id!r} is not a run id, so it cannot name a folder")
         self.path = runs_dir / run_id
         self.config = self.path / "config.json"
         self.inputs = self.path / "inputs"

@@ -53,7 +53,7 @@ class LogReading:
         if self._next_place >= MOST_BYTES or self._lines + len(lines) >= MOST_LINES:
             lines = lines[: MOST_LINES - self._lines]
             self._next_place = MOST_BYTES
-            lines.append(f"... what follows stands in {self._path.name} of the run directory")
+            lines.append(f"... the rest is in {self._path.name} in the run directory")
         return lines
 
     def _whole_lines(self, to_the_end: bool) -> bytes:

@@ -73,8 +73,8 @@ class ParentCheckpoint:
     def _failure(self, problem: str) -> Failure:
         return Failure(
             FailureCause.CHECKPOINT,
-            f"Step {self._step} of run {self._parent_id} cannot be gone on from: {problem}",
-            "Clone the parent again from a checkpoint that it still has, or from its start.",
+            f"Training cannot continue from step {self._step} of run {self._parent_id}: {problem}",
+            "Clone the parent again from a checkpoint that still exists, or from the beginning.",
         )
 
 
@@ -89,12 +89,15 @@ def _copy(source: Path, target: Path, cancellation: Cancellation) -> None:
             file = partial / Path(name).name
             link_or_copy(source / file.name, file)
             if digest.of_file(file, cancellation.check).hex() != sha256:
-                raise _Unusable(f"{file.name} in {source} is not what was written.")
+                raise _Unusable(
+                    f"{file.name} in {source} has changed since it was written (its sha256 "
+                    "differs)."
+                )
         link_or_copy(source / MANIFEST, partial / MANIFEST)
         partial.rename(target)
     except FileNotFoundError as error:
-        raise _Unusable(f"there is no {error.filename}.") from error
+        raise _Unusable(f"{error.filename} is missing.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _Unusable(f"{source / MANIFEST} is no manifest.") from error
+        raise _Unusable(f"{source / MANIFEST} is not a valid manifest.") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)

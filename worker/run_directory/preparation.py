@@ -113,8 +113,9 @@ class Preparation:
         alert = {
             "level": "warning",
             "rule": "checkpoint_lost",
-            "message": f"The checkpoint of step {told} is neither on this machine nor in the"
-            f" artifact store. The run goes on from {f'step {here}' if here else 'the beginning'}.",
+            "message": f"The checkpoint of step {told} is neither on this machine nor in the "
+            "artifact store. The run "
+            f"{f'resumes from step {here}' if here else 'starts from the beginning'}.",
             "step": here,
         }
         events.append(session, self._run.id, [NewEvent("alert", alert)], at=_now())
@@ -184,17 +185,18 @@ class Preparation:
 def _out_of_reach(error: Unavailable) -> Failure:
     return Failure(
         FailureCause.NOT_STARTED,
-        f"What the run begins with cannot be fetched: {error.detail}.",
-        "Check that it can be reached and what its key allows.",
+        f"The models or the checkpoint that the run starts from cannot be fetched: {error.detail}.",
+        "Check that the worker can reach the artifact store and that its access key may read "
+        "there.",
     )
 
 
 def _unusable(step: int, error: ServiceError) -> Failure:
     return Failure(
         FailureCause.CHECKPOINT,
-        f"The shared checkpoint of step {step} cannot be gone on from: {error.detail}.",
-        f"{error.advice or 'Restore the artifact store from its backup.'} Then retry, or restart"
-        " the run from the beginning.",
+        f"Training cannot resume from the shared checkpoint of step {step}: {error.detail}.",
+        f"{error.advice or 'Restore the artifact store from its backup.'} Then retry the run, or "
+        "restart it from the beginning.",
     )
 
 

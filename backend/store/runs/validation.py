@@ -24,7 +24,7 @@ from backend.schemas.training import (
     longest_sequence,
     parse_run_config,
 )
-from backend.schemas.vocabulary import SnapshotKind, Split
+from backend.schemas.vocabulary import ModelKind, SnapshotKind, Split
 from backend.store.runs import checkpoints, runs
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
