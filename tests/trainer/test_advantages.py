@@ -75,7 +75,7 @@ def test_a_constant_added_to_all_rewards_changes_no_grouped_advantage(estimator:
 @pytest.mark.parametrize("estimator", GROUPED)
 def test_grouped_estimators_refuse_one_response_per_prompt(estimator: str) -> None:
     for rewards, groups in (([1.0, 2.0], [0, 1]), ([1.0], [0])):
-        with pytest.raises(ValueError, match="each prompt has one"):
+        with pytest.raises(ValueError, match="each prompt has only one"):
             estimate(estimator, **one_token_each(rewards, groups))
 
 

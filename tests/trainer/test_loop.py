@@ -85,5 +85,5 @@ def test_fewer_steps_than_are_done_are_refused(workshop: Workshop, tiny_model: P
     run_dir = workshop.lay_out("run", sft_config(tiny_model, eval_every=2))
     go_on(run_dir, Measure(), [0.1, 0.2, 0.3])
 
-    with pytest.raises(ConfigError, match="stands at step 2, and this config makes 1 steps"):
+    with pytest.raises(ConfigError, match="is at step 2, but this config has only 1 steps"):
         go_on(run_dir, Measure(), [0.1, 0.2])

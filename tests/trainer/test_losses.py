@@ -201,7 +201,7 @@ def test_permuting_the_responses_does_not_change_the_ranking_loss() -> None:
 
 @pytest.mark.parametrize("tiers", [[[0], [0]], [[5]], [[3]], [[-1]]])
 def test_tiers_that_do_not_fit_the_scores_are_refused(tiers: list[list[int]]) -> None:
-    with pytest.raises(ValueError, match="may stand once"):
+    with pytest.raises(ValueError, match="may occur at most once"):
         ranking_loss(torch.zeros(3), tiers)
 
 

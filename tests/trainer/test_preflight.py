@@ -47,9 +47,9 @@ def test_what_does_not_fit_into_the_window_is_refused(
     report = workshop.run_here(run_dir)
 
     assert (report["code"], report["cause"]) == (2, "config")
-    assert "reads at most 512 tokens" in report["message"]
+    assert "has a context length of 512 tokens" in report["message"]
     assert "513" in report["message"]
-    assert "lower" in report["advice"]
+    assert "Lower" in report["advice"]
 
 
 def gguf_header(
@@ -77,7 +77,7 @@ def test_the_window_of_a_gguf_file_is_that_of_its_header(
     report = workshop.run_here(workshop.lay_out("run", sft_config(model, max_tokens=513)))
 
     assert (report["code"], report["cause"]) == (2, "config")
-    assert "reads at most 512 tokens" in report["message"]
+    assert "has a context length of 512 tokens" in report["message"]
 
 
 def test_a_gguf_file_may_leave_its_window_open_but_must_be_one(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_reference_with_another_vocabulary_is_refused(
     report = workshop.run_here(workshop.lay_out("run", config))
 
     assert (report["code"], report["cause"]) == (2, "config")
-    assert report["message"].startswith("reference: 1 of its 260 tokens are other tokens")
+    assert report["message"].startswith("1 of its 260 tokens are not the model's")
     assert report["advice"]
 
 
@@ -161,7 +161,7 @@ def test_a_reference_with_another_number_of_logits_is_refused(
     )
 
     assert (report["code"], report["cause"]) == (2, "config")
-    assert report["message"].startswith("reference: its logits are 320, those of the model 259")
+    assert report["message"].startswith("reference: it has 320 logits and the model has 259")
     assert report["advice"]
 
 

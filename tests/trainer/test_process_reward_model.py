@@ -209,7 +209,7 @@ def test_it_is_a_reward_term_and_no_model_term(workshop: Workshop, tiny_model: P
     ):
         report = workshop.run_here(workshop.lay_out(f"no{number}", config | {"reward": [wrong]}))
         assert (report["code"], report["cause"]) == (2, "config")
-        assert "wanted is a" in report["message"]
+        assert "the reward term needs a" in report["message"]
         assert report["advice"]
 
 

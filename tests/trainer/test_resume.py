@@ -339,7 +339,7 @@ def test_preferences_without_a_pair_are_refused(workshop: Workshop, tiny_model: 
     report = workshop.run_here(run_dir)
 
     assert (report["code"], report["cause"]) == (2, "data")
-    assert "gives a pair" in report["message"]
+    assert "contains a pair" in report["message"]
     assert report["advice"]
 
 
@@ -356,7 +356,7 @@ def test_a_full_disk_is_reported_and_what_was_there_stays(
 
     assert (report["code"], report["cause"]) == (6, "disk")
     assert "No space left" in report["message"]
-    assert "free space" in report["advice"]
+    assert "Free space" in report["advice"]
     assert left == []
 
 

@@ -177,8 +177,8 @@ def test_a_run_that_goes_on_elsewhere_says_what_is_other_there(
 
     (alert,) = (line for line in lines(run_dir, "alert") if line["rule"] == "resumed_elsewhere")
     assert alert["message"] == (
-        "resumed, but not exact to the bit: threads: 7 -> 1; "
-        f"torch_build: CPU capability usage: none -> {capability}"
+        "The run resumed in another environment, so its results are not equal bit for bit: "
+        f"threads: 7 -> 1; torch_build: CPU capability usage: none -> {capability}."
     )
 
 

@@ -75,7 +75,10 @@ def test_what_is_sampled_follows_the_weights(
     assert max(drift.values()) < 1e-3, drift  # and the sampler with them
     assert series(run_dir, "importance/mean")[4] == pytest.approx(1, abs=1e-3)
     assert set(series(run_dir, "importance/cut_fraction").values()) == {0.0}
-    assert any("samples; a resumed run" in line["message"] for line in lines(run_dir, "alert"))
+    assert any(
+        "samples the responses. A resumed run" in line["message"]
+        for line in lines(run_dir, "alert")
+    )
     assert not (run_dir / ".vllm").exists()
 
 
@@ -161,7 +164,7 @@ def test_a_stop_does_not_wait_for_the_engine(
     )
     deadline = time.monotonic() + 120
     while not (run_dir / "events.jsonl").exists() or not [
-        line for line in lines(run_dir, "alert") if "a resumed run" in line["message"]
+        line for line in lines(run_dir, "alert") if "A resumed run" in line["message"]
     ]:
         assert time.monotonic() < deadline, "the engine did not start"
         time.sleep(0.1)

@@ -94,14 +94,14 @@ def read_config(path: Path) -> RunConfig:
     try:
         return parse_run_config(json.loads(path.read_text()))
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}", "give the path of a config file") from error
+        raise ConfigError(f"{path}: {error.strerror}", "Give the path of a config file.") from error
     except ValidationError as error:
         problems = [
             f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()
         ]
-        raise ConfigError("; ".join(problems), "correct these keys of the config") from error
+        raise ConfigError("; ".join(problems), "Correct these keys of the config.") from error
     except ValueError as error:
-        raise ConfigError(f"{path} is not JSON: {error}", "correct the file") from error
+        raise ConfigError(f"{path} is not JSON: {error}", "Correct the file.") from error
 
 
 def execute(directory: Path, config: RunConfig, stop: StopWish) -> None:
@@ -140,7 +140,8 @@ def as_trainer_error(error: Exception) -> TrainerError:
     if _is_out_of_memory(error):
         return OutOfMemory(
             f"out of memory: {error}",
-            "lower optim.micro_batch_tokens or rollout sizes, use LoRA, or a larger machine",
+            "Lower optim.micro_batch_tokens or the sizes in rollout, train with LoRA, or use a "
+            "machine with more memory.",
         )
     return TrainerError("".join(traceback.format_exception(error)))
 

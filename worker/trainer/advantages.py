@@ -109,8 +109,8 @@ def shape_rewards(
     groups = group_B.unique()
     if 0 < len(groups) == len(group_B):
         raise ValueError(
-            f"{kind} compares responses of one prompt, but each prompt has one; "
-            "sample at least 2 per prompt or use reinforce_pp"
+            f"{kind} compares the responses of one prompt, but each prompt has only one; sample "
+            "at least 2 per prompt, or use reinforce_pp"
         )
     shaped_B = torch.zeros_like(reward_B)
     for group in groups:

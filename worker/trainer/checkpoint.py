@@ -125,9 +125,9 @@ def find_damage(path: Path) -> str | None:
         manifest = json.loads((path / "manifest.json").read_text())
         for name, sha256 in manifest["sha256"].items():
             if _sha256(path / name) != sha256:
-                return f"{name} is not what was written"
+                return f"{name} does not match its sha256 in the manifest"
         if manifest["format"] != FORMAT:
-            return f"format {manifest['format']}, expected {FORMAT}"
+            return f"its format is {manifest['format']}; expected {FORMAT}"
     except (OSError, ValueError, KeyError) as error:
         return f"{type(error).__name__}: {error}"
     return None

@@ -88,6 +88,6 @@ def disk_error(error: OSError, what: str) -> DiskError:
     """The DiskError for a failed write of `what`."""
     return DiskError(
         f"could not write {what}: {error.strerror or error}",
-        "free space on the disk of the data directory, or make it writable, then retry the run; "
-        "it goes on from its last checkpoint",
+        "Free space on the disk of the run directory, or make it writable, then retry the run; it "
+        "resumes from its last checkpoint.",
     )

@@ -48,7 +48,11 @@ class Events:
         self._write(MetricLine(step=step, time=time.time(), tokens=self.tokens, values=finite))
         broken = sorted(name for name, value in finite.items() if value is None)
         if broken:
-            self.alert("non_finite_metric", f"not finite: {', '.join(broken)}", step=step)
+            self.alert(
+                "non_finite_metric",
+                f"These metrics are NaN or infinite and are stored as null: {', '.join(broken)}.",
+                step=step,
+            )
 
     def sample(self, line: SampleLine) -> None:
         """Write a sample; its scores and arrays may hold anything a float can be."""

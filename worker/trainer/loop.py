@@ -155,9 +155,10 @@ class Loop:
         state = resumed.state
         if resumed.step > self.steps:
             raise ConfigError(
-                f"the checkpoint stands at step {resumed.step}, and this config makes "
-                f"{self.steps} steps in all",
-                "raise steps or optim.epochs above what was done, or begin anew",
+                f"the checkpoint is at step {resumed.step}, but this config has only {self.steps} "
+                "steps",
+                f"Raise steps or optim.epochs so that there are at least {resumed.step} steps, or "
+                "start from the beginning.",
             )
         load_weights(self.model, resumed.tensors["weights"])
         self.optimizer.restore(resumed.tensors["optimizer"], int(state["optimizer_steps"]))
@@ -168,8 +169,9 @@ class Loop:
         else:
             self.run.events.alert(
                 "measured_anew",
-                "reward, held-out prompts, reference or sampling are not those of the checkpoint: "
-                "evaluations begin anew, and none before counts for the best",
+                "The reward, the held-out prompts, the reference, the sampling or the seed differ "
+                "from those of the checkpoint. The run evaluates again now, and no earlier "
+                "evaluation counts for the best model.",
                 level="info",
                 step=self.done_step,
             )
@@ -251,8 +253,8 @@ class Loop:
         load_weights(self.model, self.best.weights)
         self.run.events.alert(
             "best_checkpoint",
-            f"the output is the model after step {self.best.step} of {self.done_step}, "
-            f"the best evaluation ({self._best_score:.4g})",
+            f"The output is the model of step {self.best.step} of {self.done_step}: it had the "
+            f"best evaluation ({self._best_score:.4g}).",
             level="info",
             step=self.done_step,
         )
@@ -261,8 +263,8 @@ class Loop:
 def _require(part: str, kept: Mapping[str, object], step: int) -> None:
     if part not in kept:
         raise ConfigError(
-            f"the checkpoint of step {step} holds no state of {part}",
-            "go on with the settings that it was made with, or begin anew",
+            f"the checkpoint of step {step} has no state of {part}",
+            "Use the settings that the checkpoint was made with, or start from the beginning.",
         )
 
 
@@ -333,6 +335,6 @@ def check_finite(loss: Tensor, step: int) -> float:
     value = float(loss.detach())
     if not math.isfinite(value):
         raise NonFiniteLoss(
-            f"the loss is {value} at step {step}", "lower optim.lr, or use precision fp32"
+            f"the loss is {value} at step {step}", "Lower optim.lr, or set precision to fp32."
         )
     return value

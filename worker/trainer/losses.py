@@ -128,7 +128,7 @@ def aggregate(
     if denominator is not None and denominator <= 0:
         raise ValueError(f"denominator is {denominator}; expected a positive number")
     if average == "constant" and denominator is None:
-        raise ValueError("average constant has no denominator of its own; pass one")
+        raise ValueError("average is constant, which needs a denominator; pass one")
     mask_B_T = mask_B_T.bool()
     kept_B_T = _keep(loss_B_T, mask_B_T)
     n_actions_B = mask_B_T.sum(dim=1)
@@ -263,8 +263,8 @@ def check_tiers(tiers: Sequence[Sequence[int]], n_responses: int) -> None:
     wrong = [index for index in placed if not 0 <= index < n_responses]
     if wrong or len(set(placed)) != len(placed):
         raise ValueError(
-            f"tiers {[list(tier) for tier in tiers]} do not fit {n_responses} responses: "
-            f"each index of 0..{n_responses - 1} may stand once"
+            f"tiers {[list(tier) for tier in tiers]} do not fit {n_responses} responses: each "
+            f"index of 0..{n_responses - 1} may occur at most once"
         )
 
 
@@ -287,7 +287,9 @@ def dpo_loss(
     Source: DPO (arXiv 2305.18290), eq. 7; IPO (arXiv 2310.12036), eq. 17, on sums.
     """
     if beta <= 0 or len(chosen_logp_B) == 0:
-        raise ValueError(f"beta {beta} and {len(chosen_logp_B)} pairs; expected both above zero")
+        raise ValueError(
+            f"beta is {beta} and there are {len(chosen_logp_B)} pairs; expected both above 0"
+        )
     chosen_B = chosen_logp_B - ref_chosen_logp_B
     rejected_B = rejected_logp_B - ref_rejected_logp_B
     margin_B = chosen_B - rejected_B

@@ -56,8 +56,8 @@ class Optimizer:
         )
         if not math.isfinite(norm):
             raise NonFiniteLoss(
-                f"the gradient is {norm} at optimizer step {self.n_steps + 1}",
-                "lower optim.lr, or use precision fp32",
+                f"the norm of the gradient is {norm} at optimizer step {self.n_steps + 1}",
+                "Lower optim.lr, or set precision to fp32.",
             )
         for group in self._adamw.param_groups:
             group["lr"] = self.lr

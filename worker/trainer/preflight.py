@@ -21,7 +21,9 @@ from worker.trainer.sampling import vllm_engine
 
 SamplingConfig = PolicyGradientConfig | GenerateConfig | EvaluateConfig
 ReferredConfig = PolicyGradientConfig | DpoConfig | GenerateConfig
-_OTHER_REFERENCE = "take a reference of the model's family and size of embeddings, or leave it out"
+_OTHER_REFERENCE = (
+    "Use a reference of the same model family with embeddings of the same size, or leave it out."
+)
 
 
 def check(run: Run, config: RunConfig) -> None:
@@ -38,16 +40,16 @@ def check(run: Run, config: RunConfig) -> None:
     if isinstance(config, ReferredConfig):
         _check_reference(config)
     for caution in config.cautions():
-        run.events.alert(caution.rule, f"{caution.path} {caution.message}: {caution.advice}")
+        run.events.alert(caution.rule, f"{caution.path} {caution.message}: {caution.advice}.")
 
 
 def _check_window(path: str, reference: Reference, longest: int) -> None:
     window = files.context_length(reference)
     if window is not None and longest > window:
         raise ConfigError(
-            f"{path}: the model reads at most {window} tokens, a prompt and its response may have "
-            f"{longest}",
-            "lower max_tokens, or rollout.max_prompt_tokens and rollout.max_new_tokens",
+            f"{path}: the model has a context length of {window} tokens, but a prompt with its "
+            f"response may need {longest}",
+            "Lower max_tokens, or rollout.max_prompt_tokens and rollout.max_new_tokens.",
         )
 
 
@@ -58,14 +60,14 @@ def _check_reference(config: ReferredConfig) -> None:
     if ours != theirs:
         n_other = len(theirs.items() - ours.items())
         raise ConfigError(
-            f"reference: {n_other} of its {len(theirs)} tokens are other tokens than those of the "
-            f"model, which has {len(ours)}: their vocabularies differ",
+            f"reference: its vocabulary differs from the model's: {n_other} of its {len(theirs)} "
+            f"tokens are not the model's, which has {len(ours)}",
             _OTHER_REFERENCE,
         )
     n_ours, n_theirs = (files.vocabulary_size(one) for one in (config.model, config.reference))
     if None not in (n_ours, n_theirs) and n_ours != n_theirs:
         raise ConfigError(
-            f"reference: its logits are {n_theirs}, those of the model {n_ours}: their tokenizers "
-            "have the same tokens, but their distributions cannot be compared",
+            f"reference: it has {n_theirs} logits and the model has {n_ours}, so their "
+            "distributions cannot be compared although their tokenizers have the same tokens",
             _OTHER_REFERENCE,
         )

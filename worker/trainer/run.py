@@ -97,7 +97,7 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
     if config.resources.gpus > 0 and not torch.cuda.is_available():
         raise ConfigError(
             f"resources.gpus is {config.resources.gpus}, but this machine has no usable GPU",
-            "set resources.gpus to 0, or run on a worker with a GPU",
+            "Set resources.gpus to 0, or use a worker with a GPU.",
         )
     device = torch.device("cuda" if config.resources.gpus > 0 else "cpu")
     dtype = compute_dtype(config.precision, device)
@@ -108,7 +108,7 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
     )
     events.start(attempt=run.attempt, step=run.first_step, environment=here)
     for problem in problems:
-        events.alert("checkpoint_skipped", f"passed over a broken checkpoint, {problem}")
+        events.alert("checkpoint_skipped", f"A damaged checkpoint was skipped: {problem}.")
     _warn_if_elsewhere(events, environment, here, run.first_step)
     if resumed is not None:
         events.tokens = int(resumed.state["tokens"])
@@ -188,7 +188,10 @@ def _warn_if_elsewhere(
         if name in before and before[name] != value
     ]
     if differences:
-        message = f"resumed, but not exact to the bit: {'; '.join(differences)}"
+        message = (
+            "The run resumed in another environment, so its results are not equal bit for bit: "
+            f"{'; '.join(differences)}."
+        )
         events.alert("resumed_elsewhere", message, step=step)
 
 

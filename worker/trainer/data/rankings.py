@@ -54,8 +54,8 @@ def read_rankings(
             sides[record.split].append(ranking)
     if not sides[Split.TRAIN]:
         raise DataError(
-            f"none of the {len(records)} judgments gives a pair to train on",
-            "rank more comparisons, or make the snapshot with a smaller held-out fraction",
+            f"none of the {len(records)} judgments contains a pair to train on",
+            "Rank more comparisons, or freeze a snapshot with a smaller held-out fraction.",
         )
     return sides[Split.TRAIN], sides[Split.HELDOUT]
 
@@ -93,5 +93,6 @@ def _encode(
         return Ranking(record.prompt_id, responses, [[place[i] for i in tier] for tier in tiers])
     except KeyError as error:
         raise DataError(
-            f"judgment {record.judgment_id} ranks {error.args[0]}, which is none of its responses"
+            f"judgment {record.judgment_id} ranks {error.args[0]}, which is not one of its responses",
+            "Correct the record, or freeze the snapshot again.",
         ) from error

@@ -76,7 +76,7 @@ def read_solutions(
     if not sides[Split.TRAIN]:
         raise DataError(
             f"none of the {len(records)} solutions is in the train split",
-            "make the snapshot with a smaller held-out fraction, or import more solutions",
+            "Freeze a snapshot with a smaller held-out fraction, or import more solutions.",
         )
     return sides[Split.TRAIN], sides[Split.HELDOUT]
 
@@ -95,9 +95,10 @@ def _encode(
     ends = step_ends(tokens.response, tokenizer, separator)
     if len(ends) != len(record.steps):
         raise DataError(
-            f"solution {record.solution_id} has {len(record.steps)} labels, but read as text its "
-            f"steps, parted by a {config.separator.replace('_', ' ')}, are {len(ends)}",
-            "cut steps where the separator stands, or use separator blank_line",
+            f"solution {record.solution_id} has {len(record.steps)} labelled steps, but its text "
+            f"splits into {len(ends)} steps at each {config.separator.replace('_', ' ')}",
+            "Split the steps at the separator before you import them, or set separator to "
+            "blank_line.",
         )
     return Solution(record.prompt_id, tokens, ends, [step.label for step in record.steps])
 

@@ -69,8 +69,9 @@ def read_records(
     content = path.read_bytes()
     if reference.sha256 is not None and hashlib.sha256(content).hexdigest() != reference.sha256:
         raise ConfigError(
-            f"{name}: {path} is not the file that was meant (its sha256 differs)",
-            "start the run again; its inputs are then written anew",
+            f"{name}: the sha256 of {path} is not the one in the config",
+            "Retry the run, which writes its inputs again; from a shell, restore the file or "
+            "correct its sha256 in the config.",
         )
     records = []
     for number, line in enumerate(content.splitlines(), start=1):
@@ -82,7 +83,8 @@ def read_records(
                 where = ".".join(str(part) for part in first["loc"])
                 raise DataError(
                     f"{path.name}, line {number}: {where}: {first['msg']}",
-                    f"each line must be a {kind.__name__}",
+                    f"Each line must be a {kind.__name__} as backend/schemas/records.py defines "
+                    "it.",
                 ) from error
     return records
 
@@ -122,8 +124,8 @@ def check_length(what: str, sequences: Sequence[Tokens], max_tokens: int) -> Non
     longest = max(len(tokens) for tokens in sequences)
     if longest > max_tokens:
         raise DataError(
-            f"{what} has {longest} tokens with its prompt, max_tokens is {max_tokens}",
-            "raise max_tokens, or leave the record out",
+            f"{what} has {longest} tokens with its prompt, but max_tokens is {max_tokens}",
+            "Raise max_tokens, or freeze a snapshot without this record.",
         )
 
 
@@ -226,10 +228,10 @@ def _render(tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]]) -> 
 def _input_path(run_dir: Path, reference: Reference, name: str) -> Path:
     if reference.path is None:
         raise ConfigError(
-            f"{name}: the trainer reads files, found {reference.model_dump(exclude_none=True)}",
-            'write {"path": "inputs/FILE.jsonl"}',
+            f"{name}: the trainer reads files; found {reference.model_dump(exclude_none=True)}",
+            'Write {"path": "inputs/FILE.jsonl"}.',
         )
     path = run_dir / reference.path
     if not path.is_file():
-        raise ConfigError(f"{name}: there is no file {path}", "give the path of an existing file")
+        raise ConfigError(f"{name}: there is no file {path}", "Give the path of an existing file.")
     return path

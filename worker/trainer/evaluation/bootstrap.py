@@ -24,7 +24,7 @@ def interval95(
     Raises ValueError without any value.
     """
     if not value_N:
-        raise ValueError("no values to make an interval of")
+        raise ValueError("found no values; expected at least one to compute an interval")
     place = {prompt: i for i, prompt in enumerate(dict.fromkeys(prompt_N))}
     prompt_index_N = torch.tensor([place[prompt] for prompt in prompt_N])
     sums_P = torch.zeros(len(place), dtype=torch.float64)

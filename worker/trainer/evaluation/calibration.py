@@ -64,7 +64,10 @@ def calibration_error(curve: Sequence[Bin]) -> float:
 def described(curve: Sequence[Bin]) -> str:
     """The curve in words."""
     parts = [f"{one.low:.0%}-{one.high:.0%}: {one.won:.0%} of {one.n_pairs} pairs" for one in curve]
-    return f"how often the favourite won, by predicted probability: {'; '.join(parts)}"
+    return (
+        "Share of pairs in which the response with the higher score won, by predicted "
+        f"probability: {'; '.join(parts)}"
+    )
 
 
 def _favourites(score_K: Tensor, tiers: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:

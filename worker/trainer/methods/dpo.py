@@ -147,9 +147,9 @@ def _read(
     train_set, heldout = ([r for r in side if r.strict_pairs()[0]] for side in sides)
     if not train_set:
         raise DataError(
-            f"each of the {len(sides[0])} rankings to train on is one tie, which says nothing "
-            "about which response to make likelier",
-            "rank more comparisons with a clear order",
+            f"none of the {len(sides[0])} rankings in the train split ranks one response above "
+            "another, so there is no pair to train on",
+            "Rank more comparisons with a clear order and freeze a new snapshot.",
         )
     return train_set, heldout
 

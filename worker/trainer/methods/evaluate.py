@@ -111,8 +111,8 @@ def _measure(run: Run, config: EvaluateConfig, reference: Reference, *, place: i
         whose = "the baseline" if place else "the model"
         run.events.alert(
             "unscored",
-            f"{n_unscored} of {len(sampled)} responses of {whose} have no finite reward: they are "
-            "left out",
+            f"{n_unscored} of {len(sampled)} responses of {whose} have no finite reward and are "
+            "left out of rewards, win rate and gain.",
         )
     return Measured(sampled, scores)
 

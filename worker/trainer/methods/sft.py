@@ -53,7 +53,11 @@ def train(run: Run, config: SftConfig) -> None:
     )
     packing = config.packing and takes_trees(causal)
     if config.packing and not packing:
-        run.events.alert("packing", "this model cannot be packed: its records are padded")
+        run.events.alert(
+            "packing",
+            "This model does not support packing (its layers are not plain attention), so its "
+            "records are padded.",
+        )
     model: nn.Module = causal
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
@@ -125,7 +129,7 @@ def _read(
     if not sides[Split.TRAIN]:
         raise DataError(
             f"none of the {len(records)} demonstrations is in the train split",
-            "make the snapshot with a smaller held-out fraction, or import more demonstrations",
+            "Freeze a snapshot with a smaller held-out fraction, or import more demonstrations.",
         )
     return sides[Split.TRAIN], sides[Split.HELDOUT]
 

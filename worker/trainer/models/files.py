@@ -27,7 +27,7 @@ def locate(reference: Reference) -> tuple[str, dict[str, object]]:
         return reference.hub_id, {"use_safetensors": True}
     if reference.path is None:
         raise ConfigError(
-            f"model: the trainer cannot look up the id {reference.id}", 'write {"path": "FOLDER"}'
+            f"model: the trainer cannot look up the id {reference.id}", 'Write {"path": "FOLDER"}.'
         )
     path = Path(reference.path)
     gguf = sorted(path.glob("*.gguf")) if path.is_dir() else [path]
@@ -42,7 +42,8 @@ def locate(reference: Reference) -> tuple[str, dict[str, object]]:
     )
     raise MissingModel(
         f"model: {path}, {found}",
-        "give the absolute path of a folder with config.json and *.safetensors, or of a .gguf file",
+        "Give the absolute path of a folder with config.json and *.safetensors, or of a .gguf "
+        "file.",
     )
 
 
@@ -78,9 +79,12 @@ def unloadable(reference: Reference, error: Exception) -> MissingModel:
     name = reference.path or reference.hub_id
     return MissingModel(
         f"model: {name} could not be loaded: {str(error).strip().splitlines()[0][:500]}",
-        "check that the folder holds config.json, *.safetensors (no pickle) and a tokenizer"
+        "Check that the folder holds config.json, *.safetensors (no pickle) and a tokenizer."
         if reference.path
-        else "check the name, and that this machine reaches the hub; or give a folder by path",
+        else (
+            "Check the name and that this machine reaches the hub, or register a folder by its "
+            "path."
+        ),
     )
 
 

@@ -161,9 +161,9 @@ def load_scorer(
         tokenizer
     ) != template_hash(policy_tokenizer):
         raise ConfigError(
-            f"the reward model {reference.path} and the policy read different tokens "
-            "(their vocabularies or chat templates differ)",
-            "train the reward model from the same base model as the policy",
+            f"the reward model {reference.path} and the policy have different vocabularies or "
+            "chat templates",
+            "Train the reward model from the same base model as the policy.",
         )
     return LoadedScorer(model, tokenizer, card, budget, dtype, check_stop)
 
@@ -178,14 +178,15 @@ def load_reward_model(
     if not files.is_reward_model(reference) or reference.path is None:
         raise ConfigError(
             f"reward model: {reference.path or reference.hub_id} has no {CARD_FILE}",
-            f"give the output of a {kind} run",
+            f"Give the output of a {kind} run.",
         )
     folder = Path(reference.path)
     card = files.read_json(folder / CARD_FILE)
     if card["kind"] != kind:
         raise ConfigError(
-            f"reward model: {folder} is a {card['kind']}, wanted is a {kind}",
-            "use the reward term model for a reward_model, process for a process_reward_model",
+            f"the reward term needs a {kind}; {folder} is a {card['kind']}",
+            "Use the reward term `model` for a reward_model, and `process` for a "
+            "process_reward_model.",
         )
     body = AutoModel.from_pretrained(
         str(folder), dtype=dtype, trust_remote_code=False, use_safetensors=True

@@ -114,6 +114,6 @@ def _check_logits(model: PreTrainedModel, name: str) -> None:
     if not torch.allclose(ours, expected, rtol=1e-3, equal_nan=True):
         raise ConfigError(
             f"model: {name} changes its logits after the output embeddings (soft-capping or a "
-            "scale), which Podium does not follow",
-            "take a model without it",
+            "scale), which Podium cannot train",
+            "Use another model.",
         )

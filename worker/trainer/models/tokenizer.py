@@ -30,7 +30,10 @@ def load_tokenizer(reference: Reference) -> PreTrainedTokenizerBase:
     except LOAD_ERRORS as error:
         raise unloadable(reference, error) from error
     if tokenizer.eos_token_id is None:
-        raise ConfigError(f"the tokenizer of {name} has no end-of-sequence token")
+        raise ConfigError(
+            f"the tokenizer of {name} has no end-of-sequence token",
+            "Use a model whose tokenizer has an eos_token.",
+        )
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     if not tokenizer.chat_template:

@@ -28,9 +28,9 @@ class RegexScorer:
         if n_slow > 0:
             self._alert(
                 "slow_pattern",
-                f"reward pattern {self._pattern.pattern!r} takes longer than {TIME_LIMIT_S} s on "
-                f"{n_slow} of {len(rewards)} responses, which have no score: avoid nested repeats "
-                "such as (a+)+",
+                f"The reward pattern {self._pattern.pattern!r} took longer than {TIME_LIMIT_S} s "
+                f"of processor time on {n_slow} of {len(rewards)} responses, which therefore have "
+                "no score. Avoid nested repeats such as (a+)+.",
             )
         return rewards
 
@@ -43,7 +43,10 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise ConfigError(f"reward pattern {pattern!r}: {error}", "correct the pattern") from error
+        raise ConfigError(
+            f"the reward pattern {pattern!r} is not a Python regular expression: {error}",
+            "Correct the pattern.",
+        ) from error
 
 
 def regex_reward(text: str, pattern: re.Pattern[str]) -> float:

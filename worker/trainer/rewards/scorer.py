@@ -61,8 +61,8 @@ def build_terms(
         if isinstance(score, ModelScorer | ProcessScorer) and score.system != system:
             run.events.alert(
                 "system_prompt_differs",
-                f"the reward model was trained with the system prompt {score.system!r}, "
-                f"responses are sampled with {system!r}",
+                f"The reward model was trained with the system prompt {score.system!r}, but "
+                f"responses are sampled with {system!r}.",
             )
         built.append(Term(name, term.weight, score))
     return built
@@ -157,10 +157,10 @@ class Scorer:
         statistics = _only_model_statistics(self._terms)
         if reward.normalize == "model" and statistics is None:
             raise ConfigError(
-                "reward.normalize is 'model', but there is not exactly one term, a reward model "
-                "with statistics of its held-out split",
-                "use normalize 'running' or 'none', or train the reward model with held-out "
-                "rankings",
+                "reward.normalize is model, which needs exactly one reward term: a reward model "
+                "that was trained with held-out rankings",
+                "Set reward.normalize to running or none, or train the reward model with held-out "
+                "rankings.",
             )
         self._is_running = reward.normalize == "running"
         use_fixed = reward.normalize in ("auto", "model") and statistics is not None

@@ -43,7 +43,10 @@ def read_split(
         if config.split == "all" or prompt.is_heldout == (config.split == "heldout")
     ]
     if not prompts:
-        raise DataError(f"the snapshot has no {config.split} prompts", "choose another split")
+        raise DataError(
+            f"the snapshot has no prompts in its {config.split} split",
+            "Set split to another value, or freeze a snapshot with that split.",
+        )
     return prompts
 
 

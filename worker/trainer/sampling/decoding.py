@@ -214,8 +214,8 @@ def require_finite(logps: Sequence[float]) -> None:
     """Raise NonFiniteLoss if a log-probability of what was sampled is not finite."""
     if not all(map(math.isfinite, logps)):
         raise NonFiniteLoss(
-            "the model's logits are not finite: nothing can be sampled from it",
-            "lower optim.lr, or use precision fp32; go on from an earlier checkpoint",
+            "the model's logits are NaN or infinite, so nothing can be sampled",
+            "Lower optim.lr or set precision to fp32, in a clone from an earlier checkpoint.",
         )
 
 

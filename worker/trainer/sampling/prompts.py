@@ -42,14 +42,14 @@ def read_prompts(
         ids = render_prompt(tokenizer, record.messages, system=rollout.system)
         if len(ids) > rollout.max_prompt_tokens:
             raise DataError(
-                f"prompt {record.prompt_id} has {len(ids)} tokens with its template, "
+                f"prompt {record.prompt_id} has {len(ids)} tokens with its chat template, but "
                 f"rollout.max_prompt_tokens is {rollout.max_prompt_tokens}",
-                "raise rollout.max_prompt_tokens, or leave the prompt out",
+                "Raise rollout.max_prompt_tokens, or freeze a snapshot without this prompt.",
             )
         text = "\n".join(m.content for m in record.messages if m.role != "system")
         prompts.append(Prompt(record.prompt_id, text, ids, record.split == "heldout"))
     if not prompts:
-        raise DataError("the snapshot has no prompts", "import prompts and make a new snapshot")
+        raise DataError("the snapshot has no prompts", "Import prompts and freeze a new snapshot.")
     return prompts
 
 
@@ -66,12 +66,13 @@ def read_both_splits(
     heldout = [prompt for prompt in prompts if prompt.is_heldout]
     if not train:
         raise DataError(
-            "the snapshot has no prompts in its train split", "use a smaller held-out fraction"
+            "the snapshot has no prompts in its train split",
+            "Freeze a snapshot with a smaller held-out fraction.",
         )
     if config.kl.max is not None and not heldout:
         raise DataError(
             "kl.max is measured on held-out prompts, and the snapshot has none",
-            "make a snapshot with a held-out fraction, or leave kl.max out",
+            "Freeze a snapshot with a held-out fraction, or leave kl.max out.",
         )
     return train, heldout
 

@@ -49,11 +49,13 @@ def interpreter() -> Path:
     """
     named = os.environ.get(SETTING)
     advice = (
-        f"set {SETTING} on the worker to the python of an environment with vllm installed, or set "
-        "rollout.engine to transformers"
+        f"Set {SETTING} on the worker to the python of an environment with vllm, or set "
+        "rollout.engine to transformers."
     )
     if not named:
-        raise ConfigError("rollout.engine is vllm, and this worker has none", advice)
+        raise ConfigError(
+            f"rollout.engine is vllm, but {SETTING} is not set on this worker", advice
+        )
     if not os.access(named, os.X_OK):
         raise ConfigError(f"{SETTING} is {named}, which cannot be executed", advice)
     return Path(named)
@@ -136,8 +138,8 @@ class VllmEngine:
         told = self._ask(self._settings(), self._run.stop.check)
         self._run.events.alert(
             "vllm",
-            f"vllm {told['version']} samples; a resumed run draws from the same distribution, not "
-            "the same tokens to the bit",
+            f"vllm {told['version']} samples the responses. A resumed run draws from the same "
+            "distribution, but not the same tokens.",
             level="info",
         )
 
@@ -215,9 +217,9 @@ def _write_config(model: PreTrainedModel, folder: Path) -> None:
 
 
 _ADVICE = (
-    "read its last lines in the run's log; rollout.engine_memory or max_new_tokens may be too "
-    "large for the GPU, or vllm may not know the architecture: then set rollout.engine to "
-    "transformers"
+    "Read the last lines of vllm in the run's log. rollout.engine_memory or "
+    "rollout.max_new_tokens may be too large for the GPU. If vllm does not support the "
+    "architecture, set rollout.engine to transformers."
 )
 
 

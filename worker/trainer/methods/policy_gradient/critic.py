@@ -108,9 +108,9 @@ class Critic:
         weights = {name for name in tensors if name.startswith("weight/")}
         if weights != {f"weight/{name}" for name in self._parameters}:
             raise ConfigError(
-                f"critic.trunk is {self._config.trunk}, and the checkpoint's critic has the "
-                "weights of another trunk",
-                "set critic.trunk as it was, or begin anew",
+                f"critic.trunk is {self._config.trunk}, but the critic of the checkpoint was "
+                "trained on another trunk",
+                "Set critic.trunk to what it was, or start from the beginning.",
             )
         for name, parameter in self._parameters.items():
             parameter.copy_(tensors[f"weight/{name}"])

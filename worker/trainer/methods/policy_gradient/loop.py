@@ -99,9 +99,17 @@ class PolicyGradient:
         self.kl_control = KlControl(config.kl, n_samples=n_responses)
         self.kl_limit = KlLimit(config.kl.max)
         first_prompt = tokenizer.decode(train_prompts[0].ids)
-        run.events.alert("rendered_prompt", f"the model reads: {first_prompt}", level="info")
+        run.events.alert(
+            "rendered_prompt",
+            f"The first prompt as the model reads it: {first_prompt}",
+            level="info",
+        )
         if not self.heldout_prompts:
-            run.events.alert("no_heldout", "no held-out prompts: the last weights are the output")
+            run.events.alert(
+                "no_heldout",
+                "The snapshot has no held-out prompts, so the output is the model of the last "
+                "step.",
+            )
 
     def take_step(self, step: int) -> dict[str, float]:
         """One rollout and its updates."""
@@ -133,8 +141,8 @@ class PolicyGradient:
         if rollout.n_unscored > 0:
             self.run.events.alert(
                 "unscored",
-                f"{rollout.n_unscored} of {len(rollout.responses)} responses have no finite "
-                "reward, their own or that of their baseline: they are left out",
+                f"{rollout.n_unscored} of {len(rollout.responses)} responses, or their greedy "
+                "baselines, have no finite reward and are left out.",
                 step=step,
             )
         if "kl/response" in values:
@@ -142,7 +150,9 @@ class PolicyGradient:
             self.kl_limit.sampled(values["kl/response"])
         else:
             self.run.events.alert(
-                "nothing_to_train", "no response of this step counts: all were left out", step=step
+                "nothing_to_train",
+                "All responses of this step were left out, so nothing was trained.",
+                step=step,
             )
         if (step - 1) % self.config.log.samples_every == 0:
             for line in rollout_report.samples(
@@ -165,8 +175,9 @@ class PolicyGradient:
         if self.kl_limit.is_passed:
             self.run.events.alert(
                 "kl_max",
-                f"kl/exact is {values['kl/exact']:.3g} nats a response, above kl.max "
-                f"{self.config.kl.max:g}: the run ends with its best evaluation below",
+                f"kl/exact is {values['kl/exact']:.3g} nats per response, above kl.max "
+                f"{self.config.kl.max:g}: the run ends, and its output is the best evaluation "
+                "below kl.max.",
             )
         return values
 
