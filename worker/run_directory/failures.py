@@ -13,7 +13,7 @@ from backend.schemas.vocabulary import FailureCause
 from worker.run_directory.event_lines import clean_text
 
 LIMITS_ADVICE = (
-    "Look at the limits of the worker's container or user: processes, memory, open files."
+    "Check the limits of the worker's container or user: processes, memory, open files."
 )
 
 
