@@ -26,7 +26,7 @@ import httpx
 import recipe
 import report
 from corpus import Corpus, Pair
-from measures import Answer, strict_differences
+from measures import AnsweredQuestion, strict_differences
 from podium import Podium, Refused, RunEndedBadly
 from progress import Course
 
@@ -235,7 +235,7 @@ def _freeze_preferences(demo: Demo) -> str:
 
 def _answer_reported(
     demo: Demo, prompts: str, *, base: str, sft: str, final: str
-) -> dict[str, list[Answer]]:
+) -> dict[str, list[AnsweredQuestion]]:
     """The reported questions answered by base, SFT and final model, with the same random numbers.
 
     The base model is the reference: how likely does it find the answers. The last run samples the
@@ -260,10 +260,10 @@ def _answer_reported(
     return answers
 
 
-def _answer(response: dict[str, Any], prompt: dict[str, Any]) -> Answer:
+def _answer(response: dict[str, Any], prompt: dict[str, Any]) -> AnsweredQuestion:
     # The base model's own answers have no reference: they are its own.
     base_logp = response["scores"].get("ref_logp_sum", response["logp_sum"])
-    return Answer(
+    return AnsweredQuestion(
         prompt_id=prompt["id"],
         prompt=prompt["messages"][-1]["content"],
         human=prompt["reference"],

@@ -16,7 +16,7 @@ BOOTSTRAP_SEED = 7
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnsweredQuestion:
     """One sampled answer; the log-probability is the frozen base model's, in nats."""
 
     prompt_id: str
@@ -45,7 +45,7 @@ class Measures:
     base_logp_per_token: float
 
 
-def measure(answers: Sequence[Answer], known_words: Collection[str]) -> Measures:
+def measure(answers: Sequence[AnsweredQuestion], known_words: Collection[str]) -> Measures:
     """Score every answer and average."""
     scores = [gold.score(a.prompt, a.content, known_words) for a in answers]
     totals = [score.total for score in scores]
@@ -66,7 +66,7 @@ def measure(answers: Sequence[Answer], known_words: Collection[str]) -> Measures
 
 
 def gold_by_prompt(
-    answers: Sequence[Answer], known_words: Collection[str]
+    answers: Sequence[AnsweredQuestion], known_words: Collection[str]
 ) -> dict[str, list[float]]:
     """Gold scores under each prompt's id."""
     scores: dict[str, list[float]] = {}

@@ -13,7 +13,7 @@ from typing import Any
 
 import annotators
 import gold
-from measures import Answer, Measures, gold_by_prompt, measure, paired_interval
+from measures import AnsweredQuestion, Measures, gold_by_prompt, measure, paired_interval
 from podium import Podium
 from rich.console import Console
 from rich.table import Table
@@ -30,7 +30,7 @@ def make(
     runs: Runs,
     loss: Mapping[float, float],
     reward: Mapping[float, float],
-    answers: Mapping[str, Sequence[Answer]],
+    answers: Mapping[str, Sequence[AnsweredQuestion]],
     known_words: Collection[str],
     differences: Sequence[float],
     counts: Mapping[str, int],
@@ -151,9 +151,9 @@ def _gains(measured: Mapping[str, Measures]) -> Report:
     }
 
 
-def _pairs(answers: Mapping[str, Sequence[Answer]]) -> list[dict[str, str]]:
+def _pairs(answers: Mapping[str, Sequence[AnsweredQuestion]]) -> list[dict[str, str]]:
     """The first answer to each of the first questions, before and after."""
-    first: dict[str, list[Answer]] = {}
+    first: dict[str, list[AnsweredQuestion]] = {}
     for part in ("sft_answers", "final_answers"):
         seen: set[str] = set()
         for answer in answers[part]:

@@ -22,7 +22,7 @@ Coincidences = Counter[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedComparison:
     """One judgment with what was on the screen; `content` maps response id to text."""
 
     comparison_id: str
@@ -86,7 +86,7 @@ def ordinal_alpha(found: Mapping[tuple[float, float], float]) -> float | None:
 
 
 def agreement(
-    judged: Sequence[Judged], *, seed: int = 0
+    judged: Sequence[JudgedComparison], *, seed: int = 0
 ) -> tuple[float | None, tuple[float, float] | None, int]:
     """Alpha, its 95 % interval by resampling comparisons, and how many comparisons it rests on.
 
@@ -153,7 +153,7 @@ class AnnotatorFacts:
     median_active_s: float | None
 
 
-def annotator_facts(judged: Sequence[Judged]) -> AnnotatorFacts:
+def annotator_facts(judged: Sequence[JudgedComparison]) -> AnnotatorFacts:
     """The facts of one annotator.
 
     first_shown_rate: share of the best tier that was shown first, 1 / K by chance. longer_rate:
@@ -173,12 +173,12 @@ def annotator_facts(judged: Sequence[Judged]) -> AnnotatorFacts:
     )
 
 
-def _first_shown(one: Judged) -> float:
+def _first_shown(one: JudgedComparison) -> float:
     best = one.ranking.tiers[0]
     return (one.presented_order[0] in best) / len(best)
 
 
-def _longer(one: Judged) -> list[float]:
+def _longer(one: JudgedComparison) -> list[float]:
     lengths = {response: len(text) for response, text in one.content.items()}
     return [
         float(lengths[better] > lengths[worse])
@@ -187,7 +187,7 @@ def _longer(one: Judged) -> list[float]:
     ]
 
 
-def _self_consistency(ranked: Sequence[Judged]) -> float | None:
+def _self_consistency(ranked: Sequence[JudgedComparison]) -> float | None:
     outcomes: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for one in ranked:
         pairs = [(pair, True) for pair in one.ranking.wins]

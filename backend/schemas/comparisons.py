@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from backend.schemas.paging import Answer, Body
+from backend.schemas.paging import ApiAnswer, Body
 from backend.schemas.records import Message
 from backend.schemas.vocabulary import Verdict
 
@@ -19,7 +19,7 @@ class ComparisonBody(Body):
     judgments_required: int | None = Field(None, ge=1, le=100)
 
 
-class ComparisonAnswer(Answer):
+class ComparisonAnswer(ApiAnswer):
     """A comparison and how far it is."""
 
     id: str
@@ -31,21 +31,21 @@ class ComparisonAnswer(Answer):
     created_at: datetime
 
 
-class AssignedPrompt(Answer):
+class AssignedPrompt(ApiAnswer):
     """The prompt an annotator sees."""
 
     id: str
     messages: list[Message]
 
 
-class AssignedResponse(Answer):
+class AssignedResponse(ApiAnswer):
     """A response an annotator sees: no model, no score, no other's vote."""
 
     id: str
     content: str
 
 
-class AssignedComparison(Answer):
+class AssignedComparison(ApiAnswer):
     """What is to be ranked; `responses` stand in presented order."""
 
     id: str
@@ -53,7 +53,7 @@ class AssignedComparison(Answer):
     responses: list[AssignedResponse]
 
 
-class AssignmentAnswer(Answer):
+class AssignmentAnswer(ApiAnswer):
     """A lease on a comparison."""
 
     id: str
@@ -79,7 +79,7 @@ class JudgmentBody(Body):
     )
 
 
-class JudgmentAnswer(Answer):
+class JudgmentAnswer(ApiAnswer):
     """A judgment as it is kept."""
 
     id: str
@@ -111,7 +111,7 @@ class SkipBody(Body):
     reason: str = Field(min_length=1, max_length=200)
 
 
-class AnnotationProgress(Answer):
+class AnnotationProgress(ApiAnswer):
     """Where this annotator stands in a project."""
 
     mine: int = Field(description="Judgments by this annotator.")
@@ -121,7 +121,7 @@ class AnnotationProgress(Answer):
     available: int = Field(description="Comparisons this annotator could still be given.")
 
 
-class AnnotatorReport(Answer):
+class AnnotatorReport(ApiAnswer):
     """What one annotator's judgments look like; null where there is too little to say."""
 
     user_id: str
@@ -134,7 +134,7 @@ class AnnotatorReport(Answer):
     median_active_s: float | None
 
 
-class AgreementAnswer(Answer):
+class AgreementAnswer(ApiAnswer):
     """Krippendorff's alpha over comparisons with at least two judgments, with its 95 % interval."""
 
     alpha: float | None

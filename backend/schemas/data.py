@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from backend.schemas.paging import Answer, Body
+from backend.schemas.paging import ApiAnswer, Body
 from backend.schemas.records import Message, SolutionStep
 from backend.schemas.vocabulary import FinishReason, SnapshotKind, Split
 
@@ -14,14 +14,14 @@ ImportFormat = Literal["auto", "native", "trl", "trl-implicit", "openrlhf", "hh"
 ExportFormat = Literal["native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
 
 
-class Rejection(Answer):
+class Rejection(ApiAnswer):
     """A line that was not taken, and why."""
 
     line: int
     reason: str
 
 
-class ImportAnswer(Answer):
+class ImportAnswer(ApiAnswer):
     """What became of an import; `rejected` holds the first 1,000, `rejected_total` all."""
 
     import_id: str
@@ -31,7 +31,7 @@ class ImportAnswer(Answer):
     rejected_total: int
 
 
-class PromptAnswer(Answer):
+class PromptAnswer(ApiAnswer):
     """A prompt as a conversation."""
 
     id: str
@@ -42,7 +42,7 @@ class PromptAnswer(Answer):
     created_at: datetime
 
 
-class DemonstrationAnswer(Answer):
+class DemonstrationAnswer(ApiAnswer):
     """A response a person wrote."""
 
     id: str
@@ -51,7 +51,7 @@ class DemonstrationAnswer(Answer):
     created_at: datetime
 
 
-class SolutionAnswer(Answer):
+class SolutionAnswer(ApiAnswer):
     """A response in labelled steps, with the prompt that it answers."""
 
     id: str
@@ -62,7 +62,7 @@ class SolutionAnswer(Answer):
     created_at: datetime
 
 
-class ResponseAnswer(Answer):
+class ResponseAnswer(ApiAnswer):
     """A response with where it came from."""
 
     id: str
@@ -98,7 +98,7 @@ class SnapshotBody(Body):
     filter: SnapshotFilter = Field(default_factory=SnapshotFilter)
 
 
-class SnapshotAnswer(Answer):
+class SnapshotAnswer(ApiAnswer):
     """A snapshot. `counts`: records, prompts, and for preferences pairs and ties, per split."""
 
     id: str
@@ -114,7 +114,7 @@ class SnapshotAnswer(Answer):
     archived_at: datetime | None
 
 
-class SnapshotLineAnswer(Answer):
+class SnapshotLineAnswer(ApiAnswer):
     """One frozen record, for looking at."""
 
     position: int

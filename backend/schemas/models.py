@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from backend.schemas.paging import Answer, Body
+from backend.schemas.paging import ApiAnswer, Body
 from backend.schemas.vocabulary import Method, ModelKind
 
 # Of an architecture or a precision, as characters.
@@ -30,7 +30,7 @@ class ModelBody(Body):
     project_id: str | None = None
 
 
-class ModelFacts(Answer):
+class ModelFacts(ApiAnswer):
     """What the folder's json files and the headers of its weights say; null where they do not."""
 
     architecture: str | None = None
@@ -49,7 +49,7 @@ class ModelFacts(Answer):
         return value if is_name and len(value) <= LONGEST_NAME else None
 
 
-class ModelAnswer(Answer):
+class ModelAnswer(ApiAnswer):
     """A model of the registry."""
 
     id: str
@@ -69,7 +69,7 @@ class ModelAnswer(Answer):
     )
 
 
-class LineageNode(Answer):
+class LineageNode(ApiAnswer):
     """A model, and the run and snapshots that made it (null for a base model)."""
 
     model_id: str

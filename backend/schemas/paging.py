@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 Item = TypeVar("Item")
 
 
-class Answer(BaseModel):
+class ApiAnswer(BaseModel):
     """Base of what the API sends: built from rows."""
 
     model_config = ConfigDict(from_attributes=True)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from backend.schemas.paging import Answer, Body
+from backend.schemas.paging import ApiAnswer, Body
 from backend.schemas.vocabulary import Role
 
 
@@ -26,7 +26,7 @@ class UserBody(Body):
     password: str | None = Field(None, min_length=10, max_length=200)
 
 
-class UserAnswer(Answer):
+class UserAnswer(ApiAnswer):
     """A user; `project_ids` is null for an administrator, who sees all."""
 
     id: str
@@ -44,7 +44,7 @@ class KeyBody(Body):
     expires_in_s: int | None = Field(None, ge=60, le=315_360_000)
 
 
-class KeyAnswer(Answer):
+class KeyAnswer(ApiAnswer):
     """An API key; `key` is shown once, in the answer that creates it."""
 
     id: str
@@ -55,7 +55,7 @@ class KeyAnswer(Answer):
     created_at: datetime
 
 
-class AuditAnswer(Answer):
+class AuditAnswer(ApiAnswer):
     """One change. `action` is the operation of this API, `data` the ids of its address."""
 
     number: int
@@ -76,7 +76,7 @@ class ProjectBody(Body):
     judgments_per_comparison: int = Field(1, ge=1, le=100)
 
 
-class ProjectCounts(Answer):
+class ProjectCounts(ApiAnswer):
     """How much a project holds."""
 
     prompts: int
@@ -88,7 +88,7 @@ class ProjectCounts(Answer):
     open_comparisons: int = Field(description="Comparisons that still want a judgment.")
 
 
-class ProjectAnswer(Answer):
+class ProjectAnswer(ApiAnswer):
     """A project; `counts` only in the answer for one project."""
 
     id: str

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from backend.schemas.paging import Answer, Body
+from backend.schemas.paging import ApiAnswer, Body
 from backend.schemas.vocabulary import FailureCause, Method, RunState, StopReason
 
 # Names of metrics: a path of words; what comes from outside starts with gold/ or outside/.
@@ -26,7 +26,7 @@ class RunBody(Body):
     priority: int = Field(0, ge=-100, le=100, description="Higher goes first.")
 
 
-class ConfigProblem(Answer):
+class ConfigProblem(ApiAnswer):
     """One thing wrong with a config: where (dotted path), what, and what to do."""
 
     path: str
@@ -35,7 +35,7 @@ class ConfigProblem(Answer):
     level: Literal["error", "warning"] = "error"
 
 
-class ValidationAnswer(Answer):
+class ValidationAnswer(ApiAnswer):
     """Whether a run could be created as it stands; `config` is completed with defaults."""
 
     valid: bool
@@ -43,7 +43,7 @@ class ValidationAnswer(Answer):
     config: dict[str, Any] | None
 
 
-class Progress(Answer):
+class Progress(ApiAnswer):
     """How far a run is."""
 
     step: int
@@ -52,7 +52,7 @@ class Progress(Answer):
     eta_s: float | None
 
 
-class RunError(Answer):
+class RunError(ApiAnswer):
     """Why a run ended badly and what to do."""
 
     cause: FailureCause
@@ -64,14 +64,14 @@ class RunError(Answer):
     )
 
 
-class PrintedLine(Answer):
+class PrintedLine(ApiAnswer):
     """A line the trainer printed, and where."""
 
     stream: str
     text: str
 
 
-class FailureAnswer(Answer):
+class FailureAnswer(ApiAnswer):
     """One bad end of a run with what was known at that moment."""
 
     attempt: int
@@ -89,7 +89,7 @@ class FailureAnswer(Answer):
     created_at: datetime
 
 
-class RunAnswer(Answer):
+class RunAnswer(ApiAnswer):
     """A run. `summary` holds the last value of every metric."""
 
     id: str
@@ -168,13 +168,13 @@ class OutsideMetricsBody(Body):
     points: list[OutsidePoint] = Field(min_length=1, max_length=1000)
 
 
-class MetricsAccepted(Answer):
+class MetricsAccepted(ApiAnswer):
     """How many values were stored."""
 
     accepted: int
 
 
-class Series(Answer):
+class Series(ApiAnswer):
     """A curve in buckets: x ascending and unique, columns of equal length, null = gap."""
 
     run: str
@@ -187,14 +187,14 @@ class Series(Answer):
     n: int = Field(description="Points the buckets were made of.")
 
 
-class MetricsAnswer(Answer):
+class MetricsAnswer(ApiAnswer):
     """The curves asked for; `names` lists every metric these runs have."""
 
     series: list[Series]
     names: list[str]
 
 
-class SampleAnswer(Answer):
+class SampleAnswer(ApiAnswer):
     """A logged prompt and response."""
 
     number: int
@@ -210,7 +210,7 @@ class SampleAnswer(Answer):
     advantage: list[float | None] | None
 
 
-class SamplesAnswer(Answer):
+class SamplesAnswer(ApiAnswer):
     """Samples of one step, and the steps that have any."""
 
     step: int | None
@@ -218,7 +218,7 @@ class SamplesAnswer(Answer):
     items: list[SampleAnswer]
 
 
-class LogLineAnswer(Answer):
+class LogLineAnswer(ApiAnswer):
     """A line the trainer printed."""
 
     number: int
@@ -227,7 +227,7 @@ class LogLineAnswer(Answer):
     text: str
 
 
-class CheckpointAnswer(Answer):
+class CheckpointAnswer(ApiAnswer):
     """A checkpoint of a run."""
 
     step: int
@@ -237,7 +237,7 @@ class CheckpointAnswer(Answer):
     created_at: datetime
 
 
-class ArtifactAnswer(Answer):
+class ArtifactAnswer(ApiAnswer):
     """A file a run has left."""
 
     path: str
@@ -245,7 +245,7 @@ class ArtifactAnswer(Answer):
     size_bytes: int
 
 
-class EventAnswer(Answer):
+class EventAnswer(ApiAnswer):
     """One event of a run's history, as the stream sends it."""
 
     seq: int
@@ -262,7 +262,7 @@ class ExperimentBody(Body):
     description: str = Field("", max_length=10_000)
 
 
-class ExperimentAnswer(Answer):
+class ExperimentAnswer(ApiAnswer):
     """A named group of runs."""
 
     id: str
@@ -273,7 +273,7 @@ class ExperimentAnswer(Answer):
     created_at: datetime
 
 
-class Preset(Answer):
+class Preset(ApiAnswer):
     """A named starting point for the form; `config` lacks the references."""
 
     name: str
@@ -281,7 +281,7 @@ class Preset(Answer):
     config: dict[str, Any]
 
 
-class MethodAnswer(Answer):
+class MethodAnswer(ApiAnswer):
     """A method: its JSON Schema (units, ranges, defaults) and presets."""
 
     method: Method
@@ -293,14 +293,14 @@ class MethodAnswer(Answer):
     references: dict[str, str]
 
 
-class MethodsAnswer(Answer):
+class MethodsAnswer(ApiAnswer):
     """Everything the New run form is made from."""
 
     methods: list[MethodAnswer]
     reward_kinds: list[str]
 
 
-class VersionAnswer(Answer):
+class VersionAnswer(ApiAnswer):
     """What is running."""
 
     version: str

@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from backend.schemas.paging import Answer, Listing
+from backend.schemas.paging import ApiAnswer, Listing
 from backend.schemas.vocabulary import WorkerState
 
 
-class DeviceAnswer(Answer):
+class DeviceAnswer(ApiAnswer):
     """The CPU with its slots, or one GPU; as the worker said at its last beat."""
 
     kind: Literal["cpu", "gpu"]
@@ -32,7 +32,7 @@ class DeviceAnswer(Answer):
     fault: str | None = Field(description="Why no run gets this GPU; null = nothing is wrong.")
 
 
-class WorkerAnswer(Answer):
+class WorkerAnswer(ApiAnswer):
     """A worker, how it is, and what it runs."""
 
     id: str

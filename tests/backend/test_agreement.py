@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.agreement import (
-    Judged,
+    JudgedComparison,
     agreement,
     annotator_facts,
     coincidences,
@@ -61,14 +61,14 @@ def slow_alpha(values: list[list[float]]) -> float:
     return 1 - observed / expected
 
 
-def judged(number: int, user: str, *tiers: Sequence[str], **more: Any) -> Judged:
+def judged(number: int, user: str, *tiers: Sequence[str], **more: Any) -> JudgedComparison:
     """A ranked judgment; ids stand for their texts."""
     ranking = Ranking(tuple(map(tuple, tiers)), (), Verdict.RANKED)
     content = {one: one for tier in tiers for one in tier}
     facts: dict[str, Any] = {
         "content": content, "presented_order": sorted(content), "active_s": 2.0
     } | more  # fmt: skip
-    return Judged(f"c{number}", f"p{number}", user, ranking, **facts)
+    return JudgedComparison(f"c{number}", f"p{number}", user, ranking, **facts)
 
 
 def test_alpha_of_krippendorffs_example_is_his() -> None:
@@ -110,7 +110,7 @@ def test_agreement_is_not_a_number_where_it_is_not_defined() -> None:
 def test_the_interval_holds_alpha_and_narrows_with_more_comparisons() -> None:
     draw = random.Random(1)
 
-    def noisy(n: int) -> list[Judged]:
+    def noisy(n: int) -> list[JudgedComparison]:
         return [
             judged(i, user, *([one] for one in (["a", "b", "c"] if draw.random() < 0.7 else "cab")))
             for i in range(n)

@@ -5,13 +5,15 @@ from statistics import fmean
 
 import measures
 import pytest
-from measures import Answer
+from measures import AnsweredQuestion
 
 KNOWN = frozenset(["paris", "is", "the", "capital", "of", "france"])
 
 
-def answer(content: str, *, prompt_id: str = "p1", is_finished: bool = True) -> Answer:
-    return Answer(prompt_id, "What is the capital of France?", "Paris", content, is_finished)
+def answer(content: str, *, prompt_id: str = "p1", is_finished: bool = True) -> AnsweredQuestion:
+    return AnsweredQuestion(
+        prompt_id, "What is the capital of France?", "Paris", content, is_finished
+    )
 
 
 def test_means_are_taken_over_answers() -> None:

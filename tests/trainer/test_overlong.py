@@ -9,7 +9,7 @@ from backend.schemas.vocabulary import FinishReason
 from tests.trainer.conftest import policy_gradient_config
 from worker.trainer.data.tokens import Tokens
 from worker.trainer.methods.policy_gradient.overlong import overlong_penalty, penalty_of
-from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.sampled_response import SampledResponse
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_the_penalty_of_a_config_counts_response_tokens(
     """18 of 20 tokens: half of the default buffer of 4, three quarters of one of 8."""
     penalty = penalty_of(penalty_config(overlong="penalize", overlong_penalty=settings))
     assert penalty is not None
-    answer = Answer(Tokens([1] * 9, [2] * 18), "", FinishReason.STOP)
+    answer = SampledResponse(Tokens([1] * 9, [2] * 18), "", FinishReason.STOP)
     assert penalty(answer) == pytest.approx(expected)
 
 

@@ -27,7 +27,7 @@ from worker.trainer.methods.policy_gradient.kl_control import KlControl
 from worker.trainer.methods.policy_gradient.loop import PolicyGradient
 from worker.trainer.methods.policy_gradient.rollout import Rollout
 from worker.trainer.models.logprobs import TokenLogp
-from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.rewards.scorer import Scores
 from worker.trainer.run import StopWish, open_run
 from worker.trainer.sampling.decoding import Response
@@ -140,7 +140,9 @@ def head_of(critic: Critic) -> tuple[Tensor, Tensor]:
 def rollout_of(case: Case) -> Rollout:
     """A rollout of which everything is known, also of the row that belongs to another update."""
     answers = [
-        Answer(Tokens([50, 51 + row, 52], [60 + row + i for i in range(n)]), "", FinishReason.STOP)
+        SampledResponse(
+            Tokens([50, 51 + row, 52], [60 + row + i for i in range(n)]), "", FinishReason.STOP
+        )
         for row, n in enumerate(SIZES)
     ]
     return Rollout(

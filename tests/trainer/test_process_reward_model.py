@@ -26,11 +26,11 @@ from tests.trainer.conftest import (
 from worker.trainer.data.solutions import Solution, step_ends
 from worker.trainer.data.tokens import Tokens, encode_response, render_prompt
 from worker.trainer.losses import step_loss
-from worker.trainer.methods.process_reward_model import Judged, heldout_metrics, judge
+from worker.trainer.methods.process_reward_model import StepPredictions, heldout_metrics, judge
 from worker.trainer.models.heads import PROCESS_REWARD_MODEL, load_reward_model, load_scorer
 from worker.trainer.models.tokenizer import load_tokenizer
-from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.process import ProcessScorer, combined
+from worker.trainer.rewards.sampled_response import SampledResponse
 
 CPU = torch.device("cpu")
 TOKENIZER = make_tiny_tokenizer()
@@ -87,7 +87,7 @@ def test_accuracy_worked_by_hand() -> None:
     """Right, right, wrong, undecided: found, missed, half, left out."""
     solution = Solution("p", Tokens([1], [2] * 4), [0, 1, 2, 3], [1.0, 0.9, 0.0, 0.5])
     found = judge(torch.tensor([2.0, -1.0, 0.0, 3.0]), solution)
-    assert found == Judged("p", n_right=2, n_right_found=1.0, n_wrong=1, n_wrong_found=0.5)
+    assert found == StepPredictions("p", n_right=2, n_right_found=1.0, n_wrong=1, n_wrong_found=0.5)
     values = heldout_metrics([found], seed=0)
     assert values["eval/accuracy"] == pytest.approx(0.5)
     assert (values["eval/accuracy_right"], values["eval/accuracy_wrong"]) == (0.5, 0.5)
@@ -106,7 +106,7 @@ def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
 
 def heldout_answers(
     run_dir: Path, tokenizer: PreTrainedTokenizerBase
-) -> tuple[list[Answer], list[bool]]:
+) -> tuple[list[SampledResponse], list[bool]]:
     """The held-out solutions as a policy would have answered, and whether every step is right."""
     answers, is_right = [], []
     for line in (run_dir / "inputs" / "solutions.jsonl").read_bytes().splitlines():
@@ -115,7 +115,7 @@ def heldout_answers(
             prompt = render_prompt(tokenizer, record.messages, system=SYSTEM)
             text = "\n".join(step.content for step in record.steps)
             tokens = Tokens(prompt, encode_response(tokenizer, text, end_id=2))
-            answers.append(Answer(tokens, text, FinishReason.STOP))
+            answers.append(SampledResponse(tokens, text, FinishReason.STOP))
             is_right.append(min(step.label for step in record.steps) == 1)
     return answers, is_right
 

@@ -19,17 +19,17 @@ from backend.schemas.rewards import AnyRewardTerm, Reward
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.data.tokens import Tokens
 from worker.trainer.errors import ConfigError
-from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.finished import finished_reward
 from worker.trainer.rewards.length import length_reward
 from worker.trainer.rewards.regex import RegexScorer, compile_pattern, regex_reward
+from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.rewards.scorer import Running, Scorer, Term
 
 VALUES = {"good": 50.0, "fair": 1.0, "bad": -2.0}
-ANSWERS = [Answer(Tokens([1], [2]), text, FinishReason.STOP) for text in VALUES]
+ANSWERS = [SampledResponse(Tokens([1], [2]), text, FinishReason.STOP) for text in VALUES]
 
 
-def scorer(penalty: Callable[[Answer], float] | None = None, **more: object) -> Scorer:
+def scorer(penalty: Callable[[SampledResponse], float] | None = None, **more: object) -> Scorer:
     """Twice the value of the text, plus 1."""
     reward = Reward.model_validate({"terms": [{"kind": "finished"}] * 2, **more})
     terms = [
@@ -55,7 +55,7 @@ def test_length_is_one_in_the_band_and_falls_linearly(n_words: int, expected: fl
 
 
 def test_finished_tells_an_end_from_a_cut() -> None:
-    cut = Answer(Tokens([1], [2]), "", FinishReason.LENGTH)
+    cut = SampledResponse(Tokens([1], [2]), "", FinishReason.LENGTH)
     assert (finished_reward(ANSWERS[0]), finished_reward(cut)) == (1.0, 0.0)
 
 
@@ -71,7 +71,9 @@ def test_a_response_that_a_pattern_backtracks_on_for_ever_has_no_score() -> None
     handler, alarm = signal.getsignal(signal.SIGVTALRM), signal.getitimer(signal.ITIMER_REAL)
     score = RegexScorer(r"(a+)+b", lambda _rule, message: alerts.append(message))
 
-    found = score([Answer(Tokens([1], [2]), t, FinishReason.STOP) for t in ("ab", "a" * 40, "c")])
+    found = score(
+        [SampledResponse(Tokens([1], [2]), t, FinishReason.STOP) for t in ("ab", "a" * 40, "c")]
+    )
 
     assert [None if math.isnan(value) else value for value in found] == [1.0, None, 0.0]
     assert len(alerts) == 1

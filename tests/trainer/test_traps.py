@@ -31,8 +31,8 @@ from worker.trainer.models import loading
 from worker.trainer.models.heads import REWARD_MODEL, RewardModel, load_scorer
 from worker.trainer.models.logprobs import action_logp
 from worker.trainer.models.tokenizer import load_tokenizer
-from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.model import ModelScorer
+from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.rewards.scorer import Scorer, Term
 from worker.trainer.sampling.decoding import Request, Response, Sampling, sample
 from worker.trainer.sampling.prompts import Prompt, answer
@@ -164,7 +164,7 @@ def test_04_the_reward_model_reads_in_the_rollout_what_it_read_in_training(
     )
     scorer = ModelScorer(loaded)
 
-    def answers(*, always_ends: bool) -> list[Answer]:
+    def answers(*, always_ends: bool) -> list[SampledResponse]:
         found = []
         for record in records:
             if record.split == "heldout":
@@ -276,7 +276,7 @@ def test_11_the_clip_comes_before_the_baseline_and_no_deviation_scales_the_kl() 
         {"terms": [{"kind": "finished"}], "normalize": "none", "clip": 10}
     )
     raw = Term("raw", 1.0, lambda answers: [float(answer.text) for answer in answers])
-    answers = [Answer(Tokens([1], [END]), text, FinishReason.STOP) for text in ("50", "0")]
+    answers = [SampledResponse(Tokens([1], [END]), text, FinishReason.STOP) for text in ("50", "0")]
     scores = Scorer(reward, [raw])(answers, learn=True)
     assert scores.raw == [50.0, 0.0]
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, aliased
 
-from backend.domain.agreement import Judged, agreement, annotator_facts
+from backend.domain.agreement import JudgedComparison, agreement, annotator_facts
 from backend.domain.ranking import Ranking, checked
 from backend.errors import Conflict, InvalidInput
 from backend.schemas.comparisons import (
@@ -120,7 +120,7 @@ def report(session: Session, project_id: str) -> AgreementAnswer:
     """How far the annotators of a project agree, and what each one's judgments look like."""
     judged = _judged(session, project_id)
     alpha, interval, comparisons = agreement(judged)
-    by_user: dict[str, list[Judged]] = defaultdict(list)
+    by_user: dict[str, list[JudgedComparison]] = defaultdict(list)
     for one in judged:
         by_user[one.user_id].append(one)
     found = session.execute(select(User.id, User.name).where(User.id.in_(by_user)))
@@ -136,7 +136,7 @@ def report(session: Session, project_id: str) -> AgreementAnswer:
     )
 
 
-def _judged(session: Session, project_id: str) -> list[Judged]:
+def _judged(session: Session, project_id: str) -> list[JudgedComparison]:
     of_judged = (
         select(Comparison.prompt_id)
         .join(Judgment, Judgment.comparison_id == Comparison.id)
@@ -154,7 +154,7 @@ def _judged(session: Session, project_id: str) -> list[Judged]:
         .order_by(current.c.number)
     )
     return [
-        Judged(
+        JudgedComparison(
             comparison_id=judgment.comparison_id,
             prompt_id=prompt_id,
             user_id=judgment.user_id,

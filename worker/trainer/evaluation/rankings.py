@@ -14,7 +14,7 @@ from worker.trainer.evaluation.bootstrap import interval95
 
 
 @dataclass(frozen=True)
-class Judged:
+class RankingScores:
     """Scores of one ranking against its strict pairs; sums over the pairs.
 
     Tied pairs do not count; a tied score on a strict pair counts half as right.
@@ -27,13 +27,13 @@ class Judged:
     rejected: float
 
 
-def judge(score_K: Tensor, ranking: Ranking) -> Judged:
+def judge(score_K: Tensor, ranking: Ranking) -> RankingScores:
     """Compare the scores of a ranking's responses, K, with its tiers."""
     winner, loser = ranking.strict_pairs()
     score_K = score_K.double()
     chosen_E, rejected_E = score_K[winner], score_K[loser]
     n_right = float((chosen_E > rejected_E).sum()) + 0.5 * float((chosen_E == rejected_E).sum())
-    return Judged(
+    return RankingScores(
         ranking.prompt_id,
         float(len(winner)),
         n_right,
@@ -42,7 +42,7 @@ def judge(score_K: Tensor, ranking: Ranking) -> Judged:
     )
 
 
-def mean_of(judged: Sequence[Judged]) -> dict[str, float]:
+def mean_of(judged: Sequence[RankingScores]) -> dict[str, float]:
     """`accuracy`, `margin`, `chosen`, `rejected`: means over strict pairs; empty without one."""
     n_pairs = sum(one.n_pairs for one in judged)
     if n_pairs == 0:

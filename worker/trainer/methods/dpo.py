@@ -22,7 +22,7 @@ from worker.trainer.data.rankings import (
 )
 from worker.trainer.data.tokens import collate
 from worker.trainer.errors import DataError
-from worker.trainer.evaluation.rankings import Judged, heldout_metrics, judge, mean_of
+from worker.trainer.evaluation.rankings import RankingScores, heldout_metrics, judge, mean_of
 from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters, loading
 from worker.trainer.models.logprobs import action_logp
@@ -66,7 +66,7 @@ def train(run: Run, config: DpoConfig) -> None:
     def take_step(step: int) -> dict[str, float]:
         indices = records_of_step(len(train_set), batch_size, step, seed=config.seed)
         rankings, ref = [train_set[i] for i in indices], [ref_logp[i] for i in indices]
-        judged: list[Judged] = []
+        judged: list[RankingScores] = []
 
         def loss_of(group: list[int]) -> Tensor:
             chosen, ref_K = [rankings[i] for i in group], [ref[i] for i in group]

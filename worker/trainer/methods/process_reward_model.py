@@ -30,7 +30,7 @@ from worker.trainer.run import Run
 
 
 @dataclass(frozen=True)
-class Judged:
+class StepPredictions:
     """The steps of one solution that a label calls right or wrong, and how many were told so."""
 
     prompt_id: str
@@ -64,7 +64,7 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
         indices = records_of_step(len(train_set), batch_size, step, seed=config.seed)
         solutions = [train_set[i] for i in indices]
         n_steps = sum(len(solution.labels) for solution in solutions)
-        judged: list[Judged] = []
+        judged: list[StepPredictions] = []
 
         def loss_of(group: list[int]) -> Tensor:
             chosen = [solutions[i] for i in group]
@@ -128,12 +128,12 @@ def summed_loss(scores: Sequence[Tensor], labels: Sequence[Sequence[float]]) -> 
     return losses.step_loss(score_M, label_M).sum()
 
 
-def judge(score_M: Tensor, solution: Solution) -> Judged:
+def judge(score_M: Tensor, solution: Solution) -> StepPredictions:
     """Compare the log-odds of a solution's steps with their labels."""
     label_M = torch.tensor(solution.labels, device=score_M.device)
     told_right_M = (score_M > 0).double() + 0.5 * (score_M == 0).double()
     is_right_M, is_wrong_M = label_M > 0.5, label_M < 0.5
-    return Judged(
+    return StepPredictions(
         solution.prompt_id,
         int(is_right_M.sum()),
         float(told_right_M[is_right_M].sum()),
@@ -142,7 +142,7 @@ def judge(score_M: Tensor, solution: Solution) -> Judged:
     )
 
 
-def heldout_metrics(judged: Sequence[Judged], seed: int) -> dict[str, float]:
+def heldout_metrics(judged: Sequence[StepPredictions], seed: int) -> dict[str, float]:
     """Metrics `eval/*`: accuracy with its 95 % interval by prompt, and of each kind of step."""
     n_right, n_wrong = sum(one.n_right for one in judged), sum(one.n_wrong for one in judged)
     values = {

@@ -25,7 +25,7 @@ from worker.trainer.data.rankings import (
 from worker.trainer.data.tokens import collate
 from worker.trainer.evaluation.calibration import calibration_curve, calibration_error, described
 from worker.trainer.evaluation.length_bias import length_bias
-from worker.trainer.evaluation.rankings import Judged, heldout_metrics, judge, mean_of
+from worker.trainer.evaluation.rankings import RankingScores, heldout_metrics, judge, mean_of
 from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters
 from worker.trainer.models.heads import RewardModel, new_reward_model, save_reward_model, score_all
@@ -50,7 +50,7 @@ def train(run: Run, config: RewardModelConfig) -> None:
         model.train()
         indices = records_of_step(len(train_set), batch_size, step, seed=config.seed)
         rankings = [train_set[i] for i in indices]
-        judged: list[Judged] = []
+        judged: list[RankingScores] = []
 
         def loss_of(group: list[int]) -> Tensor:
             chosen = [rankings[i] for i in group]

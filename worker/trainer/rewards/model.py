@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from worker.trainer.models.heads import LoadedScorer, score_all
-from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.sampled_response import SampledResponse
 
 
 class ModelScorer:
@@ -16,7 +16,7 @@ class ModelScorer:
         if isinstance(heldout, dict) and float(heldout["std"]) > 0:
             self.statistics = float(heldout["mean"]), float(heldout["std"])
 
-    def __call__(self, answers: Sequence[Answer]) -> list[float]:
+    def __call__(self, answers: Sequence[SampledResponse]) -> list[float]:
         """One score per answer."""
         loaded = self._loaded
         return score_all(

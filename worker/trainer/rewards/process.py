@@ -9,7 +9,7 @@ from worker.trainer import precision
 from worker.trainer.data.solutions import SEPARATORS, places_of, step_ends
 from worker.trainer.data.tokens import collate, micro_batches_by_prompt
 from worker.trainer.models.heads import LoadedScorer
-from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.sampled_response import SampledResponse
 
 
 def combined(probabilities: Sequence[float], combine: str) -> float:
@@ -27,7 +27,7 @@ class ProcessScorer:
         self._separator = SEPARATORS[str(loaded.card["separator"])]
 
     @torch.no_grad()
-    def __call__(self, answers: Sequence[Answer]) -> list[float]:
+    def __call__(self, answers: Sequence[SampledResponse]) -> list[float]:
         """One reward per answer."""
         loaded, tokenizer = self._loaded, self._loaded.tokenizer
         device = loaded.model.head.weight.device

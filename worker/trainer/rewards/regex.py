@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from worker.trainer.errors import ConfigError
-from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.sampled_response import SampledResponse
 
 # Of the processor, for one response.
 TIME_LIMIT_S = 0.5
@@ -21,7 +21,7 @@ class RegexScorer:
     def __init__(self, pattern: str, alert: Callable[[str, str], None]) -> None:
         self._pattern, self._alert = compile_pattern(pattern), alert
 
-    def __call__(self, answers: Sequence[Answer]) -> list[float]:
+    def __call__(self, answers: Sequence[SampledResponse]) -> list[float]:
         """One reward per answer; NaN, no score, where the search takes too long."""
         rewards = [regex_reward(answer.text, self._pattern) for answer in answers]
         n_slow = sum(map(math.isnan, rewards))

@@ -7,7 +7,7 @@ from worker.trainer.data.tokens import Tokens
 
 
 @dataclass(frozen=True)
-class Answer:
+class SampledResponse:
     """A response as token ids (after its prompt) and as text without special tokens."""
 
     tokens: Tokens

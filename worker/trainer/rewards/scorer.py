@@ -28,15 +28,15 @@ from worker.trainer.models.heads import (
     LoadedScorer,
     load_scorer,
 )
-from worker.trainer.rewards.answer import Answer
 from worker.trainer.rewards.finished import finished_reward
 from worker.trainer.rewards.length import length_reward
 from worker.trainer.rewards.model import ModelScorer
 from worker.trainer.rewards.process import ProcessScorer
 from worker.trainer.rewards.regex import RegexScorer
+from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.run import Run
 
-Score = Callable[[Sequence[Answer]], list[float]]
+Score = Callable[[Sequence[SampledResponse]], list[float]]
 SMALLEST_STD = 1e-4
 
 
@@ -145,7 +145,7 @@ class Scorer:
         self,
         reward: Reward,
         terms: Sequence[Term],
-        penalty: Callable[[Answer], float] | None = None,
+        penalty: Callable[[SampledResponse], float] | None = None,
         *,
         measure: str = "",
     ) -> None:
@@ -166,7 +166,7 @@ class Scorer:
         use_fixed = reward.normalize in ("auto", "model") and statistics is not None
         self._fixed = statistics if use_fixed and statistics is not None else (0.0, 1.0)
 
-    def __call__(self, answers: Sequence[Answer], *, learn: bool) -> Scores:
+    def __call__(self, answers: Sequence[SampledResponse], *, learn: bool) -> Scores:
         """Score answers in their order."""
         terms = {term.name: term.score(answers) for term in self._terms}
         raw = [

@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.training import EvaluateConfig, GenerateConfig
 from worker.trainer.errors import DataError
-from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.run import Run
 from worker.trainer.sampling.decoding import Request, Response, Sampling
 from worker.trainer.sampling.engines import Engine
@@ -27,7 +27,7 @@ class Sampled:
     prompt: Prompt
     index: int
     response: Response
-    answer: Answer
+    answer: SampledResponse
 
 
 def read_split(

@@ -16,7 +16,7 @@ from backend.schemas.sections import Rollout
 from worker.trainer.data.tokens import Tokens, read_records, render_prompt
 from worker.trainer.errors import DataError
 from worker.trainer.models.tokenizer import end_ids
-from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.sampling.decoding import Response, Sampling
 
 
@@ -90,10 +90,12 @@ def sampling_of(
     )
 
 
-def answer(prompt: Prompt, response: Response, tokenizer: PreTrainedTokenizerBase) -> Answer:
+def answer(
+    prompt: Prompt, response: Response, tokenizer: PreTrainedTokenizerBase
+) -> SampledResponse:
     """A sampled response as reward terms see it."""
     text = str(tokenizer.decode(response.ids, skip_special_tokens=True))
-    return Answer(Tokens(prompt.ids, response.ids), text, response.finish_reason)
+    return SampledResponse(Tokens(prompt.ids, response.ids), text, response.finish_reason)
 
 
 def token_texts(ids: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[str]:

@@ -25,7 +25,7 @@ from worker.trainer.methods.policy_gradient.rollout import (
     pad_rows,
     requests_of,
 )
-from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.rewards.scorer import Scorer, Scores
 from worker.trainer.run import Run
 from worker.trainer.sampling.decoding import Request, Response, Sampling
@@ -38,7 +38,7 @@ class _Group:
 
     prompt: Prompt
     responses: list[Response]
-    answers: list[Answer]
+    answers: list[SampledResponse]
     scores: Scores
 
 
@@ -169,11 +169,11 @@ class Collector:
         account.n_sampled += sum(len(r.ids) for responses in found for r in responses)
         return found
 
-    def _answers(self, prompt: Prompt, responses: Sequence[Response]) -> list[Answer]:
+    def _answers(self, prompt: Prompt, responses: Sequence[Response]) -> list[SampledResponse]:
         return [answer(prompt, response, self._policy.tokenizer) for response in responses]
 
     def _score(
-        self, answers: Sequence[Answer], step: int, account: _Account, *, learn: bool
+        self, answers: Sequence[SampledResponse], step: int, account: _Account, *, learn: bool
     ) -> Scores:
         self._run.events.progress(step - 1, self._config.steps, "reward")
         with account.spending("reward"):

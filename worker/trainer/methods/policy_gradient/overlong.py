@@ -6,7 +6,7 @@ Subtracted from the weighted sum of the reward terms, before it is normalized an
 from collections.abc import Callable
 
 from backend.schemas.policy_gradient import OverlongPenalty, PolicyGradientConfig
-from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.sampled_response import SampledResponse
 
 
 def overlong_penalty(n_tokens: int, *, limit: int, buffer: int, factor: float) -> float:
@@ -17,7 +17,7 @@ def overlong_penalty(n_tokens: int, *, limit: int, buffer: int, factor: float) -
     return -factor * min(max(n_tokens - (limit - buffer), 0), buffer) / buffer
 
 
-def penalty_of(config: PolicyGradientConfig) -> Callable[[Answer], float] | None:
+def penalty_of(config: PolicyGradientConfig) -> Callable[[SampledResponse], float] | None:
     """The penalty of a config on one response; None where it has none."""
     if config.overlong != "penalize":
         return None

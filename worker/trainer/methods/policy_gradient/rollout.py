@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.importance import Weights
 from worker.trainer.models.logprobs import TokenLogp
-from worker.trainer.rewards.answer import Answer
+from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.rewards.scorer import Scores
 from worker.trainer.sampling.decoding import Request, Response
 from worker.trainer.sampling.prompts import Prompt
@@ -32,7 +32,7 @@ class Rollout:
 
     prompts: list[Prompt]
     responses: list[Response]
-    answers: list[Answer]
+    answers: list[SampledResponse]
     scores: Scores
     group_B: Tensor
     mask_B_T: Tensor
