@@ -12,9 +12,7 @@ from backend.domain.failures import Facts, advise
 from backend.schemas.vocabulary import FailureCause
 from worker.run_directory.event_lines import clean_text
 
-LIMITS_ADVICE = (
-    "Check the limits of the worker's container or user: processes, memory, open files."
-)
+LIMITS_ADVICE = "Check the limits of the worker's container or user: processes, memory, open files."
 
 
 @dataclass(frozen=True)
