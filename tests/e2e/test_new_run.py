@@ -60,17 +60,17 @@ def test_what_cannot_work_is_said_at_its_field(
     short = {"model": {"id": other_model(workshop, project, "short")}}
     other = {"reference": {"id": other_model(workshop, project, "other")}}
     cases = [
-        (single, "rollout.samples_per_prompt", "wrong", "is 1, but grpo compares responses"),
-        (single, "rollout.samples_per_prompt", "wrong", "sample at least 2 per prompt"),
+        (single, "rollout.samples_per_prompt", "error", "is 1, but grpo compares responses"),
+        (single, "rollout.samples_per_prompt", "error", "sample at least 2 per prompt"),
         (
             short,
             "model",
-            "wrong",
+            "error",
             "has a context length of 64 tokens, but a prompt with its response may need",
         ),
-        (short, "model", "wrong", "Lower max_tokens, or rollout.max_prompt_tokens"),
-        (other, "reference", "wrong", "has a vocabulary of 5 tokens, 'base' one of 4"),
-        (other, "reference", "wrong", "Use models of the same family."),
+        (short, "model", "error", "Lower max_tokens, or rollout.max_prompt_tokens"),
+        (other, "reference", "error", "has a vocabulary of 5 tokens, 'base' one of 4"),
+        (other, "reference", "error", "Use models of the same family."),
         ({"rollout": {"top_p": 0.9}}, "rollout.top_p", "warned", "is below 1: log-probabilities"),
         ({"rollout": {"top_p": 0.9}}, "rollout.top_p", "warned", "Set it to 1"),
     ]

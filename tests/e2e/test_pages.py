@@ -84,7 +84,7 @@ def test_an_empty_project_says_what_to_do_next(
     page = open_page("/")
     for path in empty_pages:
         settled(page, path)
-        expect(page.locator("main .btn.primary, main .loop").first).to_be_visible()
+        expect(page.locator("main .btn.primary, main .first-steps").first).to_be_visible()
         assert _barriers(page, axe) == []
 
 

@@ -86,7 +86,7 @@ function prepared(options: RequestOptions): RequestInit {
 }
 
 /** Sends and reads JSON; an empty answer (204) is null. Throws Problem, also for a lost network. */
-export async function request<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+export async function request<Result>(path: string, options: RequestOptions = {}): Promise<Result> {
   let response: globalThis.Response;
   try {
     response = await fetch(address(path, options.query ?? {}), prepared(options));
@@ -99,12 +99,12 @@ export async function request<Answer>(path: string, options: RequestOptions = {}
     });
   }
   if (!response.ok) throw await problemOf(response);
-  if (response.status === 204) return null as Answer;
-  return (await response.json()) as Answer;
+  if (response.status === 204) return null as Result;
+  return (await response.json()) as Result;
 }
 
-export function post<Answer>(path: string, body: unknown = {}, options: RequestOptions = {}) {
-  return request<Answer>(path, { ...options, body, method: "POST" });
+export function post<Result>(path: string, body: unknown = {}, options: RequestOptions = {}) {
+  return request<Result>(path, { ...options, body, method: "POST" });
 }
 
 export { address };

@@ -79,10 +79,10 @@ const part = <Item>(runId: string, name: string, query: Record<string, QueryValu
   });
 
 /** What happened, without the numbers and lines that have pages of their own. */
-const TOLD = ["start", "state", "checkpoint", "alert", "rewind"];
+const HISTORY_EVENTS = ["start", "state", "checkpoint", "alert", "rewind"];
 
 export const eventsQuery = (runId: string) =>
-  part<RunEvent>(runId, "events", { limit: 5000, type: TOLD });
+  part<RunEvent>(runId, "events", { limit: 5000, type: HISTORY_EVENTS });
 export const checkpointsQuery = (runId: string) => part<Checkpoint>(runId, "checkpoints");
 export const artifactsQuery = (runId: string) => part<Artifact>(runId, "artifacts");
 /** Bad ends, newest first. */

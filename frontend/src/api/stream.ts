@@ -67,16 +67,16 @@ export class RunStream {
     };
     source.onerror = () => {
       this.onStatus("waiting");
-      if (source.readyState === EventSource.CLOSED) void this.comeBack();
+      if (source.readyState === EventSource.CLOSED) void this.reconnect();
     };
     for (const type of EVENT_TYPES)
       source.addEventListener(type, (message: MessageEvent<string>) => {
         this.lastId = message.lastEventId || this.lastId;
-        this.onEvent(parsed(type, message.data));
+        this.onEvent(parseEvent(type, message.data));
       });
   }
 
-  private async comeBack(): Promise<void> {
+  private async reconnect(): Promise<void> {
     this.failures += 1;
     const wait = Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.failures);
     try {
@@ -91,7 +91,7 @@ export class RunStream {
   }
 }
 
-function parsed(type: EventType, text: string): LiveEvent {
+function parseEvent(type: EventType, text: string): LiveEvent {
   const data = JSON.parse(text) as Record<string, unknown>;
   return {
     type,

@@ -9,7 +9,7 @@ import { runsQuery } from "@/api/runs";
 import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme } from "@/lib/theme";
 
-import { PLACES } from "./places";
+import { NAV_PAGES } from "./nav-pages";
 
 interface Entry {
   readonly id: string;
@@ -36,7 +36,7 @@ function useEntries(): Entry[] {
     projectId === undefined
       ? []
       : [
-          ...PLACES.map(([path, text, icon]) => ({
+          ...NAV_PAGES.map(([path, text, icon]) => ({
             id: path,
             icon,
             text,

@@ -12,7 +12,7 @@ import { Failure, Skeleton } from "@/components/states";
 import { write } from "@/lib/storage";
 
 import { Palette } from "./palette";
-import { PLACES } from "./places";
+import { NAV_PAGES } from "./nav-pages";
 import { LAST_PROJECT } from "./redirects";
 import { TopBar } from "./top-bar";
 
@@ -23,7 +23,7 @@ function Rail({ projectId }: { projectId: string | undefined }) {
         <Icon name="logo" />
       </NavLink>
       {projectId !== undefined &&
-        PLACES.map(([path, label, icon]) => (
+        NAV_PAGES.map(([path, label, icon]) => (
           <NavLink key={path} to={`/projects/${projectId}/${path}`}>
             <Icon name={icon} />
             <span>{label}</span>

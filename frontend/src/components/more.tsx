@@ -1,5 +1,5 @@
 /** The end of a paged list: how to get more of it, and why no more came. */
-import { AskButton } from "./ask-button";
+import { PendingButton } from "./pending-button";
 import { Failure } from "./states";
 
 interface Paged {
@@ -16,9 +16,9 @@ export function More({ query }: { query: Paged }) {
   return (
     <div className="more">
       {hasFailed && !isFetching && <Failure error={query.error} />}
-      <AskButton isAsking={isFetching} onAsk={() => void query.fetchNextPage()}>
+      <PendingButton isPending={isFetching} onPress={() => void query.fetchNextPage()}>
         {isFetching ? "Loading…" : hasFailed ? "Try again" : "Show more"}
-      </AskButton>
+      </PendingButton>
     </div>
   );
 }

@@ -3,14 +3,14 @@ import { Problem } from "@/api/client";
 
 import { Failure } from "./states";
 
-interface Asked<Wish> {
+interface FailedMutation<Input> {
   error: Error | null;
-  variables: Wish | undefined;
-  mutate: (wish: Wish) => void;
+  variables: Input | undefined;
+  mutate: (input: Input) => void;
   reset: () => void;
 }
 
-export function Refused<Wish>({ asked }: { asked: Asked<Wish> }) {
+export function Refused<Input>({ asked }: { asked: FailedMutation<Input> }) {
   const { error, variables } = asked;
   if (error === null) return null;
   // Where the answer would be the same, all there is to do is to have read it.

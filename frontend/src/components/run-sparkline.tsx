@@ -6,17 +6,17 @@ import type { Run } from "@/api/types";
 import { Sparkline } from "@/charts/sparkline";
 import { number } from "@/lib/format";
 
-const TELLING = ["reward/mean", "accuracy", "loss"] as const;
+const HEADLINE_METRICS = ["reward/mean", "accuracy", "loss"] as const;
 const POINTS = 60;
 const LIVE_MS = 5000;
 
 /** The metric that stands for the run, if it has written any of them. */
-export function tellingMetric(run: Run): string | null {
-  return TELLING.find((name) => name in run.summary) ?? null;
+export function headlineMetric(run: Run): string | null {
+  return HEADLINE_METRICS.find((name) => name in run.summary) ?? null;
 }
 
 export function RunSparkline({ run }: { run: Run }) {
-  const name = tellingMetric(run);
+  const name = headlineMetric(run);
   const isLive = run.state === "running" || run.state === "stopping";
   const query = useQuery({
     ...metricsQuery([run.id], { names: name, points: POINTS }),
@@ -29,7 +29,7 @@ export function RunSparkline({ run }: { run: Run }) {
 }
 
 export function LastValue({ run }: { run: Run }) {
-  const name = tellingMetric(run);
+  const name = headlineMetric(run);
   if (name === null) return <span className="faint">–</span>;
   return (
     <span title={name}>

@@ -3,8 +3,8 @@ import type { RunState } from "@/api/types";
 
 const TONES: Readonly<Record<RunState, string>> = {
   queued: "",
-  running: "active beating",
-  stopping: "warn beating",
+  running: "active animated",
+  stopping: "warn animated",
   paused: "warn",
   succeeded: "good",
   failed: "bad",

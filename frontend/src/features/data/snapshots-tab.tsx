@@ -120,10 +120,10 @@ function Export({ snapshot }: { snapshot: Snapshot }) {
   );
 }
 
-function Row({ snapshot, isMeant }: { snapshot: Snapshot; isMeant: boolean }) {
+function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean }) {
   const { train = {}, heldout = {} } = snapshot.counts;
   return (
-    <tr className={isMeant ? "meant" : ""}>
+    <tr className={isSelected ? "selected" : ""}>
       <td>
         <b>{snapshot.name}</b>
       </td>
@@ -174,7 +174,7 @@ export function SnapshotsTab({ projectId }: { projectId: string }) {
               <Row
                 key={snapshot.id}
                 snapshot={snapshot}
-                isMeant={snapshot.id === search.get("snapshot")}
+                isSelected={snapshot.id === search.get("snapshot")}
               />
             )}
           </Table>

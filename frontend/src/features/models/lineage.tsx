@@ -84,7 +84,7 @@ export function Lineage(props: {
   const height = Math.max(...placed.map((one) => top(one) + BOX.height)) + BOX.height * 0.7;
   return (
     <div className="lineage">
-      <div className="plane" style={{ width, height }}>
+      <div className="canvas" style={{ width, height }}>
         <svg width={width} height={height} aria-hidden="true">
           <defs>
             <marker
@@ -124,7 +124,8 @@ export function Lineage(props: {
         </ul>
       </div>
       <p className="small muted legend">
-        <span className="mark" /> weights initialized from <span className="mark score" /> scored by
+        <span className="legend-line" /> weights initialized from{" "}
+        <span className="legend-line score" /> scored by
       </p>
     </div>
   );

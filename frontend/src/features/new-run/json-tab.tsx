@@ -32,7 +32,7 @@ export function JsonTab(props: { config: JsonObject; onChange: (config: JsonObje
           if (config !== null) props.onChange(config);
         }}
       />
-      <p id={`${id}-mistake`} className="wrong small" aria-live="polite">
+      <p id={`${id}-mistake`} className="error small" aria-live="polite">
         {parsed.mistake !== null && `${parsed.mistake} The form keeps the last valid config.`}
       </p>
     </section>

@@ -12,10 +12,10 @@ import { methodsQuery, runQuery, runsQuery } from "@/api/runs";
 import { Loaded } from "@/components/states";
 import { useProjectId } from "@/lib/use-project";
 
-import { Desk, type Materials } from "./desk";
+import { RunEditor, type FormInputs } from "./run-editor";
 
 /** Everything the form is made of, or the first thing that could not be had. */
-function useMaterials(projectId: string, parentId: string | null) {
+function useFormInputs(projectId: string, parentId: string | null) {
   const methods = useQuery(methodsQuery);
   const models = useQuery(modelsQuery);
   const snapshots = useQuery(snapshotsQuery(projectId));
@@ -23,14 +23,14 @@ function useMaterials(projectId: string, parentId: string | null) {
   const experiments = useQuery(experimentsQuery(projectId));
   const parent = useQuery({ ...runQuery(parentId ?? ""), enabled: parentId !== null });
   const queries = [methods, models, snapshots, runs, experiments, parent];
-  const answer = {
+  const state = {
     error: queries.find((query) => query.error !== null)?.error ?? null,
     refetch: () => queries.forEach((query) => query.error !== null && void query.refetch()),
   };
   if (!methods.data || !models.data || !snapshots.data || !runs.data || !experiments.data)
-    return { ...answer, data: undefined };
-  if (parentId !== null && !parent.data) return { ...answer, data: undefined };
-  const data: Materials = {
+    return { ...state, data: undefined };
+  if (parentId !== null && !parent.data) return { ...state, data: undefined };
+  const data: FormInputs = {
     methods: methods.data.methods,
     models: models.data.items.filter(
       (one) => one.pruned_at === null && (!one.project_id || one.project_id === projectId),
@@ -40,7 +40,7 @@ function useMaterials(projectId: string, parentId: string | null) {
     experiments: experiments.data.items,
     parent: parent.data ?? null,
   };
-  return { ...answer, data };
+  return { ...state, data };
 }
 
 export function NewRunPage() {
@@ -48,7 +48,7 @@ export function NewRunPage() {
   const [search] = useSearchParams();
   // The address follows the form, so only the first one says where the form begins.
   const [parentId] = useState(() => search.get("from"));
-  const materials = useMaterials(projectId, parentId);
+  const inputs = useFormInputs(projectId, parentId);
   return (
     <div className="page new-run">
       <div className="page-head">
@@ -57,8 +57,8 @@ export function NewRunPage() {
           <p>Choose a method, a model and data, then change the settings that you need.</p>
         </div>
       </div>
-      <Loaded query={materials} lines={10}>
-        {(data) => <Desk key={projectId} projectId={projectId} materials={data} />}
+      <Loaded query={inputs} lines={10}>
+        {(data) => <RunEditor key={projectId} projectId={projectId} inputs={data} />}
       </Loaded>
     </div>
   );

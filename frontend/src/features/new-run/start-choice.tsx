@@ -28,7 +28,9 @@ export function StartChoice(props: {
               type="radio"
               name={name}
               checked={props.method === method.method}
-              onChange={() => props.onBegin({ method, preset: usual(method), ...ANEW })}
+              onChange={() =>
+                props.onBegin({ method, preset: defaultPreset(method), ...FROM_SCRATCH })
+              }
             />
             <span>
               <b>{method.title}</b>
@@ -37,20 +39,20 @@ export function StartChoice(props: {
           </label>
         ))}
       </fieldset>
-      <Beginnings start={start} runs={props.runs} onBegin={props.onBegin} />
+      <StartOptions start={start} runs={props.runs} onBegin={props.onBegin} />
       {start.parent !== null && (
-        <Checkpoints parent={start.parent} step={start.step} onStep={props.onStep} />
+        <CheckpointChoice parent={start.parent} step={start.step} onStep={props.onStep} />
       )}
     </>
   );
 }
 
-const ANEW = { parent: null, step: null };
+const FROM_SCRATCH = { parent: null, step: null };
 
 /** The preset a method begins with: its first, the one that fits a small machine. */
-export const usual = (method: Method) => method.presets[0]?.name ?? null;
+export const defaultPreset = (method: Method) => method.presets[0]?.name ?? null;
 
-function Beginnings(props: {
+function StartOptions(props: {
   start: Start;
   runs: readonly Run[];
   onBegin: (start: Start) => void;
@@ -61,7 +63,7 @@ function Beginnings(props: {
   const isListed = parent === null || past.some((run) => run.id === parent.id);
   const chosen = method.presets.find((one) => one.name === preset);
   return (
-    <div className="beginnings">
+    <div className="start-options">
       <div className="row">
         <span className="small muted">Start from</span>
         <div className="seg" role="group" aria-label="Start from">
@@ -71,7 +73,7 @@ function Beginnings(props: {
               key={one.name}
               aria-pressed={parent === null && one.name === preset}
               title={one.description}
-              onClick={() => props.onBegin({ method, preset: one.name, ...ANEW })}
+              onClick={() => props.onBegin({ method, preset: one.name, ...FROM_SCRATCH })}
             >
               {one.name}
             </button>
@@ -79,7 +81,7 @@ function Beginnings(props: {
           <button
             type="button"
             aria-pressed={parent === null && preset === null}
-            onClick={() => props.onBegin({ method, preset: null, ...ANEW })}
+            onClick={() => props.onBegin({ method, preset: null, ...FROM_SCRATCH })}
           >
             Defaults
           </button>
@@ -94,7 +96,7 @@ function Beginnings(props: {
           disabled={past.length === 0 && parent === null}
           onChange={(event) => {
             const run = past.find((one) => one.id === event.target.value);
-            const fresh = { method, preset: usual(method), ...ANEW };
+            const fresh = { method, preset: defaultPreset(method), ...FROM_SCRATCH };
             props.onBegin(
               run === undefined ? fresh : { method, preset: null, parent: run, step: null },
             );
@@ -121,7 +123,7 @@ function Beginnings(props: {
 }
 
 /** Whether the copy begins anew or where its parent stood; nothing to choose without checkpoints. */
-function Checkpoints(props: {
+function CheckpointChoice(props: {
   parent: Run;
   step: number | null;
   onStep: (step: number | null) => void;
@@ -136,7 +138,7 @@ function Checkpoints(props: {
     return <Failure error={query.error} onRetry={() => void query.refetch()} />;
   if (shown.length === 0) return null;
   return (
-    <div className="beginnings">
+    <div className="start-options">
       <div className="row">
         <label className="small muted" htmlFor={id}>
           Checkpoint

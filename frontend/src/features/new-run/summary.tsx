@@ -7,7 +7,7 @@ import { Failure } from "@/components/states";
 import { Sentence } from "@/components/text/sentence";
 import { plural, shortId } from "@/lib/format";
 
-import type { Difference } from "./config/beginning";
+import type { Difference } from "./config/initial-config";
 import { isObject } from "./config/schema";
 import { shownValue } from "./config/typing";
 import { adviceOf, isMissing } from "./fields/form-context";
@@ -40,14 +40,14 @@ export function Summary(props: {
         />
       </div>
       {props.labels}
-      <Verdict {...props} />
+      <Problems {...props} />
       {props.children}
       <Differences list={props.differences} startName={props.startName} />
     </aside>
   );
 }
 
-function Verdict(props: {
+function Problems(props: {
   problems: readonly ConfigProblem[];
   isAttempted: boolean;
   isChecking: boolean;
@@ -59,10 +59,10 @@ function Verdict(props: {
   const isSoft = (problem: ConfigProblem) => isMissing(problem) && !props.isAttempted;
   const isOnlySoft = props.problems.every(isSoft);
   return (
-    <div className="verdict">
+    <div className="problems">
       <p className="small" role="status">
         {props.problems.length === 0 ? (
-          <span className={props.isChecking ? "faint" : "fine"}>
+          <span className={props.isChecking ? "faint" : "ok"}>
             {props.isChecking ? "Checking…" : "Ready to start."}
           </span>
         ) : (
@@ -94,7 +94,7 @@ function Verdict(props: {
 }
 
 const tone = (problem: ConfigProblem, isSoft: boolean) =>
-  isSoft ? "small" : problem.level === "warning" ? "small warned" : "small wrong";
+  isSoft ? "small" : problem.level === "warning" ? "small warned" : "small error";
 
 function headline(errors: number, warnings: number): string {
   const parts = [

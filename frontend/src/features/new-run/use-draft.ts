@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { validateRun } from "@/api/runs";
 import type { Json, JsonObject, Method, Run } from "@/api/types";
 
-import { begun, type Shelf } from "./config/beginning";
+import { initialConfig, type Candidates } from "./config/initial-config";
 import { changed } from "./config/paths";
 
 /** `preset` is a name; it and `parent` are null for an empty start. */
@@ -24,27 +24,32 @@ interface State {
 }
 
 /** References that an address names by their path: `?model=ID&reward.terms.0.model=ID`. */
-export type Given = readonly (readonly [string, string])[];
+export type AddressReferences = readonly (readonly [string, string])[];
 
-function stateOf(start: Start, chosen: JsonObject, shelf: Shelf, given: Given = []): State {
+function stateOf(
+  start: Start,
+  chosen: JsonObject,
+  candidates: Candidates,
+  given: AddressReferences = [],
+): State {
   const preset = start.method.presets.find(({ name }) => name === start.preset);
   const values = (start.parent?.config ?? preset?.config ?? {}) as JsonObject;
-  const begin = begun(start.method, values, chosen, shelf);
+  const begin = initialConfig(start.method, values, chosen, candidates);
   const origin = given.reduce((config, [path, id]) => changed(config, path, { id }), begin);
   return { start, origin, config: origin };
 }
 
-export function useDraft(first: Start, given: Given, shelf: Shelf) {
-  const [state, setState] = useState(() => stateOf(first, {}, shelf, given));
+export function useDraft(first: Start, given: AddressReferences, candidates: Candidates) {
+  const [state, setState] = useState(() => stateOf(first, {}, candidates, given));
   const [before, setBefore] = useState<State | null>(null);
   return {
     ...state,
     begin: (start: Start) => {
       setBefore(state.config === state.origin ? null : state);
-      setState(stateOf(start, state.config, shelf));
+      setState(stateOf(start, state.config, candidates));
     },
     /** Another step of the same parent changes no setting. */
-    goOnFrom: (step: number | null) => setState({ ...state, start: { ...state.start, step } }),
+    continueFrom: (step: number | null) => setState({ ...state, start: { ...state.start, step } }),
     /** Null where nothing was lost by beginning anew. */
     undo:
       before === null

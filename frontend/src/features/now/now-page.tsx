@@ -96,9 +96,9 @@ function RunAlerts({ run }: { run: Run }) {
   );
 }
 
-function Figure(props: { label: string; value: string; sub?: ReactNode }) {
+function Statistic(props: { label: string; value: string; sub?: ReactNode }) {
   return (
-    <div className="figure">
+    <div className="statistic">
       <span className="small faint">{props.label}</span>
       <b>{props.value}</b>
       {props.sub !== undefined && <span className="small muted">{props.sub}</span>}
@@ -106,7 +106,7 @@ function Figure(props: { label: string; value: string; sub?: ReactNode }) {
   );
 }
 
-function Annotation({ project }: { project: Project }) {
+function RankingProgress({ project }: { project: Project }) {
   const progress = useQuery({ ...progressQuery(project.id), refetchInterval: REFRESH_MS * 2 });
   const agreement = useQuery(agreementQuery(project.id));
   const { done = 0, wanted = 0, available = 0, mine = 0 } = progress.data ?? {};
@@ -126,10 +126,10 @@ function Annotation({ project }: { project: Project }) {
       <div className="bar big">
         <i style={{ width: `${wanted > 0 ? Math.min(100, (100 * done) / wanted) : 0}%` }} />
       </div>
-      <div className="figures">
-        <Figure label="Judgments" value={number(done)} sub={`of ${number(wanted)} required`} />
-        <Figure label="By you" value={number(mine)} />
-        <Figure
+      <div className="statistics">
+        <Statistic label="Judgments" value={number(done)} sub={`of ${number(wanted)} required`} />
+        <Statistic label="By you" value={number(mine)} />
+        <Statistic
           label="Agreement, α"
           value={alpha === null ? "–" : alpha.toFixed(2)}
           sub={
@@ -143,7 +143,7 @@ function Annotation({ project }: { project: Project }) {
   );
 }
 
-function Holdings({ project }: { project: Project }) {
+function DataCounts({ project }: { project: Project }) {
   const counts = project.counts ?? null;
   if (counts === null) return null;
   return (
@@ -155,18 +155,18 @@ function Holdings({ project }: { project: Project }) {
           <Icon name="plus" /> Import
         </Link>
       </header>
-      <div className="figures">
-        <Figure label="Prompts" value={number(counts.prompts)} />
-        <Figure label="Responses" value={number(counts.responses)} />
-        <Figure label="Comparisons" value={number(counts.comparisons)} />
-        <Figure label="Demonstrations" value={number(counts.demonstrations)} />
-        <Figure label="Solutions" value={number(counts.solutions)} />
+      <div className="statistics">
+        <Statistic label="Prompts" value={number(counts.prompts)} />
+        <Statistic label="Responses" value={number(counts.responses)} />
+        <Statistic label="Comparisons" value={number(counts.comparisons)} />
+        <Statistic label="Demonstrations" value={number(counts.demonstrations)} />
+        <Statistic label="Solutions" value={number(counts.solutions)} />
       </div>
     </section>
   );
 }
 
-function Machines() {
+function WorkerSummary() {
   const workers = useQuery({ ...workersQuery, refetchInterval: REFRESH_MS * 3 });
   const alive = workers.data?.items.filter((worker) => worker.is_alive) ?? [];
   if (workers.data === undefined) return null;
@@ -181,9 +181,9 @@ function Machines() {
           one.
         </p>
       ) : (
-        <div className="figures">
-          <Figure label="Running" value={number(alive.length)} />
-          <Figure label="Slots busy" value={`${busy} of ${slots}`} />
+        <div className="statistics">
+          <Statistic label="Running" value={number(alive.length)} />
+          <Statistic label="Slots busy" value={`${busy} of ${slots}`} />
         </div>
       )}
     </section>
@@ -197,7 +197,7 @@ interface Step {
   readonly to: string;
 }
 
-const LOOP: readonly Step[] = [
+const FIRST_STEPS: readonly Step[] = [
   {
     icon: "data",
     title: "Import prompts",
@@ -240,8 +240,8 @@ function FirstSteps({ projectId }: { projectId: string }) {
   return (
     <section className="card">
       <h2 className="card-title">Get started</h2>
-      <ol className="loop">
-        {LOOP.map((step, place) => (
+      <ol className="first-steps">
+        {FIRST_STEPS.map((step, place) => (
           <li key={step.title}>
             <Link to={`/projects/${projectId}/${step.to}`}>
               <Icon name={step.icon} />
@@ -278,7 +278,9 @@ export function NowPage() {
                 </p>
               </div>
             </div>
-            <Loaded query={runs}>{({ items }) => <Board project={found} runs={items} />}</Loaded>
+            <Loaded query={runs}>
+              {({ items }) => <NowContent project={found} runs={items} />}
+            </Loaded>
           </>
         )}
       </Loaded>
@@ -286,7 +288,7 @@ export function NowPage() {
   );
 }
 
-function Board({ project, runs }: { project: Project; runs: readonly Run[] }) {
+function NowContent({ project, runs }: { project: Project; runs: readonly Run[] }) {
   const active = runs.filter((run) => ACTIVE.has(run.state));
   const broken = runs.filter((run) => BROKEN.has(run.state)).slice(0, 5);
   const finished = runs.filter((run) => run.state === "succeeded").slice(0, 8);
@@ -327,9 +329,9 @@ function Board({ project, runs }: { project: Project; runs: readonly Run[] }) {
           <RunList title="Latest successes" runs={finished} />
         </div>
         <div className="now-side">
-          <Annotation project={project} />
-          <Holdings project={project} />
-          <Machines />
+          <RankingProgress project={project} />
+          <DataCounts project={project} />
+          <WorkerSummary />
         </div>
       </div>
     </>

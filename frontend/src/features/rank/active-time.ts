@@ -1,4 +1,4 @@
-/** Time spent on a comparison: only while the page is seen and somebody did something lately. */
+/** Time spent on a comparison: only while the page is seen and somebody did something within a minute. */
 import { useEffect, useRef } from "react";
 
 const IDLE_AFTER_MS = 60_000;

@@ -41,7 +41,7 @@ type Window = "skip" | "note" | "diff" | "guidelines" | "help" | null;
 
 const RENEW_EVERY_MS = 5 * 60_000;
 
-/** Keeps the lease while somebody works on it; a lost lease is told when the answer is refused. */
+/** Keeps the lease while somebody works on it; a lost lease shows when the judgment is rejected. */
 function useLease(assignmentId: string) {
   useEffect(() => {
     const timer = setInterval(() => {
@@ -65,7 +65,7 @@ export interface ComparisonProps {
 export function Comparison(props: ComparisonProps) {
   const { assignment } = props;
   const { prompt, responses } = assignment.comparison;
-  const { ranking, canUndo, heard, make, undo } = useRanking(assignment);
+  const { ranking, canUndo, announcement, make, undo } = useRanking(assignment);
   const activeMs = useActiveTime(assignment.id);
   const [open, setOpen] = useState<Window>(null);
   const [focus, setFocus] = useState(-1);
@@ -112,12 +112,12 @@ export function Comparison(props: ComparisonProps) {
   return (
     <>
       <div className="sr-only" aria-live="assertive">
-        {heard}
+        {announcement}
       </div>
       <section className="card prompt" aria-label="Prompt">
         <span className="who">PROMPT</span>
         <Conversation messages={prompt.messages} />
-        <div className="prompt-verbs">
+        <div className="prompt-actions">
           <button type="button" className="btn ghost" onClick={() => setOpen("guidelines")}>
             Guidelines <kbd>O</kbd>
           </button>

@@ -89,7 +89,7 @@ function Reasons({ ranking, onMove }: Pick<PodiumBarProps, "ranking" | "onMove">
   );
 }
 
-function Standing(props: PodiumBarProps) {
+function CurrentRanking(props: PodiumBarProps) {
   const { ranking } = props;
   if (ranking.verdict === "cannot_judge") return <Reasons {...props} />;
   if (ranking.verdict === "all_bad")
@@ -120,8 +120,8 @@ export function PodiumBar(props: PodiumBarProps) {
   const missing = whatIsMissing(ranking);
   return (
     <div className="podium" role="region" aria-label="Your ranking">
-      <Standing {...props} />
-      <div className="verbs">
+      <CurrentRanking {...props} />
+      <div className="actions">
         <button
           type="button"
           className="btn ghost touch"

@@ -1,4 +1,4 @@
-/** The room an annotator spends the day in: a prompt, its responses, five keys. */
+/** The page an annotator spends the day on: a prompt, its responses and the keys that rank them. */
 import "./rank.css";
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -15,7 +15,7 @@ import { randomId } from "@/lib/random-id";
 import { useProjectId } from "@/lib/use-project";
 
 import { Comparison } from "./comparison";
-import { dropDraft, keepDraft, useDesk } from "./desk";
+import { dropDraft, keepDraft, useAssignmentQueue } from "./assignment-queue";
 import { outbox } from "./outbox/outbox";
 import { UnsentNotes } from "./outbox/unsent";
 import { judgmentOf, type Ranking } from "./ranking/ranking";
@@ -26,15 +26,15 @@ export function RankPage() {
   const projectId = useProjectId();
   const me = useQuery(meQuery);
   if (me.data === undefined) return <Skeleton lines={6} />;
-  return <Desk key={projectId} projectId={projectId} userId={me.data.id} />;
+  return <ProjectRanking key={projectId} projectId={projectId} userId={me.data.id} />;
 }
 
-interface Answered {
+interface SubmittedJudgment {
   readonly assignment: Assignment;
   readonly ranking: Ranking;
 }
 
-/** Answers go out again as soon as the browser is back online or the tab is looked at. */
+/** Unsent judgments are sent again as soon as the browser is back online or the tab is looked at. */
 function useSending(projectId: string) {
   const client = useQueryClient();
   useEffect(() => {
@@ -50,9 +50,9 @@ function useSending(projectId: string) {
   }, [client, projectId]);
 }
 
-function Desk({ projectId, userId }: { projectId: string; userId: string }) {
-  const desk = useDesk(projectId);
-  const [answered, setAnswered] = useState<Answered | null>(null);
+function ProjectRanking({ projectId, userId }: { projectId: string; userId: string }) {
+  const queue = useAssignmentQueue(projectId);
+  const [lastSubmitted, setLastSubmitted] = useState<SubmittedJudgment | null>(null);
   const [reopened, setReopened] = useState<string | null>(null);
   const skipping = useMutation({
     mutationFn: (skipped: { id: string; reason: string }) =>
@@ -66,19 +66,19 @@ function Desk({ projectId, userId }: { projectId: string; userId: string }) {
     const body = { ...judgmentOf(ranking, ids), active_ms: Math.round(activeMs), revise };
     outbox.add({ assignmentId: assignment.id, projectId, userId, key: randomId(), body });
     dropDraft(assignment.id);
-    setAnswered({ assignment, ranking });
-    desk.advance();
+    setLastSubmitted({ assignment, ranking });
+    queue.advance();
   };
   const reopen = () => {
-    if (answered === null) return;
-    keepDraft(answered.assignment.id, answered.ranking);
-    setReopened(answered.assignment.id);
-    desk.putBack(answered.assignment);
-    setAnswered(null);
+    if (lastSubmitted === null) return;
+    keepDraft(lastSubmitted.assignment.id, lastSubmitted.ranking);
+    setReopened(lastSubmitted.assignment.id);
+    queue.reopen(lastSubmitted.assignment);
+    setLastSubmitted(null);
   };
   const skip = (assignment: Assignment, reason: string) => {
     dropDraft(assignment.id);
-    desk.advance();
+    queue.advance();
     skipping.mutate({ id: assignment.id, reason });
   };
 
@@ -87,17 +87,17 @@ function Desk({ projectId, userId }: { projectId: string; userId: string }) {
       <Progress projectId={projectId} />
       <UnsentNotes />
       <Refused asked={skipping} />
-      {desk.error !== null && <Failure error={desk.error} onRetry={desk.retry} />}
-      {desk.isLoading && <Skeleton lines={8} label="Fetching a comparison" />}
-      {desk.isDone && (
-        <Done projectId={projectId} onRetry={desk.retry} onReopen={answered && reopen} />
+      {queue.error !== null && <Failure error={queue.error} onRetry={queue.retry} />}
+      {queue.isLoading && <Skeleton lines={8} label="Fetching a comparison" />}
+      {queue.isExhausted && (
+        <Done projectId={projectId} onRetry={queue.retry} onReopen={lastSubmitted && reopen} />
       )}
-      {desk.current !== undefined && (
+      {queue.current !== undefined && (
         <Comparison
-          key={desk.current.id}
+          key={queue.current.id}
           projectId={projectId}
-          assignment={desk.current}
-          onReopen={answered === null ? null : reopen}
+          assignment={queue.current}
+          onReopen={lastSubmitted === null ? null : reopen}
           onSubmit={submit}
           onSkip={skip}
         />

@@ -3,46 +3,52 @@ import { useEffect, useState } from "react";
 
 import type { Assignment } from "@/api/types";
 
-import { draftOf, keepDraft } from "./desk";
+import { draftOf, keepDraft } from "./assignment-queue";
 import { describe, move, type Move, type Ranking } from "./ranking/ranking";
 
-interface Sheet {
+interface RankingHistory {
   readonly id: string;
   readonly ranking: Ranking;
   readonly past: readonly Ranking[];
-  readonly heard: string;
+  readonly announcement: string;
 }
 
 const MOST_PAST = 100;
 
-const sheetOf = (assignment: Assignment): Sheet => ({
+const newHistory = (assignment: Assignment): RankingHistory => ({
   id: assignment.id,
   ranking: draftOf(assignment),
   past: [],
-  heard: "",
+  announcement: "",
 });
 
 export function useRanking(assignment: Assignment) {
-  const [kept, setSheet] = useState(() => sheetOf(assignment));
-  const sheet = kept.id === assignment.id ? kept : sheetOf(assignment);
-  if (sheet !== kept) setSheet(sheet);
+  const [kept, setHistory] = useState(() => newHistory(assignment));
+  const history = kept.id === assignment.id ? kept : newHistory(assignment);
+  if (history !== kept) setHistory(history);
 
   useEffect(() => {
-    if (sheet.past.length > 0) keepDraft(sheet.id, sheet.ranking);
-  }, [sheet]);
+    if (history.past.length > 0) keepDraft(history.id, history.ranking);
+  }, [history]);
 
   const make = (action: Move) =>
-    setSheet((now) => {
+    setHistory((now) => {
       const after = move(now.ranking, action);
       if (after === now.ranking) return now;
       const past = [...now.past, now.ranking].slice(-MOST_PAST);
-      return { ...now, ranking: after, past, heard: describe(now.ranking, after) };
+      return { ...now, ranking: after, past, announcement: describe(now.ranking, after) };
     });
   const undo = () =>
-    setSheet((now) => {
+    setHistory((now) => {
       const before = now.past.at(-1);
       if (before === undefined) return now;
-      return { ...now, ranking: before, past: now.past.slice(0, -1), heard: "Undone." };
+      return { ...now, ranking: before, past: now.past.slice(0, -1), announcement: "Undone." };
     });
-  return { ranking: sheet.ranking, canUndo: sheet.past.length > 0, heard: sheet.heard, make, undo };
+  return {
+    ranking: history.ranking,
+    canUndo: history.past.length > 0,
+    announcement: history.announcement,
+    make,
+    undo,
+  };
 }

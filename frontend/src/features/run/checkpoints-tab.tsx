@@ -4,7 +4,7 @@ import { Link } from "react-router";
 
 import { artifactsQuery, checkpointsQuery, pinCheckpoint } from "@/api/runs";
 import type { Checkpoint, Run } from "@/api/types";
-import { AskButton } from "@/components/ask-button";
+import { PendingButton } from "@/components/pending-button";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { Empty, Loaded } from "@/components/states";
@@ -15,7 +15,7 @@ import { Sentence } from "@/components/text/sentence";
 import { bytes, shortHash } from "@/lib/format";
 
 import { ContinueLink } from "./continue-link";
-import { noCheckpoints, noFiles } from "./standing";
+import { noCheckpoints, noFiles } from "./run-status";
 
 /** Pins a checkpoint that is not pinned, and lets go of one that is; the list follows. */
 function usePins(runId: string) {
@@ -57,14 +57,14 @@ export function CheckpointsTab({ run }: { run: Run }) {
                     {run.attempt > 1 && <div className="small faint">attempt {one.attempt}</div>}
                   </td>
                   <td>
-                    <AskButton
+                    <PendingButton
                       aria-pressed={one.is_pinned}
                       aria-label={`Pin step ${one.step}`}
-                      isAsking={pins.isPending}
-                      onAsk={() => pins.mutate(one)}
+                      isPending={pins.isPending}
+                      onPress={() => pins.mutate(one)}
                     >
                       <Icon name="pin" /> Pin
-                    </AskButton>
+                    </PendingButton>
                   </td>
                   <td>
                     <ContinueLink

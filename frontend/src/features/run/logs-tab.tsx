@@ -6,7 +6,7 @@ import { logQuery } from "@/api/runs";
 import type { LogLine, Run } from "@/api/types";
 import { Empty, Loaded } from "@/components/states";
 
-import { mayMoveOn } from "./standing";
+import { mayMoveOn } from "./run-status";
 
 const MOST_SHOWN = 5000;
 

@@ -12,12 +12,12 @@ import { Tabs } from "@/components/tabs";
 import { Alerts } from "./alerts";
 import { CheckpointsTab } from "./checkpoints-tab";
 import { CurvesTab } from "./curves/curves-tab";
-import { FrontierTab } from "./curves/frontier-tab";
+import { RewardVsKlTab } from "./curves/reward-vs-kl-tab";
 import { RunHeader } from "./header/run-header";
 import { LogsTab } from "./logs-tab";
 import { ConfigTab, EventsTab } from "./parts-tabs";
 import { SamplesTab } from "./samples/samples-tab";
-import { mayMoveOn } from "./standing";
+import { mayMoveOn } from "./run-status";
 import { useLiveRun, type LiveRun } from "./use-live-run";
 import { useView } from "./view";
 
@@ -81,7 +81,7 @@ function Tab(props: { run: Run; live: LiveRun; tab: string; base: string }) {
   const navigate = useNavigate();
   switch (props.tab) {
     case "frontier":
-      return <FrontierTab live={live.live} tick={live.tick} />;
+      return <RewardVsKlTab live={live.live} tick={live.tick} />;
     case "samples":
       return <SamplesTab runId={run.id} />;
     case "logs":

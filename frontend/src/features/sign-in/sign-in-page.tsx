@@ -20,7 +20,7 @@ function exchange(token: string): Promise<User> {
   return running;
 }
 
-function useArrival() {
+function useAfterSignIn() {
   const [search] = useSearchParams();
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -49,19 +49,19 @@ export function SignInPage() {
 }
 
 function TokenExchange({ token }: { token: string }) {
-  const arrive = useArrival();
+  const afterSignIn = useAfterSignIn();
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
     let isGone = false;
     exchange(token)
-      .then(() => (isGone ? undefined : arrive()))
+      .then(() => (isGone ? undefined : afterSignIn()))
       .catch((problem: unknown) => {
         if (!isGone) setError(problem);
       });
     return () => {
       isGone = true;
     };
-    // The token alone decides; `arrive` is made anew on every render.
+    // The token alone decides; `afterSignIn` is made anew on every render.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [token]);
   if (error === null) return <Skeleton lines={2} label="Signing in" />;
@@ -83,13 +83,13 @@ function TokenExchange({ token }: { token: string }) {
 }
 
 function PasswordForm() {
-  const arrive = useArrival();
+  const afterSignIn = useAfterSignIn();
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const ids = [useId(), useId()] as const;
   const signIn = useMutation({
     mutationFn: () => signInWithPassword(email, password),
-    onSuccess: arrive,
+    onSuccess: afterSignIn,
   });
   return (
     <form

@@ -18,7 +18,7 @@ export function Meter(props: { label: string; used: number; total: number; isTig
   );
 }
 
-interface Holding {
+interface DeviceUse {
   busy: number;
   run_ids: string[];
   /** How many of `busy` are about to let go. */
@@ -26,7 +26,7 @@ interface Holding {
 }
 
 /** Runs at work: links to those one may see, and how many others there are. */
-export function RunLinks({ busy, run_ids: ids, leaving = 0 }: Holding) {
+export function RunLinks({ busy, run_ids: ids, leaving = 0 }: DeviceUse) {
   const hidden = busy - leaving - ids.length;
   return (
     <span className="small">
@@ -42,7 +42,7 @@ export function RunLinks({ busy, run_ids: ids, leaving = 0 }: Holding) {
   );
 }
 
-function Holders({ device }: { device: Device }) {
+function DeviceStatus({ device }: { device: Device }) {
   if (device.fault !== null) return <span className="pill bad">unavailable</span>;
   if (device.is_returning) return <span className="pill warn">freeing memory</span>;
   if (device.busy === 0) return <span className="pill good">free</span>;
@@ -72,7 +72,7 @@ export function DeviceRow({ device, isGone }: { device: Device; isGone: boolean 
       ) : (
         <span className="small faint">memory use unknown</span>
       )}
-      {isGone ? <span className="small faint">unreachable</span> : <Holders device={device} />}
+      {isGone ? <span className="small faint">unreachable</span> : <DeviceStatus device={device} />}
       {device.fault !== null && (
         <p className="small bad-text">
           <Sentence text={device.fault} />

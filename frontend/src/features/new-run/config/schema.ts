@@ -48,7 +48,7 @@ const textOf = (value: Json | undefined): string => (typeof value === "string" ?
 const numberOf = (value: Json | undefined): number | undefined =>
   typeof value === "number" ? value : undefined;
 
-interface Reading {
+interface SchemaContext {
   readonly defs: JsonObject;
   readonly references: Readonly<Record<string, string>>;
 }
@@ -62,22 +62,27 @@ export function fieldsOf(method: Method): Field[] {
   });
 }
 
-function sectionFields(schema: JsonObject, prefix: string, reading: Reading): Field[] {
+function sectionFields(schema: JsonObject, prefix: string, context: SchemaContext): Field[] {
   const required = listOf(schema["required"]);
   return Object.entries(objectOf(schema["properties"])).flatMap(([name, property]) => {
-    const field = fieldOf(name, objectOf(property), `${prefix}${name}`, reading);
+    const field = fieldOf(name, objectOf(property), `${prefix}${name}`, context);
     return field === null ? [] : [{ ...field, isRequired: required.includes(name) }];
   });
 }
 
 /** Null for a constant: the form does not ask what has one answer. */
-function fieldOf(name: string, property: JsonObject, path: string, reading: Reading): Field | null {
+function fieldOf(
+  name: string,
+  property: JsonObject,
+  path: string,
+  context: SchemaContext,
+): Field | null {
   const options = listOf(property["anyOf"]).map(objectOf);
   const isNullable = options.some((option) => option["type"] === "null");
   const chosen = options.find((option) => option["type"] !== "null") ?? {};
-  const schema = { ...followed({ ...chosen, ...property }, reading.defs) };
+  const schema = { ...followed({ ...chosen, ...property }, context.defs) };
   if ("const" in schema) return null;
-  const wants = reading.references[path];
+  const wants = context.references[path];
   const said = wants === undefined ? schema["description"] : property["description"];
   const common: Common = {
     name,
@@ -87,7 +92,7 @@ function fieldOf(name: string, property: JsonObject, path: string, reading: Read
     fallback: schema["default"],
   };
   if (wants !== undefined) return { ...common, type: "reference", wants };
-  return { ...common, ...shapeOf(schema, path, reading) };
+  return { ...common, ...shapeOf(schema, path, context) };
 }
 
 /** For references, which have one description for all of them. */
@@ -98,13 +103,13 @@ function sentenceFor(wants: string | undefined): string {
   return wants === "reward_model" ? "A reward model." : `A frozen snapshot of ${wants}.`;
 }
 
-function shapeOf(schema: JsonObject, path: string, reading: Reading): Shape {
+function shapeOf(schema: JsonObject, path: string, context: SchemaContext): Shape {
   if (isObject(schema["properties"]))
-    return { type: "section", fields: sectionFields(schema, `${path}.`, reading) };
+    return { type: "section", fields: sectionFields(schema, `${path}.`, context) };
   if (Array.isArray(schema["enum"])) return { type: "choice", options: schema["enum"].map(String) };
   switch (schema["type"]) {
     case "array":
-      return listShape(schema, path, reading);
+      return listShape(schema, path, context);
     case "boolean":
       return { type: "switch" };
     case "integer":
@@ -125,15 +130,15 @@ function textShape(schema: JsonObject): Shape {
   return { type: "text", isLong: (most ?? 0) >= 1000, range };
 }
 
-function listShape(schema: JsonObject, path: string, reading: Reading): Shape {
+function listShape(schema: JsonObject, path: string, context: SchemaContext): Shape {
   const items = objectOf(schema["items"]);
   const variants = listOf(items["oneOf"]).map((one): Variant => {
-    const variant = followed(objectOf(one), reading.defs);
+    const variant = followed(objectOf(one), context.defs);
     const kind = objectOf(objectOf(variant["properties"])["kind"]);
     return {
       kind: textOf(kind["const"]),
       description: textOf(variant["description"]),
-      fields: sectionFields(variant, `${path}.*.`, reading),
+      fields: sectionFields(variant, `${path}.*.`, context),
     };
   });
   return {

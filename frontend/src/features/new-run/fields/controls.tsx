@@ -9,7 +9,7 @@ interface ControlProps<Kind extends Field = Field> {
   readonly field: Kind;
   readonly id: string;
   readonly describedBy: string;
-  readonly isWrong: boolean;
+  readonly isInvalid: boolean;
   /** The value that holds, be it said or the default. */
   readonly value: Json | undefined;
   readonly onChange: (value: Json | undefined) => void;
@@ -34,7 +34,7 @@ export function Control(props: ControlProps) {
 const attributes = (props: ControlProps) => ({
   id: props.id,
   "aria-describedby": props.describedBy,
-  "aria-invalid": props.isWrong || undefined,
+  "aria-invalid": props.isInvalid || undefined,
 });
 
 /** A text field: it keeps "5e-" while somebody types 5e-7, and a wheel does not change it. */

@@ -43,7 +43,7 @@ function FieldRow({ field, path }: { field: Field; path: string }) {
   const common = {
     id,
     describedBy: `${id}-about`,
-    isWrong: useProblems(path).some(({ isSoft }) => !isSoft),
+    isInvalid: useProblems(path).some(({ isSoft }) => !isSoft),
     onChange: (value: Json | undefined) => form.change(path, value),
   };
   const isChanged = said !== undefined && !field.isRequired && !isSame(said, field.fallback);
@@ -85,10 +85,10 @@ function Row(props: {
           {bounds !== "" && <span className="bounds"> {bounds}.</span>}
         </p>
       </div>
-      <div className="say">
+      <div className="control">
         {props.children}
         <Default field={field} isChanged={props.isChanged} onReset={props.onReset} />
-        <Wrong path={path} />
+        <FieldProblems path={path} />
       </div>
     </div>
   );
@@ -123,7 +123,7 @@ function useProblems(path: string) {
     .map((problem) => ({ problem, isSoft: isMissing(problem) && !isAttempted }));
 }
 
-function Wrong({ path }: { path: string }) {
+function FieldProblems({ path }: { path: string }) {
   return useProblems(path).map(({ problem, isSoft }) =>
     isSoft ? (
       <span key={problem.message} className="small faint">
@@ -132,7 +132,7 @@ function Wrong({ path }: { path: string }) {
     ) : (
       <span
         key={problem.message}
-        className={problem.level === "warning" ? "warned small" : "wrong small"}
+        className={problem.level === "warning" ? "warned small" : "error small"}
       >
         <Icon name="alert" /> <Sentence text={problem.message + adviceOf(problem)} />
       </span>

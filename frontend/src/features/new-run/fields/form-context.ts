@@ -2,12 +2,12 @@
 import { createContext, useContext } from "react";
 
 import type { ConfigProblem, Json, JsonObject } from "@/api/types";
-import type { Shelf } from "@/features/new-run/config/beginning";
+import type { Candidates } from "@/features/new-run/config/initial-config";
 
 export interface Form {
   readonly projectId: string;
   readonly config: JsonObject;
-  readonly shelf: Shelf;
+  readonly candidates: Candidates;
   readonly problems: readonly ConfigProblem[];
   /** After the first try to start, what is missing is a mistake and no longer a thing to do. */
   readonly isAttempted: boolean;

@@ -6,7 +6,7 @@ import type { Json, JsonObject, Model, Snapshot } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Copyable } from "@/components/text/copyable";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
-import { fitting } from "@/features/new-run/config/beginning";
+import { fitting } from "@/features/new-run/config/initial-config";
 import { isObject, type FieldOf } from "@/features/new-run/config/schema";
 import { ago, plural, shortHash, shortId, words } from "@/lib/format";
 
@@ -25,30 +25,30 @@ export function ReferenceControl(props: {
   field: FieldOf<"reference">;
   id: string;
   describedBy: string;
-  isWrong: boolean;
+  isInvalid: boolean;
   value: Json | undefined;
   onChange: (value: JsonObject | undefined) => void;
 }) {
-  const { shelf } = useForm();
+  const { candidates } = useForm();
   const { wants } = props.field;
-  const candidates = fitting(shelf, wants);
+  const fits = fitting(candidates, wants);
   const hubId = textIn(props.value, "hub_id");
   const id = textIn(props.value, "id") ?? "";
-  const chosen = candidates.find((one) => one.id === id);
+  const chosen = fits.find((one) => one.id === id);
   const takesHub = isModelKind(wants);
-  if (candidates.length === 0 && hubId === null && id === "") return <NothingFits {...props} />;
+  if (fits.length === 0 && hubId === null && id === "") return <NothingFits {...props} />;
   return (
     <>
       <select
         id={props.id}
         className="input"
         aria-describedby={props.describedBy}
-        aria-invalid={props.isWrong || undefined}
+        aria-invalid={props.isInvalid || undefined}
         value={hubId === null ? id : HUB}
         onChange={(event) => props.onChange(referenceTo(event.target.value))}
       >
         <option value="">{props.field.isRequired ? "Choose…" : "none"}</option>
-        <Candidates candidates={candidates} id={id} />
+        <CandidateOptions candidates={fits} id={id} />
         {takesHub && <option value={HUB}>model from a hub…</option>}
       </select>
       {hubId !== null && <HubName name={hubId} field={props.field} onChange={props.onChange} />}
@@ -57,7 +57,7 @@ export function ReferenceControl(props: {
   );
 }
 
-function Candidates(props: { candidates: readonly (Model | Snapshot)[]; id: string }) {
+function CandidateOptions(props: { candidates: readonly (Model | Snapshot)[]; id: string }) {
   const { candidates, id } = props;
   const [opened] = useState(() => Date.now());
   const isListed = id === "" || candidates.some((one) => one.id === id);

@@ -2,7 +2,7 @@
 import { useId, type ReactNode } from "react";
 
 import { Icon } from "@/components/icons";
-import { newItem } from "@/features/new-run/config/beginning";
+import { newItem } from "@/features/new-run/config/initial-config";
 import { valueAt } from "@/features/new-run/config/paths";
 import { isObject, type Field, type FieldOf } from "@/features/new-run/config/schema";
 
@@ -23,7 +23,7 @@ export function TermList(props: {
   );
   const add = (kind: string) => {
     const variant = field.variants.find((one) => one.kind === kind);
-    form.change(path, [...items, newItem(kind, variant?.fields ?? [], form.shelf)]);
+    form.change(path, [...items, newItem(kind, variant?.fields ?? [], form.candidates)]);
   };
   return (
     <section className="part" aria-labelledby={id} id={fieldId(path)} tabIndex={-1}>
@@ -36,7 +36,7 @@ export function TermList(props: {
         </div>
       </header>
       {own.map((problem) => (
-        <p key={problem.message} className="wrong small">
+        <p key={problem.message} className="error small">
           {problem.message}
         </p>
       ))}

@@ -18,7 +18,7 @@ class Memory implements Storage {
 vi.stubGlobal("localStorage", new Memory());
 const { Outbox } = await import("./outbox");
 
-const answer = (key: string) => ({
+const unsent = (key: string) => ({
   assignmentId: `asg_${key}`,
   projectId: "prj_1",
   userId: "usr_1",
@@ -39,10 +39,10 @@ const becomes = (box: InstanceType<typeof Outbox>, status: string) =>
 describe("the outbox", () => {
   let storage: Memory;
   let sent: string[];
-  let answers: (Problem | null)[];
+  let results: (Problem | null)[];
   let later: (() => void)[];
   const send = (item: { key: string }) => {
-    const problem = answers.shift() ?? null;
+    const problem = results.shift() ?? null;
     if (problem !== null) return Promise.reject(problem);
     sent.push(item.key);
     return Promise.resolve();
@@ -52,23 +52,23 @@ describe("the outbox", () => {
   beforeEach(() => {
     storage = new Memory();
     sent = [];
-    answers = [];
+    results = [];
     later = [];
   });
 
   it("sends in order and keeps nothing that has arrived", async () => {
     const box = make();
-    box.add(answer("1"));
-    box.add(answer("2"));
+    box.add(unsent("1"));
+    box.add(unsent("2"));
     await becomes(box, "idle");
     expect(sent).toEqual(["1", "2"]);
     expect(make().all).toEqual([]);
   });
 
-  it("keeps answers while the network is away and sends them later with the same key", async () => {
-    answers = [new Problem(0, { detail: "away" })];
+  it("keeps judgments while the network is away and sends them later with the same key", async () => {
+    results = [new Problem(0, { detail: "away" })];
     const box = make();
-    box.add(answer("1"));
+    box.add(unsent("1"));
     await becomes(box, "offline");
     expect(box.all.map((item) => item.key)).toEqual(["1"]);
     later.shift()?.();
@@ -77,9 +77,9 @@ describe("the outbox", () => {
   });
 
   it("finds them again after a reload", async () => {
-    answers = [new Problem(503, { detail: "away" })];
+    results = [new Problem(503, { detail: "away" })];
     const box = make();
-    box.add(answer("1"));
+    box.add(unsent("1"));
     await becomes(box, "offline");
     const reloaded = make();
     await reloaded.flush();
@@ -87,18 +87,18 @@ describe("the outbox", () => {
   });
 
   it("waits when the session has ended", async () => {
-    answers = [new Problem(401, { detail: "signed out" })];
+    results = [new Problem(401, { detail: "signed out" })];
     const box = make();
-    box.add(answer("1"));
+    box.add(unsent("1"));
     await becomes(box, "signed-out");
     expect(box.all).toHaveLength(1);
   });
 
-  it("shows a refusal and goes on with the next answer", async () => {
-    answers = [new Problem(409, { detail: "quota is full", advice: "Ask for another." })];
+  it("shows a refusal and continues with the next judgment", async () => {
+    results = [new Problem(409, { detail: "quota is full", advice: "Ask for another." })];
     const box = make();
-    box.add(answer("1"));
-    box.add(answer("2"));
+    box.add(unsent("1"));
+    box.add(unsent("2"));
     await becomes(box, "idle");
     expect(sent).toEqual(["2"]);
     expect(box.all[0]?.refusal).toBe("quota is full Ask for another.");

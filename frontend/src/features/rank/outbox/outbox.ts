@@ -1,8 +1,8 @@
 /**
- * Answers on their way to the server: kept in the browser until the server has them.
+ * Judgments on their way to the server: kept in the browser until the server has them.
  *
  * Each has an idempotency key, so sending one twice is harmless. A lost network or a signed-out
- * session delays them; what the server refuses stays visible until the annotator lets it go.
+ * session delays them; what the server refuses stays visible until the annotator discards it.
  */
 import { sendJudgment } from "@/api/assignments";
 import { Problem } from "@/api/client";
@@ -66,7 +66,7 @@ export class Outbox {
     this.keep(this.items.filter((item) => item.key !== key));
   }
 
-  /** Sends what waits, oldest first, one at a time; comes back by itself after a passing failure. */
+  /** Sends what waits, oldest first, one at a time; tries again automatically after a passing failure. */
   async flush(): Promise<void> {
     if (this.current === "sending") return;
     clearTimeout(this.timer);

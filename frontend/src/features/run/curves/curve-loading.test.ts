@@ -18,7 +18,7 @@ function answerOf(steps: number[]): Bucketed[] {
 }
 
 /** Curves whose requests the test answers one by one, in any order. */
-function desk(axis: Axis = "step") {
+function curvesUnderTest(axis: Axis = "step") {
   const asked: { answer: (series: Bucketed[]) => void; fail: (problem: Error) => void }[] = [];
   let changes = 0;
   const curves = new CurveLoading(
@@ -35,7 +35,7 @@ const settle = () => new Promise((done) => setTimeout(done));
 
 describe("curves that are loaded while they grow", () => {
   it("keep points that come while the answer is on its way", async () => {
-    const { asked, curves, steps } = desk();
+    const { asked, curves, steps } = curvesUnderTest();
     void curves.load();
     for (const step of [3, 4]) curves.append(point(step));
 
@@ -51,7 +51,7 @@ describe("curves that are loaded while they grow", () => {
     [0, 1],
     [1, 0],
   ])("follow the newest of two loads, answer %i first", async (first, second) => {
-    const { asked, curves, steps } = desk();
+    const { asked, curves, steps } = curvesUnderTest();
     void curves.load();
     curves.append(point(3));
     void curves.load();
@@ -69,7 +69,7 @@ describe("curves that are loaded while they grow", () => {
   });
 
   it("say nothing of a load that failed when there is a newer one", async () => {
-    const { asked, curves, changes } = desk();
+    const { asked, curves, changes } = curvesUnderTest();
     void curves.load();
     void curves.load();
 
@@ -80,7 +80,7 @@ describe("curves that are loaded while they grow", () => {
   });
 
   it("say that the newest load failed, until one succeeds", async () => {
-    const { asked, curves, steps } = desk();
+    const { asked, curves, steps } = curvesUnderTest();
     void curves.load();
     asked[0]?.fail(new Error("away"));
     await settle();
@@ -94,7 +94,7 @@ describe("curves that are loaded while they grow", () => {
   });
 
   it("ask again when a rewind voids what is on its way", async () => {
-    const { asked, curves, steps } = desk();
+    const { asked, curves, steps } = curvesUnderTest();
     void curves.load();
     curves.append(point(4));
     curves.rewind(2);
@@ -113,7 +113,7 @@ describe("curves that are loaded while they grow", () => {
       ["step", 1],
       ["tokens", 2],
     ] as const) {
-      const { asked, curves } = desk(axis);
+      const { asked, curves } = curvesUnderTest(axis);
       void curves.load();
       asked[0]?.answer(answerOf([1, 2, 3]));
       await settle();
@@ -125,7 +125,7 @@ describe("curves that are loaded while they grow", () => {
   });
 
   it("change no more once closed", async () => {
-    const { asked, curves, steps, changes } = desk();
+    const { asked, curves, steps, changes } = curvesUnderTest();
     void curves.load();
     curves.close();
 

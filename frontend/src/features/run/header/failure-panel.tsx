@@ -1,11 +1,11 @@
-/** Why the run ended badly: one sentence, what exactly, what to do, and the evidence on demand. */
+/** Why the run failed or crashed: one sentence, what exactly, what to do, and the evidence on demand. */
 import { useQuery } from "@tanstack/react-query";
 import type { SyntheticEvent } from "react";
 import { Link } from "react-router";
 
 import { failuresQuery, retryRun } from "@/api/runs";
-import type { Failure as BadEnd, Run, RunError } from "@/api/types";
-import { AskButton } from "@/components/ask-button";
+import type { Failure as RunFailure, Run, RunError } from "@/api/types";
+import { PendingButton } from "@/components/pending-button";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { Failure } from "@/components/states";
@@ -13,7 +13,7 @@ import { Ago } from "@/components/text/clock";
 import { Sentence } from "@/components/text/sentence";
 import { bytes, duration, number, plural, words } from "@/lib/format";
 
-import { useChange } from "./use-change";
+import { useRunAction } from "./use-run-action";
 
 /** Measures in the order of interest, with how to write them. */
 const MEASURES: readonly (readonly [string, string, (value: number) => string])[] = [
@@ -25,7 +25,7 @@ const MEASURES: readonly (readonly [string, string, (value: number) => string])[
 ];
 
 /** The line that says most: of a traceback its last, of anything else its first. */
-function gist(message: string): string {
+function summaryLine(message: string): string {
   const lines = message.trim().split("\n");
   return (lines[0]?.startsWith("Traceback") === true ? lines.at(-1) : lines[0]) ?? "";
 }
@@ -36,7 +36,7 @@ function showEnd({ currentTarget }: SyntheticEvent<HTMLDetailsElement>) {
   if (box !== null) box.scrollTop = box.scrollHeight;
 }
 
-function Resources({ end }: { end: BadEnd }) {
+function Resources({ end }: { end: RunFailure }) {
   const known = MEASURES.flatMap(([name, label, write]) => {
     const value = end.resources[name];
     return value == null ? [] : [[label, write(value)] as const];
@@ -54,7 +54,7 @@ function Resources({ end }: { end: BadEnd }) {
   );
 }
 
-function Log({ end }: { end: BadEnd }) {
+function Log({ end }: { end: RunFailure }) {
   if (end.log.length === 0)
     return <p className="small muted">No log lines were collected from attempt {end.attempt}.</p>;
   return (
@@ -80,7 +80,7 @@ function Log({ end }: { end: BadEnd }) {
   );
 }
 
-function Evidence({ end }: { end: BadEnd }) {
+function Evidence({ end }: { end: RunFailure }) {
   return (
     <>
       <Resources end={end} />
@@ -89,20 +89,20 @@ function Evidence({ end }: { end: BadEnd }) {
   );
 }
 
-/** Bad ends that the run went on after. */
-function Earlier({ ends }: { ends: readonly BadEnd[] }) {
-  if (ends.length === 0) return null;
+/** Failed and crashed attempts before the latest one. */
+function EarlierFailures({ failures }: { failures: readonly RunFailure[] }) {
+  if (failures.length === 0) return null;
   return (
     <details className="earlier">
-      <summary>{plural(ends.length, "earlier attempt")} failed or crashed</summary>
+      <summary>{plural(failures.length, "earlier attempt")} failed or crashed</summary>
       <ol>
-        {ends.map((end) => (
+        {failures.map((end) => (
           <li key={end.created_at}>
             <p>
               <span className="muted">
                 attempt {end.attempt}, step {number(end.step)}, <Ago at={end.created_at} />:
               </span>{" "}
-              {gist(end.message)}
+              {summaryLine(end.message)}
             </p>
             <Evidence end={end} />
           </li>
@@ -114,27 +114,27 @@ function Earlier({ ends }: { ends: readonly BadEnd[] }) {
 
 /** Queue the same config again; nobody has to know what retry means to press it. */
 function Resume({ run }: { run: Run }) {
-  const again = useChange(run.id, (from: "checkpoint" | "start") => retryRun(run.id, from));
+  const again = useRunAction(run.id, (from: "checkpoint" | "start") => retryRun(run.id, from));
   if (!run.allowed.includes("retry")) return null;
   const step = run.pruned_at === null ? run.checkpoint_step : null;
   return (
     <div className="row">
       {step !== null && (
-        <AskButton
+        <PendingButton
           className="btn primary"
-          isAsking={again.isPending}
-          onAsk={() => again.mutate("checkpoint")}
+          isPending={again.isPending}
+          onPress={() => again.mutate("checkpoint")}
         >
           <Icon name="play" /> Resume from step {number(step)}
-        </AskButton>
+        </PendingButton>
       )}
-      <AskButton
+      <PendingButton
         className={step === null ? "btn primary" : "btn"}
-        isAsking={again.isPending}
-        onAsk={() => again.mutate("start")}
+        isPending={again.isPending}
+        onPress={() => again.mutate("start")}
       >
         <Icon name="retry" /> Restart from the beginning
-      </AskButton>
+      </PendingButton>
       <Refused asked={again} />
     </div>
   );
@@ -142,7 +142,7 @@ function Resume({ run }: { run: Run }) {
 
 /** What happened, exactly: one line at once, the whole on demand. */
 function Message({ error }: { error: RunError }) {
-  const line = gist(error.message);
+  const line = summaryLine(error.message);
   return (
     <>
       {line !== error.sentence && <p>{line}</p>}
@@ -169,7 +169,7 @@ function Changes({ changes }: { changes: RunError["changes"] }) {
 export function FailurePanel({ run }: { run: Run }) {
   const { error, attempt } = run;
   const query = useQuery({ ...failuresQuery(run.id), enabled: error !== null || attempt > 0 });
-  const ends = query.data ?? [];
+  const failures = query.data ?? [];
   const failed = query.error !== null && (
     <Failure error={query.error} onRetry={() => void query.refetch()} />
   );
@@ -177,10 +177,10 @@ export function FailurePanel({ run }: { run: Run }) {
     return (
       <>
         {failed}
-        <Earlier ends={ends} />
+        <EarlierFailures failures={failures} />
       </>
     );
-  const end = ends.find((one) => one.attempt === attempt);
+  const end = failures.find((one) => one.attempt === attempt);
   return (
     <section className="card failure" aria-label="Why the run ended">
       <header>
@@ -208,7 +208,7 @@ export function FailurePanel({ run }: { run: Run }) {
       <Resume run={run} />
       {failed}
       {end !== undefined && <Evidence end={end} />}
-      <Earlier ends={ends.filter((one) => one !== end)} />
+      <EarlierFailures failures={failures.filter((one) => one !== end)} />
     </section>
   );
 }

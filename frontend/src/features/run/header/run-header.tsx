@@ -5,7 +5,7 @@ import { Link } from "react-router";
 import { applyVerb, retryRun, type Verb } from "@/api/runs";
 import type { StreamStatus } from "@/api/stream";
 import type { Run } from "@/api/types";
-import { AskButton } from "@/components/ask-button";
+import { PendingButton } from "@/components/pending-button";
 import { Dialog } from "@/components/dialog";
 import { Icon, type IconName } from "@/components/icons";
 import { Pruned } from "@/components/pruned";
@@ -15,11 +15,11 @@ import { Ago, useNow } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { MethodName } from "@/components/text/names";
 import { ContinueLink } from "@/features/run/continue-link";
-import { canBeStopped, mayMoveOn, stopWords, timeWords } from "@/features/run/standing";
+import { canBeCancelled, mayMoveOn, cancelPrompt, timeWords } from "@/features/run/run-status";
 import { duration, number, plural, shortId, words } from "@/lib/format";
 
 import { FailurePanel } from "./failure-panel";
-import { useChange } from "./use-change";
+import { useRunAction } from "./use-run-action";
 
 const VERBS: readonly (readonly [Verb, string, IconName])[] = [
   ["pause", "Pause", "pause"],
@@ -28,8 +28,8 @@ const VERBS: readonly (readonly [Verb, string, IconName])[] = [
   ["cancel", "Cancel", "stop"],
 ];
 
-function StopDialog(props: { run: Run; onStop: () => void; onClose: () => void }) {
-  const { text, keep } = stopWords(props.run);
+function CancelDialog(props: { run: Run; onCancelRun: () => void; onClose: () => void }) {
+  const { text, keep } = cancelPrompt(props.run);
   return (
     <Dialog
       title={`Cancel ${props.run.name}?`}
@@ -39,7 +39,7 @@ function StopDialog(props: { run: Run; onStop: () => void; onClose: () => void }
           <button type="button" className="btn" onClick={props.onClose}>
             {keep}
           </button>
-          <button type="button" className="btn danger" onClick={props.onStop}>
+          <button type="button" className="btn danger" onClick={props.onCancelRun}>
             <Icon name="stop" /> Cancel the run
           </button>
         </>
@@ -53,26 +53,26 @@ function StopDialog(props: { run: Run; onStop: () => void; onClose: () => void }
 function Actions({ run }: { run: Run }) {
   const [isAsking, setAsking] = useState(false);
   const isPruned = run.pruned_at !== null;
-  const act = useChange(run.id, (verb: Verb) =>
+  const act = useRunAction(run.id, (verb: Verb) =>
     verb === "retry" && isPruned ? retryRun(run.id, "start") : applyVerb(run.id, verb),
   );
   const isOffered: Partial<Record<Verb, boolean>> = {
-    cancel: canBeStopped(run),
+    cancel: canBeCancelled(run),
     // A run that ended badly has its retry in the failure panel.
     retry: run.error === null,
   };
   const verbs = VERBS.filter(([verb]) => run.allowed.includes(verb) && isOffered[verb] !== false);
   return (
-    <div className="acts">
+    <div className="actions">
       {verbs.map(([verb, label, icon]) => (
-        <AskButton
+        <PendingButton
           key={verb}
           className={verb === "cancel" ? "btn danger" : "btn"}
-          isAsking={act.isPending}
-          onAsk={() => (verb === "cancel" ? setAsking(true) : act.mutate(verb))}
+          isPending={act.isPending}
+          onPress={() => (verb === "cancel" ? setAsking(true) : act.mutate(verb))}
         >
           <Icon name={icon} /> {verb === "retry" && isPruned ? "Restart from the beginning" : label}
-        </AskButton>
+        </PendingButton>
       ))}
       <Link className="btn" to={`/projects/${run.project_id}/runs/new?from=${run.id}`}>
         <Icon name="copy" /> Clone
@@ -83,10 +83,10 @@ function Actions({ run }: { run: Run }) {
         </ContinueLink>
       )}
       {isAsking && (
-        <StopDialog
+        <CancelDialog
           run={run}
           onClose={() => setAsking(false)}
-          onStop={() => {
+          onCancelRun={() => {
             setAsking(false);
             act.mutate("cancel");
           }}
@@ -105,7 +105,7 @@ const LIVE: Readonly<Record<StreamStatus, readonly [string, string]>> = {
   gone: ["warn", "live updates unavailable"],
 };
 
-export function LiveMark({ status }: { status: StreamStatus }) {
+export function LiveStatus({ status }: { status: StreamStatus }) {
   const [tone, text] = LIVE[status];
   return (
     <span className={`live ${tone}`} role="status">
@@ -144,7 +144,7 @@ function ProgressLine({ run }: { run: Run }) {
   );
 }
 
-function Took({ run }: { run: Run }) {
+function RunDuration({ run }: { run: Run }) {
   const now = useNow();
   if (run.started_at === null)
     return (
@@ -173,7 +173,7 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
             </span>
             <Copyable text={run.id} shown={shortId(run.id)} label="run id" />
             <span className="small muted">
-              {plural(run.attempt, "attempt")}, <Took run={run} />
+              {plural(run.attempt, "attempt")}, <RunDuration run={run} />
             </span>
             {run.parent_id !== null && (
               <Link className="small" to={`/projects/${run.project_id}/runs/${run.parent_id}`}>
@@ -182,7 +182,7 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
                   : `continues from step ${number(run.parent_step)} of another run`}
               </Link>
             )}
-            {mayMoveOn(run.state) && <LiveMark status={status} />}
+            {mayMoveOn(run.state) && <LiveStatus status={status} />}
           </div>
         </div>
         <Actions run={run} />

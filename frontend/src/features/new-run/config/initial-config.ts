@@ -5,30 +5,30 @@ import { isSame } from "./paths";
 import { fieldsOf, isObject, type Field } from "./schema";
 
 /** What references can point to. */
-export interface Shelf {
+export interface Candidates {
   readonly models: readonly Model[];
   readonly snapshots: readonly Snapshot[];
 }
 
 /** The models or snapshots that a reference which wants this kind may point to, newest first. */
-export const fitting = (shelf: Shelf, wants: string): readonly (Model | Snapshot)[] =>
-  [...shelf.models, ...shelf.snapshots].filter((one) => one.kind === wants);
+export const fitting = (candidates: Candidates, wants: string): readonly (Model | Snapshot)[] =>
+  [...candidates.models, ...candidates.snapshots].filter((one) => one.kind === wants);
 
 /**
  * A config to begin with; a section that is said in part keeps its required rest. References that were chosen before are kept where the method has them;
  * where only one model or snapshot fits, it is taken.
  */
-export function begun(
+export function initialConfig(
   method: Method,
   values: JsonObject,
   chosen: JsonObject,
-  shelf: Shelf,
+  candidates: Candidates,
 ): JsonObject {
   const fields = fieldsOf(method);
   const config: JsonObject = { method: method.method };
   for (const field of fields) {
     const value = values[field.name];
-    const first = firstValue(field, chosen[field.name], shelf);
+    const first = firstValue(field, chosen[field.name], candidates);
     const isPart = field.type === "section" && isObject(value) && isObject(first);
     const both = isPart ? { ...first, ...value } : (value ?? first);
     if (both !== undefined) config[field.name] = both;
@@ -36,38 +36,50 @@ export function begun(
   return sparse(fields, config);
 }
 
-function firstValue(field: Field, chosen: Json | undefined, shelf: Shelf): Json | undefined {
+function firstValue(
+  field: Field,
+  chosen: Json | undefined,
+  candidates: Candidates,
+): Json | undefined {
   if (!field.isRequired) return undefined;
-  if (field.type === "reference") return reference(field.wants, chosen, shelf);
-  if (field.type === "list" && field.least > 0) return [firstItem(field, shelf)];
+  if (field.type === "reference") return reference(field.wants, chosen, candidates);
+  if (field.type === "list" && field.least > 0) return [firstItem(field, candidates)];
   if (field.type !== "section") return undefined;
   const inside = field.fields
-    .map((one): [string, Json | undefined] => [one.name, firstValue(one, undefined, shelf)])
+    .map((one): [string, Json | undefined] => [one.name, firstValue(one, undefined, candidates)])
     .filter((pair): pair is [string, Json] => pair[1] !== undefined);
   return Object.fromEntries(inside);
 }
 
-function firstItem(field: Extract<Field, { type: "list" }>, shelf: Shelf): JsonObject {
+function firstItem(field: Extract<Field, { type: "list" }>, candidates: Candidates): JsonObject {
   const variant = field.variants[0];
-  return variant === undefined ? {} : newItem(variant.kind, variant.fields, shelf);
+  return variant === undefined ? {} : newItem(variant.kind, variant.fields, candidates);
 }
 
 /** A new item of a list, with its references filled in where only one thing fits. */
-export function newItem(kind: string, fields: readonly Field[], shelf: Shelf): JsonObject {
+export function newItem(
+  kind: string,
+  fields: readonly Field[],
+  candidates: Candidates,
+): JsonObject {
   const item: JsonObject = { kind };
   for (const field of fields) {
-    const value = firstValue(field, undefined, shelf);
+    const value = firstValue(field, undefined, candidates);
     if (value !== undefined) item[field.name] = value;
   }
   return item;
 }
 
-function reference(wants: string, chosen: Json | undefined, shelf: Shelf): Json | undefined {
-  const candidates = fitting(shelf, wants);
-  const only = candidates.length === 1 ? candidates[0] : undefined;
+function reference(
+  wants: string,
+  chosen: Json | undefined,
+  candidates: Candidates,
+): Json | undefined {
+  const fits = fitting(candidates, wants);
+  const only = fits.length === 1 ? fits[0] : undefined;
   if (isObject(chosen)) {
     const isHub = typeof chosen["hub_id"] === "string";
-    if (isHub || candidates.some((one) => one.id === chosen["id"])) return chosen;
+    if (isHub || fits.some((one) => one.id === chosen["id"])) return chosen;
   }
   return only === undefined ? undefined : { id: only.id };
 }

@@ -9,14 +9,14 @@ import { useEffect, useRef, useState, type MouseEvent } from "react";
 import type { Curve } from "@/charts/live-series";
 import { number } from "@/lib/format";
 
-export interface FrontierPoint {
+export interface RewardVsKlPoint {
   readonly step: number;
   readonly kl: number;
   readonly reward: number;
 }
 
 /** Steps at which both are known. */
-export function paired(kl: Curve | undefined, reward: Curve | undefined): FrontierPoint[] {
+export function paired(kl: Curve | undefined, reward: Curve | undefined): RewardVsKlPoint[] {
   if (kl === undefined || reward === undefined) return [];
   const at = new Map(reward.x.map((x, i) => [x, reward.mean[i] ?? null]));
   return kl.x.flatMap((step, i) => {
@@ -51,20 +51,20 @@ function useWidth() {
   return [ref, width] as const;
 }
 
-export function Frontier(props: {
-  points: readonly FrontierPoint[];
+export function RewardVsKl(props: {
+  points: readonly RewardVsKlPoint[];
   isRoot: boolean;
   height: number;
 }) {
   const { points, isRoot, height } = props;
   const [ref, width] = useWidth();
-  const [near, setNear] = useState<FrontierPoint | null>(null);
+  const [near, setNear] = useState<RewardVsKlPoint | null>(null);
   const far = (kl: number) => (isRoot ? Math.sqrt(kl) : kl);
   const right = Math.max(...points.map((p) => far(p.kl)), 1e-6) * 1.05;
   const rewards = points.map((p) => p.reward);
   const span = Math.max(...rewards) - Math.min(...rewards) || 1;
   const [low, high] = [Math.min(...rewards) - 0.06 * span, Math.max(...rewards) + 0.06 * span];
-  const X = (p: FrontierPoint) => PAD.left + ((width - PAD.left - PAD.right) * far(p.kl)) / right;
+  const X = (p: RewardVsKlPoint) => PAD.left + ((width - PAD.left - PAD.right) * far(p.kl)) / right;
   const toY = (reward: number) =>
     height - PAD.bottom - ((height - PAD.top - PAD.bottom) * (reward - low)) / (high - low);
   const path = points.map((p, i) => `${i === 0 ? "M" : "L"}${X(p)} ${toY(p.reward)}`).join("");
@@ -73,16 +73,16 @@ export function Frontier(props: {
   const look = (event: MouseEvent<SVGSVGElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const away = (p: FrontierPoint) => Math.hypot(X(p) - x, toY(p.reward) - y);
+    const away = (p: RewardVsKlPoint) => Math.hypot(X(p) - x, toY(p.reward) - y);
     setNear(
-      points.reduce<FrontierPoint | null>(
+      points.reduce<RewardVsKlPoint | null>(
         (best, p) => (best === null || away(p) < away(best) ? p : best),
         null,
       ),
     );
   };
   return (
-    <div ref={ref} className="frontier">
+    <div ref={ref} className="reward-vs-kl">
       <svg
         width={width}
         height={height}
@@ -116,7 +116,7 @@ export function Frontier(props: {
         <text x={width - PAD.right} y={height - 4} textAnchor="end">
           {isRoot ? "√KL to the reference" : "KL to the reference, nats per response"}
         </text>
-        <path className="trail" d={path} />
+        <path className="path" d={path} />
         {points.map((p, i) => (
           <circle
             key={p.step}
@@ -127,7 +127,7 @@ export function Frontier(props: {
           />
         ))}
         {last !== undefined && near === null && (
-          <text className="here" x={Math.min(X(last), width - 70)} y={toY(last.reward) - 10}>
+          <text className="current" x={Math.min(X(last), width - 70)} y={toY(last.reward) - 10}>
             step {last.step}
           </text>
         )}

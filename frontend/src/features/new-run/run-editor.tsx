@@ -1,4 +1,4 @@
-/** The form at work: start, fields or text, summary, and what happens on Start. */
+/** The New run form: starting point, fields or JSON, summary, and what happens on Start. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
@@ -11,18 +11,24 @@ import { Segmented } from "@/components/segmented";
 import { Empty, Failure } from "@/components/states";
 import { randomId } from "@/lib/random-id";
 
-import { differences, suggestedName, type Shelf } from "./config/beginning";
+import { differences, suggestedName, type Candidates } from "./config/initial-config";
 import { grouped } from "./config/schema";
 import { Fields } from "./fields/field-row";
 import { fieldId, FormProvider, isMissing } from "./fields/form-context";
 import { JsonTab } from "./json-tab";
 import { LabelFields, labelsOf, type Labels } from "./labels";
-import { launched } from "./launch";
-import { StartChoice, usual } from "./start-choice";
+import { startRun } from "./start-run";
+import { StartChoice, defaultPreset } from "./start-choice";
 import { Summary } from "./summary";
-import { useDraft, useValidation, type Draft, type Given, type Start } from "./use-draft";
+import {
+  useDraft,
+  useValidation,
+  type Draft,
+  type AddressReferences,
+  type Start,
+} from "./use-draft";
 
-export interface Materials extends Shelf {
+export interface FormInputs extends Candidates {
   readonly methods: readonly Method[];
   readonly runs: readonly Run[];
   readonly experiments: readonly Experiment[];
@@ -31,11 +37,11 @@ export interface Materials extends Shelf {
 }
 
 /** What the address says besides references. */
-const OWN_WORDS = new Set(["method", "preset", "from", "step", "view"]);
+const OWN_PARAMETERS = new Set(["method", "preset", "from", "step", "view"]);
 
 /** Where the address says to begin; null where there is no method. */
-function firstStart(materials: Materials, search: URLSearchParams): Start | null {
-  const { methods, parent } = materials;
+function firstStart(inputs: FormInputs, search: URLSearchParams): Start | null {
+  const { methods, parent } = inputs;
   const wanted = parent?.method ?? search.get("method");
   const method = methods.find((one) => one.method === wanted) ?? methods[0];
   if (method === undefined) return null;
@@ -45,26 +51,36 @@ function firstStart(materials: Materials, search: URLSearchParams): Start | null
   }
   const preset = search.get("preset");
   const isKnown = preset === "" || method.presets.some(({ name }) => name === preset);
-  return { method, preset: isKnown ? preset || null : usual(method), parent: null, step: null };
+  return {
+    method,
+    preset: isKnown ? preset || null : defaultPreset(method),
+    parent: null,
+    step: null,
+  };
 }
 
-export function Desk({ projectId, materials }: { projectId: string; materials: Materials }) {
+export function RunEditor({ projectId, inputs }: { projectId: string; inputs: FormInputs }) {
   const [search] = useSearchParams();
-  const [start] = useState(() => firstStart(materials, search));
+  const [start] = useState(() => firstStart(inputs, search));
   if (start === null)
     return (
       <Empty icon="runs" title="No methods">
         This installation has no methods.
       </Empty>
     );
-  const given = [...search].filter(([path]) => !OWN_WORDS.has(path));
-  return <Form projectId={projectId} materials={materials} first={start} given={given} />;
+  const given = [...search].filter(([path]) => !OWN_PARAMETERS.has(path));
+  return <Form projectId={projectId} inputs={inputs} first={start} given={given} />;
 }
 
-function Form(props: { projectId: string; materials: Materials; first: Start; given: Given }) {
-  const { projectId, materials } = props;
+function Form(props: {
+  projectId: string;
+  inputs: FormInputs;
+  first: Start;
+  given: AddressReferences;
+}) {
+  const { projectId, inputs } = props;
   const [search, setSearch] = useSearchParams();
-  const draft = useDraft(props.first, props.given, materials);
+  const draft = useDraft(props.first, props.given, inputs);
   const validation = useValidation(projectId, draft.config);
   const [isAttempted, setAttempted] = useState(false);
   const problems = validation.data?.problems ?? [];
@@ -76,8 +92,8 @@ function Form(props: { projectId: string; materials: Materials; first: Start; gi
     const where = start.parent ? { from: start.parent.id } : { preset: start.preset ?? "" };
     inAddress({ method: start.method.method, ...where, ...(isText ? { view: "json" } : {}) });
   };
-  const goOnFrom = (step: number | null) => {
-    draft.goOnFrom(step);
+  const continueFrom = (step: number | null) => {
+    draft.continueFrom(step);
     const { step: _before, ...kept } = Object.fromEntries(search);
     inAddress(step === null ? kept : { ...kept, step: String(step) });
   };
@@ -91,17 +107,17 @@ function Form(props: { projectId: string; materials: Materials; first: Start; gi
     requestAnimationFrame(() => focusField(path));
   };
   return (
-    <div className="desk">
-      <div className="sheet">
+    <div className="run-editor">
+      <div className="run-form">
         <StartChoice
           start={draft.start}
           method={String(draft.config["method"])}
-          methods={materials.methods}
-          runs={materials.runs}
+          methods={inputs.methods}
+          runs={inputs.runs}
           onBegin={begin}
-          onStep={goOnFrom}
+          onStep={continueFrom}
         />
-        {draft.undo !== null && <Replaced onUndo={draft.undo} />}
+        {draft.undo !== null && <ReplacedNotice onUndo={draft.undo} />}
         <Segmented
           label="Form or JSON"
           value={isText ? "json" : "form"}
@@ -122,19 +138,19 @@ function Form(props: { projectId: string; materials: Materials; first: Start; gi
             value={{
               projectId,
               config: draft.config,
-              shelf: materials,
+              candidates: inputs,
               problems,
               isAttempted,
               change: draft.change,
             }}
           >
-            <Groups methods={materials.methods} draft={draft} />
+            <Groups methods={inputs.methods} draft={draft} />
           </FormProvider>
         )}
       </div>
-      <Launcher
+      <StartPanel
         projectId={projectId}
-        materials={materials}
+        inputs={inputs}
         draft={draft}
         problems={problems}
         validation={validation}
@@ -157,7 +173,7 @@ function focusField(path: string) {
   }
 }
 
-function Replaced({ onUndo }: { onUndo: () => void }) {
+function ReplacedNotice({ onUndo }: { onUndo: () => void }) {
   return (
     <div className="note" role="status">
       <span className="grow">The new starting point replaced your changes.</span>
@@ -189,9 +205,9 @@ function Groups({ methods, draft }: { methods: readonly Method[]; draft: Draft }
   ));
 }
 
-function Launcher(props: {
+function StartPanel(props: {
   projectId: string;
-  materials: Materials;
+  inputs: FormInputs;
   draft: Draft;
   problems: readonly ConfigProblem[];
   validation: ReturnType<typeof useValidation>;
@@ -202,11 +218,11 @@ function Launcher(props: {
   const { projectId, draft, validation, problems } = props;
   const [typedName, setTypedName] = useState<string | null>(null);
   const taken = useMemo(
-    () => new Set(props.materials.runs.map((run) => run.name)),
-    [props.materials.runs],
+    () => new Set(props.inputs.runs.map((run) => run.name)),
+    [props.inputs.runs],
   );
   const name = typedName ?? suggestedName(draft.config, taken);
-  const { experiments } = props.materials;
+  const { experiments } = props.inputs;
   const [typedLabels, setTypedLabels] = useState<Labels | null>(null);
   const labels = typedLabels ?? labelsOf(draft.start.parent, experiments);
   const sent = useRef<{ text: string; key: string } | null>(null);
@@ -221,7 +237,7 @@ function Launcher(props: {
       // The same run sent twice, after a lost answer or a second click, stays one run.
       if (sent.current?.text !== text) sent.current = { text, key: randomId() };
       const known = { completed: completed as JsonObject | null, experiments };
-      return launched(what, known, sent.current.key);
+      return startRun(what, known, sent.current.key);
     },
     onSuccess: async (run) => {
       await client.invalidateQueries({ queryKey: runsQuery({}).queryKey.slice(0, 1) });

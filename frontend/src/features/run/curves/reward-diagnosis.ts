@@ -11,19 +11,19 @@ const HIGH_KL_NATS = 3;
 const LENGTH_COLLAPSE = 0.6;
 const FEWEST = 5;
 
-export interface Reading {
+export interface RewardDiagnosis {
   readonly level: "good" | "warn" | "bad";
   readonly title: string;
   readonly facts: string;
 }
 
-export interface Course {
+export interface Trend {
   readonly first: number;
   readonly last: number;
 }
 
 /** Means of the first and the last fifth; null where there are too few points to say anything. */
-export function courseOf(curve: Curve | undefined): Course | null {
+export function trendOf(curve: Curve | undefined): Trend | null {
   const values = (curve?.mean ?? []).filter((value): value is number => value !== null);
   if (values.length < FEWEST) return null;
   const n = Math.max(1, Math.round(values.length * TAIL));
@@ -31,10 +31,10 @@ export function courseOf(curve: Curve | undefined): Course | null {
   return { first: mean(values.slice(0, n)), last: mean(values.slice(-n)) };
 }
 
-export function readingOf(curves: ReadonlyMap<string, Curve>): Reading | null {
-  const reward = courseOf(curves.get("reward/mean"));
-  const kl = courseOf(curves.get("kl/response"));
-  const length = courseOf(curves.get("length/mean"));
+export function diagnosisOf(curves: ReadonlyMap<string, Curve>): RewardDiagnosis | null {
+  const reward = trendOf(curves.get("reward/mean"));
+  const kl = trendOf(curves.get("kl/response"));
+  const length = trendOf(curves.get("length/mean"));
   if (reward === null || kl === null) return null;
   const isClimbing = reward.last > reward.first;
   const isFar = kl.last > HIGH_KL_NATS;
@@ -68,7 +68,7 @@ function verdict(isClimbing: boolean, isFar: boolean, hasCollapsed: boolean) {
   };
 }
 
-function change(name: string, { first, last }: Course, unit = ""): string {
+function change(name: string, { first, last }: Trend, unit = ""): string {
   const shown = (value: number) => value.toPrecision(3).replace("-", "−");
   return `${name} ${shown(first)} → ${shown(last)}${unit ? ` ${unit}` : ""}`;
 }

@@ -6,7 +6,7 @@ import type { Experiment, JsonObject, Run } from "@/api/types";
 
 import { tagsOf, type Labels } from "./labels";
 
-export interface Launch {
+export interface StartRequest {
   readonly projectId: string;
   readonly name: string;
   readonly config: JsonObject;
@@ -23,13 +23,17 @@ interface Known {
 }
 
 /** A parent's config is merged with what is sent, so a copy says every value. */
-export async function launched(launch: Launch, known: Known, idempotencyKey: string): Promise<Run> {
-  const { projectId, name, config, parent, step } = launch;
+export async function startRun(
+  start: StartRequest,
+  known: Known,
+  idempotencyKey: string,
+): Promise<Run> {
+  const { projectId, name, config, parent, step } = start;
   const body = {
     project_id: projectId,
     name,
     config,
-    ...(await filed(launch, known, idempotencyKey)),
+    ...(await labelFields(start, known, idempotencyKey)),
   };
   const isCopy = parent !== null && parent.project_id === projectId;
   if (parent === null || !isCopy || (step === null && parent.method !== config["method"]))
@@ -43,7 +47,11 @@ export async function launched(launch: Launch, known: Known, idempotencyKey: str
   );
 }
 
-async function filed({ projectId, labels }: Launch, { experiments }: Known, key: string) {
+async function labelFields(
+  { projectId, labels }: StartRequest,
+  { experiments }: Known,
+  key: string,
+) {
   const name = labels.experiment.trim();
   const there = experiments.find((one) => one.name === name);
   const experiment =

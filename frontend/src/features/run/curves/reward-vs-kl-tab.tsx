@@ -1,4 +1,4 @@
-/** Reward vs KL: is the reward bought with distance, and what does it do to the answers? */
+/** Reward vs KL: what the reward costs in KL, and what it does to the responses. */
 import { useSearchParams } from "react-router";
 
 import type { LiveSeries } from "@/charts/live-series";
@@ -9,8 +9,8 @@ import { useView } from "@/features/run/view";
 import { sentence } from "@/lib/format";
 
 import { CurveCard } from "./curve-card";
-import { Frontier, paired } from "./frontier";
-import { readingOf } from "./reading";
+import { RewardVsKl, paired } from "./reward-vs-kl";
+import { diagnosisOf } from "./reward-diagnosis";
 
 const BESIDE = [
   ["reward/mean", "--s1"],
@@ -18,7 +18,7 @@ const BESIDE = [
   ["length/mean", "--s3"],
 ] as const;
 
-export function FrontierTab({ live, tick }: { live: LiveSeries; tick: number }) {
+export function RewardVsKlTab({ live, tick }: { live: LiveSeries; tick: number }) {
   const { view, zoomTo } = useView();
   const [search, setSearch] = useSearchParams();
   const isRoot = search.get("kl") === "root";
@@ -32,19 +32,19 @@ export function FrontierTab({ live, tick }: { live: LiveSeries; tick: number }) 
         </Empty>
       </section>
     );
-  const reading = readingOf(live.curves);
+  const diagnosis = diagnosisOf(live.curves);
   return (
     <>
-      {reading !== null && (
-        <div className={`note ${reading.level}`}>
-          <Icon name={reading.level === "good" ? "check" : "alert"} />
+      {diagnosis !== null && (
+        <div className={`note ${diagnosis.level}`}>
+          <Icon name={diagnosis.level === "good" ? "check" : "alert"} />
           <span>
-            <b>{reading.title}</b> <span className="nobreak">{sentence(reading.facts)}</span>
+            <b>{diagnosis.title}</b> <span className="nobreak">{sentence(diagnosis.facts)}</span>
           </span>
         </div>
       )}
       <h2 className="sr-only">Reward vs KL</h2>
-      <div className="frontier-grid">
+      <div className="reward-vs-kl-grid">
         <section className="card chart">
           <h3>
             <span>Reward vs KL</span>
@@ -69,7 +69,7 @@ export function FrontierTab({ live, tick }: { live: LiveSeries; tick: number }) 
               }
             />
           </h3>
-          <Frontier points={points} isRoot={isRoot} height={480} />
+          <RewardVsKl points={points} isRoot={isRoot} height={480} />
         </section>
         <div className="beside">
           {BESIDE.map(([name, colour]) => {

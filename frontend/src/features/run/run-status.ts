@@ -13,11 +13,11 @@ export function mayMoveOn(state: Run["state"]): boolean {
 }
 
 /** Stopping a run a second time for the same reason would do nothing. */
-export function canBeStopped({ allowed, stop_reason: reason, state }: Run): boolean {
+export function canBeCancelled({ allowed, stop_reason: reason, state }: Run): boolean {
   return allowed.includes("cancel") && !(state === "stopping" && reason === "cancel");
 }
 
-export interface StopWords {
+export interface CancelPrompt {
   /** What stopping does to this run. */
   readonly text: string;
   /** The button that stops nothing. */
@@ -25,7 +25,7 @@ export interface StopWords {
 }
 
 /** What to ask before a run is stopped for good. */
-export function stopWords(run: Run): StopWords {
+export function cancelPrompt(run: Run): CancelPrompt {
   const { step, steps } = run.progress;
   const at = `at step ${number(step)}${steps > 0 ? ` of ${number(steps)}` : ""}`;
   const hasCheckpoint = run.pruned_at === null && run.checkpoint_step !== null;

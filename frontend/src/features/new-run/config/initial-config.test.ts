@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { JsonObject, Method, Model } from "@/api/types";
 
-import { begun, differences, sparse, suggestedName } from "./beginning";
+import { initialConfig, differences, sparse, suggestedName } from "./initial-config";
 import { fieldsOf } from "./schema";
 
 const method: Method = {
@@ -52,25 +52,28 @@ const model = (id: string, kind: Model["kind"]): Model => ({
   pruned_at: null,
 });
 
-const shelf = (...models: Model[]) => ({ models, snapshots: [] });
+const candidates = (...models: Model[]) => ({ models, snapshots: [] });
 const fields = fieldsOf(method);
 
 describe("the beginning of a config", () => {
   it("takes a reference by itself only where one thing fits", () => {
-    const one = shelf(model("m1", "causal_lm"), model("r1", "reward_model"));
-    expect(begun(method, {}, {}, one)).toEqual({
+    const one = candidates(model("m1", "causal_lm"), model("r1", "reward_model"));
+    expect(initialConfig(method, {}, {}, one)).toEqual({
       method: "sft",
       model: { id: "m1" },
       terms: [{ kind: "model", model: { id: "r1" } }],
     });
-    const two = shelf(model("m1", "causal_lm"), model("m2", "causal_lm"));
-    expect(begun(method, {}, {}, two)).toEqual({ method: "sft", terms: [{ kind: "model" }] });
+    const two = candidates(model("m1", "causal_lm"), model("m2", "causal_lm"));
+    expect(initialConfig(method, {}, {}, two)).toEqual({
+      method: "sft",
+      terms: [{ kind: "model" }],
+    });
   });
   it("keeps what was chosen before, if the method can take it", () => {
-    const two = shelf(model("m1", "causal_lm"), model("m2", "causal_lm"));
-    const kept = begun(method, {}, { model: { id: "m2" }, prompts: { id: "s1" } }, two);
+    const two = candidates(model("m1", "causal_lm"), model("m2", "causal_lm"));
+    const kept = initialConfig(method, {}, { model: { id: "m2" }, prompts: { id: "s1" } }, two);
     expect(kept).toEqual({ method: "sft", model: { id: "m2" }, terms: [{ kind: "model" }] });
-    expect(begun(method, {}, { model: { id: "gone" } }, two)["model"]).toBeUndefined();
+    expect(initialConfig(method, {}, { model: { id: "gone" } }, two)["model"]).toBeUndefined();
   });
   it("keeps what a section requires when a preset says only part of it", () => {
     const terms = { type: "array", minItems: 1, items: { oneOf: [{ $ref: "#/$defs/Length" }] } };
@@ -86,7 +89,7 @@ describe("the beginning of a config", () => {
       },
     };
     const one = { ...method, json_schema: schema } as unknown as Method;
-    const config = begun(one, { reward: { clip: 5 } }, {}, { models: [], snapshots: [] });
+    const config = initialConfig(one, { reward: { clip: 5 } }, {}, { models: [], snapshots: [] });
     expect(config["reward"]).toEqual({ terms: [{ kind: "length" }], clip: 5 });
   });
 
@@ -98,7 +101,7 @@ describe("the beginning of a config", () => {
       lora: { r: 16 },
       terms: [{ kind: "model", model: { id: "r1" }, weight: 1 }],
     };
-    expect(begun(method, values, {}, shelf())).toEqual({
+    expect(initialConfig(method, values, {}, candidates())).toEqual({
       method: "sft",
       model: { id: "m1", sha256: "ab" },
       optim: { lr: 0.2 },

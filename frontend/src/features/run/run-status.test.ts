@@ -2,7 +2,14 @@ import { describe, expect, it } from "vitest";
 
 import type { Run } from "@/api/types";
 
-import { canBeStopped, mayMoveOn, noCheckpoints, noFiles, stopWords, timeWords } from "./standing";
+import {
+  canBeCancelled,
+  mayMoveOn,
+  noCheckpoints,
+  noFiles,
+  cancelPrompt,
+  timeWords,
+} from "./run-status";
 
 const START = "2026-01-01T00:00:00Z";
 const NOW = Date.parse("2026-01-01T01:00:00Z");
@@ -26,7 +33,7 @@ function run(state: Run["state"], other: Partial<Run> = {}): Run {
 
 describe("the question before a run is stopped", () => {
   it("tells what happens to a run at work", () => {
-    const { text, keep } = stopWords(run("running"));
+    const { text, keep } = cancelPrompt(run("running"));
     expect(text).toContain(
       "The run is at step 500 of 1,000. If you cancel it, the trainer writes a checkpoint",
     );
@@ -34,7 +41,7 @@ describe("the question before a run is stopped", () => {
   });
 
   it.each(["generate", "evaluate"] as const)("promises no checkpoint to %s", (method) => {
-    const { text } = stopWords(run("running", { method }));
+    const { text } = cancelPrompt(run("running", { method }));
     expect(text).toContain("The run is at step 500 of 1,000.");
     expect(text).toContain("Retry restarts it from the beginning.");
     expect(text).not.toContain("checkpoint");
@@ -43,7 +50,7 @@ describe("the question before a run is stopped", () => {
 
   it("promises no checkpoint of a step that is not finished", () => {
     const progress = { step: 0, steps: 0, phase: "loading", eta_s: null };
-    expect(stopWords(run("running", { progress })).text).not.toContain("checkpoint");
+    expect(cancelPrompt(run("running", { progress })).text).not.toContain("checkpoint");
   });
 
   it.each([
@@ -51,32 +58,32 @@ describe("the question before a run is stopped", () => {
     ["paused", "The run is paused at step 500 of 1,000."],
     ["crashed", "The run crashed at step 500 of 1,000."],
   ] as const)("says of a %s run where it stands and where Retry goes on", (state, where) => {
-    const { text, keep } = stopWords(run(state));
+    const { text, keep } = cancelPrompt(run(state));
     expect(text).toContain(where);
     expect(text).toContain("Retry resumes from its last checkpoint.");
     expect(keep).not.toContain("running");
-    const without = stopWords(run(state, { checkpoint_step: null })).text;
+    const without = cancelPrompt(run(state, { checkpoint_step: null })).text;
     expect(without).toContain("Retry restarts it from the beginning.");
   });
 
   it("says of a run that stops for another reason how it ends instead", () => {
     const pausing = run("stopping", { stop_reason: "pause", state_sentence: "Pausing." });
-    expect(stopWords(pausing).text).toContain(
+    expect(cancelPrompt(pausing).text).toContain(
       "Pausing. If you cancel it, it ends as cancelled instead",
     );
   });
 
   it.each(["queued", "paused"] as const)("says of a %s run that never ran so", (state) => {
-    const { text } = stopWords(run(state, { attempt: 0, checkpoint_step: null }));
+    const { text } = cancelPrompt(run(state, { attempt: 0, checkpoint_step: null }));
     expect(text).toBe(
       "The run has not started. If you cancel it, Retry puts it back into the queue.",
     );
   });
 
   it("is not asked of a run that is being cancelled", () => {
-    expect(canBeStopped(run("stopping", { stop_reason: "cancel" }))).toBe(false);
-    expect(canBeStopped(run("stopping", { stop_reason: "pause" }))).toBe(true);
-    expect(canBeStopped(run("failed", { allowed: ["retry"] }))).toBe(false);
+    expect(canBeCancelled(run("stopping", { stop_reason: "cancel" }))).toBe(false);
+    expect(canBeCancelled(run("stopping", { stop_reason: "pause" }))).toBe(true);
+    expect(canBeCancelled(run("failed", { allowed: ["retry"] }))).toBe(false);
   });
 });
 

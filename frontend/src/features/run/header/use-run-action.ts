@@ -1,10 +1,10 @@
-/** Something asked of a run; the page shows its answer at once. */
+/** An action on a run; the page shows its result at once. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 
 import { runQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 
-export function useChange<Wish>(runId: string, ask: (wish: Wish) => Promise<Run>) {
+export function useRunAction<Input>(runId: string, ask: (input: Input) => Promise<Run>) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ask,

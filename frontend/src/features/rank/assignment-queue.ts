@@ -13,14 +13,14 @@ import { read, remove, write } from "@/lib/storage";
 import { outbox } from "./outbox/outbox";
 import { start, type Ranking } from "./ranking/ranking";
 
-const AT_HAND = 3;
-const SPARE_MS = 20_000;
+const PREFETCHED = 3;
+const EXPIRY_MARGIN_MS = 20_000;
 
 const isAssignments = (value: unknown): value is Assignment[] => Array.isArray(value);
 const isRanking = (value: unknown): value is Ranking =>
   typeof value === "object" && value !== null && "tiers" in value && "count" in value;
 
-const heldKey = (projectId: string) => `podium.held.${projectId}`;
+const leasedKey = (projectId: string) => `podium.held.${projectId}`;
 const draftKey = (assignmentId: string) => `podium.draft.${assignmentId}`;
 
 export function draftOf(assignment: Assignment): Ranking {
@@ -38,66 +38,66 @@ export function dropDraft(assignmentId: string): void {
 }
 
 function remembered(projectId: string): Assignment[] {
-  const held = read(sessionStorage, heldKey(projectId), isAssignments) ?? [];
-  const answered = new Set(outbox.all.map((item) => item.assignmentId));
-  const soon = Date.now() + SPARE_MS;
-  return held.filter((one) => Date.parse(one.expires_at) > soon && !answered.has(one.id));
+  const leased = read(sessionStorage, leasedKey(projectId), isAssignments) ?? [];
+  const judged = new Set(outbox.all.map((item) => item.assignmentId));
+  const soon = Date.now() + EXPIRY_MARGIN_MS;
+  return leased.filter((one) => Date.parse(one.expires_at) > soon && !judged.has(one.id));
 }
 
-export interface Desk {
+export interface AssignmentQueue {
   readonly current: Assignment | undefined;
   readonly isLoading: boolean;
   /** Nothing is left for this annotator. */
-  readonly isDone: boolean;
+  readonly isExhausted: boolean;
   readonly error: unknown;
   readonly advance: () => void;
-  readonly putBack: (assignment: Assignment) => void;
+  readonly reopen: (assignment: Assignment) => void;
   readonly retry: () => void;
 }
 
-export function useDesk(projectId: string): Desk {
-  const [held, setHeld] = useState(() => remembered(projectId));
-  const [isDone, setDone] = useState(false);
-  const isAsking = useRef(false);
+export function useAssignmentQueue(projectId: string): AssignmentQueue {
+  const [leased, setLeased] = useState(() => remembered(projectId));
+  const [isExhausted, setExhausted] = useState(false);
+  const isFetching = useRef(false);
   const [error, setError] = useState<unknown>(null);
 
   useEffect(() => {
-    write(sessionStorage, heldKey(projectId), held);
-  }, [projectId, held]);
+    write(sessionStorage, leasedKey(projectId), leased);
+  }, [projectId, leased]);
 
   useEffect(() => {
-    if (held.length >= AT_HAND || isDone || error !== null || isAsking.current) return;
-    isAsking.current = true;
+    if (leased.length >= PREFETCHED || isExhausted || error !== null || isFetching.current) return;
+    isFetching.current = true;
     const unsent = outbox.all.map((item) => item.assignmentId);
-    takeAssignment(projectId, [...held.map((one) => one.id), ...unsent])
+    takeAssignment(projectId, [...leased.map((one) => one.id), ...unsent])
       .then((next) => {
-        isAsking.current = false;
-        if (next === null) setDone(true);
-        else setHeld((now) => (now.some((one) => one.id === next.id) ? now : [...now, next]));
+        isFetching.current = false;
+        if (next === null) setExhausted(true);
+        else setLeased((now) => (now.some((one) => one.id === next.id) ? now : [...now, next]));
       })
       .catch((problem: unknown) => {
-        isAsking.current = false;
+        isFetching.current = false;
         setError(problem);
       });
-  }, [projectId, held, isDone, error]);
+  }, [projectId, leased, isExhausted, error]);
 
   const advance = useCallback(() => {
-    setHeld((now) => now.slice(1));
+    setLeased((now) => now.slice(1));
   }, []);
-  const putBack = useCallback((assignment: Assignment) => {
-    setHeld((now) => [assignment, ...now.filter((one) => one.id !== assignment.id)]);
+  const reopen = useCallback((assignment: Assignment) => {
+    setLeased((now) => [assignment, ...now.filter((one) => one.id !== assignment.id)]);
   }, []);
   const retry = useCallback(() => {
     setError(null);
-    setDone(false);
+    setExhausted(false);
   }, []);
   return {
-    current: held[0],
-    isLoading: held.length === 0 && error === null && !isDone,
-    isDone: held.length === 0 && isDone,
-    error: held.length === 0 ? error : null,
+    current: leased[0],
+    isLoading: leased.length === 0 && error === null && !isExhausted,
+    isExhausted: leased.length === 0 && isExhausted,
+    error: leased.length === 0 ? error : null,
     advance,
-    putBack,
+    reopen,
     retry,
   };
 }

@@ -1,7 +1,7 @@
 /** The pages of a project, as the rail and the palette name them: address, label, icon. */
 import type { IconName } from "@/components/icons";
 
-export const PLACES: readonly (readonly [string, string, IconName])[] = [
+export const NAV_PAGES: readonly (readonly [string, string, IconName])[] = [
   ["now", "Now", "now"],
   ["rank", "Rank", "rank"],
   ["data", "Data", "data"],
