@@ -1,11 +1,12 @@
-"""Reward terms of `policy_gradient`, `generate` and `evaluate`, one variant per `kind`.
+"""Reward terms of the methods that sample, one variant per `kind`.
 
-The browser form, the API and the trainer's `worker/trainer/rewards/` all read this union; a
-contract test holds the two lists of kinds equal.
+The browser form and the API read this union; the trainer finds the code of a kind in the file of
+that name in `worker/trainer/rewards/`, and a test holds the two equal.
 """
 
 import re
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -91,6 +92,12 @@ AnyRewardTerm = Annotated[
     ModelReward | ProcessReward | LengthReward | RegexReward | FinishedReward,
     Field(discriminator="kind"),
 ]
+
+
+REWARD_TERMS: Mapping[str, type[RewardTerm]] = {
+    variant.model_fields["kind"].default: variant
+    for variant in get_args(get_args(AnyRewardTerm)[0])
+}
 
 
 class Reward(BaseModel):

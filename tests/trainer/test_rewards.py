@@ -8,14 +8,14 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import worker.trainer.rewards
-from backend.schemas.rewards import AnyRewardTerm, Reward
+from backend.schemas.rewards import REWARD_TERMS, Reward
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.data.tokens import Tokens
 from worker.trainer.errors import ConfigError
@@ -23,7 +23,7 @@ from worker.trainer.rewards.finished import finished_reward
 from worker.trainer.rewards.length import length_reward
 from worker.trainer.rewards.regex import RegexScorer, compile_pattern, regex_reward
 from worker.trainer.rewards.sampled_response import SampledResponse
-from worker.trainer.rewards.scorer import Running, Scorer, Term
+from worker.trainer.rewards.scorer import Running, Scorer, Term, build_terms
 
 VALUES = {"good": 50.0, "fair": 1.0, "bad": -2.0}
 ANSWERS = [SampledResponse(Tokens([1], [2]), text, FinishReason.STOP) for text in VALUES]
@@ -40,11 +40,21 @@ def scorer(penalty: Callable[[SampledResponse], float] | None = None, **more: ob
 
 
 def test_every_kind_of_the_schema_has_its_file_and_every_file_its_kind() -> None:
-    union, _ = get_args(AnyRewardTerm)
-    kinds = {variant.model_fields["kind"].default for variant in get_args(union)}
     folder = Path(next(iter(worker.trainer.rewards.__path__)))
-    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "answer", "scorer"}
-    assert files == kinds
+    files = {path.stem for path in folder.glob("*.py")}
+    assert files == {*REWARD_TERMS, "__init__", "answer", "scorer", "trained"}
+
+
+def test_a_term_of_a_kind_that_comes_again_gets_a_number() -> None:
+    """Nothing of the run is asked for: these terms load nothing."""
+    terms = Reward.model_validate(
+        {"terms": [{"kind": "finished"}, {"kind": "length"}, {"kind": "finished"}]}
+    ).terms
+    nothing = cast("Any", None)
+    built = build_terms(terms, nothing, nothing, system="")
+
+    assert [term.name for term in built] == ["finished", "length", "finished_2"]
+    assert [term.score(ANSWERS)[0] for term in built] == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,16 @@
 """The reward term `finished`: did the response end by itself?"""
 
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.rewards import FinishedReward
 from backend.schemas.vocabulary import FinishReason
-from worker.trainer.rewards.sampled_response import SampledResponse
+from worker.trainer.rewards.sampled_response import SampledResponse, Score
+from worker.trainer.run import Run
+
+
+def build(term: FinishedReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
+    """The term with its settings, of which it has none."""
+    return lambda answers: [finished_reward(answer) for answer in answers]
 
 
 def finished_reward(answer: SampledResponse) -> float:

@@ -1,5 +1,17 @@
 """The reward term `length`: a band of words."""
 
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.rewards import LengthReward
+from worker.trainer.rewards.sampled_response import Score
+from worker.trainer.run import Run
+
+
+def build(term: LengthReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
+    """The term with its band."""
+    low, high = term.low, term.high
+    return lambda answers: [length_reward(a.text, low=low, high=high) for a in answers]
+
 
 def length_reward(text: str, *, low: int, high: int) -> float:
     """1 for low..high words, falling linearly to 0 at no words and at twice `high`."""

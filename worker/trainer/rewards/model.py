@@ -2,17 +2,26 @@
 
 from collections.abc import Sequence
 
-from worker.trainer.models.heads import LoadedScorer, score_all
-from worker.trainer.rewards.sampled_response import SampledResponse
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.rewards import ModelReward
+from worker.trainer.models.heads import REWARD_MODEL, LoadedScorer, score_all
+from worker.trainer.rewards.sampled_response import SampledResponse, Score
+from worker.trainer.rewards.trained import TrainedScorer, load
+from worker.trainer.run import Run
 
 
-class ModelScorer:
+def build(term: ModelReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
+    """The term with its reward model."""
+    return ModelScorer(load(term.model, REWARD_MODEL, tokenizer, run))
+
+
+class ModelScorer(TrainedScorer):
     """A loaded reward model; `statistics` are those of its held-out scores, if it has any."""
 
     def __init__(self, loaded: LoadedScorer) -> None:
-        self._loaded, self.system = loaded, loaded.system
+        super().__init__(loaded)
         heldout = loaded.card.get("heldout_score")
-        self.statistics: tuple[float, float] | None = None
         if isinstance(heldout, dict) and float(heldout["std"]) > 0:
             self.statistics = float(heldout["mean"]), float(heldout["std"])
 

@@ -4,12 +4,22 @@ from collections.abc import Sequence
 from statistics import fmean
 
 import torch
+from transformers import PreTrainedTokenizerBase
 
+from backend.schemas.rewards import ProcessReward
 from worker.trainer import precision
 from worker.trainer.data.solutions import SEPARATORS, places_of, step_ends
 from worker.trainer.data.tokens import collate, micro_batches_by_prompt
-from worker.trainer.models.heads import LoadedScorer
-from worker.trainer.rewards.sampled_response import SampledResponse
+from worker.trainer.models.heads import PROCESS_REWARD_MODEL, LoadedScorer
+from worker.trainer.rewards.sampled_response import SampledResponse, Score
+from worker.trainer.rewards.trained import TrainedScorer, load
+from worker.trainer.run import Run
+
+
+def build(term: ProcessReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
+    """The term with its process reward model."""
+    loaded = load(term.process_model, PROCESS_REWARD_MODEL, tokenizer, run)
+    return ProcessScorer(loaded, term.combine)
 
 
 def combined(probabilities: Sequence[float], combine: str) -> float:
@@ -19,11 +29,12 @@ def combined(probabilities: Sequence[float], combine: str) -> float:
     return probabilities[-1] if combine == "last" else fmean(probabilities)
 
 
-class ProcessScorer:
+class ProcessScorer(TrainedScorer):
     """A loaded process reward model; `combine` makes one reward of a response's steps."""
 
     def __init__(self, loaded: LoadedScorer, combine: str) -> None:
-        self._loaded, self.system, self._combine = loaded, loaded.system, combine
+        super().__init__(loaded)
+        self._combine = combine
         self._separator = SEPARATORS[str(loaded.card["separator"])]
 
     @torch.no_grad()

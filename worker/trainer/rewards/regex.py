@@ -8,11 +8,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.rewards import RegexReward
 from worker.trainer.errors import ConfigError
-from worker.trainer.rewards.sampled_response import SampledResponse
+from worker.trainer.rewards.sampled_response import SampledResponse, Score
+from worker.trainer.run import Run
 
 # Of the processor, for one response.
 TIME_LIMIT_S = 0.5
+
+
+def build(term: RegexReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
+    """The term with its pattern; alerts of the run say where it was too slow."""
+    return RegexScorer(term.pattern, run.events.alert)
 
 
 class RegexScorer:

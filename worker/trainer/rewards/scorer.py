@@ -1,42 +1,23 @@
 """From responses to rewards: score each term, add up, normalize, clip.
 
-Built once per run by policy_gradient and generate, once per model by evaluate; each term has its
-own file beside this one.
+Built once per run by policy_gradient, generate and evaluations; each kind of term has its own file
+beside this one, under the name that the schema gives it.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
-from backend.schemas.references import Reference
-from backend.schemas.rewards import (
-    AnyRewardTerm,
-    FinishedReward,
-    LengthReward,
-    ModelReward,
-    ProcessReward,
-    RegexReward,
-    Reward,
-)
+from backend.schemas.rewards import AnyRewardTerm, Reward
 from worker.trainer.errors import ConfigError
-from worker.trainer.models.heads import (
-    PROCESS_REWARD_MODEL,
-    REWARD_MODEL,
-    LoadedScorer,
-    load_scorer,
-)
-from worker.trainer.rewards.finished import finished_reward
-from worker.trainer.rewards.length import length_reward
-from worker.trainer.rewards.model import ModelScorer
-from worker.trainer.rewards.process import ProcessScorer
-from worker.trainer.rewards.regex import RegexScorer
-from worker.trainer.rewards.sampled_response import SampledResponse
+from worker.trainer.rewards.sampled_response import SampledResponse, Score
+from worker.trainer.rewards.trained import TrainedScorer
 from worker.trainer.run import Run
 
-Score = Callable[[Sequence[SampledResponse]], list[float]]
 SMALLEST_STD = 1e-4
 
 
@@ -54,11 +35,11 @@ def build_terms(
 ) -> list[Term]:
     """The terms of a config, ready to score; a kind that comes again gets a number."""
     built: list[Term] = []
-    for term in terms:
-        same = sum(other.name.split("_")[0] == term.kind for other in built)
+    for place, term in enumerate(terms):
+        same = sum(other.kind == term.kind for other in terms[:place])
         name = term.kind if same == 0 else f"{term.kind}_{same + 1}"
         score = _build(term, tokenizer, run)
-        if isinstance(score, ModelScorer | ProcessScorer) and score.system != system:
+        if isinstance(score, TrainedScorer) and score.system != system:
             run.events.alert(
                 "system_prompt_differs",
                 f"The reward model was trained with the system prompt {score.system!r}, but "
@@ -69,32 +50,10 @@ def build_terms(
 
 
 def _build(term: AnyRewardTerm, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
-    if isinstance(term, ModelReward):
-        return ModelScorer(_load(term.model, REWARD_MODEL, tokenizer, run))
-    if isinstance(term, ProcessReward):
-        loaded = _load(term.process_model, PROCESS_REWARD_MODEL, tokenizer, run)
-        return ProcessScorer(loaded, term.combine)
-    if isinstance(term, RegexReward):
-        return RegexScorer(term.pattern, run.events.alert)
-    if isinstance(term, LengthReward):
-        low, high = term.low, term.high
-        return lambda answers: [length_reward(a.text, low=low, high=high) for a in answers]
-    assert isinstance(term, FinishedReward)
-    return lambda answers: [finished_reward(answer) for answer in answers]
-
-
-def _load(
-    reference: Reference, kind: str, tokenizer: PreTrainedTokenizerBase, run: Run
-) -> LoadedScorer:
-    return load_scorer(
-        reference,
-        tokenizer,
-        kind=kind,
-        budget=run.config.optim.tokens_without_grad,
-        dtype=run.dtype,
-        device=run.device,
-        check_stop=run.stop.check,
-    )
+    """By the file of the term's kind, whose name is in the schema; only now is its code loaded."""
+    file = import_module(f"worker.trainer.rewards.{term.kind}")
+    score: Score = file.build(term, tokenizer, run)
+    return score
 
 
 @dataclass(frozen=True)
@@ -216,7 +175,7 @@ class Scorer:
 
 def _only_model_statistics(terms: Sequence[Term]) -> tuple[float, float] | None:
     """Mean and deviation of the weighted sum where a reward model is all of it."""
-    if len(terms) != 1 or not isinstance(terms[0].score, ModelScorer):
+    if len(terms) != 1 or not isinstance(terms[0].score, TrainedScorer):
         return None
     statistics, weight = terms[0].score.statistics, terms[0].weight
     if statistics is None or weight == 0:
