@@ -2,27 +2,16 @@
 
 import json
 from functools import lru_cache
-from typing import Any, get_args
 
 from backend.deps import CurrentUser, api_router
+from backend.schemas.methods import METHODS, MethodSpec
 from backend.schemas.presets import presets
 from backend.schemas.references import wanted
-from backend.schemas.rewards import AnyRewardTerm
-from backend.schemas.runs import MethodAnswer, MethodsAnswer
-from backend.schemas.training import METHOD_CONFIGS
+from backend.schemas.rewards import REWARD_TERMS
+from backend.schemas.runs import MethodAnswer, MethodsAnswer, NextStepAnswer
 from backend.schemas.vocabulary import Method
 
 router = api_router("methods")
-
-_TITLES = {
-    Method.SFT: "Supervised fine-tuning",
-    Method.REWARD_MODEL: "Reward model",
-    Method.PROCESS_REWARD_MODEL: "Process reward model",
-    Method.DPO: "Direct preference optimization",
-    Method.POLICY_GRADIENT: "Policy gradient",
-    Method.GENERATE: "Generate responses",
-    Method.EVALUATE: "Evaluate",
-}
 
 
 @router.get("/methods")
@@ -33,23 +22,27 @@ def list_methods(caller: CurrentUser) -> MethodsAnswer:
 
 @lru_cache(maxsize=1)
 def _methods() -> MethodsAnswer:
-    kinds = [str(term.model_fields["kind"].default) for term in _reward_terms()]
-    return MethodsAnswer(methods=[_method(method) for method in Method], reward_kinds=kinds)
+    answers = [_method(Method(method), spec) for method, spec in METHODS.items()]
+    return MethodsAnswer(methods=answers, reward_kinds=list(REWARD_TERMS))
 
 
-def _reward_terms() -> tuple[Any, ...]:
-    union, _ = get_args(AnyRewardTerm)
-    return get_args(union)
-
-
-def _method(method: Method) -> MethodAnswer:
-    config = METHOD_CONFIGS[method]
+def _method(method: Method, spec: MethodSpec) -> MethodAnswer:
     return MethodAnswer(
         method=method,
-        title=_TITLES[method],
-        description=config.__doc__ or "",
+        title=spec.title,
+        description=spec.config.__doc__ or "",
         # Through JSON, so that defaults are what a client would send.
-        json_schema=json.loads(json.dumps(config.model_json_schema())),
+        json_schema=json.loads(json.dumps(spec.config.model_json_schema())),
         presets=presets(method),
-        references={path: str(wants.kind) for path, wants in wanted(config).items()},
+        references={path: str(wants.kind) for path, wants in wanted(spec.config).items()},
+        result=spec.result,
+        next_steps=[
+            NextStepAnswer(
+                kind=step.kind,
+                field=spec.field_for(step.kind),
+                label=step.label,
+                is_main=step.is_main,
+            )
+            for step in spec.next_steps
+        ],
     )

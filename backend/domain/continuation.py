@@ -8,9 +8,11 @@ is a problem. Knows two configs and a step, not which checkpoints there are.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from backend.schemas.methods import METHODS
 from backend.schemas.policy_gradient import Critic
+from backend.schemas.references import wanted
 from backend.schemas.runs import ConfigProblem
-from backend.schemas.vocabulary import Estimator
+from backend.schemas.vocabulary import CRITIC_ESTIMATORS
 
 # The saved tensors are those of this method and model, in these shapes; which records were taken is
 # the step times the batch size.
@@ -23,8 +25,8 @@ _FIXED = (
     "lora.targets",
     "optim.batch_size",
 )
-# What the number of optimizer steps is made of; a warm-up and a schedule that falls to zero count
-# on it.
+# What the number of optimizer steps is made of, beside the data where a method passes over it; a
+# warm-up and a schedule that falls to zero count on it.
 _LENGTH = (
     "steps",
     "optim.epochs",
@@ -32,9 +34,6 @@ _LENGTH = (
     "rollout.samples_per_prompt",
     "epochs_per_rollout",
     "minibatch_size",
-    "solutions.id",
-    "demonstrations.id",
-    "preferences.id",
 )
 
 
@@ -75,7 +74,7 @@ def _unfit_critic(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Itera
 
 def _trunk(config: Mapping[str, Any]) -> str | None:
     """What the critic of a run starts from; None without a critic."""
-    if config.get("estimator") != Estimator.PPO:
+    if config.get("estimator") not in CRITIC_ESTIMATORS:
         return None
     trunk = str(_value(config, "critic.trunk") or Critic().trunk)
     if trunk != "reward_model":
@@ -94,7 +93,7 @@ def _unplanned(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator
     if not bound:
         return
     what, freedom = " and ".join(bound), " and ".join(bound.values())
-    for path in _LENGTH:
+    for path in (*_LENGTH, *_passed_over(config)):
         before, after = _value(parent, path), _value(config, path)
         if before != after:
             message = (
@@ -102,6 +101,15 @@ def _unplanned(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator
             )
             advice = f"Set {path} to {before}, or set {freedom}."
             yield ConfigProblem(path=path, message=message, advice=advice)
+
+
+def _passed_over(config: Mapping[str, Any]) -> list[str]:
+    """The data whose size says how many steps a run has, where `steps` does not say it."""
+    method = METHODS.get(str(config.get("method")))
+    if method is None or "steps" in method.config.model_fields:
+        return []
+    fields = wanted(method.config).items()
+    return [f"{path}.id" for path, wants in fields if wants.snapshot is not None]
 
 
 def _past_the_end(config: Mapping[str, Any], step: int) -> Iterator[ConfigProblem]:

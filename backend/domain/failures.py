@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.schemas.vocabulary import SAMPLERS, FailureCause
+from backend.schemas.methods import SAMPLERS
+from backend.schemas.vocabulary import FailureCause
 
 C = FailureCause
 

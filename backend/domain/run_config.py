@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from backend.schemas.methods import METHODS
 from backend.schemas.runs import ConfigProblem
 from backend.schemas.sections import Caution
-from backend.schemas.training import METHOD_CONFIGS, RunConfig
-from backend.schemas.vocabulary import Method
+from backend.schemas.training import RunConfig
 
 # What other libraries call our keys.
 _ALSO_CALLED = {
@@ -53,7 +53,7 @@ def _problem(found: Any, config: Mapping[str, Any], known: Sequence[str]) -> Con
     if found["type"] in ("union_tag_not_found", "union_tag_invalid"):
         word = found["ctx"]["discriminator"].strip("'")
         at = f"{path}.{word}" if path else word
-        choices = found["ctx"].get("expected_tags") or ", ".join(repr(str(m)) for m in Method)
+        choices = found["ctx"].get("expected_tags") or ", ".join(repr(str(m)) for m in METHODS)
         return ConfigProblem(path=at, message=f"{at} must be one of {choices}")
     message = found["msg"].removeprefix("Value error, ")
     if not path:
@@ -104,10 +104,9 @@ def _meant(path: str, known: Sequence[str]) -> str | None:
 
 
 def _paths_of(method: str) -> list[str]:
-    config = METHOD_CONFIGS.get(method)
-    if config is None:
+    if method not in METHODS:
         return []
-    schema = config.model_json_schema()
+    schema = METHODS[method].config.model_json_schema()
     return list(_walk(schema, schema.get("$defs", {}), ""))
 
 

@@ -6,7 +6,8 @@ Pure: no clock, no store.
 
 from enum import StrEnum
 
-from backend.schemas.vocabulary import SAMPLERS, Method, RunState, StopReason
+from backend.schemas.methods import SAMPLERS
+from backend.schemas.vocabulary import Method, RunState, StopReason
 
 S = RunState
 

@@ -11,6 +11,7 @@ from backend.schemas.references import LanguageModel, Prompts
 from backend.schemas.rewards import ModelReward, Reward
 from backend.schemas.sections import Caution, Common, Rollout, Section
 from backend.schemas.vocabulary import (
+    CRITIC_ESTIMATORS,
     DISCOUNTED_ESTIMATORS,
     GROUPED_ESTIMATORS,
     WHITENED_ESTIMATORS,
@@ -315,7 +316,7 @@ class PolicyGradientConfig(Common):
     def _critic_fits(self) -> Self:
         if self.critic is None:
             return self
-        if self.estimator is not Estimator.PPO:
+        if self.estimator not in CRITIC_ESTIMATORS:
             raise ValueError(
                 "critic has an effect only with estimator ppo, but estimator is "
                 f"{self.estimator}; remove critic, or set estimator to ppo"

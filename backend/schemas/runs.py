@@ -6,7 +6,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from backend.schemas.paging import ApiAnswer, Body
-from backend.schemas.vocabulary import FailureCause, Method, RunState, StopReason
+from backend.schemas.vocabulary import (
+    FailureCause,
+    Method,
+    ModelKind,
+    Records,
+    RunState,
+    StopReason,
+)
 
 # Names of metrics: a path of words; what comes from outside starts with gold/ or outside/.
 METRIC_NAME = r"^[A-Za-z0-9_@.+-]+(/[A-Za-z0-9_@.+-]+){0,4}$"
@@ -103,6 +110,9 @@ class RunAnswer(ApiAnswer):
     name: str
     method: Method
     estimator: str | None
+    result: ModelKind | Records = Field(
+        description="What the run leaves: a model of this kind, or these records."
+    )
     state: RunState
     state_sentence: str = Field(description="The state and its reason in one sentence.")
     stop_reason: StopReason | None
@@ -281,8 +291,17 @@ class Preset(ApiAnswer):
     config: dict[str, Any]
 
 
+class NextStepAnswer(ApiAnswer):
+    """A run of the method that a model of a kind offers: `field` is where the model goes."""
+
+    kind: ModelKind
+    field: str
+    label: str
+    is_main: bool
+
+
 class MethodAnswer(ApiAnswer):
-    """A method: its JSON Schema (units, ranges, defaults) and presets."""
+    """A method: its JSON Schema (units, ranges, defaults), presets, results and next steps."""
 
     method: Method
     title: str
@@ -291,6 +310,8 @@ class MethodAnswer(ApiAnswer):
     presets: list[Preset]
     # dotted path of each reference -> snapshot kind or model kind it wants
     references: dict[str, str]
+    result: ModelKind | Records = Field(description="What a run leaves: such a model or records.")
+    next_steps: list[NextStepAnswer]
 
 
 class MethodsAnswer(ApiAnswer):

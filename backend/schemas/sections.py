@@ -5,9 +5,11 @@ carries its unit, range and default here and nowhere else.
 """
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, Protocol, Self, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from backend.schemas.references import Reference
 
 
 @dataclass(frozen=True)
@@ -233,3 +235,30 @@ class Rollout(Section):
                 "combination; set one of them to 1, or set rollout.engine to transformers"
             )
         return self
+
+
+@runtime_checkable
+class HasRollout(Protocol):
+    """The config of a method that samples responses."""
+
+    @property
+    def rollout(self) -> Rollout: ...
+
+
+@runtime_checkable
+class HasSplit(Protocol):
+    """The config of a method that reads the side of its data that the config names."""
+
+    @property
+    def split(self) -> Literal["train", "heldout", "all"]: ...
+
+
+@runtime_checkable
+class HasReference(Protocol):
+    """The config of a method that measures its model against another one, token by token."""
+
+    @property
+    def model(self) -> Reference: ...
+
+    @property
+    def reference(self) -> Reference | None: ...

@@ -1,7 +1,8 @@
 """Run configs: one frozen object per `method`, read by the browser form, the API and the trainer.
 
 Imports no torch. Every number carries its unit, range and default here and nowhere else; unknown
-keys are refused. `parse_run_config` is the one way in.
+keys are refused. `parse_run_config` is the one way in. What else a method is stands in
+`backend.schemas.methods`.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -17,7 +18,7 @@ from backend.schemas.references import (
     Reference,
 )
 from backend.schemas.rewards import AnyRewardTerm, Reward
-from backend.schemas.sections import Common, Rollout
+from backend.schemas.sections import Common, HasRollout, Rollout
 from backend.schemas.vocabulary import ModelKind, SnapshotKind
 
 SCHEMA_VERSION = 1
@@ -235,16 +236,6 @@ RunConfig = Annotated[
     Field(discriminator="method"),
 ]
 
-METHOD_CONFIGS: dict[str, type[Common]] = {
-    "sft": SftConfig,
-    "reward_model": RewardModelConfig,
-    "process_reward_model": ProcessRewardModelConfig,
-    "dpo": DpoConfig,
-    "policy_gradient": PolicyGradientConfig,
-    "generate": GenerateConfig,
-    "evaluate": EvaluateConfig,
-}
-
 _ADAPTER: TypeAdapter[RunConfig] = TypeAdapter(RunConfig)
 
 
@@ -258,6 +249,6 @@ def parse_run_config(value: Any) -> RunConfig:
 
 def longest_sequence(config: RunConfig) -> int:
     """Most tokens of a prompt with its response that a run may put before a model."""
-    if isinstance(config, PolicyGradientConfig | GenerateConfig | EvaluateConfig):
+    if isinstance(config, HasRollout):
         return config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
     return config.max_tokens

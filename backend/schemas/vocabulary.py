@@ -79,8 +79,11 @@ class Method(StrEnum):
     EVALUATE = "evaluate"
 
 
-# They train nothing, so they write no checkpoints: an attempt after the first begins again.
-SAMPLERS = frozenset({Method.GENERATE, Method.EVALUATE})
+class Records(StrEnum):
+    """What a run leaves that makes no model: responses to rank, or numbers alone."""
+
+    RESPONSES = "responses"
+    NUMBERS = "numbers"
 
 
 class Estimator(StrEnum):
@@ -110,6 +113,10 @@ WHITENED_ESTIMATORS = frozenset(
 )
 # They may weigh a later reward less.
 DISCOUNTED_ESTIMATORS = frozenset({Estimator.REINFORCE_PP, Estimator.PPO})
+# They train a critic, whose values are their baseline.
+CRITIC_ESTIMATORS = frozenset({Estimator.PPO})
+# They sample one response more to each prompt, greedily; its reward is the baseline.
+GREEDY_ESTIMATORS = frozenset({Estimator.REMAX})
 
 
 class Verdict(StrEnum):

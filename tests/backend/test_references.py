@@ -5,8 +5,9 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel
 
+from backend.schemas.methods import METHODS
 from backend.schemas.references import LanguageModel, PointsTo, Prompts, Reference, pointers, wanted
-from backend.schemas.training import METHOD_CONFIGS, parse_run_config
+from backend.schemas.training import parse_run_config
 from backend.schemas.vocabulary import ModelKind, SnapshotKind
 
 HUB = {"hub_id": "owner/name"}
@@ -61,17 +62,17 @@ def test_a_field_that_does_not_say_what_it_points_to_is_refused() -> None:
 
 
 def test_a_reward_model_may_go_on_from_an_earlier_one() -> None:
-    wants = wanted(METHOD_CONFIGS["reward_model"])["model"]
+    wants = wanted(METHODS["reward_model"].config)["model"]
 
     assert wants.fits(ModelKind.CAUSAL_LM)
     assert wants.fits(ModelKind.REWARD_MODEL)
     assert not wants.fits(ModelKind.PROCESS_MODEL)
-    assert not wanted(METHOD_CONFIGS["dpo"])["model"].fits(ModelKind.REWARD_MODEL)
+    assert not wanted(METHODS["dpo"].config)["model"].fits(ModelKind.REWARD_MODEL)
 
 
-@pytest.mark.parametrize("method", METHOD_CONFIGS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_names_the_model_that_it_begins_with(method: str) -> None:
-    assert wanted(METHOD_CONFIGS[method])["model"].kind == ModelKind.CAUSAL_LM
+    assert wanted(METHODS[method].config)["model"].kind == ModelKind.CAUSAL_LM
 
 
 def test_data_is_told_from_models() -> None:

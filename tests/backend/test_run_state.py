@@ -6,6 +6,7 @@ import pytest
 
 from backend.domain import run_state
 from backend.domain.run_state import Verb
+from backend.schemas.methods import SAMPLERS
 from backend.schemas.vocabulary import Method, RunState, StopReason
 
 # Written down by hand from the description of a run's life; the code has its own table.
@@ -77,7 +78,7 @@ def test_every_state_and_reason_has_one_sentence(
 @pytest.mark.parametrize(
     ("state", "reason"), list(itertools.product(RunState, [None, *StopReason]))
 )
-@pytest.mark.parametrize("method", [Method.GENERATE, Method.EVALUATE])
+@pytest.mark.parametrize("method", sorted(SAMPLERS))
 def test_a_method_that_trains_nothing_is_promised_no_checkpoint(
     state: RunState, reason: StopReason | None, method: Method
 ) -> None:

@@ -11,9 +11,9 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from backend.schemas.methods import METHODS
 from backend.schemas.references import Reference
 from backend.schemas.sections import Common
-from backend.schemas.training import METHOD_CONFIGS
 from backend.schemas.vocabulary import Estimator
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
@@ -79,14 +79,14 @@ def owed(method: str) -> dict[str, str]:
     elsewhere = AS_IN_POLICY_GRADIENT.get(method, ())
     return {
         path: text
-        for path, field in fields(METHOD_CONFIGS[method])
+        for path, field in fields(METHODS[method].config)
         if path not in shared
         and path.partition(".")[0] not in elsewhere
         and (text := as_text(field)) is not None
     }
 
 
-@pytest.mark.parametrize("method", METHOD_CONFIGS)
+@pytest.mark.parametrize("method", METHODS)
 def test_the_defaults_of_a_method_are_those_of_its_schema(method: str) -> None:
     said, meant = stated(method), owed(method)
     assert set(said) == set(meant)
@@ -102,7 +102,7 @@ def test_the_shared_defaults_are_those_of_the_schema() -> None:
 
 
 def test_every_method_has_its_section_and_every_estimator_its_names_elsewhere() -> None:
-    assert set(METHOD_CONFIGS) <= set(SECTIONS)
+    assert set(METHODS) <= set(SECTIONS)
     names = SECTIONS["Names elsewhere"]
     assert [one for one in Estimator if f"\n| `{one}` |" not in names] == []
 

@@ -5,14 +5,18 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from backend.schemas.methods import METHODS
+from backend.schemas.references import PointsTo
+from tests.least_config import least_config
 from tests.tiny_model import make_tiny_model
 from tests.trainer.warm import WarmTrainer
 from worker.trainer.__main__ import main
@@ -256,3 +260,32 @@ def config_of(method: str, model: Path, data: str, **more: Any) -> dict[str, Any
 def optim_of(*, epochs: int, batch_size: int = 6) -> dict[str, Any]:
     """Passes over the few records of `write_inputs`, with a high learning rate."""
     return {"lr": 1e-2, "batch_size": batch_size, "epochs": epochs}
+
+
+def small_config(method: str, model: Path, **more: Any) -> dict[str, Any]:
+    """A small run of any method of the registry, with adapters where it trains."""
+
+    def refer(name: str, wants: PointsTo) -> dict[str, str]:
+        return {"path": str(model) if wants.snapshot is None else f"inputs/{name}.jsonl"}
+
+    config = least_config(method, refer)
+    if "system" in METHODS[method].config.model_fields:
+        config["system"] = SYSTEM
+    if not METHODS[method].is_sampler:
+        config |= {"lora": {"r": 4, "alpha": 8}, "optim": optim_of(epochs=3)}
+    return config | more
+
+
+MakeConfig = Callable[..., dict[str, Any]]
+_OWN: dict[str, MakeConfig] = {
+    "sft": sft_config,
+    "reward_model": reward_model_config,
+    "process_reward_model": process_reward_model_config,
+    "dpo": dpo_config,
+    "policy_gradient": policy_gradient_config,
+}
+# One small run of every method: those above where a method has one of its own.
+SMALL_CONFIGS: dict[str, MakeConfig] = {
+    str(method): _OWN.get(method, partial(small_config, method)) for method in METHODS
+}
+TRAINED = [str(method) for method, spec in METHODS.items() if not spec.is_sampler]

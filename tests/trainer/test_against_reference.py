@@ -12,6 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from backend.schemas.vocabulary import (
+    CRITIC_ESTIMATORS,
+    DISCOUNTED_ESTIMATORS,
+    GREEDY_ESTIMATORS,
+    Estimator,
+)
 from tests.trainer import reference
 from tests.trainer.ragged import Batch, batches
 from worker.trainer import losses
@@ -218,9 +224,7 @@ REWARDS = st.one_of(
 
 @given(
     batches(fewest_rows=2),
-    st.sampled_from(
-        ["reinforce_pp", "reinforce_pp_baseline", "rloo", "grpo", "dr_grpo", "remax", "ppo"]
-    ),
+    st.sampled_from([str(estimator) for estimator in Estimator]),
     st.lists(REWARDS, min_size=6, max_size=6),
     st.lists(st.integers(3, 5), min_size=6, max_size=6),
     st.sampled_from([0.0, 0.3]),
@@ -246,13 +250,13 @@ def test_estimate(
     options: dict[str, Any] = {"kl_coef": kl_coef}
     if shaped_clip is not None:
         options["shaped_clip"] = shaped_clip
-    if estimator in ("reinforce_pp", "ppo"):
+    if estimator in DISCOUNTED_ESTIMATORS:
         options["gamma"] = gamma
     slow_options = dict(options)
-    if estimator == "ppo":
+    if estimator in CRITIC_ESTIMATORS:
         options |= {"lam": lam, "value_B_T": value_B_T}
         slow_options |= {"lam": lam, "value": value_B_T.tolist()}
-    if estimator == "remax":
+    if estimator in GREEDY_ESTIMATORS:
         options["greedy_reward_B"] = torch.tensor(greedy)
         slow_options["greedy_reward"] = options["greedy_reward_B"].tolist()
 

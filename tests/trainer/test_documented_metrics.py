@@ -6,15 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.trainer.conftest import (
-    Workshop,
-    dpo_config,
-    lines,
-    policy_gradient_config,
-    process_reward_model_config,
-    reward_model_config,
-    sft_config,
-)
+from tests.trainer.conftest import SMALL_CONFIGS, Workshop, lines, policy_gradient_config
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
 SECTIONS = {text.partition("\n")[0]: text for text in PAGE.split("\n## ")}
@@ -37,6 +29,11 @@ def evaluate_config(model: Path) -> dict[str, Any]:
     return config | PROMPTS | {"samples_per_prompt": 2}
 
 
+# With all that it can measure; policy_gradient has runs of its own.
+EVERY_METHOD = SMALL_CONFIGS | {"generate": generate_config, "evaluate": evaluate_config}
+del EVERY_METHOD["policy_gradient"]
+
+
 def policy(model: Path, **more: Any) -> dict[str, Any]:
     """One step of policy_gradient."""
     return policy_gradient_config(model, steps=1, **more)
@@ -57,18 +54,13 @@ def is_documented(metric: str, names: set[str]) -> bool:
 @pytest.mark.parametrize(
     "config",
     [
-        sft_config,
-        reward_model_config,
-        process_reward_model_config,
-        dpo_config,
-        generate_config,
-        evaluate_config,
+        *EVERY_METHOD.values(),
         lambda model: policy(model, overlong="penalize"),
         lambda model: policy(model, estimator="grpo", dynamic_sampling={"max_replacements": 2}),
         lambda model: policy(model, estimator="remax"),
         lambda model: policy(model, estimator="ppo"),
     ],
-    ids=["sft", "rewards", "steps", "dpo", "generate", "evaluate", "pp", "grpo", "remax", "ppo"],
+    ids=[*EVERY_METHOD, "pp", "grpo", "remax", "ppo"],
 )
 def test_every_metric_of_a_run_is_documented(
     workshop: Workshop, tiny_model: Path, config: Any

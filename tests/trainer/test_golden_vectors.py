@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from backend.schemas.vocabulary import CRITIC_ESTIMATORS, GREEDY_ESTIMATORS, Estimator
 from worker.trainer.advantages import estimate, gae
 from worker.trainer.losses import kl, ranking_loss
 
@@ -231,7 +232,8 @@ def test_a_margin_is_asked_for_once_per_tier_between_two_responses() -> None:
 
 
 @pytest.mark.parametrize(
-    "estimator", ["reinforce_pp", "reinforce_pp_baseline", "rloo", "grpo", "dr_grpo"]
+    "estimator",
+    [one for one in Estimator if one not in CRITIC_ESTIMATORS | GREEDY_ESTIMATORS],
 )
 @pytest.mark.parametrize("value", [0.7, -1.3, 0.1])
 @pytest.mark.parametrize("n", range(3, 9))

@@ -13,15 +13,14 @@ from typing import Any
 
 import pytest
 
+from backend.schemas.vocabulary import Estimator
 from tests.trainer.conftest import (
+    SMALL_CONFIGS,
+    TRAINED,
     Workshop,
-    dpo_config,
     lines,
     policy_gradient_config,
-    process_reward_model_config,
-    reward_model_config,
     series,
-    sft_config,
 )
 from tests.trainer.interruption import interrupted, wait_for, wait_for_step
 from tests.trainer.test_resume import (
@@ -37,22 +36,15 @@ log = logging.getLogger(__name__)
 
 ADAPTERS = {"lora": {"r": 4, "alpha": 8}, "full": None}
 EVERY_METHOD: dict[str, Callable[..., dict[str, Any]]] = {
-    "sft": sft_config,
-    "reward_model": reward_model_config,
-    "process_reward_model": process_reward_model_config,
-    "dpo": dpo_config,
+    method: SMALL_CONFIGS[method] for method in TRAINED if method != "policy_gradient"
 } | {
-    estimator: partial(policy_gradient_config, estimator=estimator)
-    for estimator in (
-        "reinforce_pp",
-        "reinforce_pp_baseline",
-        "rloo",
-        "grpo",
-        "dr_grpo",
-        "remax",
-        "ppo",
-    )
+    str(estimator): partial(policy_gradient_config, estimator=estimator) for estimator in Estimator
 }
+# Each method once, with adapters and without in turn.
+ONCE = [
+    ("ppo" if method == "policy_gradient" else method, list(ADAPTERS)[place % 2])
+    for place, method in enumerate(TRAINED)
+]
 
 
 @dataclass(frozen=True)
@@ -123,13 +115,7 @@ def check_a_random_kill(workshop: Workshop, config: dict[str, Any], words: str) 
 
 def test_every_method_is_killed_while_it_saves() -> None:
     methods = {make_config(Path("model"))["method"] for make_config in METHODS}
-    assert methods == {
-        "sft",
-        "reward_model",
-        "process_reward_model",
-        "dpo",
-        "policy_gradient",
-    }
+    assert methods == set(TRAINED)
 
 
 @pytest.mark.slow
@@ -152,16 +138,7 @@ def test_a_run_killed_while_it_saves_ends_as_if_nothing_had_been(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "adapters"),
-    [
-        ("sft", "lora"),
-        ("reward_model", "full"),
-        ("process_reward_model", "lora"),
-        ("dpo", "full"),
-        ("ppo", "lora"),
-    ],
-)
+@pytest.mark.parametrize(("name", "adapters"), ONCE)
 def test_a_run_killed_at_any_moment_ends_as_if_nothing_had_been(
     workshop: Workshop, tiny_model: Path, name: str, adapters: str
 ) -> None:

@@ -7,17 +7,16 @@ from typing import Any
 import pytest
 from gguf import GGUFWriter
 
+from backend.schemas.methods import METHODS
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
+    SMALL_CONFIGS,
     SYSTEM,
     Workshop,
-    dpo_config,
     lines,
     policy_gradient_config,
-    process_reward_model_config,
-    reward_model_config,
     sft_config,
 )
 from worker.trainer.errors import ConfigError
@@ -88,38 +87,26 @@ def test_a_gguf_file_may_leave_its_window_open_but_must_be_one(tmp_path: Path) -
         files.context_length(Reference(path=str(broken)))
 
 
-GENERATE = {"method": "generate", "prompts": {"path": "inputs/prompts.jsonl"}}
-LETTER = {"terms": [{"kind": "regex", "pattern": "a"}]}
-
-
-def generate_config(model: Path, **more: Any) -> dict[str, Any]:
-    return GENERATE | {"model": {"path": str(model)}} | more
-
-
-def evaluate_config(model: Path, **more: Any) -> dict[str, Any]:
-    return generate_config(model, method="evaluate", reward=LETTER, **more)
-
-
-FEW = {"max_tokens": 8}
-FEW_IN_PROMPT = {"rollout": {"max_prompt_tokens": 4, "max_new_tokens": 4}}
-
-
-@pytest.mark.parametrize(
-    ("method", "change", "words"),
-    [
-        (sft_config, FEW, "max_tokens is 8"),
-        (reward_model_config, FEW, "max_tokens is 8"),
-        (process_reward_model_config, FEW, "max_tokens is 8"),
-        (dpo_config, FEW, "max_tokens is 8"),
-        (policy_gradient_config, FEW_IN_PROMPT, "max_prompt_tokens is 4"),
-        (generate_config, FEW_IN_PROMPT, "max_prompt_tokens is 4"),
-        (evaluate_config, FEW_IN_PROMPT, "max_prompt_tokens is 4"),
-    ],
+FEW = {"max_tokens": 8}, "max_tokens is 8"
+FEW_IN_PROMPT = (
+    {"rollout": {"max_prompt_tokens": 4, "max_new_tokens": 4}},
+    "max_prompt_tokens is 4",
 )
+REFERRED = [
+    SMALL_CONFIGS[method]
+    for method, spec in METHODS.items()
+    if "reference" in spec.config.model_fields
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_record_that_is_too_long_is_told_before_weights_are_loaded(
-    workshop: Workshop, tmp_path: Path, method: Any, change: dict[str, Any], words: str
+    workshop: Workshop, tmp_path: Path, method: str
 ) -> None:
-    run_dir = workshop.lay_out("run", method(without_weights(tmp_path / "model"), **change))
+    samples = "rollout" in METHODS[method].config.model_fields
+    change, words = FEW_IN_PROMPT if samples else FEW
+    config = SMALL_CONFIGS[method](without_weights(tmp_path / "model"), **change)
+    run_dir = workshop.lay_out("run", config)
 
     report = workshop.run_here(run_dir)
 
@@ -128,7 +115,7 @@ def test_a_record_that_is_too_long_is_told_before_weights_are_loaded(
     assert report["advice"]
 
 
-@pytest.mark.parametrize("method", [policy_gradient_config, dpo_config, generate_config])
+@pytest.mark.parametrize("method", REFERRED)
 def test_a_reference_with_another_vocabulary_is_refused(
     workshop: Workshop, tmp_path: Path, method: Any
 ) -> None:
@@ -146,7 +133,7 @@ def test_a_reference_with_another_vocabulary_is_refused(
     assert report["advice"]
 
 
-@pytest.mark.parametrize("method", [policy_gradient_config, dpo_config, generate_config])
+@pytest.mark.parametrize("method", REFERRED)
 def test_a_reference_with_another_number_of_logits_is_refused(
     workshop: Workshop, tmp_path: Path, method: Any
 ) -> None:

@@ -21,12 +21,12 @@ from tests.small_disk import small_disk
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
     ROOT,
+    SMALL_CONFIGS,
+    TRAINED,
     Workshop,
     command,
-    dpo_config,
     lines,
     policy_gradient_config,
-    process_reward_model_config,
     reward_model_config,
     sft_config,
 )
@@ -40,11 +40,7 @@ from worker.trainer.optim import Optimizer
 from worker.trainer.run import StopWish, open_run
 
 METHODS: list[Callable[..., dict[str, Any]]] = [
-    sft_config,
-    reward_model_config,
-    process_reward_model_config,
-    dpo_config,
-    policy_gradient_config,
+    *(SMALL_CONFIGS[method] for method in TRAINED),
     partial(policy_gradient_config, estimator="ppo", epochs_per_rollout=2),
 ]
 
@@ -102,9 +98,9 @@ def exact_metrics(run_dir: Path) -> dict[tuple[int, str], float | None]:
 
 def shortened(config: dict[str, Any], *, steps: int) -> dict[str, Any]:
     """The same run, over after fewer steps; only with a constant schedule."""
-    if config["method"] == "policy_gradient":
+    if "steps" in config:
         return config | {"steps": steps}
-    n_records = 72 if config["method"] == "process_reward_model" else 12
+    n_records = 72 if "solutions" in config else 12
     share = steps * config["optim"]["batch_size"] / n_records - 1e-6
     return config | {"optim": config["optim"] | {"epochs": share, "schedule": "constant"}}
 

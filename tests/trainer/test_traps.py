@@ -16,7 +16,13 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from backend.schemas.records import Message, PreferenceRecord
 from backend.schemas.references import Reference
 from backend.schemas.rewards import Reward
-from backend.schemas.vocabulary import FinishReason
+from backend.schemas.vocabulary import (
+    CRITIC_ESTIMATORS,
+    DISCOUNTED_ESTIMATORS,
+    GREEDY_ESTIMATORS,
+    Estimator,
+    FinishReason,
+)
 from tests.trainer.conftest import (
     SYSTEM,
     Workshop,
@@ -44,7 +50,7 @@ ROWS = [
     Tokens([60, 61, 33], [34, END]),
     Tokens([50, 51, 7], [8, 9, 10, 11, 12]),
 ]
-ESTIMATORS = ["reinforce_pp", "reinforce_pp_baseline", "rloo", "grpo", "dr_grpo", "remax", "ppo"]
+ESTIMATORS = [str(estimator) for estimator in Estimator]
 
 
 @pytest.fixture
@@ -81,10 +87,10 @@ def rollout_batch(n_rows: int = 4) -> dict[str, Any]:
 def needs_of(estimator: str, batch: dict[str, Any]) -> dict[str, Any]:
     """What an estimator wants besides: values, greedy rewards."""
     generator = torch.Generator().manual_seed(7)
-    if estimator == "ppo":
+    if estimator in CRITIC_ESTIMATORS:
         shape = batch["mask_B_T"].shape
         return {"value_B_T": torch.randn(shape, generator=generator), "lam": 0.9}
-    if estimator == "remax":
+    if estimator in GREEDY_ESTIMATORS:
         return {"greedy_reward_B": torch.randn(len(batch["reward_B"]), generator=generator)}
     return {}
 
@@ -220,7 +226,7 @@ def test_09_a_tools_answer_in_the_middle_is_as_if_it_were_not_there(estimator: s
     """Neither its KL of 1000 nor its value counts, and returns pass over it undiscounted."""
     batch = rollout_batch(2)
     more = needs_of(estimator, batch)
-    if estimator in ("ppo", "reinforce_pp"):
+    if estimator in DISCOUNTED_ESTIMATORS:
         more["gamma"] = 0.9
     columns = [[0, 1, 4, 5], [0, 3, 3, 3]]  # the second row has two actions: 3 pads
     squeezed_mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]]).bool()
@@ -341,9 +347,9 @@ def test_14_degenerate_batches_give_a_finite_loss_and_no_signal(
     batch["mask_B_T"][is_empty] = False
     batch["kl_B_T"].masked_fill_(~batch["mask_B_T"], math.nan)
     more = needs_of(estimator, batch)
-    if estimator == "ppo":
+    if estimator in CRITIC_ESTIMATORS:
         more = {"value_B_T": torch.where(batch["mask_B_T"], 0.0, math.nan)}
-    if estimator == "remax":
+    if estimator in GREEDY_ESTIMATORS:
         more["greedy_reward_B"] = torch.tensor(reward)
     logp_B_T = torch.full_like(batch["kl_B_T"], -1.0).masked_fill(~batch["mask_B_T"], math.nan)
     logp_B_T.requires_grad_()

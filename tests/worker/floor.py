@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 from backend.digest import go_on
 from backend.model_files import content_sha256
 from backend.queue import ring
+from backend.schemas.references import PointsTo
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.runs import runs
@@ -29,6 +30,7 @@ from backend.store.tables.models import Model
 from backend.store.tables.people import User
 from backend.store.tables.runs import Run, RunEvent
 from tests import processes
+from tests.least_config import least_config
 from worker.cancellation import Cancellation
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -134,15 +136,7 @@ class Floor:
     ) -> str:
         """A queued run; it may go on from a step of another one."""
         parent_id, parent_step = from_checkpoint or (None, None)
-        config: dict[str, Any] = {"method": method, "model": {"id": "model_base"}}
-        data = {
-            "sft": "demonstrations",
-            "dpo": "preferences",
-            "process_reward_model": "solutions",
-        }.get(method, "prompts")
-        config |= {data: {"id": f"snapshot_{data}"}}
-        if method == "evaluate":
-            config |= {"reward": {"terms": [{"kind": "finished"}]}}
+        config = least_config(method, _refer)
         if method == "generate":
             config |= {"samples_per_prompt": 2}
         new = NewRun(
@@ -295,6 +289,10 @@ def write_model(folder: Path) -> None:
         len(header).to_bytes(8, "little") + header + bytes(8)
     )
     (folder / "config.json").write_text('{"vocab_size": 4}')
+
+
+def _refer(_name: str, wants: PointsTo) -> dict[str, str]:
+    return {"id": f"snapshot_{wants.kind}" if wants.snapshot else "model_base"}
 
 
 def _prompt(number: int) -> Prompt:

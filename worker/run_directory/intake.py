@@ -19,9 +19,10 @@ from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError, Unavailable
 from backend.model_files import content_sha256, read_facts, weight_files
 from backend.schemas.events import MetricLine
+from backend.schemas.methods import METHODS
 from backend.schemas.models import ModelFacts
 from backend.schemas.records import GeneratedRecord
-from backend.schemas.vocabulary import FailureCause, Method, ModelKind
+from backend.schemas.vocabulary import FailureCause, ModelKind, Records
 from backend.store.data import comparisons, responses
 from backend.store.metrics import points
 from backend.store.models import registry
@@ -39,11 +40,6 @@ _LONGEST_RECORD_BYTES = 8 * 2**20
 _LARGEST_RESULTS_BYTES = 4 * 2**20
 # Weights as safetensors; everything else a tokenizer or a config is made of, and nothing that runs.
 _MODEL_FILES = frozenset({".safetensors", ".json", ".txt", ".jinja", ".model", ".md"})
-_TRAINED = frozenset(Method) - {Method.GENERATE, Method.EVALUATE}
-_SCORERS = {
-    Method.REWARD_MODEL: ModelKind.REWARD_MODEL,
-    Method.PROCESS_REWARD_MODEL: ModelKind.PROCESS_MODEL,
-}
 
 _RESULTS: TypeAdapter[dict[str, float | None]] = TypeAdapter(dict[str, float | None])
 
@@ -52,6 +48,7 @@ _RESULTS: TypeAdapter[dict[str, float | None]] = TypeAdapter(dict[str, float | N
 class FinalModel:
     """A checked model in the artifact store."""
 
+    kind: ModelKind
     key: str
     files: Sequence[OutputFile]
     facts: ModelFacts
@@ -92,9 +89,10 @@ class Intake:
             ) from error
 
     def _collect(self, cancellation: Cancellation) -> None:
-        if self._run.method in _TRAINED:
-            self._model = self._collect_model(cancellation)
-        elif self._run.method == Method.EVALUATE:
+        result = METHODS[self._run.method].result
+        if isinstance(result, ModelKind):
+            self._model = self._collect_model(cancellation, result)
+        elif result is Records.NUMBERS:
             self._results = read_results(self._directory.output / "results.json")
         else:
             for _ in read_responses(self._responses):
@@ -108,7 +106,7 @@ class Intake:
         if self._results:
             line = MetricLine(step=run.step, time=at.timestamp(), values=self._results)
             points.append(session, run.id, run.attempt, [line], at=at)
-        if run.method == Method.GENERATE:
+        if METHODS[run.method].result is Records.RESPONSES:
             responses.insert_generated(session, run, read_responses(self._responses), at=at)
             if run.config.get("make_comparisons", True):
                 comparisons.create_for_run(session, run, at=at)
@@ -117,7 +115,7 @@ class Intake:
     def _responses(self) -> Path:
         return self._directory.output / "responses.jsonl"
 
-    def _collect_model(self, cancellation: Cancellation) -> FinalModel:
+    def _collect_model(self, cancellation: Cancellation, kind: ModelKind) -> FinalModel:
         folder = self._directory.output
         check_model_files(folder)
         weights = weight_files(folder, [folder.resolve()])
@@ -129,16 +127,15 @@ class Intake:
         # Nothing large is read twice.
         digests = {file.path: bytes.fromhex(file.sha256) for file in files}
         sha256 = content_sha256(folder, weights, lambda file: digests[file.name])
-        return FinalModel(key, files, facts, sha256)
+        return FinalModel(kind, key, files, facts, sha256)
 
     def _keep_model(self, session: Session, run: Run, model: FinalModel, at: datetime) -> None:
-        kind = _SCORERS.get(Method(run.method), ModelKind.CAUSAL_LM)
         outputs.keep_files(session, run.id, model.files)
         registry.register_output(
             session,
             run,
             name=run.name,
-            kind=kind,
+            kind=model.kind,
             artifact=model.key,
             facts=model.facts,
             sha256=model.sha256,

@@ -10,6 +10,8 @@ import json
 import os
 import sys
 import traceback
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 # Must be said before the libraries are loaded: a thread that waits for the others spins for some
@@ -24,16 +26,8 @@ import transformers
 from pydantic import ValidationError
 
 from backend.schemas.events import ExitReport
-from backend.schemas.policy_gradient import PolicyGradientConfig
-from backend.schemas.training import (
-    DpoConfig,
-    GenerateConfig,
-    ProcessRewardModelConfig,
-    RewardModelConfig,
-    RunConfig,
-    SftConfig,
-    parse_run_config,
-)
+from backend.schemas.methods import METHODS
+from backend.schemas.training import RunConfig, parse_run_config
 from backend.schemas.vocabulary import ExitCode
 from worker.trainer import exit_report, preflight
 from worker.trainer.errors import (
@@ -44,8 +38,6 @@ from worker.trainer.errors import (
     TrainerError,
     disk_error,
 )
-from worker.trainer.methods import dpo, evaluate, generate, process_reward_model, reward_model, sft
-from worker.trainer.methods.policy_gradient import loop
 from worker.trainer.run import Run, StopWish, attempt_number, open_run
 
 # What torch says of memory that it did not get where it raises a bare RuntimeError: its allocator
@@ -109,26 +101,16 @@ def execute(directory: Path, config: RunConfig, stop: StopWish) -> None:
     run = open_run(directory, config, stop)
     try:
         preflight.check(run, config)
-        _method(run, config)
+        loop_of(config.method)(run, config)
     finally:
         run.events.close()
 
 
-def _method(run: Run, config: RunConfig) -> None:
-    if isinstance(config, SftConfig):
-        sft.train(run, config)
-    elif isinstance(config, RewardModelConfig):
-        reward_model.train(run, config)
-    elif isinstance(config, ProcessRewardModelConfig):
-        process_reward_model.train(run, config)
-    elif isinstance(config, DpoConfig):
-        dpo.train(run, config)
-    elif isinstance(config, PolicyGradientConfig):
-        loop.train(run, config)
-    elif isinstance(config, GenerateConfig):
-        generate.generate(run, config)
-    else:
-        evaluate.evaluate(run, config)
+def loop_of(method: str) -> Callable[[Run, RunConfig], None]:
+    """The loop of a method; only now is its code loaded."""
+    module, _, name = METHODS[method].loop.rpartition(".")
+    loop: Callable[[Run, RunConfig], None] = getattr(import_module(module), name)
+    return loop
 
 
 def as_trainer_error(error: Exception) -> TrainerError:

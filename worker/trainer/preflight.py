@@ -4,23 +4,15 @@ Called by `__main__` for every method; the service finds the same at validation 
 recorded what a model is.
 """
 
-from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference, pointers
-from backend.schemas.training import (
-    DpoConfig,
-    EvaluateConfig,
-    GenerateConfig,
-    RunConfig,
-    longest_sequence,
-)
+from backend.schemas.sections import HasReference, HasRollout
+from backend.schemas.training import RunConfig, longest_sequence
 from worker.trainer.errors import ConfigError
 from worker.trainer.models import files
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.run import Run
 from worker.trainer.sampling import vllm_engine
 
-SamplingConfig = PolicyGradientConfig | GenerateConfig | EvaluateConfig
-ReferredConfig = PolicyGradientConfig | DpoConfig | GenerateConfig
 _OTHER_REFERENCE = (
     "Use a reference of the same model family with embeddings of the same size, or leave it out."
 )
@@ -35,9 +27,9 @@ def check(run: Run, config: RunConfig) -> None:
     for pointer in pointers(config):
         if pointer.wants.snapshot is None:
             _check_window(pointer.path, pointer.reference, longest_sequence(config))
-    if isinstance(config, SamplingConfig) and config.rollout.engine == "vllm":
+    if isinstance(config, HasRollout) and config.rollout.engine == "vllm":
         vllm_engine.interpreter()
-    if isinstance(config, ReferredConfig):
+    if isinstance(config, HasReference):
         _check_reference(config)
     for caution in config.cautions():
         run.events.alert(caution.rule, f"{caution.path} {caution.message}: {caution.advice}.")
@@ -53,7 +45,7 @@ def _check_window(path: str, reference: Reference, longest: int) -> None:
         )
 
 
-def _check_reference(config: ReferredConfig) -> None:
+def _check_reference(config: HasReference) -> None:
     if config.reference is None or config.reference == config.model:
         return
     ours, theirs = (load_tokenizer(one).get_vocab() for one in (config.model, config.reference))

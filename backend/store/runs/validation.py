@@ -17,13 +17,8 @@ from backend.domain.access import Caller
 from backend.errors import InvalidRun
 from backend.schemas.references import Pointer, Reference, pointers
 from backend.schemas.runs import ConfigProblem, ValidationAnswer
-from backend.schemas.training import (
-    EvaluateConfig,
-    GenerateConfig,
-    RunConfig,
-    longest_sequence,
-    parse_run_config,
-)
+from backend.schemas.sections import HasSplit
+from backend.schemas.training import RunConfig, longest_sequence, parse_run_config
 from backend.schemas.vocabulary import ModelKind, SnapshotKind, Split
 from backend.store.runs import checkpoints, runs
 from backend.store.tables.data import Snapshot
@@ -171,9 +166,7 @@ def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Fi
 
 
 def _side(config: RunConfig) -> str:
-    if isinstance(config, GenerateConfig | EvaluateConfig):
-        return config.split
-    return Split.TRAIN
+    return config.split if isinstance(config, HasSplit) else Split.TRAIN
 
 
 def _check_model(session: Session, caller: Caller, pointer: Pointer, found: _Findings) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from backend.domain import run_state
 from backend.domain.failures import SENTENCES, cause_of
+from backend.schemas.methods import METHODS
 from backend.schemas.paging import Listing
 from backend.schemas.runs import (
     ArtifactAnswer,
@@ -57,6 +58,7 @@ def _answer(run: Run, output_model_ids: list[str]) -> RunAnswer:
         {
             **shown,
             "estimator": run.config.get("estimator"),
+            "result": METHODS[run.method].result,
             "state_sentence": run_state.sentence(
                 state, reason, method=run.method, is_tried_again=again
             ),

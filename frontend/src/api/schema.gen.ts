@@ -2068,7 +2068,7 @@ export interface components {
         Method: "sft" | "reward_model" | "process_reward_model" | "dpo" | "policy_gradient" | "generate" | "evaluate";
         /**
          * MethodAnswer
-         * @description A method: its JSON Schema (units, ranges, defaults) and presets.
+         * @description A method: its JSON Schema (units, ranges, defaults), presets, results and next steps.
          */
         MethodAnswer: {
             method: components["schemas"]["Method"];
@@ -2086,6 +2086,13 @@ export interface components {
             references: {
                 [key: string]: string;
             };
+            /**
+             * Result
+             * @description What a run leaves: such a model or records.
+             */
+            result: components["schemas"]["ModelKind"] | components["schemas"]["Records"];
+            /** Next Steps */
+            next_steps: components["schemas"]["NextStepAnswer"][];
         };
         /**
          * MethodsAnswer
@@ -2243,6 +2250,19 @@ export interface components {
             hub_id?: string | null;
         };
         /**
+         * NextStepAnswer
+         * @description A run of the method that a model of a kind offers: `field` is where the model goes.
+         */
+        NextStepAnswer: {
+            kind: components["schemas"]["ModelKind"];
+            /** Field */
+            field: string;
+            /** Label */
+            label: string;
+            /** Is Main */
+            is_main: boolean;
+        };
+        /**
          * OutsideMetricsBody
          * @description Results of outside evaluations.
          */
@@ -2388,6 +2408,12 @@ export interface components {
             created_at: string;
         };
         /**
+         * Records
+         * @description What a run leaves that makes no model: responses to rank, or numbers alone.
+         * @enum {string}
+         */
+        Records: "responses" | "numbers";
+        /**
          * Rejection
          * @description A line that was not taken, and why.
          */
@@ -2472,6 +2498,11 @@ export interface components {
             method: components["schemas"]["Method"];
             /** Estimator */
             estimator: string | null;
+            /**
+             * Result
+             * @description What the run leaves: a model of this kind, or these records.
+             */
+            result: components["schemas"]["ModelKind"] | components["schemas"]["Records"];
             state: components["schemas"]["RunState"];
             /**
              * State Sentence

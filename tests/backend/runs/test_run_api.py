@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.schemas.training import METHOD_CONFIGS
+from backend.schemas.methods import METHODS
+from backend.schemas.rewards import REWARD_TERMS
 from backend.store.db import Database
 from backend.store.runs import supervision
 from backend.store.workers import workers
@@ -126,8 +127,9 @@ def test_methods_say_everything_the_form_needs(api: TestClient) -> None:
     answer = api.get("/methods").json()
 
     methods = {method["method"]: method for method in answer["methods"]}
-    assert set(methods) == set(METHOD_CONFIGS)
-    assert answer["reward_kinds"] == ["model", "process", "length", "regex", "finished"]
+    assert set(methods) == set(METHODS)
+    assert answer["reward_kinds"] == list(REWARD_TERMS)
+    assert {"model", "process", "regex"} <= set(REWARD_TERMS)
     rollout = methods["policy_gradient"]["json_schema"]["$defs"]["Rollout"]["properties"]
     assert rollout["temperature"]["default"] == 1.0
     for method in methods.values():
@@ -135,6 +137,18 @@ def test_methods_say_everything_the_form_needs(api: TestClient) -> None:
             for name, field in section.get("properties", {}).items():
                 has_reference = "$ref" in field or "const" in field or "anyOf" in field
                 assert "description" in field or has_reference or name == "lora", name
+
+
+def test_methods_say_what_a_run_leaves_and_what_a_model_offers(api: TestClient, seed: Seed) -> None:
+    methods = {method["method"]: method for method in api.get("/methods").json()["methods"]}
+
+    results = {name: method["result"] for name, method in methods.items()}
+    assert results["process_reward_model"] == "process_model"
+    assert (results["dpo"], results["generate"]) == ("causal_lm", "responses")
+    assert {"kind": "reward_model", "field": "reward.terms.0.model", "is_main": True} | {
+        "label": "Train a policy with it"
+    } in methods["policy_gradient"]["next_steps"]
+    assert api.post("/runs", json=seed.body(seed.sft())).json()["result"] == "causal_lm"
 
 
 def test_version_and_workers_are_told(api: TestClient) -> None:

@@ -8,12 +8,14 @@ from fastapi.testclient import TestClient
 from backend.domain.run_config import merged
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.presets import PRESETS
+from backend.schemas.references import PointsTo
 from backend.schemas.training import parse_run_config
 from backend.schemas.vocabulary import GROUPED_ESTIMATORS, Method
 from backend.store.db import Database
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 from tests.backend.runs.conftest import AT, Seed
+from tests.least_config import least_config
 
 HUB = {"hub_id": "owner/name"}
 
@@ -356,18 +358,19 @@ def test_gpus_that_would_stand_idle_are_warned_of_in_every_method(
         assert "is 4, but a trainer computes on one GPU" in found["message"]
 
 
+def refer(_name: str, wants: PointsTo) -> dict[str, str]:
+    """A model of the hub, or the seed's snapshot of the kind."""
+    return {"id": f"snapshot_{wants.kind}"} if wants.snapshot else HUB
+
+
 def test_every_preset_makes_a_valid_run(api: TestClient, seed: Seed) -> None:
-    references = {
-        "sft": seed.sft(),
-        "reward_model": {"model": HUB, "preferences": {"id": seed.preferences}},
-        "process_reward_model": {"model": HUB, "solutions": {"id": "snapshot_solutions"}},
-        "dpo": {"model": HUB, "preferences": {"id": seed.preferences}},
-        "policy_gradient": seed.policy_gradient(),
-        "generate": {"model": HUB, "prompts": {"id": seed.prompts}},
-    }
+    terms = [{"kind": "model", "model": {"id": seed.reward_model}}]
     for method, presets in PRESETS.items():
+        least = least_config(method, refer)
+        if "reward" in least:
+            least["reward"] = {"terms": terms}
         for preset in presets:
-            config = merged({"method": method, **references[method]}, preset.config)
+            config = merged(least, preset.config)
             assert problems(api, seed, config) == [], preset.name
 
 

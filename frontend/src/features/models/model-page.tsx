@@ -5,8 +5,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 
 import { modelQuery } from "@/api/models";
+import { methodsQuery } from "@/api/runs";
 import type { ModelDetail } from "@/api/types";
-import { Icon } from "@/components/icons";
 import { Pruned } from "@/components/pruned";
 import { Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
@@ -44,29 +44,22 @@ function Facts({ model }: { model: ModelDetail }) {
   );
 }
 
-function Uses({ model, projectId }: { model: ModelDetail; projectId: string }) {
-  const to = (method: string, field: string) =>
-    `/projects/${projectId}/runs/new?method=${method}&${field}=${model.id}`;
-  if (model.kind === "reward_model")
-    return (
-      <Link className="btn primary" to={to("policy_gradient", "reward.terms.0.model")}>
-        <Icon name="plus" /> Train a policy with it
+/** What may be done with the model next, the main thing last. */
+function NextSteps({ model, projectId }: { model: ModelDetail; projectId: string }) {
+  const methods = useQuery(methodsQuery).data?.methods ?? [];
+  return methods
+    .flatMap(({ method, next_steps: steps }) => steps.map((step) => ({ ...step, method })))
+    .filter(({ kind }) => kind === model.kind)
+    .sort((a, b) => Number(a.is_main) - Number(b.is_main))
+    .map(({ method, field, label, is_main: isMain }) => (
+      <Link
+        key={method}
+        className={isMain ? "btn primary" : "btn"}
+        to={`/projects/${projectId}/runs/new?method=${method}&${field}=${model.id}`}
+      >
+        {label}
       </Link>
-    );
-  if (model.kind === "process_model") return null;
-  return (
-    <>
-      <Link className="btn" to={to("generate", "model")}>
-        Sample responses
-      </Link>
-      <Link className="btn" to={to("reward_model", "model")}>
-        Train a reward model
-      </Link>
-      <Link className="btn primary" to={to("policy_gradient", "model")}>
-        Train a policy
-      </Link>
-    </>
-  );
+    ));
 }
 
 export function ModelPage() {
@@ -94,7 +87,7 @@ export function ModelPage() {
               </div>
               <span className="grow" />
               <div className="row">
-                {model.pruned_at === null && <Uses model={model} projectId={projectId} />}
+                {model.pruned_at === null && <NextSteps model={model} projectId={projectId} />}
               </div>
             </div>
             {model.pruned_at !== null && (

@@ -12,7 +12,7 @@ import { Empty, Failure } from "@/components/states";
 import { randomId } from "@/lib/random-id";
 
 import { differences, suggestedName, type Candidates } from "./config/initial-config";
-import { grouped } from "./config/schema";
+import { fieldsOf, grouped } from "./config/schema";
 import { Fields } from "./fields/field-row";
 import { fieldId, FormProvider, isMissing } from "./fields/form-context";
 import { JsonTab } from "./json-tab";
@@ -137,6 +137,7 @@ function Form(props: {
           <FormProvider
             value={{
               projectId,
+              methods: inputs.methods,
               config: draft.config,
               candidates: inputs,
               problems,
@@ -221,7 +222,7 @@ function StartPanel(props: {
     () => new Set(props.inputs.runs.map((run) => run.name)),
     [props.inputs.runs],
   );
-  const name = typedName ?? suggestedName(draft.config, taken);
+  const name = typedName ?? suggestedName(draft.config, fieldsOf(draft.start.method), taken);
   const { experiments } = props.inputs;
   const [typedLabels, setTypedLabels] = useState<Labels | null>(null);
   const labels = typedLabels ?? labelsOf(draft.start.parent, experiments);

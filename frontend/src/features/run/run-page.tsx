@@ -63,7 +63,7 @@ function LoadedRun({ run }: { run: Run }) {
       <Alerts runId={run.id} fresh={live.alerts} to={base} />
       <Tabs
         label="Parts of the run"
-        links={TABS.filter(([name]) => name !== "frontier" || run.method === "policy_gradient").map(
+        links={TABS.filter(([name]) => name !== "frontier" || "kl" in run.config).map(
           ([name, label]) => ({
             label,
             to: { pathname: name === "curves" ? base : `${base}/${name}`, search: kept },

@@ -40,13 +40,16 @@ describe("the question before a run is stopped", () => {
     expect(keep).toBe("Keep it running");
   });
 
-  it.each(["generate", "evaluate"] as const)("promises no checkpoint to %s", (method) => {
-    const { text } = cancelPrompt(run("running", { method }));
-    expect(text).toContain("The run is at step 500 of 1,000.");
-    expect(text).toContain("Retry restarts it from the beginning.");
-    expect(text).not.toContain("checkpoint");
-    expect(noCheckpoints(run("running", { method }))).toContain("trains nothing");
-  });
+  it.each(["responses", "numbers"] as const)(
+    "promises no checkpoint to a run that leaves %s",
+    (result) => {
+      const { text } = cancelPrompt(run("running", { result }));
+      expect(text).toContain("The run is at step 500 of 1,000.");
+      expect(text).toContain("Retry restarts it from the beginning.");
+      expect(text).not.toContain("checkpoint");
+      expect(noCheckpoints(run("running", { result }))).toContain("trains nothing");
+    },
+  );
 
   it("promises no checkpoint of a step that is not finished", () => {
     const progress = { step: 0, steps: 0, phase: "loading", eta_s: null };
@@ -116,20 +119,21 @@ it("a crashed run is asked for again, for it may be tried again by itself", () =
 });
 
 it("a run without checkpoints tells when they are written or where they went", () => {
-  expect(noCheckpoints(run("running", { method: "sft" }))).toContain("checkpoint_every");
+  expect(noCheckpoints(run("running", { result: "causal_lm" }))).toContain("checkpoint_every");
   expect(noCheckpoints(run("failed", { pruned_at: START }))).toContain("deleted");
 });
 
 describe("a run without files", () => {
   it("promises them until it has succeeded", () => {
-    expect(noFiles(run("running", { method: "generate" }))).toContain("stored when the run");
+    expect(noFiles(run("running", { result: "responses" }))).toContain("stored when the run");
   });
 
   it.each([
-    ["generate", "responses"],
-    ["evaluate", "Curves"],
-    ["sft", "deleted"],
-  ] as const)("tells what became of the results of %s", (method, where) => {
-    expect(noFiles(run("succeeded", { method }))).toContain(where);
+    ["responses", "responses"],
+    ["numbers", "Curves"],
+    ["causal_lm", "deleted"],
+    ["process_model", "deleted"],
+  ] as const)("tells what became of the results of a run that leaves %s", (result, where) => {
+    expect(noFiles(run("succeeded", { result }))).toContain(where);
   });
 });

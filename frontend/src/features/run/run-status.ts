@@ -5,7 +5,7 @@ import { ago, duration, number } from "@/lib/format";
 const OVER: ReadonlySet<Run["state"]> = new Set(["succeeded", "failed", "cancelled"]);
 
 /** A run that trains nothing writes no checkpoint: each attempt begins again. */
-const isSampler = ({ method }: Run): boolean => method === "generate" || method === "evaluate";
+const isSampler = ({ result }: Run): boolean => result === "responses" || result === "numbers";
 
 /** Whether a page without live events has to ask again: a crashed run is tried again by itself. */
 export function mayMoveOn(state: Run["state"]): boolean {
@@ -85,8 +85,8 @@ export function noCheckpoints(run: Run): string {
 export function noFiles(run: Run): string {
   if (run.state !== "succeeded")
     return "The final model and the other results are stored when the run succeeds.";
-  if (run.method === "generate") return "The generated responses are in the project's data.";
-  if (run.method === "evaluate") return "The results are metrics. See the Curves tab.";
+  if (run.result === "responses") return "The generated responses are in the project's data.";
+  if (run.result === "numbers") return "The results are metrics. See the Curves tab.";
   return "The files of the trained model were deleted.";
 }
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
-from backend.schemas.vocabulary import Estimator
+from backend.schemas.vocabulary import GREEDY_ESTIMATORS
 from worker.trainer.advantages import are_equal
 from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.data.tokens import Tokens
@@ -181,7 +181,7 @@ class Collector:
 
     @property
     def _is_greedy(self) -> bool:
-        return self._config.estimator is Estimator.REMAX
+        return self._config.estimator in GREEDY_ESTIMATORS
 
     def _greedy_rewards(
         self, groups: Sequence[_Group], step: int, account: _Account

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from backend.schemas.policy_gradient import Gae, PolicyGradientConfig
-from backend.schemas.vocabulary import Estimator
+from backend.schemas.vocabulary import CRITIC_ESTIMATORS
 from worker.trainer import losses, precision, random_streams
 from worker.trainer.advantages import Advantages, estimate
 from worker.trainer.bad_batch import saved_if_not_finite
@@ -93,7 +93,7 @@ class PolicyGradient:
             adapters.trainable(self.policy.trained), config.optim, config.steps * updates
         )
         self.critic: Critic | None = None
-        if config.estimator is Estimator.PPO:
+        if config.estimator in CRITIC_ESTIMATORS:
             self.critic = Critic(run, config, self.policy, total_steps=config.steps * updates)
         self.n_steps_before = 0
         self.kl_control = KlControl(config.kl, n_samples=n_responses)
@@ -290,7 +290,7 @@ class PolicyGradient:
             group_B=rollout.group_B,
             kl_coef=self.kl_control.coef,
             gamma=gae.gamma,
-            lam=gae.lam if config.estimator is Estimator.PPO else 1.0,
+            lam=gae.lam if config.estimator in CRITIC_ESTIMATORS else 1.0,
             value_B_T=rollout.value_B_T,
             greedy_reward_B=rollout.greedy_reward_B,
             shaped_clip=config.reward.clip if config.reward.clip_after_baseline else None,

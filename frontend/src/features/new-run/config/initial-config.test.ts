@@ -10,6 +10,8 @@ const method: Method = {
   title: "SFT",
   description: "",
   presets: [],
+  result: "causal_lm",
+  next_steps: [],
   references: { model: "causal_lm", "terms.*.model": "reward_model" },
   json_schema: {
     required: ["model", "terms"],
@@ -143,10 +145,14 @@ describe("differences", () => {
 describe("a suggested name", () => {
   it("says what tells runs apart", () => {
     const config = { method: "policy_gradient", kl: { coef: 0.15 }, lora: { r: 16 }, seed: 3 };
-    expect(suggestedName(config, new Set())).toBe("reinforce-pp-b0.15-lora16-s3");
+    const schema: JsonObject = { properties: { estimator: { default: "reinforce_pp" } } };
+    const estimators = fieldsOf({ ...method, json_schema: schema });
+    expect(suggestedName(config, estimators, new Set())).toBe("reinforce-pp-b0.15-lora16-s3");
+    const other = { ...config, estimator: "rloo" };
+    expect(suggestedName(other, estimators, new Set())).toBe("rloo-b0.15-lora16-s3");
   });
   it("is not one that another run has", () => {
     const taken = new Set(["sft", "sft-2"]);
-    expect(suggestedName({ method: "sft" }, taken)).toBe("sft-3");
+    expect(suggestedName({ method: "sft" }, fields, taken)).toBe("sft-3");
   });
 });

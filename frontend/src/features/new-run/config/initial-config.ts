@@ -136,15 +136,19 @@ function leaves(value: Json, path = "", found = new Map<string, Json>()): Map<st
 }
 
 /** A name that tells runs apart at a glance and that no other run of the project has. */
-export function suggestedName(config: JsonObject, taken: ReadonlySet<string>): string {
+export function suggestedName(
+  config: JsonObject,
+  fields: readonly Field[],
+  taken: ReadonlySet<string>,
+): string {
   const part = (section: string, key: string, prefix: string): string => {
     const inside = config[section];
     const value = isObject(inside) ? inside[key] : undefined;
     return typeof value === "number" ? `${prefix}${value}` : "";
   };
   const text = (value: Json | undefined) => (typeof value === "string" ? value : "");
-  const isPolicy = config["method"] === "policy_gradient";
-  const estimator = isPolicy ? text(config["estimator"]) || "reinforce_pp" : "";
+  const usual = fields.find(({ name }) => name === "estimator")?.fallback;
+  const estimator = text(config["estimator"]) || text(usual);
   const seed = config["seed"];
   const base = [
     (estimator || text(config["method"]) || "run").replaceAll("_", "-"),

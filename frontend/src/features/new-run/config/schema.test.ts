@@ -15,6 +15,8 @@ function method(name: Method["method"], own: JsonObject, required: string[]): Me
     title: name,
     description: "",
     presets: [],
+    result: "causal_lm",
+    next_steps: [],
     references: { model: "causal_lm", "reward.terms.*.model": "reward_model" },
     json_schema: {
       properties: { ...common, method: { const: name, default: name, type: "string" }, ...own },

@@ -1,11 +1,12 @@
 /** What every field of the form needs: the config, a way to change it, and what is wrong with it. */
 import { createContext, useContext } from "react";
 
-import type { ConfigProblem, Json, JsonObject } from "@/api/types";
+import type { ConfigProblem, Json, JsonObject, Method } from "@/api/types";
 import type { Candidates } from "@/features/new-run/config/initial-config";
 
 export interface Form {
   readonly projectId: string;
+  readonly methods: readonly Method[];
   readonly config: JsonObject;
   readonly candidates: Candidates;
   readonly problems: readonly ConfigProblem[];

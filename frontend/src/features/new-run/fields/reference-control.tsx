@@ -13,11 +13,6 @@ import { ago, plural, shortHash, shortId, words } from "@/lib/format";
 import { useForm } from "./form-context";
 
 const HUB = "hub:";
-/** The method that trains a model of this kind; language models come from elsewhere. */
-const TRAINED_BY: Partial<Record<Model["kind"], string>> = {
-  reward_model: "reward_model",
-  process_model: "process_reward_model",
-};
 
 const isModelKind = (kind: string): kind is Model["kind"] => kind in MODEL_KIND_NAMES;
 
@@ -136,11 +131,13 @@ function NothingFits(props: {
   field: FieldOf<"reference">;
   onChange: (value: JsonObject) => void;
 }) {
-  const { projectId } = useForm();
+  const { projectId, methods } = useForm();
   const base = `/projects/${projectId}`;
   const { wants } = props.field;
   const isModel = isModelKind(wants);
-  const method = isModel ? TRAINED_BY[wants] : undefined;
+  // Language models are registered; any other kind only a run of ours makes.
+  const trainer =
+    wants === "causal_lm" ? undefined : methods.find(({ result }) => result === wants);
   return (
     <div className="note" id={props.id} tabIndex={-1}>
       <Icon name={isModel ? "models" : "data"} />
@@ -148,8 +145,8 @@ function NothingFits(props: {
         {isModel ? (
           <>
             No {MODEL_KIND_NAMES[wants]} yet.{" "}
-            {method !== undefined ? (
-              <Link to={`${base}/runs/new?method=${method}`}>Train one</Link>
+            {trainer !== undefined ? (
+              <Link to={`${base}/runs/new?method=${trainer.method}`}>Train one</Link>
             ) : (
               <Link to={`${base}/models`}>Register one in Models</Link>
             )}{" "}
