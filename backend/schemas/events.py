@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from backend.schemas.numbers import Measured
+
 LAST_STEP = 2**62
 
 
@@ -32,7 +34,7 @@ class MetricLine(_Line):
     step: int = Field(ge=0, le=LAST_STEP)
     time: float
     tokens: int = 0
-    values: dict[str, float | None]
+    values: dict[str, Measured]
 
 
 class SampleLine(_Line):
@@ -45,11 +47,11 @@ class SampleLine(_Line):
     prompt_id: str | None = None
     index: int = 0
     finish_reason: str | None = None
-    scores: dict[str, float | None] = Field(default_factory=dict)
+    scores: dict[str, Measured] = Field(default_factory=dict)
     tokens: list[str] | None = None
-    logp: list[float | None] | None = None
-    kl: list[float | None] | None = None
-    advantage: list[float | None] | None = None
+    logp: list[Measured] | None = None
+    kl: list[Measured] | None = None
+    advantage: list[Measured] | None = None
 
 
 class ProgressLine(_Line):

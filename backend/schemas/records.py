@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from backend.schemas.numbers import Measured
 from backend.schemas.vocabulary import FinishReason, Split, Verdict
 
 
@@ -98,6 +99,6 @@ class GeneratedRecord(_Record):
     content: str
     finish_reason: FinishReason
     n_tokens: int = Field(ge=0)
-    logp_sum: float | None = None
-    ref_logp_sum: float | None = None
-    scores: dict[str, float | None] = Field(default_factory=dict)
+    logp_sum: Measured = None
+    ref_logp_sum: Measured = None
+    scores: dict[str, Measured] = Field(default_factory=dict)

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from backend.schemas.numbers import Measured
 from backend.schemas.paging import ApiAnswer, Body
 from backend.schemas.vocabulary import (
     FailureCause,
@@ -169,7 +170,7 @@ class OutsidePoint(Body):
     """Values of an evaluation made outside; names start with gold/ or outside/."""
 
     step: int = Field(0, ge=0, le=LARGEST)
-    values: dict[str, float | None] = Field(min_length=1, max_length=1000)
+    values: dict[str, Measured] = Field(min_length=1, max_length=1000)
 
 
 class OutsideMetricsBody(Body):

@@ -5,7 +5,6 @@ one, so nothing it writes raises: what cannot be understood becomes an alert tha
 """
 
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from backend.schemas.events import (
     MetricLine,
     TrainerLine,
 )
+from backend.schemas.numbers import finite
 
 LONGEST_LINE_BYTES = 4 * 2**20
 LARGEST_BATCH_LINES = 500
@@ -77,7 +77,7 @@ def _no_number(_word: str) -> None:
 def clean(value: Any) -> Any:
     """The same value with only what both databases can keep."""
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return finite(value)
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):

@@ -5,7 +5,6 @@ outside of any transaction; `keep` writes rows in the transaction that ends the 
 """
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
@@ -178,11 +177,7 @@ def _record(line: bytes, number: int) -> GeneratedRecord:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise _bad_output(f"line {number} of responses.jsonl: {where} {first['msg']}") from error
-    scores = {
-        name: value if value is not None and math.isfinite(value) else None
-        for name, value in record.scores.items()
-    }
-    return record.model_copy(update={"content": clean_text(record.content), "scores": scores})
+    return record.model_copy(update={"content": clean_text(record.content)})
 
 
 def read_results(path: Path) -> dict[str, float | None]:

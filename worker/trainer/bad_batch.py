@@ -4,11 +4,11 @@ Every update runs inside `saved_if_not_finite`; nothing is written while all is 
 """
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from backend.schemas.numbers import finite
 from worker.trainer.data.tokens import Tokens
 from worker.trainer.errors import NonFiniteLoss, disk_error
 from worker.trainer.run import Run
@@ -50,4 +50,4 @@ def saved_if_not_finite(
 def _finite(value: Any) -> Any:
     if isinstance(value, list):
         return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return finite(value) if isinstance(value, float) else value

@@ -4,7 +4,6 @@ Every loop emits through `Events`; nothing is read back here. Numbers that are n
 null and an alert. Failing to write is an error of the run: its directory is broken.
 """
 
-import math
 import os
 import time
 from collections.abc import Mapping
@@ -44,9 +43,9 @@ class Events:
 
     def metric(self, step: int, values: Mapping[str, float]) -> None:
         """Write the metrics of a step; a value that is not finite becomes null and an alert."""
-        finite = {name: _finite(value) for name, value in values.items()}
-        self._write(MetricLine(step=step, time=time.time(), tokens=self.tokens, values=finite))
-        broken = sorted(name for name, value in finite.items() if value is None)
+        line = MetricLine(step=step, time=time.time(), tokens=self.tokens, values=dict(values))
+        self._write(line)
+        broken = sorted(name for name, value in line.values.items() if value is None)
         if broken:
             self.alert(
                 "non_finite_metric",
@@ -55,9 +54,8 @@ class Events:
             )
 
     def sample(self, line: SampleLine) -> None:
-        """Write a sample; its scores and arrays may hold anything a float can be."""
-        scores = {name: _finite(value) for name, value in line.scores.items()}
-        self._write(line.model_copy(update={"scores": scores}))
+        """Write a sample."""
+        self._write(line)
 
     def progress(self, step: int, steps: int, phase: str) -> None:
         """Say how far the run is; the remaining time follows from the steps of this attempt."""
@@ -112,7 +110,3 @@ def cut_back_to_last_newline(path: Path) -> None:
                 return
             end = start
         file.truncate(0)
-
-
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None

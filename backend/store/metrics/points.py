@@ -5,7 +5,6 @@ route add evaluations. `backend.store.metrics.buckets` keeps sums of the points;
 `backend.store.metrics.curves` reads both.
 """
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -37,12 +36,12 @@ def append(
     """Store the values of these lines, one `metric` event per line, and the run's summary.
 
     A value stored before for the same name and step is replaced, so a replay changes nothing.
-    Numbers that are not finite become null. Names outside METRIC_NAME are left out, with an alert.
+    Names outside METRIC_NAME are left out, with an alert.
     Returns how many values were stored; raises NotFound if there is no such run.
     """
     if not lines:
         return 0
-    kept = [line.model_copy(update={"values": _clean(line.values)}) for line in lines]
+    kept = [line.model_copy(update={"values": _named(line.values)}) for line in lines]
     rows = _rows(run_id, attempt, kept)
     if rows:
         _upsert(session, list(rows.values()))
@@ -94,12 +93,8 @@ def _is_name(name: str) -> bool:
     return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
 
 
-def _clean(values: dict[str, float | None]) -> dict[str, float | None]:
-    return {
-        name: value if value is not None and math.isfinite(value) else None
-        for name, value in values.items()
-        if _is_name(name)
-    }
+def _named(values: dict[str, float | None]) -> dict[str, float | None]:
+    return {name: value for name, value in values.items() if _is_name(name)}
 
 
 def _rows(

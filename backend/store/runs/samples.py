@@ -4,7 +4,6 @@ The worker's relay appends and rewinds inside its fenced transaction, the API re
 of arrival and ranks nothing.
 """
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
@@ -52,9 +51,7 @@ def _row(run_id: str, attempt: int, line: SampleLine) -> dict[str, Any]:
 
 
 def _storable(value: Any) -> Any:
-    """The same value with null for numbers and U+FFFD for characters that JSON columns refuse."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+    """The same value with U+FFFD for the character that JSON columns refuse."""
     if isinstance(value, str):
         return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
     if isinstance(value, list):

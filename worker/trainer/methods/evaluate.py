@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from backend.schemas.events import SampleLine
+from backend.schemas.numbers import finite
 from backend.schemas.references import Reference
 from backend.schemas.training import EvaluateConfig
 from backend.schemas.vocabulary import FinishReason
@@ -52,8 +53,8 @@ def evaluate(run: Run, config: EvaluateConfig) -> None:
     run.events.metric(steps, values)
     for line in _samples(measured, steps)[: config.log.samples_per_step]:
         run.events.sample(line)
-    finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
-    write_output(run, lambda folder: write_json(folder / "results.json", finite))
+    results = {name: finite(value) for name, value in values.items()}
+    write_output(run, lambda folder: write_json(folder / "results.json", results))
     run.events.progress(steps, steps, "saving")
 
 

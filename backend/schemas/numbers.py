@@ -1,0 +1,19 @@
+"""Numbers as lines, columns and JSON keep them: finite, or null.
+
+Used by every schema with measured values, so that the trainer, a foreign run directory and the REST
+API mean the same by a number.
+"""
+
+import math
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+
+def finite(value: float | None) -> float | None:
+    """The number itself, or None for NaN and the infinities, which neither JSON nor charts have."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+# A measured value of a schema; a gap where the number was not finite.
+Measured = Annotated[float | None, AfterValidator(finite)]
