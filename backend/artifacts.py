@@ -20,13 +20,13 @@ from typing import Any
 import fsspec
 from fsspec.callbacks import Callback
 
-from backend import digest
+from backend import digest, disk_space
 from backend.errors import Damaged, InvalidInput, NotFound, Unavailable
+from backend.schemas import disk_errors
 
 MANIFEST = "podium-manifest.json"
 # Begins the name of a folder that is not whole yet; no key begins like this.
 ARRIVING = ".arriving-"
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=-]{0,127}(/[A-Za-z0-9_][A-Za-z0-9_.=-]{0,127}){0,7}")
 
 
@@ -151,7 +151,7 @@ class ArtifactStore:
     def size_bytes(self, key: str) -> int:
         """How large a stored folder is; 0 if there is none."""
         if self._root is not None:
-            return _size(self._root / key)
+            return disk_space.size_bytes(self._root / key)
         try:
             return sum(file.size_bytes for file in self.manifest(key))
         except NotFound:
@@ -230,7 +230,7 @@ class ArtifactStore:
         except FileNotFoundError:
             raise
         except Exception as error:
-            if isinstance(error, OSError) and error.errno in _FULL:
+            if disk_errors.is_full(error):
                 raise
             raise Unavailable(
                 f"the artifact store {self._url} cannot be used ({str(error)[:300]})",
@@ -265,11 +265,7 @@ class _Checking(Callback):  # type: ignore[misc]  # fsspec ships no types
 def _local_folder(path: Path, root: Path) -> StoredFolder:
     # The folder's own time: its files may have been linked from where they were written long ago.
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return StoredFolder(path.relative_to(root).as_posix(), _size(path), at)
-
-
-def _size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return StoredFolder(path.relative_to(root).as_posix(), disk_space.size_bytes(path), at)
 
 
 def _modified_at(remote: Any, path: str) -> datetime:

@@ -1,7 +1,7 @@
-"""Room on a disk, and whether it is enough for another run.
+"""Room on a disk, whether it is enough for another run, and what of it files take.
 
-Called by `/readyz`, `podium doctor` and the worker; what they say about it is their
-own.
+Called by `/readyz`, `podium doctor`, `podium prune`, the artifact store and the worker; what they
+say about it is their own.
 """
 
 import shutil
@@ -26,3 +26,10 @@ def look_at(folder: Path, needed_bytes: int) -> DiskSpace:
     """The disk that holds a folder; raises OSError if that is not there."""
     usage = shutil.disk_usage(folder)
     return DiskSpace(usage.free, usage.total, needed_bytes)
+
+
+def size_bytes(path: Path) -> int:
+    """How large a file is, or all files of a folder together; 0 if there is nothing."""
+    if path.is_file():
+        return path.stat().st_size
+    return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())

@@ -6,10 +6,10 @@ device changes hands or the worker drains; it decides about no run.
 
 import logging
 import threading
-from datetime import UTC, datetime
 
 from backend.store.workers import workers
 from worker.outage import OUTAGES
+from worker.wall_clock import now
 from worker.worker_process import WorkerProcess
 
 log = logging.getLogger("podium.worker")
@@ -53,7 +53,7 @@ class Presence(threading.Thread):
             this_worker.ring_if_there_is_room()
         report = this_worker.report()
         with this_worker.database.write() as session:
-            workers.report(session, this_worker.id, report, at=datetime.now(UTC))
+            workers.report(session, this_worker.id, report, at=now())
 
     def _pause_s(self) -> float:
         if self._this_worker.devices.is_waiting_for_memory:

@@ -8,7 +8,6 @@ import logging
 import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
 
@@ -35,6 +34,7 @@ from worker.run_directory.intake import Intake
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.preparation import CalledOff, Preparation
 from worker.run_directory.relay import Relay
+from worker.wall_clock import now
 from worker.worker_process import Claimed, WorkerProcess
 
 log = logging.getLogger("podium.worker")
@@ -162,7 +162,7 @@ class Supervisor:
             run = supervision.hold(session, self._claim)
             reason = _reason(run)
             to = RunState.QUEUED if reason is None else state_asked_for(reason)
-            runs.transition(session, run, to, at=_now())
+            runs.transition(session, run, to, at=now())
 
         self._this_worker.write(move)
         if self._this_worker.is_draining.is_set():
@@ -266,7 +266,7 @@ class Supervisor:
             return
         try:
             with self._this_worker.database.write() as session:
-                supervision.ask_to_stop(session, self._claim, self._own_reason, at=_now())
+                supervision.ask_to_stop(session, self._claim, self._own_reason, at=now())
         except OUTAGES as error:
             # The trainer is asked all the same; `_finish` says why once the store is back.
             log.warning("store.away", extra=self._fields | {"error": str(error)[:300]})
@@ -338,9 +338,9 @@ class Supervisor:
         def move(session: Session) -> None:
             run = supervision.hold(session, self._claim)
             if failed.may_pass and run.state == RunState.RUNNING:
-                supervision.crash(session, run, error, at=_now())
+                supervision.crash(session, run, error, at=now())
             else:
-                runs.transition(session, run, RunState.FAILED, at=_now(), error=error)
+                runs.transition(session, run, RunState.FAILED, at=now(), error=error)
 
         try:
             self._this_worker.write(move)
@@ -352,7 +352,7 @@ def _move(
     session: Session, run: Run, reading: Reading, reason: StopReason | None, evidence: Evidence
 ) -> None:
     error = reading.failure.as_error() if reading.failure else None
-    at, code = _now(), reading.exit_code
+    at, code = now(), reading.exit_code
     if error is not None and reading.is_unexplained:
         supervision.crash(session, run, error, at=at, exit_code=code, evidence=evidence)
         return
@@ -374,7 +374,3 @@ def _reason(run: Run) -> StopReason | None:
     """Why the store says that the run is to stop, if it does."""
     is_stopping = run.state == RunState.STOPPING and run.stop_reason is not None
     return StopReason(run.stop_reason) if is_stopping and run.stop_reason else None
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -9,7 +9,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 from sqlalchemy.orm import Session
@@ -23,6 +22,7 @@ from worker.outage import OUTAGES
 from worker.process import attempt_tags, processes
 from worker.process.attempt_tags import AttemptTag
 from worker.run_directory.failures import LOST, TIMEOUT
+from worker.wall_clock import now
 from worker.worker_process import WorkerProcess
 
 log = logging.getLogger("podium.worker")
@@ -133,7 +133,7 @@ class Sweeper(threading.Thread):
                 continue
             for seen in owned:
                 self._take_back(seen, queue_at_once=True)
-            self._write(partial(workers.lose, worker_id=worker.id, at=_now()))
+            self._write(partial(workers.lose, worker_id=worker.id, at=now()))
 
     def _are_gone(self, owned: Sequence[Live]) -> bool:
         """Whether no trainer of these is left on this machine; whoever is, is killed.
@@ -162,12 +162,12 @@ class Sweeper(threading.Thread):
     def _take_back(self, seen: Live, *, queue_at_once: bool) -> None:
         def write(session: Session) -> None:
             error = (TIMEOUT if seen.state == RunState.STOPPING else LOST).as_error()
-            state = supervision.take_back(session, seen, error, at=_now())
+            state = supervision.take_back(session, seen, error, at=now())
             log.warning("run.taken_back", extra={"run_id": seen.run_id, "state": state})
             if state == RunState.CRASHED and queue_at_once:
                 for crashed in supervision.crashed(session):
                     if crashed.run_id == seen.run_id:
-                        supervision.queue_again(session, crashed, at=_now())
+                        supervision.queue_again(session, crashed, at=now())
 
         self._write(write)
 
@@ -191,7 +191,7 @@ class Sweeper(threading.Thread):
         self._workers.look(present)
         for seen in present:
             if self._workers.age_s(seen) >= self._settings.stale_s:
-                self._write(partial(workers.lose, worker_id=seen.worker_id, at=_now()))
+                self._write(partial(workers.lose, worker_id=seen.worker_id, at=now()))
 
     def _queue_crashed_runs(self) -> None:
         with self._this_worker.database.read() as session:
@@ -202,7 +202,7 @@ class Sweeper(threading.Thread):
                 self._write(partial(self._queue_again, seen))
 
     def _queue_again(self, seen: Crashed, session: Session) -> None:
-        if supervision.queue_again(session, seen, at=_now()):
+        if supervision.queue_again(session, seen, at=now()):
             log.info("run.queued_again", extra={"run_id": seen.run_id, "crashes": seen.crashes})
 
     def _back_off_s(self, seen: Crashed) -> float:
@@ -221,7 +221,3 @@ def is_dead(pid: int, identity: str) -> bool:
     """
     known = identity.rpartition("/")[0] == processes.namespace()
     return known and processes.identity(pid) != identity
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

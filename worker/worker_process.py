@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import psutil
@@ -33,6 +32,7 @@ from worker.process import attempt_tags, processes
 from worker.process.attempt_tags import AttemptTag
 from worker.process.devices import Devices, Lease
 from worker.process.gpus import GpuReader
+from worker.wall_clock import now
 
 # Within one transaction. Runs of a worker that stands still in the middle of one are given away
 # only after this; nothing that a worker does between two statements takes as long.
@@ -101,7 +101,7 @@ class WorkerProcess:
                 process=processes.identity(os.getpid()) or "",
                 slots=self.settings.slots,
                 report=self.report(),
-                at=datetime.now(UTC),
+                at=now(),
             )
 
     def report(self) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class WorkerProcess:
         began = self.clock()
         try:
             with self.database.write() as session:
-                run = supervision.claim(session, run_id, self.id, at=datetime.now(UTC))
+                run = supervision.claim(session, run_id, self.id, at=now())
         except BaseException:
             # Also where the commit was done and only its answer is lost: nobody beats for that
             # claim, so the run is soon taken back.
@@ -215,5 +215,5 @@ class WorkerProcess:
     def close(self) -> None:
         """Say good-bye to the store."""
         with self.database.write() as session:
-            workers.stop(session, self.id, at=datetime.now(UTC))
+            workers.stop(session, self.id, at=now())
         self.database.close()

@@ -13,6 +13,7 @@ from itertools import combinations, permutations
 from statistics import median
 
 from backend.domain.ranking import Ranking
+from backend.schemas.numbers import mean
 
 RESAMPLES = 500
 # A bootstrap beyond this many comparisons adds seconds and no digits that anybody reads.
@@ -165,8 +166,8 @@ def annotator_facts(judged: Sequence[JudgedComparison]) -> AnnotatorFacts:
     wins = sum(len(one.ranking.wins) for one in ranked)
     return AnnotatorFacts(
         judgments=len(judged),
-        first_shown_rate=_mean([_first_shown(one) for one in ranked if one.presented_order]),
-        longer_rate=_mean([share for one in ranked for share in _longer(one)]),
+        first_shown_rate=mean([_first_shown(one) for one in ranked if one.presented_order]),
+        longer_rate=mean([share for one in ranked for share in _longer(one)]),
         tie_rate=ties / (ties + wins) if ties + wins else None,
         self_consistency=_self_consistency(ranked),
         median_active_s=_median([one.active_s for one in judged if one.active_s is not None]),
@@ -198,11 +199,7 @@ def _self_consistency(ranked: Sequence[JudgedComparison]) -> float | None:
                 outcome = (1 if a < b else -1) if is_win else 0
                 outcomes[one.prompt_id, min(a, b), max(a, b)].append(outcome)
     repeated = [values for values in outcomes.values() if len(values) > 1]
-    return _mean([float(x == y) for values in repeated for x, y in combinations(values, 2)])
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+    return mean([float(x == y) for values in repeated for x, y in combinations(values, 2)])
 
 
 def _median(values: Sequence[float]) -> float | None:

@@ -8,6 +8,7 @@ is a problem. Knows two configs and a step, not which checkpoints there are.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from backend.domain.dotted_path import value_at
 from backend.schemas.methods import METHODS
 from backend.schemas.policy_gradient import Critic
 from backend.schemas.references import wanted
@@ -46,7 +47,7 @@ def problems_of(
 
 def _unfit(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[ConfigProblem]:
     for path in _FIXED:
-        before, after = _value(parent, path), _value(config, path)
+        before, after = value_at(parent, path), value_at(config, path)
         if before != after:
             message = f"{path} is {after}, but the checkpoint was made with {before}"
             advice = f"Set {path} back, or clone without from_checkpoint."
@@ -76,7 +77,7 @@ def _trunk(config: Mapping[str, Any]) -> str | None:
     """What the critic of a run starts from; None without a critic."""
     if config.get("estimator") not in CRITIC_ESTIMATORS:
         return None
-    trunk = str(_value(config, "critic.trunk") or Critic().trunk)
+    trunk = str(value_at(config, "critic.trunk") or Critic().trunk)
     if trunk != "reward_model":
         return trunk
     models = [term["model"] for term in config["reward"]["terms"] if term["kind"] == "model"]
@@ -84,17 +85,17 @@ def _trunk(config: Mapping[str, Any]) -> str | None:
 
 
 def _unplanned(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[ConfigProblem]:
-    schedule = _value(config, "optim.schedule")
+    schedule = value_at(config, "optim.schedule")
     bound = {}
     if schedule != "constant":
         bound[f"the {schedule} schedule"] = "optim.schedule to constant"
-    if _value(config, "optim.warmup_ratio"):
+    if value_at(config, "optim.warmup_ratio"):
         bound["the warm-up"] = "optim.warmup_ratio to 0"
     if not bound:
         return
     what, freedom = " and ".join(bound), " and ".join(bound.values())
     for path in (*_LENGTH, *_passed_over(config)):
-        before, after = _value(parent, path), _value(config, path)
+        before, after = value_at(parent, path), value_at(config, path)
         if before != after:
             message = (
                 f"{path} is {after}, was {before}: the checkpoint planned {what} for the old length"
@@ -118,10 +119,3 @@ def _past_the_end(config: Mapping[str, Any], step: int) -> Iterator[ConfigProble
         message = f"steps is {steps}, but the checkpoint is already at step {step}"
         advice = f"Set steps above {step}: steps are counted from the parent's first step."
         yield ConfigProblem(path="steps", message=message, advice=advice)
-
-
-def _value(config: Mapping[str, Any], path: str) -> Any:
-    here: Any = config
-    for part in path.split("."):
-        here = here.get(part) if isinstance(here, Mapping) else None
-    return here

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from backend.domain.dotted_path import value_at
 from backend.schemas.methods import SAMPLERS
 from backend.schemas.vocabulary import FailureCause
 
@@ -94,7 +95,7 @@ def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:
         value = _number(config, path)
         if value is not None and value // 2 >= least:
             return Advice(f"Lower {path} from {value} to {value // 2}.", {path: value // 2})
-    if not is_sampling and _value(config, "optim.gradient_checkpointing") is False:
+    if not is_sampling and value_at(config, "optim.gradient_checkpointing") is False:
         text = "Set optim.gradient_checkpointing to true. Steps then take about a third longer."
         return Advice(text, {"optim.gradient_checkpointing": True})
     if config.get("lora") is None and not is_sampler:
@@ -103,7 +104,7 @@ def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:
 
 
 def _gentler(config: Mapping[str, Any]) -> Advice:
-    rate = _value(config, "optim.lr")
+    rate = value_at(config, "optim.lr")
     if not isinstance(rate, int | float):
         return Advice("Lower optim.lr or optim.grad_clip, or set precision to fp32.")
     text = f"Lower optim.lr from {rate:g} to {rate / 2:g}"
@@ -113,7 +114,7 @@ def _gentler(config: Mapping[str, Any]) -> Advice:
 
 
 def _longer(config: Mapping[str, Any], facts: Facts) -> Advice | None:
-    limit = _value(config, "resources.timeout_s")
+    limit = value_at(config, "resources.timeout_s")
     begins_again = config.get("method") in SAMPLERS
     done = facts.step - facts.first_step
     left = facts.steps if begins_again else facts.steps - facts.step
@@ -146,15 +147,8 @@ def _more_disk(config: Mapping[str, Any], facts: Facts) -> Advice | None:
 
 
 def _number(config: Mapping[str, Any], path: str) -> int | None:
-    value = _value(config, path)
+    value = value_at(config, path)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _value(config: Mapping[str, Any], path: str) -> Any:
-    here: Any = config
-    for part in path.split("."):
-        here = here.get(part) if isinstance(here, Mapping) else None
-    return here
 
 
 def _gb(size: int) -> str:

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+from backend import disk_space
 from backend.artifacts import ARRIVING, ArtifactStore
 from backend.ops.places import Places
 from backend.settings import Settings
@@ -90,7 +91,7 @@ class Prune:
 
     def _run_item(self, files: RunFiles) -> Item:
         folder = self._places.runs / files.run_id
-        size_bytes = sum(_size(path) for path in _doomed(folder, files.kept_steps))
+        size_bytes = sum(disk_space.size_bytes(path) for path in _doomed(folder, files.kept_steps))
         size_bytes += sum(self._artifacts.size_bytes(key) for key in files.keys)
         return Item(str(folder), size_bytes, lambda: self._delete_run(files.run_id, folder))
 
@@ -113,7 +114,7 @@ class Prune:
 
     def _model_item(self, model_id: str, key: str) -> Item:
         cached = self._places.cache / key
-        size_bytes = self._artifacts.size_bytes(key) + _size(cached)
+        size_bytes = self._artifacts.size_bytes(key) + disk_space.size_bytes(cached)
         place = self._artifacts.where(key)
         return Item(place, size_bytes, lambda: self._delete_model(model_id, cached))
 
@@ -149,7 +150,11 @@ class Prune:
         for root in filter(None, (self._places.artifacts, self._places.cache)):
             for folder in sorted(root.glob(f"runs/*/{ARRIVING}*")):
                 if _is_left(folder):
-                    yield Item(str(folder), _size(folder), partial(_delete_arriving, folder))
+                    yield Item(
+                        str(folder),
+                        disk_space.size_bytes(folder),
+                        partial(_delete_arriving, folder),
+                    )
 
 
 def _is_left(folder: Path) -> bool:
@@ -206,12 +211,6 @@ def _clear(folder: Path, kept_steps: frozenset[int]) -> None:
     if [path.name for path in folder.iterdir()] == ["lock"]:
         (folder / "lock").unlink()
         folder.rmdir()
-
-
-def _size(path: Path) -> int:
-    if path.is_file():
-        return path.stat().st_size
-    return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
 
 
 def _total(items: list[Item]) -> int:

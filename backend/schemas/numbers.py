@@ -5,6 +5,7 @@ API mean the same by a number.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -13,6 +14,11 @@ from pydantic import AfterValidator
 def finite(value: float | None) -> float | None:
     """The number itself, or None for NaN and the infinities, which neither JSON nor charts have."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """The mean, or None where there is nothing to take it of."""
+    return sum(values) / len(values) if values else None
 
 
 # A measured value of a schema; a gap where the number was not finite.

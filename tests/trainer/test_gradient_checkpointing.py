@@ -12,12 +12,15 @@ from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM, PreTrained
 
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora, Optim
+from backend.schemas.training import SftConfig
 from tests.trainer.conftest import Workshop
 from tests.trainer.test_resume import METHODS, exact_metrics, weights
 from worker.trainer import precision
 from worker.trainer.data.tokens import Batch, Tokens, collate
+from worker.trainer.events import Events
 from worker.trainer.models import adapters, loading
 from worker.trainer.models.logprobs import action_logp
+from worker.trainer.run import Run, StopWish
 
 CPU = torch.device("cpu")
 PROMPT = list(range(3, 23))
@@ -43,14 +46,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def loaded(folder: Path, *, again: bool, lora: Lora | None = None) -> PreTrainedModel:
-    return loading.load_to_train(
-        Reference(path=str(folder)),
-        lora,
-        Optim(gradient_checkpointing=again),
-        dtype=torch.float32,
-        device=CPU,
-        longest=64,
+    config = SftConfig(
+        model=Reference(path=str(folder)),
+        demonstrations=Reference(path="inputs/demonstrations.jsonl"),
+        lora=lora,
+        optim=Optim(gradient_checkpointing=again),
     )
+    events = Events(folder.with_name("events.jsonl"))
+    run = Run(folder.parent, config, 1, CPU, torch.float32, events, StopWish())
+    try:
+        return loading.load_to_train(run, config, longest=64)
+    finally:
+        events.close()
 
 
 def descended(

@@ -9,7 +9,6 @@ import logging
 import shutil
 import threading
 from collections.abc import Callable, Collection
-from datetime import UTC, datetime
 
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError
@@ -20,6 +19,7 @@ from backend.store.runs.supervision import Claim, GivenAway
 from worker.cancellation import Cancellation
 from worker.outage import OUTAGES, delay_s
 from worker.run_directory.layout import RunDirectory
+from worker.wall_clock import now
 
 log = logging.getLogger("podium.worker")
 
@@ -104,9 +104,7 @@ class CheckpointSharing(threading.Thread):
             superseded = checkpoints.share(session, run, step, key, needed=needed)
             here = {*self._directory.checkpoint_steps(), step}
             attempts = self._directory.attempts()
-            checkpoints.keep_only(
-                session, run.id, here, attempts=attempts, needed=needed, at=datetime.now(UTC)
-            )
+            checkpoints.keep_only(session, run.id, here, attempts=attempts, needed=needed, at=now())
         self._mine.add(step)
         for old in superseded:
             self._artifacts.remove(old)

@@ -3,14 +3,12 @@
 Called by everything that writes into run directories and the artifact store.
 """
 
-import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from backend.schemas.disk_errors import is_unwritable
 from backend.schemas.vocabulary import FailureCause
 from worker.run_directory.failures import Failure, RunFailed
-
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG})
 
 
 @contextmanager
@@ -19,14 +17,9 @@ def disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if not is_of_disk(error):
+        if not is_unwritable(error):
             raise
         raise RunFailed(disk_failure(error)) from error
-
-
-def is_of_disk(error: OSError) -> bool:
-    """Whether it says that a disk is full, or not ours to write."""
-    return error.errno in _FULL
 
 
 def disk_failure(error: OSError) -> Failure:

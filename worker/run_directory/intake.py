@@ -7,7 +7,7 @@ outside of any transaction; `keep` writes rows in the transaction that ends the 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError, Unavailable
 from backend.model_files import content_sha256, read_facts, weight_files
+from backend.schemas.disk_errors import is_unwritable
 from backend.schemas.events import MetricLine
 from backend.schemas.methods import METHODS
 from backend.schemas.models import ModelFacts
@@ -30,10 +31,11 @@ from backend.store.runs.outputs import OutputFile
 from backend.store.tables.runs import Run
 from worker.cancellation import Cancellation
 from worker.outage import BUCKET_TRIES, patiently
-from worker.run_directory.disk_errors import disk_failure, is_of_disk
+from worker.run_directory.disk_errors import disk_failure
 from worker.run_directory.event_lines import clean_text
 from worker.run_directory.failures import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
+from worker.wall_clock import now
 
 _LONGEST_RECORD_BYTES = 8 * 2**20
 _LARGEST_RESULTS_BYTES = 4 * 2**20
@@ -82,7 +84,7 @@ class Intake:
         except ServiceError as error:
             raise _bad_output(str(error)) from error
         except OSError as error:
-            is_full = is_of_disk(error)
+            is_full = is_unwritable(error)
             raise (
                 RunFailed(disk_failure(error)) if is_full else _bad_output(str(error))
             ) from error
@@ -99,7 +101,7 @@ class Intake:
 
     def keep(self, session: Session, run: Run) -> None:
         """Write what was collected; the caller has fenced the transaction."""
-        at = datetime.now(UTC)
+        at = now()
         if self._model is not None:
             self._keep_model(session, run, self._model, at)
         if self._results:

@@ -7,6 +7,7 @@ Called by the supervisor, before the devices are given back. It reads; what it m
 import shutil
 from pathlib import Path
 
+from backend import disk_space
 from backend.domain.failures import Facts
 from backend.store.runs.failures import LOG_LINES, Evidence
 from backend.store.runs.logs import Printed
@@ -64,5 +65,4 @@ def _last_lines(logs: Path) -> list[Printed]:
 
 def _largest_checkpoint(directory: RunDirectory) -> int | None:
     folders = [directory.checkpoint(step) for step in directory.checkpoint_steps()]
-    sizes = [sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) for folder in folders]
-    return max(sizes, default=None)
+    return max(map(disk_space.size_bytes, folders), default=None)

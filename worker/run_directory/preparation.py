@@ -5,7 +5,6 @@ another machine has shared, or the checkpoint of a parent; every write to the st
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
 
@@ -26,6 +25,7 @@ from worker.run_directory.export import Export
 from worker.run_directory.failures import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.parent_checkpoint import ParentCheckpoint
+from worker.wall_clock import now
 from worker.worker_process import WorkerProcess
 
 
@@ -97,9 +97,9 @@ class Preparation:
             run.relayed_bytes, run.events_token = 0, token
             if run.from_start:
                 run.from_start = False
-                points.rewind(session, run.id, -1, at=_now())
+                points.rewind(session, run.id, -1, at=now())
                 samples.rewind(session, run.id, -1)
-                checkpoints.rewind(session, run, -1, at=_now())
+                checkpoints.rewind(session, run, -1, at=now())
             elif run.checkpoint_step is not None:
                 self._tell_of_loss(session, run.checkpoint_step)
 
@@ -118,7 +118,7 @@ class Preparation:
             f"{f'resumes from step {here}' if here else 'starts from the beginning'}.",
             "step": here,
         }
-        events.append(session, self._run.id, [NewEvent("alert", alert)], at=_now())
+        events.append(session, self._run.id, [NewEvent("alert", alert)], at=now())
 
     def _find_checkpoint(self) -> None:
         """The attempt before ran on another machine: go on from what that one has shared.
@@ -155,7 +155,7 @@ class Preparation:
             run = supervision.hold(session, self._claim)
             if step not in checkpoints.steps(session, run.id):
                 path = f"checkpoints/{self._directory.checkpoint(step).name}"
-                checkpoints.append(session, run, [CheckpointLine(step=step, path=path)], at=_now())
+                checkpoints.append(session, run, [CheckpointLine(step=step, path=path)], at=now())
 
         self._this_worker.write(record)
 
@@ -198,7 +198,3 @@ def _unusable(step: int, error: ServiceError) -> Failure:
         f"{error.advice or 'Restore the artifact store from its backup.'} Then retry the run, or "
         "restart it from the beginning.",
     )
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -7,7 +7,6 @@ loses and doubles nothing.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, StatementError
@@ -33,6 +32,7 @@ from worker.outage import OUTAGES
 from worker.run_directory.event_lines import Batch, clean_text, read_batch
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.log_reading import LogReading
+from worker.wall_clock import now
 
 # Refused lines and other complaints that are stored per attempt; the rest is only counted.
 MOST_REFUSALS = 100
@@ -87,7 +87,7 @@ class Relay:
             if printed:
                 with self._database.write() as session:
                     run = supervision.hold(session, self._claim)
-                    logs.append(session, run.id, attempt, printed, at=_now())
+                    logs.append(session, run.id, attempt, printed, at=now())
 
     def carry(self, *, to_the_end: bool = False) -> bool:
         """Store one batch; whether there was anything.
@@ -152,14 +152,14 @@ class Relay:
     def _end_batch(
         self, session: Session, run: Run, batch: Batch, printed: Sequence[Printed]
     ) -> None:
-        logs.append(session, run.id, run.attempt, printed, at=_now())
+        logs.append(session, run.id, run.attempt, printed, at=now())
         run.relayed_bytes = batch.end
 
     def _apply(self, session: Session, run: Run, lines: Sequence[TrainerLine]) -> None:
         for segment in _segments(lines):
             if segment.start is not None:
                 _begin(session, run, segment.start)
-            at = _now()
+            at = now()
             points.append(session, run.id, run.attempt, segment.of(MetricLine), at=at)
             samples.append(session, run.id, run.attempt, segment.of(SampleLine), at=at)
             self._keep_checkpoints(session, run, segment.of(CheckpointLine))
@@ -171,12 +171,12 @@ class Relay:
     ) -> None:
         if not lines:
             return
-        checkpoints.append(session, run, lines, at=_now())
+        checkpoints.append(session, run, lines, at=now())
         # The newest is what a retry goes on from, even if the trainer is replacing it just now.
         here = {*self._directory.checkpoint_steps(), lines[-1].step}
         attempts = self._directory.attempts()
         needed = needs.checkpoint_steps(session, run.id)
-        checkpoints.keep_only(session, run.id, here, attempts=attempts, needed=needed, at=_now())
+        checkpoints.keep_only(session, run.id, here, attempts=attempts, needed=needed, at=now())
 
     def _warn(self, session: Session, run: Run, lines: Iterable[AlertLine]) -> None:
         for line in lines:
@@ -190,7 +190,7 @@ class Relay:
                 "message": clean_text(line.message)[:2000],
                 "step": line.step,
             }
-            events.append(session, run.id, [NewEvent("alert", data)], at=_now())
+            events.append(session, run.id, [NewEvent("alert", data)], at=now())
 
 
 def _segments(lines: Iterable[TrainerLine]) -> list[_Segment]:
@@ -205,7 +205,7 @@ def _segments(lines: Iterable[TrainerLine]) -> list[_Segment]:
 
 def _begin(session: Session, run: Run, line: StartLine) -> None:
     """An attempt goes on after its step: whatever an earlier one did beyond it is void."""
-    at = _now()
+    at = now()
     if line.attempt > 1:
         # From the beginning means that step 0 comes again, too.
         after_step = line.step or -1
@@ -225,8 +225,4 @@ def _progress(session: Session, run: Run, lines: Sequence[ProgressLine]) -> None
     last = lines[-1]
     run.step, run.steps, run.phase, run.eta_s = last.step, last.steps, last.phase[:64], last.eta_s
     data = last.model_dump(include={"step", "steps", "phase", "eta_s"})
-    events.append(session, run.id, [NewEvent("progress", data)], at=_now())
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
+    events.append(session, run.id, [NewEvent("progress", data)], at=now())

@@ -25,13 +25,13 @@ import torch
 import transformers
 from pydantic import ValidationError
 
+from backend.schemas.disk_errors import is_unwritable
 from backend.schemas.events import ExitReport
 from backend.schemas.methods import METHODS
 from backend.schemas.training import RunConfig, parse_run_config
 from backend.schemas.vocabulary import ExitCode
 from worker.trainer import exit_report, preflight
 from worker.trainer.errors import (
-    DISK_ERRNOS,
     ConfigError,
     OutOfMemory,
     StopRequested,
@@ -117,7 +117,7 @@ def as_trainer_error(error: Exception) -> TrainerError:
     """What an exception means to the person who started the run."""
     if isinstance(error, TrainerError):
         return error
-    if isinstance(error, OSError) and error.errno in DISK_ERRNOS:
+    if is_unwritable(error):
         return disk_error(error, error.filename or "the run directory")
     if _is_out_of_memory(error):
         return OutOfMemory(

@@ -13,8 +13,6 @@
 Raised by any module of the trainer, turned into `exit.json` and an exit code by `__main__` alone.
 """
 
-import errno
-
 from backend.schemas.vocabulary import ExitCode
 
 
@@ -79,9 +77,6 @@ class DiskError(TrainerError):
 
     code = ExitCode.DISK
     cause = "disk"
-
-
-DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EFBIG})
 
 
 def disk_error(error: OSError, what: str) -> DiskError:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from backend.schemas.numbers import mean
 from worker.trainer.data.rankings import Ranking
 
 
@@ -57,15 +58,11 @@ def length_bias(scores: Sequence[Tensor], rankings: Sequence[Ranking]) -> Length
     return LengthBias(
         correlation=_correlation(torch.cat(centred_scores), torch.cat(centred_lengths)),
         longer_won=len(right[True]) / n_pairs if n_pairs else None,
-        accuracy_longer=_mean(right[True]),
-        accuracy_shorter=_mean(right[False]),
+        accuracy_longer=mean(right[True]),
+        accuracy_shorter=mean(right[False]),
     )
 
 
 def _correlation(first_N: Tensor, second_N: Tensor) -> float | None:
     scale = float(first_N.norm() * second_N.norm())
     return float(first_N @ second_N) / scale if scale > 0 else None
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None

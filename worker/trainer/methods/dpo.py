@@ -155,14 +155,7 @@ def _read(
 
 
 def _load(run: Run, config: DpoConfig) -> PreTrainedModel:
-    return loading.load_to_train(
-        config.model,
-        config.lora,
-        config.optim,
-        dtype=run.dtype,
-        device=run.device,
-        longest=config.max_tokens,
-    )
+    return loading.load_to_train(run, config, longest=config.max_tokens)
 
 
 def _load_reference(run: Run, config: DpoConfig) -> PreTrainedModel | None:

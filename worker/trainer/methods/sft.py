@@ -43,14 +43,7 @@ def train(run: Run, config: SftConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
     tokenizer = load_tokenizer(config.model)
     train_set, heldout = _read(run, config, tokenizer)
-    causal = loading.load_to_train(
-        config.model,
-        config.lora,
-        config.optim,
-        dtype=run.dtype,
-        device=run.device,
-        longest=config.max_tokens,
-    )
+    causal = loading.load_to_train(run, config, longest=config.max_tokens)
     packing = config.packing and takes_trees(causal)
     if config.packing and not packing:
         run.events.alert(

@@ -79,14 +79,7 @@ class LoadedScorer:
 
 def new_reward_model(run: Run, config: RewardModelConfig | ProcessRewardModelConfig) -> RewardModel:
     """A reward model on the body of a language model, its head drawn from N(0, 1 / (H + 1)^2)."""
-    causal = loading.load_to_train(
-        config.model,
-        config.lora,
-        config.optim,
-        dtype=run.dtype,
-        device=run.device,
-        longest=config.max_tokens,
-    )
+    causal = loading.load_to_train(run, config, longest=config.max_tokens)
     body = causal.get_decoder()
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")

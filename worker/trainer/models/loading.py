@@ -13,12 +13,24 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference
-from backend.schemas.sections import Lora, Optim
+from backend.schemas.training import (
+    DpoConfig,
+    ProcessRewardModelConfig,
+    RewardModelConfig,
+    SftConfig,
+)
 from worker.trainer.errors import ConfigError
 from worker.trainer.models import checkpointing, layers
 from worker.trainer.models.body import install_trees
 from worker.trainer.models.files import LOAD_ERRORS, locate, unloadable
+from worker.trainer.run import Run
+
+# The configs of the methods that train a model.
+TrainingConfig = (
+    SftConfig | RewardModelConfig | ProcessRewardModelConfig | DpoConfig | PolicyGradientConfig
+)
 
 
 def attention_for(device: torch.device, longest: int) -> str:
@@ -53,26 +65,18 @@ def load_causal_lm(
     return model
 
 
-def load_to_train(
-    reference: Reference,
-    lora: Lora | None,
-    optim: Optim,
-    *,
-    dtype: torch.dtype,
-    device: torch.device,
-    longest: int,
-) -> PreTrainedModel:
+def load_to_train(run: Run, config: TrainingConfig, *, longest: int) -> PreTrainedModel:
     """A causal language model to be trained on rows of at most `longest` tokens, in eval mode.
 
-    Its weights are fp32; where adapters are trained instead, in `dtype`, that of the computation.
+    Its weights are fp32; where adapters are trained instead, in the dtype of the computation.
     """
     model = load_causal_lm(
-        reference,
-        dtype=torch.float32 if lora is None else dtype,
-        device=device,
-        attention=attention_for(device, longest),
+        config.model,
+        dtype=torch.float32 if config.lora is None else run.dtype,
+        device=run.device,
+        attention=attention_for(run.device, longest),
     )
-    if optim.gradient_checkpointing:
+    if config.optim.gradient_checkpointing:
         checkpointing.install(model)
     return model
 

@@ -150,14 +150,7 @@ def _load_trunk(run: Run, config: PolicyGradientConfig, start: str) -> PreTraine
             checkpointing.install(scorer.body)
         return scorer.body
     longest = config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
-    causal = loading.load_to_train(
-        config.model,
-        config.lora,
-        config.optim,
-        dtype=run.dtype,
-        device=run.device,
-        longest=longest,
-    )
+    causal = loading.load_to_train(run, config, longest=longest)
     decoder: PreTrainedModel = causal.get_decoder()
     return decoder
 

@@ -30,14 +30,7 @@ class Policy:
         longest = config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
         attention = loading.attention_for(run.device, longest)
         self.tokenizer = tokenizer
-        self.causal: PreTrainedModel = loading.load_to_train(
-            config.model,
-            config.lora,
-            config.optim,
-            dtype=run.dtype,
-            device=run.device,
-            longest=longest,
-        )
+        self.causal: PreTrainedModel = loading.load_to_train(run, config, longest=longest)
         self.trained: nn.Module = self.causal
         if config.lora is not None:
             seed = random_streams.derive(config.seed, "adapters")

@@ -1,0 +1,11 @@
+"""The time of day, as rows of the store have it.
+
+Nothing on the queue side of the worker measures a duration by it: clocks of machines differ.
+"""
+
+from datetime import UTC, datetime
+
+
+def now() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(UTC)
