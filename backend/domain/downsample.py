@@ -6,7 +6,6 @@ the buckets it has. `backend.store.metrics.curves` asks how wide they are; pure.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +41,6 @@ def bucket_width(first_step: int, last_step: int, *, points: int) -> int:
     while last_step // width - first_step // width >= points:
         width *= 2
     return width
-
-
-def joined(buckets: Iterable[Bucket], *, width: int) -> list[Bucket]:
-    """Buckets in ascending order of step, joined into wider ones of `width` steps."""
-    return [_join(list(group)) for _, group in groupby(buckets, key=lambda b: b.step // width)]
 
 
 def ascending(buckets: Iterable[Bucket], x: Callable[[Bucket], float]) -> list[Bucket]:

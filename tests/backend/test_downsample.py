@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.downsample import Bucket, ascending, bucket_width, joined
+from backend.domain.downsample import Bucket, ascending, bucket_width
 
 VALUES = st.one_of(st.none(), st.floats(-1e6, 1e6))
 CURVES = st.dictionaries(st.integers(0, 5000), VALUES, min_size=1, max_size=300)
@@ -18,6 +18,11 @@ def point(step: int, value: float | None, *, time_s: float | None = None) -> Buc
     at = float(step) if time_s is None else time_s
     n_values = 0 if value is None else 1
     return Bucket(step, at, step * 10, 1, n_values, value, value, value, value)
+
+
+def joined(buckets: list[Bucket], *, width: int) -> list[Bucket]:
+    """Buckets joined into wider ones: on this axis a step advances by its whole width."""
+    return ascending(buckets, lambda bucket: bucket.step // width)
 
 
 @given(CURVES, st.integers(1, 64))

@@ -79,10 +79,6 @@ class Events:
         """Point a researcher at something."""
         self._write(AlertLine(level=level, rule=rule, message=message, step=step))
 
-    def offset(self) -> int:
-        """Length of the file in bytes."""
-        return self._path.stat().st_size
-
     def close(self) -> None:
         """Close the file."""
         self._file.close()

@@ -11,7 +11,6 @@ import type {
   Listing,
   Project,
   Prompt,
-  Response,
   Snapshot,
   SnapshotBody,
   Solution,
@@ -50,8 +49,6 @@ export const demonstrationPages = (projectId: string) =>
   pages<Demonstration>(projectId, "demonstrations");
 export const solutionPages = (projectId: string) => pages<Solution>(projectId, "solutions");
 export const judgmentPages = (projectId: string) => pages<Judgment>(projectId, "judgments");
-export const responsePages = (projectId: string) => pages<Response>(projectId, "responses");
-export const snapshotPages = (projectId: string) => pages<Snapshot>(projectId, "snapshots");
 
 export const snapshotsQuery = (projectId: string) =>
   queryOptions({
@@ -80,9 +77,3 @@ export const importFile = (projectId: string, kind: ImportKind, format: string, 
 
 export const freezeSnapshot = (projectId: string, body: SnapshotBody) =>
   post<Snapshot>(`/projects/${projectId}/snapshots`, body);
-
-export const snapshotQuery = (snapshotId: string) =>
-  queryOptions({
-    queryKey: ["snapshot", snapshotId],
-    queryFn: ({ signal }) => request<Snapshot>(`/snapshots/${snapshotId}`, { signal }),
-  });

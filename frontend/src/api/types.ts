@@ -10,7 +10,6 @@ export type Demonstration = Schemas["DemonstrationAnswer"];
 export type Solution = Schemas["SolutionAnswer"];
 export type Message = Schemas["Message"];
 export type Comparison = Schemas["ComparisonAnswer"];
-export type Response = Schemas["ResponseAnswer"];
 export type Assignment = Schemas["AssignmentAnswer"];
 export type Judgment = Schemas["JudgmentAnswer"];
 export type JudgmentBody = Schemas["JudgmentBody"];

@@ -29,8 +29,6 @@ const empty = (): Curve => ({ x: [], min: [], max: [], mean: [], last: [] });
 
 export class LiveSeries {
   readonly curves = new Map<string, Curve>();
-  /** Grows with every change, so that a chart can tell whether to draw. */
-  version = 0;
 
   constructor(readonly axis: Axis) {}
 
@@ -46,7 +44,6 @@ export class LiveSeries {
         last: [...last],
       });
     for (const point of since) this.append(point);
-    this.version += 1;
   }
 
   /** A point at or before the last x is already there: the stream may send again what was read. */
@@ -60,7 +57,6 @@ export class LiveSeries {
       for (const column of [curve.min, curve.max, curve.mean, curve.last]) column.push(value);
       this.curves.set(name, curve);
     }
-    this.version += 1;
   }
 
   /** Everything beyond `step` is void. Only where x is the step; else the caller loads anew. */
@@ -70,6 +66,5 @@ export class LiveSeries {
       for (const column of [curve.x, curve.min, curve.max, curve.mean, curve.last])
         column.length = kept;
     }
-    this.version += 1;
   }
 }

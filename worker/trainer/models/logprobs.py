@@ -82,13 +82,6 @@ def exact_kl(
     return kl, logp, ref
 
 
-def scatter(value_N: Tensor, action_B_T: Tensor) -> Tensor:
-    """Put values of action tokens back to their places; zero elsewhere."""
-    value_B_T = value_N.new_zeros(action_B_T.shape)
-    value_B_T[action_B_T] = value_N
-    return value_B_T
-
-
 class _HeadLogp(torch.autograd.Function):
     """Log-probabilities and entropies by as few passes over as few logits as there are.
 
