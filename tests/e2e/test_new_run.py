@@ -69,7 +69,7 @@ def test_what_cannot_work_is_said_at_its_field(
             "has a context length of 64 tokens, but a prompt with its response may need",
         ),
         (short, "model", "error", "Lower max_tokens, or rollout.max_prompt_tokens"),
-        (other, "reference", "error", "has a vocabulary of 5 tokens, 'base' one of 4"),
+        (other, "reference", "error", "has a vocabulary of 5 tokens, but 'base' has one of 4"),
         (other, "reference", "error", "Use models of the same family."),
         ({"rollout": {"top_p": 0.9}}, "rollout.top_p", "warned", "is below 1: log-probabilities"),
         ({"rollout": {"top_p": 0.9}}, "rollout.top_p", "warned", "Set it to 1"),

@@ -227,9 +227,9 @@ def test_the_listwise_loss_is_the_log_likelihood_of_plackett_and_luce() -> None:
 
 def test_dpo_refuses_a_beta_of_zero_and_a_batch_of_nothing() -> None:
     one, none = torch.ones(1), torch.ones(0)
-    with pytest.raises(ValueError, match="beta 0 and 1 pairs"):
+    with pytest.raises(ValueError, match="beta is 0 and there are 1 pairs"):
         dpo_loss(one, one, one, one, beta=0)
-    with pytest.raises(ValueError, match=r"beta 0\.1 and 0 pairs"):
+    with pytest.raises(ValueError, match=r"beta is 0\.1 and there are 0 pairs"):
         dpo_loss(none, none, none, none, beta=0.1)
 
 

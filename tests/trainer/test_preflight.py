@@ -129,7 +129,9 @@ def test_a_reference_with_another_vocabulary_is_refused(
     report = workshop.run_here(workshop.lay_out("run", config))
 
     assert (report["code"], report["cause"]) == (2, "config")
-    assert report["message"].startswith("1 of its 260 tokens are not the model's")
+    assert report["message"].startswith(
+        "reference: its vocabulary differs from the model's: 1 of its 260 tokens are not"
+    )
     assert report["advice"]
 
 

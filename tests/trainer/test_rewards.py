@@ -42,7 +42,7 @@ def scorer(penalty: Callable[[SampledResponse], float] | None = None, **more: ob
 def test_every_kind_of_the_schema_has_its_file_and_every_file_its_kind() -> None:
     folder = Path(next(iter(worker.trainer.rewards.__path__)))
     files = {path.stem for path in folder.glob("*.py")}
-    assert files == {*REWARD_TERMS, "__init__", "answer", "scorer", "trained"}
+    assert files == {*REWARD_TERMS, "__init__", "sampled_response", "scorer", "trained"}
 
 
 def test_a_term_of_a_kind_that_comes_again_gets_a_number() -> None:
