@@ -16,7 +16,7 @@ from backend.schemas.rewards import REWARD_TERMS
 from backend.schemas.training import RunConfig
 from backend.schemas.vocabulary import Method
 from worker.trainer.__main__ import loop_of
-from worker.trainer.rewards.answer import Score
+from worker.trainer.rewards.sampled_response import Score
 from worker.trainer.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
