@@ -20,9 +20,8 @@ from typing import Any
 import fsspec
 from fsspec.callbacks import Callback
 
-from backend import digest, disk_space
+from backend import digest, disk_errors, disk_space
 from backend.errors import Damaged, InvalidInput, NotFound, Unavailable
-from backend.schemas import disk_errors
 
 MANIFEST = "podium-manifest.json"
 # Begins the name of a folder that is not whole yet; no key begins like this.

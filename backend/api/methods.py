@@ -4,8 +4,8 @@ import json
 from functools import lru_cache
 
 from backend.deps import CurrentUser, api_router
+from backend.domain.presets import presets
 from backend.schemas.methods import METHODS, MethodSpec
-from backend.schemas.presets import presets
 from backend.schemas.references import wanted
 from backend.schemas.rewards import REWARD_TERMS
 from backend.schemas.runs import MethodAnswer, MethodsAnswer, NextStepAnswer

@@ -2,7 +2,7 @@
 
 The API and the form, the trainer's `__main__`, the intake of results, the pages of runs and models
 and the tests read this table; a new method is an entry here. Loops are named, not imported: neither
-service nor worker loads torch for them. Presets stand in `backend.schemas.presets`.
+service nor worker loads torch for them. Presets stand in `backend.domain.presets`.
 """
 
 from collections.abc import Mapping

@@ -25,7 +25,7 @@ import torch
 import transformers
 from pydantic import ValidationError
 
-from backend.schemas.disk_errors import is_unwritable
+from backend.disk_errors import is_unwritable
 from backend.schemas.events import ExitReport
 from backend.schemas.methods import METHODS
 from backend.schemas.training import RunConfig, parse_run_config

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from backend.domain.presets import PRESETS
 from backend.domain.run_config import merged
 from backend.schemas.policy_gradient import PolicyGradientConfig
-from backend.schemas.presets import PRESETS
 from backend.schemas.references import PointsTo
 from backend.schemas.training import parse_run_config
 from backend.schemas.vocabulary import GROUPED_ESTIMATORS, Method
