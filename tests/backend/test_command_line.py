@@ -189,10 +189,18 @@ def replace_by_link(path: Path) -> None:
             flip_last_byte,
             "admin.key is missing, or its sha256 is not the one in the manifest",
         ),
-        ("manifest.json", flip_last_byte, "no readable manifest.json"),
-        ("manifest.json", Path.unlink, "no readable manifest.json"),
-        ("manifest.json", lambda path: path.write_text("[]"), "no readable manifest.json"),
-        ("manifest.json", lambda path: path.write_text("{}"), "no readable manifest.json"),
+        ("manifest.json", flip_last_byte, "manifest.json is missing or is not a valid manifest"),
+        ("manifest.json", Path.unlink, "manifest.json is missing or is not a valid manifest"),
+        (
+            "manifest.json",
+            lambda path: path.write_text("[]"),
+            "manifest.json is missing or is not a valid manifest",
+        ),
+        (
+            "manifest.json",
+            lambda path: path.write_text("{}"),
+            "manifest.json is missing or is not a valid manifest",
+        ),
     ],
 )
 def test_a_damaged_backup_is_refused_before_anything_is_written(
@@ -361,7 +369,7 @@ def test_doctor_is_content_with_a_fresh_installation(site: Site) -> None:
     code, said = site.podium("doctor")
 
     assert "BAD" not in said.replace("BAD  data directory", ""), said
-    assert "database: revision" in said
+    assert "database: schema revision" in said
     assert code in (0, 1)
 
 

@@ -155,7 +155,7 @@ def test_a_response_that_could_not_be_scored_is_left_out_of_a_step_and_an_evalua
 
     assert {name for name, value in values.items() if not math.isfinite(value)} == set()
     alerts = {line["rule"]: line["message"] for line in lines(run_dir, "alert")}
-    assert alerts["unscored"].startswith("11 of 32 responses have no finite reward")
+    assert alerts["unscored"].startswith("11 of 32 responses are left out, because their reward")
     scored = [line for line in lines(run_dir, "sample") if line["scores"]["reward"] is not None]
     assert len(scored) < len(lines(run_dir, "sample"))
     assert values["reward/raw_mean"] == pytest.approx(fmean(scores_of(32)), rel=1e-5)
@@ -181,7 +181,7 @@ def test_a_response_that_a_pattern_is_slow_on_is_left_out_and_the_run_goes_on(
 
     alerts = {line["rule"]: line["message"] for line in lines(run_dir, "alert")}
     assert "on 1 of 32 responses" in alerts["slow_pattern"]
-    assert alerts["unscored"].startswith("1 of 32 responses have no finite reward")
+    assert alerts["unscored"].startswith("1 of 32 responses are left out, because their reward")
     scored = {line["response"]: line["scores"]["reward"] for line in lines(run_dir, "sample")}
     assert [text for text, reward in scored.items() if reward is None] == [long]
 

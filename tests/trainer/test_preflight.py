@@ -200,7 +200,7 @@ def test_the_trainer_warns_and_goes_on(workshop: Workshop, tiny_model: Path) -> 
 
     alerts = {line["rule"]: line["message"] for line in lines(run_dir, "alert")}
     assert {"k1_in_loss", "top_p", "small_batch", "rendered_prompt"} <= set(alerts)
-    assert alerts["k1_in_loss"].startswith("kl.estimator k1 has no gradient")
+    assert alerts["k1_in_loss"].startswith("kl.estimator is k1 with kl.place loss")
 
 
 def test_the_window_is_that_of_the_models_config(tiny_model: Path) -> None:
