@@ -81,5 +81,5 @@ def test_without_a_service_the_demo_says_what_to_start(tmp_path: Path) -> None:
     done = processes.run(command, processes.environment(tmp_path))
 
     assert done.returncode == 1
-    assert "start one with `podium up`" in done.stderr
+    assert "start `podium up`, or name the address of a service with --url" in done.stderr
     assert "Traceback" not in done.stderr
