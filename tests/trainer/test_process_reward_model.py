@@ -216,7 +216,7 @@ def test_it_is_a_reward_term_and_no_model_term(workshop: Workshop, tiny_model: P
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"steps": [{"content": "one\ntwo", "label": 1}]}, "has 1 labels"),
+        ({"steps": [{"content": "one\ntwo", "label": 1}]}, "has 1 labelled steps"),
         ({"steps": [{"content": "a" * 600, "label": 1}]}, "max_tokens is"),
         ({"steps": [{"content": "a", "label": 2}]}, "line 1: steps.0.label"),
     ],
