@@ -21,7 +21,7 @@ from worker.worker_process import WorkerProcess
 
 _SUPERVISOR = """
 import os, signal, sys
-from backend.store import supervision
+from backend.store.runs import supervision
 from backend.store.db import Database
 from backend.store.runs.supervision import Claim, GivenAway
 from worker.outage import OUTAGES

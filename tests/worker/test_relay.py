@@ -222,7 +222,7 @@ def test_a_pin_that_came_too_late_is_said_so(floor: Floor) -> None:
     assert checkpoints_of(floor) == [(2, False)]
     (alert,) = floor.events(claim.run_id, "alert")
     assert (alert.data["rule"], alert.data["step"]) == ("pinned_checkpoint", 1)
-    assert "step 1 is gone" in alert.data["message"]
+    assert "step 1 no longer exists" in alert.data["message"]
 
 
 HOSTILE = [
