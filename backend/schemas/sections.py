@@ -5,11 +5,25 @@ carries its unit, range and default here and nowhere else.
 """
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, Self, runtime_checkable
+from typing import Annotated, Literal, Protocol, Self, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from backend.schemas.references import Reference
+
+SystemPrompt = Annotated[
+    str, Field(max_length=10_000, description="System prompt; empty = no system prompt.")
+]
+# Of the methods that train on records.
+RecordTokens = Annotated[
+    int,
+    Field(
+        ge=8,
+        le=1_048_576,
+        description="Longest prompt with its response, in tokens. A longer record ends the run "
+        "with an error.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -214,9 +228,7 @@ class Rollout(Section):
         description="Nucleus sampling: keep the most likely tokens up to this probability; 1 "
         "= off. Below 1 the log-probabilities no longer match what is sampled.",
     )
-    system: str = Field(
-        "", max_length=10_000, description="System prompt; empty = no system prompt."
-    )
+    system: SystemPrompt = ""
     engine: Literal["transformers", "vllm"] = Field(
         "transformers",
         description="Sampling engine: the trainer itself (transformers), or vLLM if the worker "

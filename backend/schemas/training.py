@@ -18,7 +18,7 @@ from backend.schemas.references import (
     Reference,
 )
 from backend.schemas.rewards import AnyRewardTerm, Reward
-from backend.schemas.sections import Common, HasRollout, Rollout
+from backend.schemas.sections import Common, HasRollout, RecordTokens, Rollout, SystemPrompt
 from backend.schemas.vocabulary import ModelKind, SnapshotKind
 
 SCHEMA_VERSION = 1
@@ -32,16 +32,8 @@ class SftConfig(Common):
     demonstrations: Annotated[Reference, PointsTo(SnapshotKind.DEMONSTRATIONS)] = Field(
         description="A snapshot of demonstrations."
     )
-    system: str = Field(
-        "", max_length=10_000, description="System prompt; empty = no system prompt."
-    )
-    max_tokens: int = Field(
-        512,
-        ge=8,
-        le=1_048_576,
-        description="Longest prompt with its response, in tokens. A longer record ends the "
-        "run with an error.",
-    )
+    system: SystemPrompt = ""
+    max_tokens: RecordTokens = 512
     packing: bool = Field(
         True,
         description="Join the records of a micro-batch instead of padding them; each record "
@@ -62,16 +54,8 @@ class RewardModelConfig(Common):
         Field(description="The language model to start from.")
     )
     preferences: Preferences = Field(description="A snapshot of preferences (judgments).")
-    system: str = Field(
-        "", max_length=10_000, description="System prompt; empty = no system prompt."
-    )
-    max_tokens: int = Field(
-        512,
-        ge=8,
-        le=1_048_576,
-        description="Longest prompt with its response, in tokens. A longer record ends the run "
-        "with an error.",
-    )
+    system: SystemPrompt = ""
+    max_tokens: RecordTokens = 512
     loss: Literal["pairwise", "listwise"] = Field(
         "pairwise", description="pairwise = Bradley-Terry over all pairs; listwise = Plackett-Luce."
     )
@@ -108,16 +92,8 @@ class ProcessRewardModelConfig(Common):
     solutions: Annotated[Reference, PointsTo(SnapshotKind.SOLUTIONS)] = Field(
         description="A snapshot of solutions."
     )
-    system: str = Field(
-        "", max_length=10_000, description="System prompt; empty = no system prompt."
-    )
-    max_tokens: int = Field(
-        512,
-        ge=8,
-        le=1_048_576,
-        description="Longest prompt with its response, in tokens. A longer record ends the run "
-        "with an error.",
-    )
+    system: SystemPrompt = ""
+    max_tokens: RecordTokens = 512
     separator: Literal["newline", "blank_line"] = Field(
         "newline", description="Text between two steps; a step is scored at its end."
     )
@@ -132,16 +108,8 @@ class DpoConfig(Common):
         None, description="The reference model for the log-ratios; default: the starting model."
     )
     preferences: Preferences = Field(description="A snapshot of preferences (judgments).")
-    system: str = Field(
-        "", max_length=10_000, description="System prompt; empty = no system prompt."
-    )
-    max_tokens: int = Field(
-        512,
-        ge=8,
-        le=1_048_576,
-        description="Longest prompt with its response, in tokens. A longer record ends the run "
-        "with an error.",
-    )
+    system: SystemPrompt = ""
+    max_tokens: RecordTokens = 512
     beta: float = Field(
         0.1,
         gt=0,
