@@ -1,6 +1,6 @@
-"""Who is asking: passwords, API keys, sign-in links and browser sessions.
+"""Who is asking: API keys, sign-in links and browser sessions.
 
-Called by `backend.deps`, the session and user routes and the command line. Only hashes reach the
+Called by `backend.phases`, the session and user routes and the command line. Only hashes reach the
 store; roles and visibility are `backend.domain.access`.
 """
 
@@ -9,33 +9,25 @@ import os
 import secrets
 import tempfile
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy.orm import Session
 
-from backend.domain.access import Caller
+from backend.domain.access import EVERY_SCOPE, ApiKeyUsed, Caller
 from backend.errors import Forbidden, NotFound, NotSignedIn, TooManyTries
-from backend.schemas.people import KeyAnswer, SignIn
-from backend.schemas.vocabulary import Role
-from backend.store.people import users
+from backend.schemas.people import KeyAnswer
+from backend.schemas.vocabulary import Role, Scope
+from backend.store.people import keys, sign_ins, users
 
 COOKIE = "podium_session"
 SESSION_LIFE = timedelta(days=14)
 SIGN_IN_LINK_LIFE = timedelta(minutes=10)
 ADMIN_KEY_FILE = "admin.key"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-
-_hasher = PasswordHasher()
-# Checked when there is no such user, so that the answer takes as long as for a wrong password.
-_DUMMY_HASH = (
-    "$argon2id$v=19$m=65536,t=3,p=4$0MOeKkxicaXqnNc1EZVtxw$"
-    "Csm1SCtNjgC/0tuf8DKVK0JxF0NRUu+XXh0Ea1hvEF8"
-)
 
 
 @dataclass(frozen=True)
@@ -80,24 +72,42 @@ class PasswordTries:
             self._failures[email] = [*recent, at]
 
 
-def hash_password(password: str) -> str:
-    """argon2id with the library's parameters."""
-    return _hasher.hash(password)
-
-
 def add_key(
-    session: Session, *, user_id: str, name: str, expires_in_s: int | None, at: datetime
+    session: Session,
+    *,
+    user_id: str,
+    name: str,
+    expires_in_s: int | None,
+    scopes: Collection[Scope] | None = None,
+    made_with: ApiKeyUsed | None = None,
+    at: datetime,
 ) -> KeyAnswer:
-    """A new API key; its text is in the answer and nowhere else."""
+    """A new API key; its text is in the answer and nowhere else.
+
+    One that is made with a key has no scope that this one lacks and lives no longer. Raises
+    Forbidden for a scope beyond that; `scopes` None: all that are allowed.
+    """
+    allowed = EVERY_SCOPE if made_with is None else made_with.scopes
+    beyond = set(scopes or ()) - allowed
+    if beyond:
+        raise Forbidden(
+            f"the key that sends this request has no scope {sorted(beyond)[0]}, so a key that it "
+            "creates cannot have it",
+            advice="Leave the scope out, or sign in to create the key.",
+        )
     key = f"pk_{secrets.token_urlsafe(32)}"
-    expires_at = None if expires_in_s is None else at + timedelta(seconds=expires_in_s)
-    answer = users.add_key(
+    ends = [] if expires_in_s is None else [at + timedelta(seconds=expires_in_s)]
+    if made_with is not None and made_with.expires_at is not None:
+        ends.append(made_with.expires_at)
+    answer = keys.add(
         session,
         user_id=user_id,
         name=name,
         prefix=key[:9],
         key_sha256=_sha256(key),
-        expires_at=expires_at,
+        scopes=sorted(allowed if scopes is None else set(scopes)),
+        parent_id=made_with.id if made_with else None,
+        expires_at=min(ends, default=None),
         at=at,
     )
     return answer.model_copy(update={"key": key})
@@ -113,13 +123,13 @@ def authenticate(
     if credentials.authorization is not None:
         scheme, _, key = credentials.authorization.partition(" ")
         caller = (
-            users.by_key(session, _sha256(key.strip()), at=at)
+            keys.caller_of(session, _sha256(key.strip()), at=at)
             if scheme.lower() == "bearer"
             else None
         )
     elif credentials.cookie is not None:
         check_origin(credentials, public_url)
-        caller = users.by_cookie(session, _sha256(credentials.cookie), at=at)
+        caller = sign_ins.caller_of(session, _sha256(credentials.cookie), at=at)
     else:
         raise NotSignedIn(
             "the request has neither a key nor a session",
@@ -156,33 +166,52 @@ def check_origin(credentials: Credentials, public_url: str | None) -> None:
         )
 
 
-def sign_in(
-    session: Session, body: SignIn, *, at: datetime, tries: PasswordTries
-) -> tuple[str, str]:
-    """Start a browser session; returns the user's id and the cookie's value.
+def new_cookie() -> str:
+    """The value of a session cookie: 256 random bits."""
+    return secrets.token_urlsafe(32)
 
-    Raises NotSignedIn for a used, expired or unknown token, or a wrong e-mail or password,
-    TooManyTries after ten of the latter.
+
+def open_session(
+    session: Session, user_id: str, cookie: str, *, replaces: str | None, at: datetime
+) -> None:
+    """Start the browser session of this cookie.
+
+    `replaces` is the cookie that the browser had before: it ends, so that nobody who knew it is
+    signed in as somebody else now.
     """
-    if body.token:
-        user_id = _by_token(session, body.token, at=at)
-    else:
-        user_id = _by_password(session, body, at=at, tries=tries)
-    cookie = secrets.token_urlsafe(32)
-    users.add_browser_session(
+    sign_out(session, replaces)
+    sign_ins.add_session(
         session,
         user_id=user_id,
         cookie_sha256=_sha256(cookie),
         expires_at=at + SESSION_LIFE,
         at=at,
     )
-    return user_id, cookie
+
+
+def use_link(session: Session, token: str, *, at: datetime) -> str:
+    """The user whom the token of a sign-in link signs in, once.
+
+    Raises NotSignedIn for a token that is unknown, used or expired.
+    """
+    user_id = sign_ins.use_token(session, _sha256(token), at=at)
+    if user_id is None:
+        raise NotSignedIn(
+            "the sign-in link is unknown, was used before or is older than 10 minutes",
+            advice="Make a new one with `podium sign-in`, or sign in with e-mail and password.",
+        )
+    return user_id
 
 
 def sign_out(session: Session, cookie: str | None) -> None:
     """End a browser session."""
     if cookie is not None:
-        users.end_browser_session(session, _sha256(cookie))
+        sign_ins.end_session(session, _sha256(cookie))
+
+
+def end_sessions(session: Session, user_id: str, *, but: str | None = None) -> None:
+    """End the browser sessions of a user, except that of the cookie `but`."""
+    sign_ins.end_sessions(session, user_id, but=None if but is None else _sha256(but))
 
 
 def ensure_admin(session: Session, data_dir: Path, *, at: datetime) -> Path:
@@ -212,41 +241,10 @@ def new_sign_in_link(session: Session, url: str, *, at: datetime) -> str:
             "administrator.",
         )
     token = secrets.token_urlsafe(32)
-    users.add_sign_in_token(
+    sign_ins.add_token(
         session, user_id=user_id, token_sha256=_sha256(token), expires_at=at + SIGN_IN_LINK_LIFE
     )
     return f"{url.rstrip('/')}/sign-in#token={token}"
-
-
-def _by_token(session: Session, token: str, *, at: datetime) -> str:
-    user_id = users.use_sign_in_token(session, _sha256(token), at=at)
-    if user_id is None:
-        raise NotSignedIn(
-            "the sign-in link is unknown, was used before or is older than 10 minutes",
-            advice="Make a new one with `podium sign-in`, or sign in with e-mail and password.",
-        )
-    return user_id
-
-
-def _by_password(session: Session, body: SignIn, *, at: datetime, tries: PasswordTries) -> str:
-    email = (body.email or "").lower()
-    tries.check(email, at=at)
-    found = users.password_hash(session, email)
-    user_id, kept = found or (None, None)
-    if not _password_fits(kept or _DUMMY_HASH, body.password or "") or user_id is None:
-        tries.failed(email, at=at)
-        raise NotSignedIn(
-            "the e-mail address or the password is wrong",
-            advice="Check both and try again.",
-        )
-    return user_id
-
-
-def _password_fits(kept: str, password: str) -> bool:
-    try:
-        return _hasher.verify(kept, password)
-    except (VerificationError, InvalidHashError):
-        return False
 
 
 def _sha256(secret: str) -> str:

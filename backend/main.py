@@ -6,6 +6,7 @@ backend.main:create_app`. It contains no rules.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
@@ -34,15 +35,18 @@ from backend.api import (
 )
 from backend.api.edge import Edge
 from backend.auth import PasswordTries, ensure_admin
-from backend.deps import ANSWERS_KEPT, Turns, now
+from backend.deps import now
 from backend.domain.worker_state import Heartbeats
+from backend.passwords import Passwords
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import idempotency
 from backend.store.revision import require_current
 from backend.stream import Streams
+from backend.transactions import Transactions
 
 PREFIX = "/api/v1"
+ANSWERS_KEPT = timedelta(days=7)
 FRONTEND = Path(__file__).resolve().parents[1] / "frontend" / "dist"
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -81,7 +85,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.database = Database(settings.sqlalchemy_url)
     app.state.password_tries = PasswordTries()
-    app.state.turns = Turns(app.state.database)
+    app.state.passwords = Passwords()
+    app.state.transactions = Transactions(app.state.database)
     app.state.streams = Streams(app.state.database)
     app.state.heartbeats = Heartbeats()
     problems.install(app)

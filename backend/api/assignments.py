@@ -4,14 +4,9 @@ from typing import Annotated
 
 from fastapi import Body, Response
 
-from backend.deps import (
-    IDEMPOTENT,
-    Annotator,
-    Now,
-    SessionDep,
-    api_router,
-    visible_project,
-)
+from backend.deps import IDEMPOTENT, Now, SessionDep
+from backend.domain.access import Caller
+from backend.routes import api_router
 from backend.schemas.comparisons import (
     AnnotationProgress,
     AssignmentAnswer,
@@ -35,7 +30,7 @@ def take_assignment(
     project_id: str,
     response: Response,
     session: SessionDep,
-    caller: Annotator,
+    caller: Caller,
     at: Now,
     body: Annotated[AssignmentBody | None, Body()] = None,
 ) -> AssignmentAnswer | None:
@@ -44,7 +39,6 @@ def take_assignment(
     Each call leases another comparison. With `held`, live leases that are not in the list are
     returned first.
     """
-    visible_project(session, caller, project_id)
     held = None if body is None else body.held
     assignment = assignments.lease(session, project_id, caller.id, held=held, at=at)
     if assignment is None:
@@ -54,7 +48,7 @@ def take_assignment(
 
 @router.post("/assignments/{assignment_id}/judgment", status_code=201, dependencies=[IDEMPOTENT])
 def judge(
-    assignment_id: str, body: JudgmentBody, session: SessionDep, caller: Annotator, at: Now
+    assignment_id: str, body: JudgmentBody, session: SessionDep, caller: Caller, at: Now
 ) -> JudgmentAnswer:
     """Store a judgment.
 
@@ -64,21 +58,18 @@ def judge(
 
 
 @router.post("/assignments/{assignment_id}/skip", status_code=204)
-def skip(assignment_id: str, body: SkipBody, session: SessionDep, caller: Annotator) -> None:
+def skip(assignment_id: str, body: SkipBody, session: SessionDep, caller: Caller) -> None:
     """Pass a comparison on to others."""
     assignments.skip(session, assignment_id, caller.id, reason=body.reason)
 
 
 @router.post("/assignments/{assignment_id}/renew")
-def renew(assignment_id: str, session: SessionDep, caller: Annotator, at: Now) -> AssignmentAnswer:
+def renew(assignment_id: str, session: SessionDep, caller: Caller, at: Now) -> AssignmentAnswer:
     """Renew the lease: it lasts 15 minutes from now."""
     return assignments.renew(session, assignment_id, caller.id, at=at)
 
 
 @router.get("/projects/{project_id}/annotation")
-def progress(
-    project_id: str, session: SessionDep, caller: Annotator, at: Now
-) -> AnnotationProgress:
+def progress(project_id: str, session: SessionDep, caller: Caller, at: Now) -> AnnotationProgress:
     """How many judgments this annotator and the project have, and how many are left."""
-    visible_project(session, caller, project_id)
     return assignments.progress(session, project_id, caller.id, at=at)

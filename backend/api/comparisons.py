@@ -1,16 +1,8 @@
 """Comparisons, what people said of them, and how far they agree."""
 
-from backend.deps import (
-    IDEMPOTENT,
-    CurrentUser,
-    Now,
-    PageDep,
-    Researcher,
-    SessionDep,
-    Viewer,
-    api_router,
-    visible_project,
-)
+from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
+from backend.domain.access import Caller
+from backend.routes import api_router
 from backend.schemas.comparisons import (
     AgreementAnswer,
     ComparisonAnswer,
@@ -26,10 +18,9 @@ router = api_router("comparisons")
 
 @router.post("/projects/{project_id}/comparisons", status_code=201, dependencies=[IDEMPOTENT])
 def create_comparison(
-    project_id: str, body: ComparisonBody, session: SessionDep, caller: Researcher, at: Now
+    project_id: str, body: ComparisonBody, session: SessionDep, at: Now
 ) -> ComparisonAnswer:
     """Put responses to one prompt up for ranking."""
-    visible_project(session, caller, project_id)
     return comparisons.create(session, project_id, body, at=at)
 
 
@@ -37,14 +28,12 @@ def create_comparison(
 def list_comparisons(
     project_id: str,
     session: SessionDep,
-    caller: Viewer,
     page: PageDep,
     run_id: str | None = None,
     prompt_id: str | None = None,
     is_open: bool | None = None,
 ) -> Listing[ComparisonAnswer]:
     """The comparisons of a project and how many judgments each has."""
-    visible_project(session, caller, project_id)
     return comparisons.listing(
         session, project_id, page, run_id=run_id, prompt_id=prompt_id, is_open=is_open
     )
@@ -54,14 +43,13 @@ def list_comparisons(
 def list_judgments(
     project_id: str,
     session: SessionDep,
-    caller: CurrentUser,
+    caller: Caller,
     page: PageDep,
     comparison_id: str | None = None,
     user_id: str | None = None,
 ) -> Listing[JudgmentAnswer]:
     """The judgments that count; an annotator sees only their own."""
-    visible_project(session, caller, project_id)
-    if not caller.holds(Role.VIEWER):
+    if not caller.holds_in(project_id, Role.VIEWER):
         user_id = caller.id
     return judgments.listing(
         session, project_id, page, comparison_id=comparison_id, user_id=user_id
@@ -69,7 +57,6 @@ def list_judgments(
 
 
 @router.get("/projects/{project_id}/agreement")
-def agreement(project_id: str, session: SessionDep, caller: Viewer) -> AgreementAnswer:
+def agreement(project_id: str, session: SessionDep) -> AgreementAnswer:
     """Krippendorff's alpha with its interval, and what each annotator's judgments look like."""
-    visible_project(session, caller, project_id)
     return judgments.report(session, project_id)

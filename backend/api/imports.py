@@ -7,44 +7,24 @@ from typing import IO, Annotated
 from fastapi import Depends, Header, Request
 from fastapi.concurrency import run_in_threadpool
 
-from backend.deps import (
-    IDEMPOTENT,
-    DatabaseDep,
-    Now,
-    Researcher,
-    SessionDep,
-    SettingsDep,
-    api_router,
-    caller_of,
-    visible_project,
-)
+from backend.deps import IDEMPOTENT, Now, SessionDep
+from backend.domain.access import Caller
 from backend.domain.formats import read_row
 from backend.errors import InvalidInput
+from backend.routes import api_router
 from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind
-from backend.schemas.vocabulary import Role
 from backend.store.data import imports
 from backend.uploads import decode, spool
 
 router = api_router("imports")
 
 
-async def _upload(
-    request: Request, project_id: str, database: DatabaseDep, settings: SettingsDep, at: Now
-) -> AsyncIterator[IO[bytes]]:
-    """The body as a file on disk, taken before the writing session opens and for members only."""
-
-    def _check() -> None:
-        with database.read() as session:
-            caller = caller_of(request, session, settings, at)
-            caller.must_hold(Role.RESEARCHER)
-            visible_project(session, caller, project_id)
-
-    await run_in_threadpool(_check)
+async def _upload(request: Request) -> AsyncIterator[IO[bytes]]:
+    """The body as a file on disk, taken from members alone and before the write turn."""
     file = await spool(request.stream())
     with file:
-        digest = await run_in_threadpool(_digest, file)
         # What an Idempotency-Key is compared by; the stream itself cannot be read again.
-        request.state.body_sha256 = digest
+        request.state.phases.body_sha256 = await run_in_threadpool(_digest, file)
         yield file
 
 
@@ -72,14 +52,13 @@ def import_file(
     project_id: str,
     kind: ImportKind,
     session: SessionDep,
-    caller: Researcher,
+    caller: Caller,
     at: Now,
     format: ImportFormat = "auto",
     strict: bool = False,
     content_type: Annotated[str, Header()] = "",
 ) -> ImportAnswer:
     """Import the valid records of a file and list each rejected line with the reason."""
-    visible_project(session, caller, project_id)
     return imports.take(
         session,
         project_id,

@@ -3,8 +3,8 @@
 import json
 from functools import lru_cache
 
-from backend.deps import CurrentUser, api_router
 from backend.domain.presets import presets
+from backend.routes import api_router
 from backend.schemas.methods import METHODS, MethodSpec
 from backend.schemas.references import wanted
 from backend.schemas.rewards import REWARD_TERMS
@@ -15,7 +15,7 @@ router = api_router("methods")
 
 
 @router.get("/methods")
-def list_methods(caller: CurrentUser) -> MethodsAnswer:
+def list_methods() -> MethodsAnswer:
     """For each method its JSON Schema (units, ranges, defaults), its presets and its references."""
     return _methods()
 

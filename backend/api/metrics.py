@@ -4,8 +4,10 @@ from typing import Annotated
 
 from fastapi import Query
 
-from backend.api.run_access import SteeredRun, seen_runs
-from backend.deps import IDEMPOTENT, Now, SessionDep, Viewer, api_router
+from backend.api.several_runs import seen_runs
+from backend.deps import IDEMPOTENT, Now, SessionDep
+from backend.domain.access import Caller
+from backend.routes import api_router
 from backend.schemas.runs import MetricsAccepted, MetricsAnswer, OutsideMetricsBody
 from backend.store.metrics import curves
 from backend.store.metrics import points as metrics
@@ -17,7 +19,7 @@ router = api_router("metrics")
 @router.get("/metrics")
 def read_metrics(
     session: SessionDep,
-    caller: Viewer,
+    caller: Caller,
     runs: Annotated[str, Query(max_length=5000, description="Ids of runs, joined by commas.")],
     names: Annotated[
         str | None, Query(max_length=20_000, description="Names joined by commas; default all.")
@@ -36,7 +38,7 @@ def read_metrics(
 
 @router.post("/runs/{run_id}/metrics", status_code=201, dependencies=[IDEMPOTENT])
 def add_outside_metrics(
-    run_id: SteeredRun, body: OutsideMetricsBody, session: SessionDep, at: Now
+    run_id: str, body: OutsideMetricsBody, session: SessionDep, at: Now
 ) -> MetricsAccepted:
     """Attach results of an evaluation made elsewhere; names start with gold/ or outside/."""
     return MetricsAccepted(accepted=metrics.append_outside(session, run_id, body.points, at=at))

@@ -1,20 +1,12 @@
 """The model registry."""
 
 from backend import model_files
-from backend.deps import (
-    IDEMPOTENT,
-    Now,
-    PageDep,
-    Researcher,
-    SessionDep,
-    SettingsDep,
-    Viewer,
-    api_router,
-    visible_project,
-)
+from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep, SettingsDep, visible_project
+from backend.domain.access import Caller
+from backend.routes import api_router
 from backend.schemas.models import ModelAnswer, ModelBody, ModelDetail
 from backend.schemas.paging import Listing
-from backend.schemas.vocabulary import ModelKind
+from backend.schemas.vocabulary import ModelKind, Role
 from backend.store.models import registry
 
 router = api_router("models")
@@ -22,10 +14,12 @@ router = api_router("models")
 
 @router.post("/models", status_code=201, dependencies=[IDEMPOTENT])
 def register_model(
-    body: ModelBody, session: SessionDep, settings: SettingsDep, caller: Researcher, at: Now
+    body: ModelBody, session: SessionDep, settings: SettingsDep, caller: Caller, at: Now
 ) -> ModelAnswer:
     """Register a folder under the model roots, a GGUF file there, or a hub id."""
-    if body.project_id is not None:
+    if body.project_id is None:
+        caller.must_hold(Role.ADMIN)  # It would be in everybody's lists.
+    else:
         visible_project(session, caller, body.project_id)
     inspected = model_files.inspect(body.source, settings.resolved_model_roots)
     return registry.register(
@@ -43,7 +37,7 @@ def register_model(
 @router.get("/models")
 def list_models(
     session: SessionDep,
-    caller: Viewer,
+    caller: Caller,
     page: PageDep,
     project_id: str | None = None,
     kind: ModelKind | None = None,
@@ -63,18 +57,18 @@ def list_models(
 
 
 @router.get("/models/{model_id}")
-def get_model(model_id: str, session: SessionDep, caller: Viewer) -> ModelDetail:
+def get_model(model_id: str, session: SessionDep, caller: Caller) -> ModelDetail:
     """One model, what its files say, and where it comes from."""
     return registry.get(session, model_id, caller)
 
 
 @router.post("/models/{model_id}/archive")
-def archive_model(model_id: str, session: SessionDep, caller: Researcher, at: Now) -> ModelAnswer:
+def archive_model(model_id: str, session: SessionDep, caller: Caller, at: Now) -> ModelAnswer:
     """Take a model out of the lists; nothing is deleted."""
     return registry.set_archived(session, model_id, caller, at=at)
 
 
 @router.post("/models/{model_id}/restore")
-def restore_model(model_id: str, session: SessionDep, caller: Researcher) -> ModelAnswer:
+def restore_model(model_id: str, session: SessionDep, caller: Caller) -> ModelAnswer:
     """Bring an archived model back."""
     return registry.set_archived(session, model_id, caller, at=None)

@@ -13,8 +13,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from backend.deps import Replayed
 from backend.errors import ServiceError
+from backend.phases import Replayed
 
 log = logging.getLogger("podium.api")
 

@@ -1,6 +1,7 @@
 """Prompts, demonstrations, solutions and responses of a project."""
 
-from backend.deps import PageDep, SessionDep, Viewer, api_router, visible_project
+from backend.deps import PageDep, SessionDep
+from backend.routes import api_router
 from backend.schemas.data import DemonstrationAnswer, PromptAnswer, ResponseAnswer, SolutionAnswer
 from backend.schemas.paging import Listing
 from backend.store.data import prompts, responses, solutions
@@ -12,12 +13,10 @@ router = api_router("data")
 def list_prompts(
     project_id: str,
     session: SessionDep,
-    caller: Viewer,
     page: PageDep,
     external_id: str | None = None,
 ) -> Listing[PromptAnswer]:
     """The prompts of a project."""
-    visible_project(session, caller, project_id)
     return prompts.listing(session, project_id, page, external_id=external_id)
 
 
@@ -25,12 +24,10 @@ def list_prompts(
 def list_demonstrations(
     project_id: str,
     session: SessionDep,
-    caller: Viewer,
     page: PageDep,
     prompt_id: str | None = None,
 ) -> Listing[DemonstrationAnswer]:
     """The responses that people wrote."""
-    visible_project(session, caller, project_id)
     return prompts.demonstrations(session, project_id, page, prompt_id=prompt_id)
 
 
@@ -38,13 +35,11 @@ def list_demonstrations(
 def list_solutions(
     project_id: str,
     session: SessionDep,
-    caller: Viewer,
     page: PageDep,
     prompt_id: str | None = None,
     is_finished: bool | None = None,
 ) -> Listing[SolutionAnswer]:
     """The responses in labelled steps, each with its prompt."""
-    visible_project(session, caller, project_id)
     return solutions.listing(
         session, project_id, page, prompt_id=prompt_id, is_finished=is_finished
     )
@@ -54,11 +49,9 @@ def list_solutions(
 def list_responses(
     project_id: str,
     session: SessionDep,
-    caller: Viewer,
     page: PageDep,
     run_id: str | None = None,
     prompt_id: str | None = None,
 ) -> Listing[ResponseAnswer]:
     """The responses to be ranked and those ranked, with where they came from."""
-    visible_project(session, caller, project_id)
     return responses.listing(session, project_id, page, run_id=run_id, prompt_id=prompt_id)

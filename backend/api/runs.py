@@ -5,18 +5,9 @@ from typing import Annotated
 from fastapi import BackgroundTasks, Path, Query
 
 from backend import queue
-from backend.api.run_access import SeenRun, SteeredRun
-from backend.deps import (
-    IDEMPOTENT,
-    Now,
-    PageDep,
-    Researcher,
-    SessionDep,
-    SettingsDep,
-    Viewer,
-    api_router,
-    visible_project,
-)
+from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep, SettingsDep, visible_project
+from backend.domain.access import Caller
+from backend.routes import api_router
 from backend.schemas.paging import Listing
 from backend.schemas.runs import (
     LARGEST,
@@ -48,7 +39,7 @@ LimitQuery = Annotated[int, Query(ge=1, le=5000, description="Items at most.")]
 def create_run(
     body: RunBody,
     session: SessionDep,
-    caller: Researcher,
+    caller: Caller,
     settings: SettingsDep,
     at: Now,
     after_commit: BackgroundTasks,
@@ -63,7 +54,7 @@ def create_run(
 
 
 @router.post("/runs/validate")
-def validate_run(body: RunBody, session: SessionDep, caller: Researcher) -> ValidationAnswer:
+def validate_run(body: RunBody, session: SessionDep, caller: Caller) -> ValidationAnswer:
     """Check a run without creating it: every problem of its config."""
     visible_project(session, caller, body.project_id)
     return validation.validate(session, caller, body.config)
@@ -72,7 +63,7 @@ def validate_run(body: RunBody, session: SessionDep, caller: Researcher) -> Vali
 @router.get("/runs")
 def list_runs(
     session: SessionDep,
-    caller: Viewer,
+    caller: Caller,
     page: PageDep,
     project_id: str | None = None,
     experiment_id: str | None = None,
@@ -84,8 +75,7 @@ def list_runs(
 ) -> Listing[RunAnswer]:
     """Runs that the caller sees, newest first; `state` and `method` may be said several times."""
     if project_id is not None:
-        visible_project(session, caller, project_id)
-    visible = None if caller.project_ids is None else sorted(caller.project_ids)
+        visible = None if caller.project_ids is None else sorted(caller.project_ids)
     wanted = RunFilter(
         project_ids=visible if project_id is None else [project_id],
         experiment_id=experiment_id,
@@ -99,20 +89,20 @@ def list_runs(
 
 
 @router.get("/runs/{run_id}")
-def get_run(run_id: SeenRun, session: SessionDep) -> RunAnswer:
+def get_run(run_id: str, session: SessionDep) -> RunAnswer:
     """One run with its config, progress, last metrics and error."""
     return views.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/cancel")
-def cancel_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
+def cancel_run(run_id: str, session: SessionDep, at: Now) -> RunAnswer:
     """Stop a run for good; one that runs stops at its next safe point."""
     runs.cancel(session, run_id, at=at)
     return views.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/pause")
-def pause_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
+def pause_run(run_id: str, session: SessionDep, at: Now) -> RunAnswer:
     """Pause a run: a queued one at once, a running one after it has written a checkpoint."""
     runs.pause(session, run_id, at=at)
     return views.one(session, run_id)
@@ -120,7 +110,7 @@ def pause_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
 
 @router.post("/runs/{run_id}/resume")
 def resume_run(
-    run_id: SteeredRun,
+    run_id: str,
     session: SessionDep,
     settings: SettingsDep,
     at: Now,
@@ -134,7 +124,7 @@ def resume_run(
 
 @router.post("/runs/{run_id}/retry")
 def retry_run(
-    run_id: SteeredRun,
+    run_id: str,
     session: SessionDep,
     settings: SettingsDep,
     at: Now,
@@ -149,10 +139,10 @@ def retry_run(
 
 @router.post("/runs/{run_id}/clone", status_code=201, dependencies=[IDEMPOTENT])
 def clone_run(
-    run_id: SteeredRun,
+    run_id: str,
     body: CloneBody,
     session: SessionDep,
-    caller: Researcher,
+    caller: Caller,
     settings: SettingsDep,
     at: Now,
     after_commit: BackgroundTasks,
@@ -173,7 +163,7 @@ def clone_run(
 
 
 @router.post("/runs/{run_id}/archive")
-def archive_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
+def archive_run(run_id: str, session: SessionDep, at: Now) -> RunAnswer:
     """Take a run out of the lists; nothing is deleted.
 
     A run that is queued, running or stopping cannot be archived.
@@ -185,7 +175,7 @@ def archive_run(run_id: SteeredRun, session: SessionDep, at: Now) -> RunAnswer:
 
 
 @router.post("/runs/{run_id}/restore")
-def restore_run(run_id: SteeredRun, session: SessionDep) -> RunAnswer:
+def restore_run(run_id: str, session: SessionDep) -> RunAnswer:
     """Bring an archived run back."""
     runs.restore(session, run_id)
     return views.one(session, run_id)
@@ -193,7 +183,7 @@ def restore_run(run_id: SteeredRun, session: SessionDep) -> RunAnswer:
 
 @router.get("/runs/{run_id}/events")
 def list_events(
-    run_id: SeenRun,
+    run_id: str,
     session: SessionDep,
     after: AfterQuery = 0,
     limit: LimitQuery = 500,
@@ -206,7 +196,7 @@ def list_events(
 
 @router.get("/runs/{run_id}/logs")
 def list_log_lines(
-    run_id: SeenRun, session: SessionDep, after: AfterQuery = 0, limit: LimitQuery = 1000
+    run_id: str, session: SessionDep, after: AfterQuery = 0, limit: LimitQuery = 1000
 ) -> Listing[LogLineAnswer]:
     """What the trainer printed, in order; pass next_cursor as `after`."""
     found = views.log_lines(session, run_id, after=after, limit=limit)
@@ -214,29 +204,25 @@ def list_log_lines(
 
 
 @router.get("/runs/{run_id}/failures")
-def list_failures(run_id: SeenRun, session: SessionDep) -> Listing[FailureAnswer]:
+def list_failures(run_id: str, session: SessionDep) -> Listing[FailureAnswer]:
     """How the run ended badly, newest first: cause, advice, last lines, resources."""
     return Listing(items=views.bad_ends(session, run_id))
 
 
 @router.get("/runs/{run_id}/checkpoints")
-def list_checkpoints(run_id: SeenRun, session: SessionDep) -> Listing[CheckpointAnswer]:
+def list_checkpoints(run_id: str, session: SessionDep) -> Listing[CheckpointAnswer]:
     """The run's checkpoints, oldest step first."""
     return Listing(items=views.checkpoints(session, run_id))
 
 
 @router.post("/runs/{run_id}/checkpoints/{step}/pin")
-def pin_checkpoint(
-    run_id: SteeredRun, step: StepPath, session: SessionDep, at: Now
-) -> CheckpointAnswer:
+def pin_checkpoint(run_id: str, step: StepPath, session: SessionDep, at: Now) -> CheckpointAnswer:
     """Keep a checkpoint whatever max_checkpoints says, and when the run is pruned."""
     return pins.pin(session, run_id, step, at=at)
 
 
 @router.post("/runs/{run_id}/checkpoints/{step}/unpin")
-def unpin_checkpoint(
-    run_id: SteeredRun, step: StepPath, session: SessionDep, at: Now
-) -> CheckpointAnswer:
+def unpin_checkpoint(run_id: str, step: StepPath, session: SessionDep, at: Now) -> CheckpointAnswer:
     """Unpin a checkpoint.
 
     It is deleted when the run writes its next checkpoint, unless max_checkpoints keeps it.
@@ -245,6 +231,6 @@ def unpin_checkpoint(
 
 
 @router.get("/runs/{run_id}/artifacts")
-def list_artifacts(run_id: SeenRun, session: SessionDep) -> Listing[ArtifactAnswer]:
+def list_artifacts(run_id: str, session: SessionDep) -> Listing[ArtifactAnswer]:
     """The files the run has left in the artifact store."""
     return Listing(items=views.artifacts(session, run_id))

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import Query
 
-from backend.api.run_access import SeenRun
-from backend.deps import SessionDep, api_router
+from backend.deps import SessionDep
+from backend.routes import api_router
 from backend.schemas.runs import LARGEST, SamplesAnswer
 from backend.store.runs import samples
 
@@ -14,7 +14,7 @@ router = api_router("samples")
 
 @router.get("/runs/{run_id}/samples")
 def list_samples(
-    run_id: SeenRun,
+    run_id: str,
     session: SessionDep,
     step: Annotated[
         int | None, Query(ge=0, le=LARGEST, description="Default: the newest with samples.")

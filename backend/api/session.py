@@ -1,9 +1,17 @@
 """Sign a browser in and out, and show who is signed in."""
 
+from datetime import datetime
+from typing import NamedTuple
+
 from fastapi import Request, Response
 
 from backend import auth
-from backend.deps import CurrentUser, Now, SessionDep, SettingsDep, api_router, credentials_of
+from backend.deps import Now, SessionDep, SettingsDep
+from backend.domain.access import Caller
+from backend.errors import NotSignedIn
+from backend.passwords import Passwords, is_outdated
+from backend.phases import Phases, credentials_of
+from backend.routes import api_router
 from backend.schemas.people import SignIn, UserAnswer
 from backend.store.people import users
 
@@ -11,18 +19,26 @@ router = api_router("session")
 
 
 @router.post("/session", status_code=201)
-def sign_in(
-    body: SignIn,
-    request: Request,
-    response: Response,
-    session: SessionDep,
-    settings: SettingsDep,
-    at: Now,
+async def sign_in(
+    body: SignIn, response: Response, phases: Phases, settings: SettingsDep, at: Now
 ) -> UserAnswer:
     """Exchange the token of a sign-in link, or e-mail and password, for a session cookie."""
+    request = phases.request
     if request.headers.get("origin") is not None:
         auth.check_origin(credentials_of(request), settings.public_url)
-    user_id, cookie = auth.sign_in(session, body, at=at, tries=request.app.state.password_tries)
+    proven = None if body.token else await _proven(body, phases, at)
+    cookie = auth.new_cookie()
+
+    def _open(session: SessionDep) -> UserAnswer:
+        if proven is None:
+            user_id = auth.use_link(session, body.token or "", at=at)
+        else:
+            user_id = _still(session, proven)
+        before = request.cookies.get(auth.COOKIE)
+        auth.open_session(session, user_id, cookie, replaces=before, at=at)
+        return users.get(session, user_id)
+
+    user = await phases.write_as_nobody(_open)
     response.set_cookie(
         auth.COOKIE,
         cookie,
@@ -31,22 +47,60 @@ def sign_in(
         samesite="lax",
         secure=_is_https(request, settings.public_url),
     )
-    return users.get(session, user_id)
+    return user
 
 
 @router.get("/me")
-def me(session: SessionDep, caller: CurrentUser) -> UserAnswer:
+def me(session: SessionDep, caller: Caller) -> UserAnswer:
     """The signed-in user."""
     return users.get(session, caller.id)
 
 
 @router.delete("/session", status_code=204)
-def sign_out(
-    request: Request, response: Response, session: SessionDep, caller: CurrentUser
-) -> None:
+def sign_out(request: Request, response: Response, session: SessionDep) -> None:
     """End the browser's session."""
     auth.sign_out(session, request.cookies.get(auth.COOKIE))
     response.delete_cookie(auth.COOKIE)
+
+
+class _Proven(NamedTuple):
+    """A password that fits: whose, by which hash, and a fresh hash where that one is outdated."""
+
+    email: str
+    user_id: str
+    hash: str
+    renewed: str | None
+
+
+async def _proven(body: SignIn, phases: Phases, at: datetime) -> _Proven:
+    """Check e-mail and password, holding nothing. Raises NotSignedIn or TooManyTries."""
+    state = phases.request.app.state
+    passwords: Passwords = state.passwords
+    tries: auth.PasswordTries = state.password_tries
+    email, password = (body.email or "").lower(), body.password or ""
+    tries.check(email, at=at)
+    found = await phases.read(lambda session: users.password_hash(session, email))
+    user_id, kept = found or (None, None)
+    if not await passwords.fits(kept, password) or user_id is None or kept is None:
+        tries.failed(email, at=at)
+        raise _wrong()
+    renewed = await passwords.hash(password) if is_outdated(kept) else None
+    return _Proven(email, user_id, kept, renewed)
+
+
+def _still(session: SessionDep, proven: _Proven) -> str:
+    """The user, whose address and password are what they were when the password was checked."""
+    if users.password_hash(session, proven.email) != (proven.user_id, proven.hash):
+        raise _wrong()
+    if proven.renewed is not None:
+        users.change(session, proven.user_id, password_hash=proven.renewed)
+    return proven.user_id
+
+
+def _wrong() -> NotSignedIn:
+    return NotSignedIn(
+        "the e-mail address or the password is wrong", advice="Check both and try again."
+    )
 
 
 def _is_https(request: Request, public_url: str | None) -> bool:

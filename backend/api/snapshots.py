@@ -5,18 +5,10 @@ from collections.abc import Iterator
 
 from fastapi.responses import StreamingResponse
 
-from backend.deps import (
-    IDEMPOTENT,
-    DatabaseDep,
-    Now,
-    PageDep,
-    Researcher,
-    SessionDep,
-    Viewer,
-    api_router,
-    visible_project,
-)
+from backend.deps import IDEMPOTENT, DatabaseDep, Now, PageDep, SessionDep
 from backend.domain import exports
+from backend.domain.access import Caller
+from backend.routes import api_router
 from backend.schemas.data import (
     ExportFormat,
     SnapshotAnswer,
@@ -33,10 +25,9 @@ router = api_router("snapshots")
 
 @router.post("/projects/{project_id}/snapshots", status_code=201, dependencies=[IDEMPOTENT])
 def create_snapshot(
-    project_id: str, body: SnapshotBody, session: SessionDep, caller: Researcher, at: Now
+    project_id: str, body: SnapshotBody, session: SessionDep, at: Now
 ) -> SnapshotAnswer:
     """Freeze records of a project, split by prompt; runs refer to snapshots only."""
-    visible_project(session, caller, project_id)
     return snapshots.create(session, project_id, body, at=at)
 
 
@@ -44,18 +35,16 @@ def create_snapshot(
 def list_snapshots(
     project_id: str,
     session: SessionDep,
-    caller: Viewer,
     page: PageDep,
     kind: SnapshotKind | None = None,
     archived: bool = False,
 ) -> Listing[SnapshotAnswer]:
     """The snapshots of a project."""
-    visible_project(session, caller, project_id)
     return snapshots.listing(session, project_id, page, kind=kind, archived=archived)
 
 
 @router.get("/snapshots/{snapshot_id}")
-def get_snapshot(snapshot_id: str, session: SessionDep, caller: Viewer) -> SnapshotAnswer:
+def get_snapshot(snapshot_id: str, session: SessionDep, caller: Caller) -> SnapshotAnswer:
     """One snapshot with hash and counts."""
     return snapshots.get(session, snapshot_id, caller)
 
@@ -64,7 +53,7 @@ def get_snapshot(snapshot_id: str, session: SessionDep, caller: Viewer) -> Snaps
 def list_lines(
     snapshot_id: str,
     session: SessionDep,
-    caller: Viewer,
+    caller: Caller,
     page: PageDep,
     split: Split | None = None,
 ) -> Listing[SnapshotLineAnswer]:
@@ -82,7 +71,7 @@ def export_snapshot(
     snapshot_id: str,
     session: SessionDep,
     database: DatabaseDep,
-    caller: Viewer,
+    caller: Caller,
     format: ExportFormat = "native",
     split: Split | None = None,
 ) -> StreamingResponse:
@@ -109,14 +98,14 @@ def export_snapshot(
 
 @router.post("/snapshots/{snapshot_id}/archive")
 def archive_snapshot(
-    snapshot_id: str, session: SessionDep, caller: Researcher, at: Now
+    snapshot_id: str, session: SessionDep, caller: Caller, at: Now
 ) -> SnapshotAnswer:
     """Take a snapshot out of the lists; nothing is deleted."""
     return snapshots.set_archived(session, snapshot_id, caller, at=at)
 
 
 @router.post("/snapshots/{snapshot_id}/restore")
-def restore_snapshot(snapshot_id: str, session: SessionDep, caller: Researcher) -> SnapshotAnswer:
+def restore_snapshot(snapshot_id: str, session: SessionDep, caller: Caller) -> SnapshotAnswer:
     """Bring an archived snapshot back."""
     return snapshots.set_archived(session, snapshot_id, caller, at=None)
 

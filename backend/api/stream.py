@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Depends, Header, Query
 from fastapi.responses import StreamingResponse
 
-from backend.api.run_access import SeenRun, must_see, seen_runs
-from backend.deps import SessionDep, Viewer, api_router, caller_of, database_of, now, settings_of
+from backend.api.several_runs import must_see, seen_runs
+from backend.deps import database_of
 from backend.errors import Forbidden, NotFound, NotSignedIn
-from backend.schemas.vocabulary import Role
+from backend.phases import Phases
+from backend.routes import api_router
 from backend.stream import Streams
 
 router = api_router("stream")
@@ -20,14 +21,6 @@ _HEADERS = {"X-Accel-Buffering": "no", "Cache-Control": "no-cache"}
 _ANSWERS: dict[int | str, dict[str, object]] = {
     200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
 }
-
-
-def _seen(
-    session: SessionDep,
-    caller: Viewer,
-    runs: Annotated[str, Query(max_length=5000, description="Ids of runs, joined by commas.")],
-) -> list[str]:
-    return seen_runs(session, caller, runs)
 
 
 class _Begin:
@@ -54,40 +47,41 @@ BeginDep = Annotated[_Begin, Depends()]
 
 @router.get("/stream", response_class=StreamingResponse, responses=_ANSWERS)
 async def stream_runs(
-    request: Request, run_ids: Annotated[list[str], Depends(_seen)], begin: BeginDep
+    phases: Phases,
+    begin: BeginDep,
+    runs: Annotated[str, Query(max_length=5000, description="Ids of runs, joined by commas.")],
 ) -> StreamingResponse:
     """Events of several runs, each run's in order, none missing and none twice.
 
     Types: state, start, metric, progress, sample, checkpoint, alert, log, rewind. `data` is
     `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything anew.
     """
-    return await _streaming(request, run_ids, begin)
+    run_ids = await phases.read(lambda session: seen_runs(session, phases.caller, runs))
+    return await _streaming(phases, run_ids, begin)
 
 
 @router.get("/runs/{run_id}/stream", response_class=StreamingResponse, responses=_ANSWERS)
-async def stream_run(request: Request, run_id: SeenRun, begin: BeginDep) -> StreamingResponse:
+async def stream_run(run_id: str, phases: Phases, begin: BeginDep) -> StreamingResponse:
     """Events of one run, as GET /stream sends them."""
-    return await _streaming(request, [run_id], begin)
+    return await _streaming(phases, [run_id], begin)
 
 
-async def _streaming(request: Request, run_ids: Sequence[str], begin: _Begin) -> StreamingResponse:
-    streams: Streams = request.app.state.streams
+async def _streaming(phases: Phases, run_ids: Sequence[str], begin: _Begin) -> StreamingResponse:
+    streams: Streams = phases.request.app.state.streams
     events = await streams.follow(
         run_ids,
         last_id=begin.last_id,
         from_now=begin.from_now,
-        may_follow=partial(_may_follow, request, run_ids),
+        may_follow=partial(_may_follow, phases, run_ids),
     )
     return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)
 
 
-def _may_follow(request: Request, run_ids: Sequence[str]) -> bool:
+def _may_follow(phases: Phases, run_ids: Sequence[str]) -> bool:
     """Whether who sent this request may still see these runs."""
-    with database_of(request).read() as session:
+    with database_of(phases.request).read() as session:
         try:
-            caller = caller_of(request, session, settings_of(request), now())
-            caller.must_hold(Role.VIEWER)
-            must_see(session, caller, run_ids)
+            must_see(session, phases.admitted(session), run_ids)
         except (NotSignedIn, Forbidden, NotFound):
             return False
     return True

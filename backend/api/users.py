@@ -1,78 +1,157 @@
-"""Users and their API keys."""
+"""Users, their roles, their API keys and their browser sessions."""
 
-from typing import Annotated
-
-from fastapi import Depends
+from fastapi import Request
 
 from backend import auth
-from backend.deps import (
-    IDEMPOTENT,
-    Admin,
-    CurrentUser,
-    Now,
-    PageDep,
-    Researcher,
-    SessionDep,
-    api_router,
-)
+from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
+from backend.errors import Forbidden
+from backend.passwords import Passwords
+from backend.phases import Phases
+from backend.routes import api_router
 from backend.schemas.paging import Listing
-from backend.schemas.people import KeyAnswer, KeyBody, UserAnswer, UserBody
-from backend.schemas.vocabulary import Role
-from backend.store.people import users
+from backend.schemas.people import (
+    KeyAnswer,
+    KeyBody,
+    SessionAnswer,
+    UserAnswer,
+    UserBody,
+    UserChange,
+)
+from backend.store.people import keys, sign_ins, users
 
 router = api_router("users")
 
 
-def _owner(user_id: str, caller: CurrentUser) -> Caller:
-    """The user of the path itself, or an administrator."""
-    if caller.id != user_id:
-        caller.must_hold(Role.ADMIN)
-    return caller
-
-
-Owner = Annotated[Caller, Depends(_owner)]
-
-
 @router.post("/users", status_code=201, dependencies=[IDEMPOTENT])
-def create_user(body: UserBody, session: SessionDep, caller: Admin, at: Now) -> UserAnswer:
+async def create_user(body: UserBody, phases: Phases, at: Now) -> UserAnswer:
     """Add a person or a program."""
-    return users.create(
-        session,
-        name=body.name,
-        role=body.role,
-        project_ids=body.project_ids,
-        email=body.email,
-        password_hash=auth.hash_password(body.password) if body.password else None,
-        at=at,
+    passwords = _passwords(phases.request)
+    hashed = await passwords.hash(body.password) if body.password else None
+    return await phases.write(
+        lambda session, _: users.create(
+            session,
+            name=body.name,
+            role=body.role,
+            project_ids=body.project_ids,
+            email=body.email,
+            password_hash=hashed,
+            at=at,
+        )
     )
 
 
 @router.get("/users")
-def list_users(session: SessionDep, caller: Researcher, page: PageDep) -> Listing[UserAnswer]:
-    """All users."""
-    return users.listing(session, page)
+def list_users(
+    session: SessionDep, caller: Caller, page: PageDep, is_active: bool = True
+) -> Listing[UserAnswer]:
+    """The people of the caller's projects; for an administrator all."""
+    return users.listing(session, caller, page, is_active=is_active)
+
+
+@router.patch("/users/{user_id}")
+async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -> UserAnswer:
+    """Change a user's roles, name, address or password, or shut the user out, at once.
+
+    A user who is deactivated is signed out everywhere, and all of their keys end, with those that
+    were made with them. One administrator always stays.
+    """
+    hashed = await _new_password(user_id, body, phases)
+
+    def _change(session: SessionDep, caller: Caller) -> UserAnswer:
+        if not caller.is_admin:
+            _must_be_own_business(body)
+        users.change(
+            session,
+            user_id,
+            name=body.name,
+            email=body.email,
+            role=body.role,
+            is_active=body.is_active,
+            password_hash=hashed,
+        )
+        if body.memberships is not None:
+            roles = {one.project_id: one.role for one in body.memberships}
+            users.set_memberships(session, user_id, roles)
+        if body.is_active is False:
+            keys.revoke_all(session, user_id, at=at)
+        if hashed is not None or body.is_active is False:
+            auth.end_sessions(session, user_id, but=phases.request.cookies.get(auth.COOKIE))
+        return users.get(session, user_id)
+
+    return await phases.write(_change)
+
+
+@router.get("/users/{user_id}/sessions")
+def list_sessions(user_id: str, session: SessionDep, at: Now) -> Listing[SessionAnswer]:
+    """The browsers in which a user is signed in, newest first."""
+    users.must_exist(session, user_id)
+    return sign_ins.sessions(session, user_id, at=at)
+
+
+@router.delete("/users/{user_id}/sessions", status_code=204)
+def end_sessions(user_id: str, session: SessionDep) -> None:
+    """Sign a user out of every browser, at once; keys go on working."""
+    users.must_exist(session, user_id)
+    auth.end_sessions(session, user_id)
 
 
 @router.post("/users/{user_id}/keys", status_code=201, dependencies=[IDEMPOTENT])
 def create_key(
-    user_id: str, body: KeyBody, session: SessionDep, caller: Owner, at: Now
+    user_id: str, body: KeyBody, session: SessionDep, caller: Caller, at: Now
 ) -> KeyAnswer:
-    """Create an API key, as an administrator also for others; its text is shown once."""
+    """Create an API key, as an administrator also for others; its text is shown once.
+
+    A key that is created with a key may do no more, lives no longer and is revoked with it.
+    """
     return auth.add_key(
-        session, user_id=user_id, name=body.name, expires_in_s=body.expires_in_s, at=at
+        session,
+        user_id=user_id,
+        name=body.name,
+        expires_in_s=body.expires_in_s,
+        scopes=body.scopes,
+        made_with=caller.key,
+        at=at,
     )
 
 
 @router.get("/users/{user_id}/keys")
-def list_keys(
-    user_id: str, session: SessionDep, caller: Owner, page: PageDep
-) -> Listing[KeyAnswer]:
+def list_keys(user_id: str, session: SessionDep, page: PageDep) -> Listing[KeyAnswer]:
     """A user's keys by name and prefix."""
-    return users.keys(session, user_id, page)
+    return keys.listing(session, user_id, page)
 
 
 @router.delete("/users/{user_id}/keys/{key_id}", status_code=204)
-def revoke_key(user_id: str, key_id: str, session: SessionDep, caller: Owner, at: Now) -> None:
-    """Revoke a key at once."""
-    users.revoke_key(session, user_id, key_id, at=at)
+def revoke_key(user_id: str, key_id: str, session: SessionDep, at: Now) -> None:
+    """Revoke a key, and all that were made with it, at once."""
+    keys.revoke(session, user_id, key_id, at=at)
+
+
+def _passwords(request: Request) -> Passwords:
+    passwords: Passwords = request.app.state.passwords
+    return passwords
+
+
+async def _new_password(user_id: str, body: UserChange, phases: Phases) -> str | None:
+    """The hash of the new password. Raises Forbidden for a wrong current one."""
+    if body.password is None:
+        return None
+    passwords = _passwords(phases.request)
+    if not phases.caller.is_admin:
+        kept = await phases.read(lambda session: users.own_password_hash(session, user_id))
+        if not await passwords.fits(kept, body.current_password or ""):
+            raise Forbidden(
+                "`current_password` is not your password",
+                advice="Send your current password, or ask an administrator for a new one.",
+            )
+    return await passwords.hash(body.password)
+
+
+def _must_be_own_business(body: UserChange) -> None:
+    """Raise Forbidden for what only an administrator may change, for oneself too."""
+    for name in ("email", "role", "memberships", "is_active"):
+        if getattr(body, name) is not None:
+            raise Forbidden(
+                f"`{name}` can be changed by an administrator alone",
+                advice="Ask an administrator; you may change your name and your password.",
+            )

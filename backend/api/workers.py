@@ -5,8 +5,10 @@ from time import monotonic
 
 from fastapi import Request
 
-from backend.deps import CurrentUser, Now, SessionDep, SettingsDep, api_router
+from backend.deps import Now, SessionDep, SettingsDep
+from backend.domain.access import Caller
 from backend.domain.worker_state import SILENT_AFTER_BEATS
+from backend.routes import api_router
 from backend.schemas.runs import VersionAnswer
 from backend.schemas.training import SCHEMA_VERSION
 from backend.schemas.workers import WorkersAnswer
@@ -18,7 +20,7 @@ router = api_router("workers")
 
 @router.get("/workers")
 def list_workers(
-    request: Request, session: SessionDep, caller: CurrentUser, settings: SettingsDep, at: Now
+    request: Request, session: SessionDep, caller: Caller, settings: SettingsDep, at: Now
 ) -> WorkersAnswer:
     """Workers, newest first, how they are, what they run, and how many runs wait."""
     silent_after_s = SILENT_AFTER_BEATS * settings.beat_s
@@ -27,7 +29,7 @@ def list_workers(
 
 
 @router.get("/version")
-def get_version(caller: CurrentUser, settings: SettingsDep) -> VersionAnswer:
+def get_version(settings: SettingsDep) -> VersionAnswer:
     """What is running."""
     return VersionAnswer(
         version=version("podium"),

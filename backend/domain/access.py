@@ -1,13 +1,15 @@
-"""Who may do what: the four roles and which projects a caller sees.
+"""Who may do what: four roles, held in the whole service or in one project, and scopes of keys.
 
-Called by `backend.deps` and by store functions that filter by project; knows no keys, cookies or
-requests.
+Called by `backend.phases`, which admits a request by the table `backend.domain.operations`, and by
+store functions that filter by project; knows no keys, cookies or requests.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from backend.errors import Forbidden, NotFound
-from backend.schemas.vocabulary import Role
+from backend.schemas.vocabulary import Role, Scope
 
 # Annotators and viewers stand side by side: an annotator must stay blind to models, scores and the
 # votes of others, a viewer sees all of that and judges nothing.
@@ -17,35 +19,96 @@ _HOLDERS: dict[Role, frozenset[Role]] = {
     Role.ANNOTATOR: frozenset({Role.ADMIN, Role.RESEARCHER, Role.ANNOTATOR}),
     Role.VIEWER: frozenset({Role.ADMIN, Role.RESEARCHER, Role.VIEWER}),
 }
+EVERY_SCOPE = frozenset(Scope)
+
+
+@dataclass(frozen=True)
+class ApiKeyUsed:
+    """The key that a request was sent with: what it may do, and until when."""
+
+    id: str
+    scopes: frozenset[Scope]
+    expires_at: datetime | None
 
 
 @dataclass(frozen=True)
 class Caller:
-    """A signed-in person or program; `project_ids` is None for an administrator, who sees all."""
+    """A signed-in person or program.
+
+    `role` counts in the whole service, `roles` in one project each; an administrator needs no
+    entry there. `needed` is the role that the operation at hand asks for (None: any): projects in
+    which the caller does not hold it are left out of lists. `key` is None for a browser.
+    """
 
     id: str
     name: str
     role: Role
-    project_ids: frozenset[str] | None
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    key: ApiKeyUsed | None = None
+    needed: Role | None = None
 
-    def holds(self, wanted: Role) -> bool:
-        """Whether this caller may do what `wanted` may do."""
-        return self.role in _HOLDERS[wanted]
+    @property
+    def is_admin(self) -> bool:
+        """Whether this caller administers the service."""
+        return self.role is Role.ADMIN
+
+    @property
+    def project_ids(self) -> frozenset[str] | None:
+        """Projects in which the caller holds `needed`; None for an administrator: all."""
+        if self.is_admin:
+            return None
+        return frozenset(one for one in self.roles if self.holds_in(one, self.needed))
+
+    def needing(self, role: Role | None) -> "Caller":
+        """The same caller, for an operation that needs this role."""
+        return replace(self, needed=role)
+
+    def holds_in(self, project_id: str, wanted: Role | None) -> bool:
+        """Whether this caller may do in this project what `wanted` may do; None: is a member."""
+        held = Role.ADMIN if self.is_admin else self.roles.get(project_id)
+        return held is not None and (wanted is None or held in _HOLDERS[wanted])
 
     def sees(self, project_id: str | None) -> bool:
-        """Whether a project is visible; None (belongs to no project) is visible to everybody."""
-        return project_id is None or self.project_ids is None or project_id in self.project_ids
+        """Whether the caller holds `needed` there; what belongs to no project everybody sees."""
+        return project_id is None or self.holds_in(project_id, self.needed)
 
-    def must_hold(self, wanted: Role) -> None:
-        """Raise Forbidden unless the caller may do what `wanted` may do."""
-        if not self.holds(wanted):
-            raise Forbidden(
-                f"this action needs the role {wanted}; {self.name} has the role {self.role}",
-                advice="Ask an administrator for another role or use another key.",
-            )
+    def must_hold(self, wanted: Role | None) -> None:
+        """Raise Forbidden unless the caller holds this role in the whole service."""
+        if wanted is not None and self.role not in _HOLDERS[wanted]:
+            raise _lacks(wanted, self, self.role)
+
+    def must_hold_anywhere(self, wanted: Role | None) -> None:
+        """Raise Forbidden unless the caller holds this role in the service or in any project."""
+        if wanted is not None and _HOLDERS[wanted].isdisjoint({self.role, *self.roles.values()}):
+            raise _lacks(wanted, self, self.role)
 
     def must_see(self, project_id: str | None, what: str) -> None:
-        """Raise NotFound, naming `what`, unless the project is visible: its existence is no one's
-        business who may not see it."""
-        if not self.sees(project_id):
-            raise NotFound(f"there is no {what} that you can see")
+        """Raise NotFound, naming `what`, unless the caller is a member of the project: its
+        existence is no one's business who is not. Raise Forbidden for a member without `needed`.
+        """
+        if project_id is None or self.holds_in(project_id, self.needed):
+            return
+        if project_id not in self.roles or self.needed is None:
+            raise missing(what)
+        raise _lacks(self.needed, self, self.roles[project_id])
+
+    def must_have_scope(self, scope: Scope) -> None:
+        """Raise Forbidden if the request came with a key that lacks this scope."""
+        if self.key is not None and scope not in self.key.scopes:
+            have = ", ".join(sorted(self.key.scopes)) or "none"
+            raise Forbidden(
+                f"this action needs a key with the scope {scope}; this key has {have}",
+                advice="Create a key with this scope, or use another key.",
+            )
+
+
+def missing(what: str) -> NotFound:
+    """The one answer for what does not exist and for what the caller may not see."""
+    return NotFound(f"there is no {what} that you can see")
+
+
+def _lacks(wanted: Role, caller: Caller, held: Role) -> Forbidden:
+    return Forbidden(
+        f"this action needs the role {wanted}; {caller.name} has the role {held}",
+        advice="Ask an administrator for another role or use another key.",
+    )

@@ -1,11 +1,12 @@
 """Users, keys, sign-in and projects as the API speaks of them."""
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import Field
 
 from backend.schemas.paging import ApiAnswer, Body
-from backend.schemas.vocabulary import Role
+from backend.schemas.vocabulary import Role, Scope
 
 
 class SignIn(Body):
@@ -17,7 +18,10 @@ class SignIn(Body):
 
 
 class UserBody(Body):
-    """A new user; everybody but an administrator sees only the projects named here."""
+    """A new user with a role in the service, who has it in the projects named here too.
+
+    An administrator sees every project, everybody else only their own.
+    """
 
     name: str = Field(min_length=1, max_length=200)
     role: Role
@@ -26,15 +30,67 @@ class UserBody(Body):
     password: str | None = Field(None, min_length=10, max_length=200)
 
 
+class MembershipBody(Body):
+    """The role that a user has in one project."""
+
+    project_id: str = Field(max_length=64)
+    role: Literal[Role.RESEARCHER, Role.ANNOTATOR, Role.VIEWER]
+
+
+class UserChange(Body):
+    """What to change about a user; what is left out stays as it is.
+
+    An administrator may change everything. Everybody may change their own name, and with
+    `current_password` their own password.
+    """
+
+    name: str | None = Field(None, min_length=1, max_length=200)
+    email: str | None = Field(None, max_length=320, pattern=r"^[^@\s]+@[^@\s]+$")
+    role: Role | None = Field(None, description="The role in the whole service.")
+    memberships: list[MembershipBody] | None = Field(
+        None, max_length=1000, description="The roles in projects, in place of those until now."
+    )
+    is_active: bool | None = Field(
+        None, description="False signs the user out everywhere and ends all of their keys."
+    )
+    password: str | None = Field(
+        None,
+        min_length=10,
+        max_length=200,
+        description="The new password; it ends the user's other browser sessions.",
+    )
+    current_password: str | None = Field(None, max_length=200)
+
+
+class MembershipAnswer(ApiAnswer):
+    """The role that a user has in one project."""
+
+    project_id: str
+    role: Role
+
+
 class UserAnswer(ApiAnswer):
-    """A user; `project_ids` is null for an administrator, who sees all."""
+    """A user; `project_ids` is null for an administrator, who sees all.
+
+    `role` counts in the whole service, where no project decides: who may create projects. Each of
+    `memberships` counts in its project.
+    """
 
     id: str
     name: str
     email: str | None
     role: Role
     project_ids: list[str] | None
+    memberships: list[MembershipAnswer]
+    is_active: bool
     created_at: datetime
+
+
+class SessionAnswer(ApiAnswer):
+    """A browser that is signed in."""
+
+    created_at: datetime
+    expires_at: datetime
 
 
 class KeyBody(Body):
@@ -42,15 +98,28 @@ class KeyBody(Body):
 
     name: str = Field(min_length=1, max_length=200)
     expires_in_s: int | None = Field(None, ge=60, le=315_360_000)
+    scopes: list[Scope] | None = Field(
+        None,
+        min_length=1,
+        max_length=4,
+        description="What the key may be used for: `read`; `rank`: take and judge comparisons; "
+        "`run`: change projects, data, models and runs; `administer`: users, keys and the audit. "
+        "Left out: all that the sender of this request may do.",
+    )
 
 
 class KeyAnswer(ApiAnswer):
-    """An API key; `key` is shown once, in the answer that creates it."""
+    """An API key; `key` is shown once, in the answer that creates it.
+
+    A key that was made with another one (`parent_id`) is revoked together with it.
+    """
 
     id: str
     name: str
     prefix: str
     key: str | None = None
+    scopes: list[Scope]
+    parent_id: str | None
     expires_at: datetime | None
     created_at: datetime
 

@@ -16,6 +16,15 @@ class Role(StrEnum):
     VIEWER = "viewer"
 
 
+class Scope(StrEnum):
+    """What an API key may be used for; within it, the roles of its owner decide."""
+
+    READ = "read"
+    RANK = "rank"
+    RUN = "run"
+    ADMINISTER = "administer"
+
+
 class RunState(StrEnum):
     """Where a run stands. The table of allowed moves is `backend.domain.run_state`."""
 

@@ -217,7 +217,10 @@ def _ensure_annotators(
         )
         session.execute(
             insert(Membership),
-            [{"user_id": user_id, "project_id": project_id} for user_id in new.values()],
+            [
+                {"user_id": user_id, "project_id": project_id, "role": Role.ANNOTATOR}
+                for user_id in new.values()
+            ],
         )
     return found | new
 

@@ -37,10 +37,11 @@ def lock(session: Session, project_id: str) -> None:
     session.execute(select(Project.number).where(Project.id == project_id).with_for_update())
 
 
-def get(session: Session, project_id: str) -> ProjectAnswer:
-    """One project with its counts. Raises NotFound."""
+def get(session: Session, project_id: str, *, is_counted: bool = True) -> ProjectAnswer:
+    """One project, with its counts if `is_counted`. Raises NotFound."""
     answer = ProjectAnswer.model_validate(_row(session, project_id))
-    return answer.model_copy(update={"counts": _counts(session, project_id)})
+    counts = _counts(session, project_id) if is_counted else None
+    return answer.model_copy(update={"counts": counts})
 
 
 def listing(

@@ -1,9 +1,10 @@
-"""People and programs: their roles, projects, keys, sign-in tokens and browser sessions.
+"""People and programs: who they are, and which role they have in which project.
 
-Called by `backend.auth` and the user routes; stores hashes only and never sees a clear secret.
+Called by the user routes, by `backend.auth` and by imports that name annotators; knows hashes of
+passwords and never a password.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import delete, or_, select
@@ -12,11 +13,10 @@ from sqlalchemy.orm import Session
 from backend.domain.access import Caller
 from backend.errors import Conflict, NotFound
 from backend.schemas.paging import Listing
-from backend.schemas.people import KeyAnswer, UserAnswer
+from backend.schemas.people import MembershipAnswer, UserAnswer
 from backend.schemas.vocabulary import Role
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
-from backend.store.tables.access import ApiKey, BrowserSession, SignInToken
 from backend.store.tables.data import Project
 from backend.store.tables.people import Membership, User
 
@@ -31,29 +31,22 @@ def create(
     password_hash: str | None = None,
     at: datetime,
 ) -> UserAnswer:
-    """Add a user. Raises NotFound for an unknown project, Conflict for a taken e-mail."""
-    wanted = set(project_ids)
-    known = set(session.scalars(select(Project.id).where(Project.id.in_(wanted))))
-    if wanted - known:
-        raise NotFound(f"there is no project {sorted(wanted - known)[0]}")
-    if email and session.scalar(select(User.id).where(User.email == email.lower())):
-        raise Conflict(
-            "another user has this e-mail address",
-            advice="Use another address, or the user who has it.",
-        )
+    """Add a user, who has this role in these projects too.
+
+    Raises NotFound for an unknown project, Conflict for a taken e-mail.
+    """
     user = User(
         id=new_id("user"),
         name=name,
         role=role,
-        email=email.lower() if email else None,
+        email=_free_email(session, email),
         password_hash=password_hash,
         created_at=at,
     )
     session.add(user)
     session.flush()
-    session.add_all(Membership(user_id=user.id, project_id=one) for one in sorted(wanted))
-    session.flush()
-    return _answer(session, user)
+    set_memberships(session, user.id, dict.fromkeys(project_ids, role))
+    return _answer(session, user, None)
 
 
 def find_admin(session: Session) -> str | None:
@@ -63,20 +56,73 @@ def find_admin(session: Session) -> str | None:
     )
 
 
-def get(session: Session, user_id: str) -> UserAnswer:
-    """One user. Raises NotFound."""
-    return _answer(session, _row(session, user_id))
+def get(session: Session, user_id: str, seen_by: Caller | None = None) -> UserAnswer:
+    """One user, with the projects that `seen_by` sees, None: all. Raises NotFound."""
+    return _answer(session, _row(session, user_id), seen_by)
 
 
-def listing(session: Session, page: Page) -> Listing[UserAnswer]:
-    """All active users."""
-    rows, cursor = page_of(session, select(User).where(User.is_active), User.number, page)
-    return Listing(items=[_answer(session, row) for row in rows], next_cursor=cursor)
+def listing(
+    session: Session, caller: Caller, page: Page, *, is_active: bool = True
+) -> Listing[UserAnswer]:
+    """The users that the caller sees: all for an administrator, else those of its projects."""
+    statement = select(User).where(User.is_active.is_(is_active))
+    if caller.project_ids is not None:
+        theirs = select(Membership.user_id).where(Membership.project_id.in_(caller.project_ids))
+        statement = statement.where(or_(User.id == caller.id, User.id.in_(theirs)))
+    rows, cursor = page_of(session, statement, User.number, page)
+    items = [_answer(session, row, caller) for row in rows]
+    return Listing(items=items, next_cursor=cursor)
 
 
-def join(session: Session, user_id: str, project_id: str) -> None:
-    """Let a user see a project; an administrator sees all and needs no entry."""
-    session.add(Membership(user_id=user_id, project_id=project_id))
+def join(session: Session, user_id: str, project_id: str, role: Role) -> None:
+    """Give a user a role in a project; an administrator needs none."""
+    session.add(Membership(user_id=user_id, project_id=project_id, role=role))
+    session.flush()
+
+
+def set_memberships(session: Session, user_id: str, roles: Mapping[str, Role]) -> None:
+    """Give a user these roles by project, and no others. Raises NotFound for a project."""
+    known = set(session.scalars(select(Project.id).where(Project.id.in_(roles))))
+    unknown = sorted(set(roles) - known)
+    if unknown:
+        raise NotFound(f"there is no project {unknown[0]}")
+    session.execute(delete(Membership).where(Membership.user_id == user_id))
+    session.add_all(
+        Membership(user_id=user_id, project_id=project_id, role=role)
+        for project_id, role in sorted(roles.items())
+    )
+    session.flush()
+
+
+def change(
+    session: Session,
+    user_id: str,
+    *,
+    name: str | None = None,
+    email: str | None = None,
+    role: Role | None = None,
+    is_active: bool | None = None,
+    password_hash: str | None = None,
+) -> None:
+    """Change what is given and leave the rest.
+
+    Raises NotFound, and Conflict for a taken e-mail or if no active administrator would be left.
+    """
+    # Locked, so that two administrators cannot take the role from each other at the same moment.
+    admins = select(User).where(User.role == Role.ADMIN, User.is_active).order_by(User.number)
+    others = [one for one in session.scalars(admins.with_for_update()) if one.id != user_id]
+    user = _row(session, user_id)
+    was_admin = user.role == Role.ADMIN and user.is_active
+    user.name = name if name is not None else user.name
+    user.email = _free_email(session, email, but=user_id) if email is not None else user.email
+    user.role = role if role is not None else user.role
+    user.is_active = is_active if is_active is not None else user.is_active
+    user.password_hash = password_hash if password_hash is not None else user.password_hash
+    if was_admin and not others and not (user.role == Role.ADMIN and user.is_active):
+        raise Conflict(
+            f"{user.name} is the only administrator, and one has to stay",
+            advice="Make somebody else an administrator first.",
+        )
     session.flush()
 
 
@@ -88,110 +134,26 @@ def password_hash(session: Session, email: str) -> tuple[str, str | None] | None
     return None if row is None else (row[0], row[1])
 
 
-def add_key(
-    session: Session,
-    *,
-    user_id: str,
-    name: str,
-    prefix: str,
-    key_sha256: str,
-    expires_at: datetime | None,
-    at: datetime,
-) -> KeyAnswer:
-    """Keep an API key by its hash. Raises NotFound for an unknown user."""
+def own_password_hash(session: Session, user_id: str) -> str | None:
+    """The password hash of a user. Raises NotFound."""
+    return _row(session, user_id).password_hash
+
+
+def must_exist(session: Session, user_id: str) -> None:
+    """Raise NotFound unless there is such a user."""
     _row(session, user_id)
-    key = ApiKey(
-        id=new_id("key"),
-        user_id=user_id,
-        name=name,
-        prefix=prefix,
-        key_sha256=key_sha256,
-        expires_at=expires_at,
-        created_at=at,
-    )
-    session.add(key)
-    session.flush()
-    return KeyAnswer.model_validate(key)
 
 
-def keys(session: Session, user_id: str, page: Page) -> Listing[KeyAnswer]:
-    """The keys of a user that still work or have expired, never the key itself."""
-    statement = select(ApiKey).where(ApiKey.user_id == user_id, ApiKey.revoked_at.is_(None))
-    rows, cursor = page_of(session, statement, ApiKey.number, page)
-    return Listing(items=[KeyAnswer.model_validate(row) for row in rows], next_cursor=cursor)
-
-
-def revoke_key(session: Session, user_id: str, key_id: str, *, at: datetime) -> None:
-    """End a key at once. Raises NotFound."""
-    key = session.scalar(select(ApiKey).where(ApiKey.id == key_id, ApiKey.user_id == user_id))
-    if key is None:
-        raise NotFound(f"there is no key {key_id} of this user")
-    key.revoked_at = key.revoked_at or at
-
-
-def by_key(session: Session, key_sha256: str, *, at: datetime) -> Caller | None:
-    """Who a key belongs to, None if it is unknown, expired or revoked."""
-    user = session.scalar(
-        select(User)
-        .join(ApiKey, ApiKey.user_id == User.id)
-        .where(
-            ApiKey.key_sha256 == key_sha256,
-            ApiKey.revoked_at.is_(None),
-            or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > at),
-            User.is_active,
+def _free_email(session: Session, email: str | None, *, but: str | None = None) -> str | None:
+    if email is None:
+        return None
+    taken = session.scalar(select(User.id).where(User.email == email.lower()))
+    if taken is not None and taken != but:
+        raise Conflict(
+            "another user has this e-mail address",
+            advice="Use another address, or the user who has it.",
         )
-    )
-    return _caller(session, user)
-
-
-def by_cookie(session: Session, cookie_sha256: str, *, at: datetime) -> Caller | None:
-    """Who a browser session belongs to, None if it is unknown or has expired."""
-    user = session.scalar(
-        select(User)
-        .join(BrowserSession, BrowserSession.user_id == User.id)
-        .where(
-            BrowserSession.cookie_sha256 == cookie_sha256,
-            BrowserSession.expires_at > at,
-            User.is_active,
-        )
-    )
-    return _caller(session, user)
-
-
-def add_sign_in_token(
-    session: Session, *, user_id: str, token_sha256: str, expires_at: datetime
-) -> None:
-    """Keep a one-time token by its hash."""
-    session.add(SignInToken(token_sha256=token_sha256, user_id=user_id, expires_at=expires_at))
-    session.flush()
-
-
-def use_sign_in_token(session: Session, token_sha256: str, *, at: datetime) -> str | None:
-    """The user a token signs in, once: the DELETE lets one of two racing requests through."""
-    row = session.execute(
-        delete(SignInToken)
-        .where(SignInToken.token_sha256 == token_sha256)
-        .returning(SignInToken.user_id, SignInToken.expires_at)
-    ).one_or_none()
-    return row[0] if row is not None and row[1] > at else None
-
-
-def add_browser_session(
-    session: Session, *, user_id: str, cookie_sha256: str, expires_at: datetime, at: datetime
-) -> None:
-    """Keep a signed-in browser by its cookie's hash and forget those that have expired."""
-    session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= at))
-    session.add(
-        BrowserSession(
-            cookie_sha256=cookie_sha256, user_id=user_id, created_at=at, expires_at=expires_at
-        )
-    )
-    session.flush()
-
-
-def end_browser_session(session: Session, cookie_sha256: str) -> None:
-    """Sign a browser out."""
-    session.execute(delete(BrowserSession).where(BrowserSession.cookie_sha256 == cookie_sha256))
+    return email.lower()
 
 
 def _row(session: Session, user_id: str) -> User:
@@ -201,32 +163,21 @@ def _row(session: Session, user_id: str) -> User:
     return user
 
 
-def _project_ids(session: Session, user: User) -> list[str] | None:
-    if user.role == Role.ADMIN:
-        return None
-    return sorted(
-        session.scalars(select(Membership.project_id).where(Membership.user_id == user.id))
-    )
-
-
-def _caller(session: Session, user: User | None) -> Caller | None:
-    if user is None:
-        return None
-    project_ids = _project_ids(session, user)
-    return Caller(
-        id=user.id,
-        name=user.name,
-        role=Role(user.role),
-        project_ids=None if project_ids is None else frozenset(project_ids),
-    )
-
-
-def _answer(session: Session, user: User) -> UserAnswer:
+def _answer(session: Session, user: User, seen_by: Caller | None) -> UserAnswer:
+    held = select(Membership).where(Membership.user_id == user.id).order_by(Membership.project_id)
+    memberships = [
+        MembershipAnswer(project_id=one.project_id, role=Role(one.role))
+        for one in session.scalars(held)
+        if seen_by is None or seen_by.id == user.id or seen_by.sees(one.project_id)
+    ]
+    is_admin = user.role == Role.ADMIN
     return UserAnswer(
         id=user.id,
         name=user.name,
         email=user.email,
         role=Role(user.role),
-        project_ids=_project_ids(session, user),
+        project_ids=None if is_admin else [one.project_id for one in memberships],
+        memberships=memberships,
+        is_active=user.is_active,
         created_at=user.created_at,
     )

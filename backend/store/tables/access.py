@@ -20,6 +20,9 @@ class ApiKey(Numbered, Base):
     name: Mapped[str] = mapped_column(String(200))
     prefix: Mapped[str] = mapped_column(String(16))
     key_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    scopes: Mapped[list[str]]
+    # The key that this one was made with, and dies with.
+    parent_id: Mapped[str | None] = mapped_column(ForeignKey("api_keys.id"), index=True)
     expires_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
 

@@ -18,17 +18,19 @@ class User(Numbered, Base):
     __tablename__ = "users"
     name: Mapped[str] = mapped_column(String(200))
     email: Mapped[str | None] = mapped_column(String(320), unique=True)
+    # In the whole service; `memberships` say it for each project.
     role: Mapped[str] = mapped_column(String(16))
     password_hash: Mapped[str | None] = mapped_column(String(300))
     is_active: Mapped[bool] = mapped_column(default=True)
 
 
 class Membership(Base):
-    """Which projects a user who is no administrator may see."""
+    """The role of a user in a project; an administrator needs none."""
 
     __tablename__ = "memberships"
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), primary_key=True)
-    project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), primary_key=True)
+    project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), primary_key=True, index=True)
+    role: Mapped[str] = mapped_column(String(16))
 
 
 class AuditEntry(Base):

@@ -1,14 +1,8 @@
-"""Which run a route is about: the one in its path, if the caller may see or steer it.
-
-Routers of runs, metrics, samples and the stream declare these; no route of its own.
-"""
+"""The runs that a list in a query names, for routes that show several at once; no route here."""
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from fastapi import Depends
-
-from backend.deps import Researcher, SessionDep, Viewer
+from backend.deps import SessionDep
 from backend.domain.access import Caller
 from backend.errors import InvalidInput
 from backend.store.runs import runs
@@ -16,16 +10,7 @@ from backend.store.runs import runs
 MOST_RUNS = 100
 
 
-def _seen(run_id: str, session: SessionDep, caller: Viewer) -> str:
-    caller.must_see(runs.get(session, run_id).project_id, f"run {run_id}")
-    return run_id
-
-
-def _steered(run_id: str, session: SessionDep, caller: Researcher) -> str:
-    return _seen(run_id, session, caller)
-
-
-def seen_runs(session: SessionDep, caller: Viewer, joined: str) -> list[str]:
+def seen_runs(session: SessionDep, caller: Caller, joined: str) -> list[str]:
     """The runs of a list joined by commas, without repeats; raises NotFound for an unseen one."""
     run_ids = list(dict.fromkeys(part for part in joined.split(",") if part))
     if not 1 <= len(run_ids) <= MOST_RUNS:
@@ -41,8 +26,3 @@ def must_see(session: SessionDep, caller: Caller, run_ids: Sequence[str]) -> Non
     """Raise NotFound unless the caller sees each of these runs."""
     for run_id, project_id in runs.projects_of(session, run_ids).items():
         caller.must_see(project_id, f"run {run_id}")
-
-
-# The id of a run that the caller may look at, and of one that the caller may change.
-SeenRun = Annotated[str, Depends(_seen)]
-SteeredRun = Annotated[str, Depends(_steered)]

@@ -1,0 +1,140 @@
+"""Every operation of the API and who may do it: the only place where a route's rule stands.
+
+`backend.routes` looks each route up here by the name of its function, so a route without a row
+cannot be built; `backend.phases` admits requests by it, and the tests walk over it.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from backend.schemas.vocabulary import Role, Scope
+
+KIB = 1 << 10
+MIB = 1 << 20
+
+
+class Of(StrEnum):
+    """Where the role has to be held: in the project of what the address names, or elsewhere."""
+
+    NOBODY = "nobody"  # no credentials are needed
+    SERVICE = "service"  # in the whole service
+    ANYWHERE = "anywhere"  # in any project; what the answer lists is filtered by project
+    ONESELF = "oneself"  # the person of the address itself, or an administrator
+    PROJECT = "project"
+    RUN = "run"
+    SNAPSHOT = "snapshot"
+    MODEL = "model"
+    EXPERIMENT = "experiment"
+    ASSIGNMENT = "assignment"  # of the caller's own
+
+
+class Operation(NamedTuple):
+    """The rule of one route. `role` None: whoever is signed in, in a project any member."""
+
+    role: Role | None
+    of: Of
+    scope: Scope
+    body_limit: int | None = 64 * KIB  # bytes; None: the route counts them itself
+
+
+def _anybody(of: Of, scope: Scope = Scope.READ) -> Operation:
+    return Operation(None, of, scope)
+
+
+def _reads(of: Of) -> Operation:
+    return Operation(Role.VIEWER, of, Scope.READ)
+
+
+def _ranks(of: Of) -> Operation:
+    return Operation(Role.ANNOTATOR, of, Scope.RANK)
+
+
+def _runs(of: Of, body_limit: int | None = 64 * KIB) -> Operation:
+    return Operation(Role.RESEARCHER, of, Scope.RUN, body_limit)
+
+
+_ADMINISTERS = Operation(Role.ADMIN, Of.SERVICE, Scope.ADMINISTER)
+_OWN = Operation(None, Of.ONESELF, Scope.ADMINISTER)
+
+OPERATIONS: Mapping[str, Operation] = {
+    # Sessions, people and keys
+    "sign_in": _anybody(Of.NOBODY),
+    "sign_out": _anybody(Of.SERVICE),
+    "me": _anybody(Of.SERVICE),
+    "create_user": _ADMINISTERS,
+    "list_users": Operation(Role.RESEARCHER, Of.ANYWHERE, Scope.READ),
+    "change_user": _OWN,
+    "list_sessions": _OWN,
+    "end_sessions": _OWN,
+    "create_key": _OWN,
+    "list_keys": _OWN,
+    "revoke_key": _OWN,
+    "list_audit": _ADMINISTERS,
+    # Projects and their data
+    "create_project": _runs(Of.SERVICE, 1 * MIB),
+    "list_projects": _anybody(Of.ANYWHERE),
+    "get_project": _anybody(Of.PROJECT),
+    "archive_project": _runs(Of.PROJECT),
+    "restore_project": _runs(Of.PROJECT),
+    "import_file": _runs(Of.PROJECT, None),
+    "list_prompts": _reads(Of.PROJECT),
+    "list_demonstrations": _reads(Of.PROJECT),
+    "list_solutions": _reads(Of.PROJECT),
+    "list_responses": _reads(Of.PROJECT),
+    "create_comparison": _runs(Of.PROJECT, 8 * MIB),
+    "list_comparisons": _reads(Of.PROJECT),
+    "list_judgments": _anybody(Of.PROJECT),
+    "agreement": _reads(Of.PROJECT),
+    "create_snapshot": _runs(Of.PROJECT, 8 * MIB),
+    "list_snapshots": _reads(Of.PROJECT),
+    "get_snapshot": _reads(Of.SNAPSHOT),
+    "list_lines": _reads(Of.SNAPSHOT),
+    "export_snapshot": _reads(Of.SNAPSHOT),
+    "archive_snapshot": _runs(Of.SNAPSHOT),
+    "restore_snapshot": _runs(Of.SNAPSHOT),
+    # Ranking
+    "take_assignment": _ranks(Of.PROJECT),
+    "progress": _ranks(Of.PROJECT),
+    "judge": _ranks(Of.ASSIGNMENT),
+    "skip": _ranks(Of.ASSIGNMENT),
+    "renew": _ranks(Of.ASSIGNMENT),
+    # Models
+    "register_model": _runs(Of.ANYWHERE),
+    "list_models": _reads(Of.ANYWHERE),
+    "get_model": _reads(Of.MODEL),
+    "archive_model": _runs(Of.MODEL),
+    "restore_model": _runs(Of.MODEL),
+    # Runs
+    "create_run": _runs(Of.ANYWHERE, 1 * MIB),
+    "validate_run": _runs(Of.ANYWHERE, 1 * MIB),
+    "list_runs": _reads(Of.ANYWHERE),
+    "get_run": _reads(Of.RUN),
+    "cancel_run": _runs(Of.RUN),
+    "pause_run": _runs(Of.RUN),
+    "resume_run": _runs(Of.RUN),
+    "retry_run": _runs(Of.RUN),
+    "clone_run": _runs(Of.RUN, 1 * MIB),
+    "archive_run": _runs(Of.RUN),
+    "restore_run": _runs(Of.RUN),
+    "list_events": _reads(Of.RUN),
+    "list_log_lines": _reads(Of.RUN),
+    "list_failures": _reads(Of.RUN),
+    "list_checkpoints": _reads(Of.RUN),
+    "pin_checkpoint": _runs(Of.RUN),
+    "unpin_checkpoint": _runs(Of.RUN),
+    "list_artifacts": _reads(Of.RUN),
+    "create_experiment": _runs(Of.ANYWHERE, 1 * MIB),
+    "list_experiments": _reads(Of.ANYWHERE),
+    "get_experiment": _reads(Of.EXPERIMENT),
+    # Curves, samples and the live stream
+    "read_metrics": _reads(Of.ANYWHERE),
+    "add_outside_metrics": _runs(Of.RUN, 8 * MIB),
+    "list_samples": _reads(Of.RUN),
+    "stream_runs": _reads(Of.ANYWHERE),
+    "stream_run": _reads(Of.RUN),
+    # The service
+    "list_methods": _anybody(Of.ANYWHERE),
+    "list_workers": _reads(Of.ANYWHERE),
+    "get_version": _anybody(Of.SERVICE),
+}

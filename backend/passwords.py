@@ -1,0 +1,70 @@
+"""Passwords: argon2id hashes, computed one at a time and outside of every transaction.
+
+Called by the session and user routes through `Passwords` on the application's state. One hash
+takes 64 MiB and some tens of milliseconds of every core, so a flood of sign-ins waits in a short
+queue of its own, and nobody else waits with it.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio
+from anyio.to_thread import run_sync
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from backend.errors import TooManyTries
+
+T = TypeVar("T")
+MOST_WAITING = 8
+RETRY_AFTER_S = 2
+
+_hasher = PasswordHasher()
+# Checked when there is no such user, so that the answer takes as long as for a wrong password.
+_DUMMY_HASH = (
+    "$argon2id$v=19$m=65536,t=3,p=4$0MOeKkxicaXqnNc1EZVtxw$"
+    "Csm1SCtNjgC/0tuf8DKVK0JxF0NRUu+XXh0Ea1hvEF8"
+)
+
+
+class Passwords:
+    """Hashes and checks passwords: one at a time, eight more wait, the next is refused."""
+
+    def __init__(self) -> None:
+        self._one = anyio.CapacityLimiter(1)
+        self._waiting = 0
+
+    async def hash(self, password: str) -> str:
+        """argon2id with the library's parameters. Raises TooManyTries when too many wait."""
+        return await self._in_turn(lambda: _hasher.hash(password))
+
+    async def fits(self, kept: str | None, password: str) -> bool:
+        """Whether the password has this hash; None takes as long and does not fit.
+
+        Raises TooManyTries when too many wait.
+        """
+        return await self._in_turn(lambda: _fits(kept or _DUMMY_HASH, password) and bool(kept))
+
+    async def _in_turn(self, compute: Callable[[], T]) -> T:
+        if self._waiting > MOST_WAITING:
+            raise TooManyTries(
+                f"{MOST_WAITING} sign-ins and password changes are waiting already",
+                advice=f"Try again in {RETRY_AFTER_S} seconds.",
+            )
+        self._waiting += 1
+        try:
+            return await run_sync(compute, limiter=self._one)
+        finally:
+            self._waiting -= 1
+
+
+def is_outdated(kept: str) -> bool:
+    """Whether a hash was made with other parameters than today's, so that it should be renewed."""
+    return _hasher.check_needs_rehash(kept)
+
+
+def _fits(kept: str, password: str) -> bool:
+    try:
+        return _hasher.verify(kept, password)
+    except (VerificationError, InvalidHashError):
+        return False

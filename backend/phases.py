@@ -1,0 +1,223 @@
+"""The life of one request: admitted, read, worked, remembered; and nothing held in between.
+
+    admit   a read session: who sends it, may they, is the object theirs   401, 404, 403
+    body    read up to the limit of the operation, then parsed and checked  413, 422
+    work    the write turn: the caller is checked again, the endpoint runs, and the audit line and
+            the answer under the Idempotency-Key are written with it; COMMIT
+    answer  serialised and sent; the session is closed by then
+
+`backend.routes` makes every route pass through here. An endpoint that does several things in turn
+(hash a password, wait for a job) asks for `Phases` and calls `read` and `write` itself; it holds
+nothing while it waits.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from backend.auth import COOKIE, Credentials, authenticate
+from backend.deps import now, settings_of
+from backend.domain.access import Caller, missing
+from backend.domain.operations import Of, Operation
+from backend.errors import InvalidInput
+from backend.schemas.vocabulary import Role, Scope
+from backend.store.owners import owner_of
+from backend.store.people import audit, idempotency
+from backend.store.people.idempotency import KeptAnswer
+from backend.transactions import Transactions
+
+T = TypeVar("T")
+
+
+class Replayed(Exception):
+    """This request was answered before: the handler sends the same answer again."""
+
+    def __init__(self, kept: KeptAnswer) -> None:
+        super().__init__("answered before")
+        self.kept = kept
+
+
+@dataclass(eq=False)
+class Phases:
+    """What a request may do next; `backend.routes` makes one per request."""
+
+    request: Request
+    operation: Operation
+    name: str  # the operation, as the audit names it
+    status: int  # of a good answer
+    is_audited: bool
+    # What an Idempotency-Key is compared by; an upload sets it, because its stream is read once.
+    body_sha256: str | None = None
+    _caller: Caller | None = field(default=None, init=False)
+
+    @property
+    def caller(self) -> Caller:
+        """Who was admitted."""
+        if self._caller is None:
+            raise LookupError(f"{self.name} admits everybody, so nobody is known here")
+        return self._caller
+
+    @property
+    def known_caller(self) -> Caller | None:
+        """Who was admitted; None where nobody needs to be known."""
+        return self._caller
+
+    async def admit(self) -> None:
+        """Find out who asks, and hold nothing afterwards.
+
+        Raises NotSignedIn, NotFound for what is missing or not the caller's, or Forbidden.
+        """
+        if self.operation.of is not Of.NOBODY:
+            self._caller = await self._transactions.read(self.admitted)
+
+    def admitted(self, session: Session) -> Caller:
+        """Who asks, as the store says now; streams and exports ask again while they last."""
+        settings = settings_of(self.request)
+        sent = credentials_of(self.request)
+        caller = authenticate(session, sent, at=now(), public_url=settings.public_url)
+        return _admitted(session, caller, self.operation, self.request.path_params)
+
+    async def read(self, work: Callable[[Session], T]) -> T:
+        """What `work` finds, in a session that is closed when this returns."""
+        return await self._transactions.read(work)
+
+    async def write(self, work: Callable[[Session, Caller], T]) -> T:
+        """Do the work of this request and remember it, in one transaction.
+
+        The caller is checked again, and given to `work`: who lost a role since the request was
+        admitted changes nothing any more. Raises Replayed for a POST that was answered before.
+        """
+        used = await self._idempotency()
+
+        def _worked(session: Session) -> T:
+            self._caller = caller = self.admitted(session)
+            if used is not None and (kept := idempotency.find(session, **used)) is not None:
+                raise Replayed(kept)
+            done = work(session, caller)
+            self._remember(session, done, used)
+            return done
+
+        return await self._transactions.write(_worked)
+
+    async def write_as_nobody(self, work: Callable[[Session], T]) -> T:
+        """Do and remember the work of a request that admits everybody, such as a sign-in."""
+
+        def _worked(session: Session) -> T:
+            done = work(session)
+            self._remember(session, done, None)
+            return done
+
+        return await self._transactions.write(_worked)
+
+    @property
+    def _transactions(self) -> Transactions:
+        transactions: Transactions = self.request.app.state.transactions
+        return transactions
+
+    async def _idempotency(self) -> dict[str, str] | None:
+        key = self.request.headers.get("idempotency-key")
+        if not key or self.request.method != "POST":
+            return None
+        return {
+            "user_id": self.caller.id,
+            "key": _checked_key(key),
+            "route": f"{self.request.url.path}?{self.request.url.query}",
+            "body_sha256": self.body_sha256 or _sha256(await self.request.body()),
+        }
+
+    def _remember(self, session: Session, done: object, used: dict[str, str] | None) -> None:
+        answer = (
+            done.model_dump(mode="json", by_alias=True) if isinstance(done, BaseModel) else None
+        )
+        if self.is_audited:
+            self._audit(session, answer or {})
+        if used is not None:
+            status = 204 if done is None else self.status
+            kept = {"body": _without_key(answer)}
+            idempotency.keep(session, **used, status=status, answer=kept, at=now())
+
+    def _audit(self, session: Session, answer: dict[str, Any]) -> None:
+        """Write who changed what; a request that names no object has changed nothing."""
+        named: dict[str, str] = self.request.path_params
+        # A number names a part of what stands before it: the step of a run's checkpoint.
+        ids = [name for name in named.values() if not name.isdecimal()]
+        object_id = answer.get("id") or next(reversed(ids), None)
+        if object_id is not None:
+            audit.record(
+                session,
+                # Who signs in is known by the answer alone.
+                user_id=self._caller.id if self._caller else answer.get("id"),
+                action=self.name,
+                object_id=object_id,
+                data=named,
+                request_id=self.request.scope.get("podium.request_id"),
+                at=now(),
+            )
+
+
+def credentials_of(request: Request) -> Credentials:
+    """What a request says about who sends it."""
+    return Credentials(
+        method=request.method,
+        authorization=request.headers.get("authorization"),
+        cookie=request.cookies.get(COOKIE),
+        origin=request.headers.get("origin"),
+        host=request.headers.get("host"),
+    )
+
+
+def _admitted(
+    session: Session, caller: Caller, operation: Operation, named: Mapping[str, str]
+) -> Caller:
+    """The caller, about to do this operation on what the address names."""
+    caller.must_have_scope(operation.scope)
+    caller = caller.needing(operation.role)
+    match operation.of:
+        case Of.SERVICE:
+            caller.must_hold(operation.role)
+        case Of.ANYWHERE:
+            caller.must_hold_anywhere(operation.role)
+        case Of.ONESELF if named["user_id"] != caller.id:
+            caller.must_hold(Role.ADMIN)
+        case Of.ONESELF:
+            pass
+        case kind:
+            _must_see(session, caller, operation, named[f"{kind}_id"])
+    return caller
+
+
+def _must_see(session: Session, caller: Caller, operation: Operation, object_id: str) -> None:
+    what = f"{operation.of} {object_id}"
+    owner = owner_of(session, operation.of, object_id, user_id=caller.id)
+    if owner is None:
+        raise missing(what)
+    caller.must_see(owner.project_id, what)
+    if owner.project_id is None:
+        # It belongs to all projects: anybody with the role may read it, nobody else's to change.
+        is_reading = operation.scope is Scope.READ
+        caller.must_hold_anywhere(operation.role if is_reading else Role.ADMIN)
+
+
+def _checked_key(key: str) -> str:
+    if len(key) > 200 or not key.isascii() or not key.isprintable():
+        raise InvalidInput(
+            f"the Idempotency-Key is {key[:50]!r} ({len(key)} characters); expected 1 to 200 "
+            "printable ASCII characters",
+            advice="Use a UUID.",
+        )
+    return key
+
+
+def _sha256(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+def _without_key(body: dict[str, Any] | None) -> dict[str, Any] | None:
+    """An API key is shown once: the answer that is kept does not have it."""
+    is_key = body is not None and str(body.get("key")).startswith("pk_")
+    return {**body, "key": None} if body is not None and is_key else body

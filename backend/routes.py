@@ -1,0 +1,145 @@
+"""What every route is: its row in `backend.domain.operations`, its phases, and its endpoint.
+
+Routers are made by `api_router`. An endpoint is a plain function; of its parameters `session`,
+`caller` and `phases` are given to it here, all others come from the request. One with `session`
+runs in a thread, in a reading session for GET and else in the write turn; one that is `async` asks
+for `phases` and opens its sessions itself.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.routing import APIRoute
+from starlette.types import Message
+
+from backend.auth import SAFE_METHODS
+from backend.domain.operations import KIB, OPERATIONS, Operation
+from backend.errors import TooLarge
+from backend.phases import Phases
+
+_GIVEN = ("session", "caller", "phases")
+
+
+class ApiRoute(APIRoute):
+    """A route that admits, bounds and remembers its requests."""
+
+    is_audited = True
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        if endpoint.__name__ not in OPERATIONS:
+            raise LookupError(
+                f"{endpoint.__name__} has no row in backend/domain/operations.py; say there who "
+                "may do it"
+            )
+        # FastAPI makes every route a second time when its router is included.
+        is_phased = hasattr(endpoint, "is_phased")
+        super().__init__(path, endpoint if is_phased else _phased(endpoint), **options)
+
+    @property
+    def operation(self) -> Operation:
+        """Who may use this route."""
+        return OPERATIONS[self.endpoint.__name__]
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, for requests that are admitted and have been read."""
+        handle = super().get_route_handler()
+        operation, name, status = self.operation, self.endpoint.__name__, self.status_code or 200
+
+        async def _handle(request: Request) -> Response:
+            request = _bounded(request, operation.body_limit)
+            phases = Phases(request, operation, name, status, self.is_audited)
+            request.state.phases = phases
+            await phases.admit()
+            if request.method not in SAFE_METHODS and operation.body_limit is not None:
+                _must_fit(_said_length(request), operation.body_limit)
+                # Here, because FastAPI takes every error while it reads for a mistake in the JSON.
+                await request.body()
+            return await handle(request)
+
+        return _handle
+
+
+class UnauditedRoute(ApiRoute):
+    """A route whose changes are records of their own, with author and time."""
+
+    is_audited = False
+
+
+def api_router(tag: str, *, is_audited: bool = True) -> APIRouter:
+    """An empty router whose routes are `ApiRoute`s."""
+    return APIRouter(tags=[tag], route_class=ApiRoute if is_audited else UnauditedRoute)
+
+
+def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """The endpoint as FastAPI calls it: without what is given here, in the session it needs."""
+    signature = inspect.signature(endpoint)
+    given = [name for name in _GIVEN if name in signature.parameters]
+
+    def _filled(values: dict[str, Any], **known: Any) -> dict[str, Any]:
+        return {**values, **{name: known[name] for name in given}}
+
+    @functools.wraps(endpoint)
+    async def _call(request: Request, **values: Any) -> Any:
+        phases: Phases = request.state.phases
+        if "request" in signature.parameters:
+            values["request"] = request
+        if inspect.iscoroutinefunction(endpoint):
+            return await endpoint(**_filled(values, phases=phases, caller=phases.known_caller))
+        if "session" not in given:
+            return await run_in_threadpool(endpoint, **_filled(values, caller=phases.caller))
+        if request.method in SAFE_METHODS:
+            return await phases.read(
+                lambda session: endpoint(**_filled(values, session=session, caller=phases.caller))
+            )
+        return await phases.write(
+            lambda session, caller: endpoint(**_filled(values, session=session, caller=caller))
+        )
+
+    del _call.__wrapped__  # type: ignore[attr-defined]  # or FastAPI looks through this wrapper
+    _call.__signature__ = _asked(signature)  # type: ignore[attr-defined]
+    _call.is_phased = True  # type: ignore[attr-defined]
+    return _call
+
+
+def _asked(signature: inspect.Signature) -> inspect.Signature:
+    """What FastAPI has to find in the request: the request itself, and all that is not given."""
+    request = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request)
+    asked = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in signature.parameters.items()
+        if name not in (*_GIVEN, "request")
+    ]
+    return signature.replace(parameters=[request, *asked])
+
+
+def _bounded(request: Request, limit: int | None) -> Request:
+    """The request, whose body ends with TooLarge beyond `limit` bytes; None: no limit here."""
+    if limit is None:
+        return request
+    seen = 0
+
+    async def _receive() -> Message:
+        nonlocal seen
+        message = await request.receive()
+        seen += len(message.get("body", b""))
+        _must_fit(seen, limit)
+        return message
+
+    return Request(request.scope, _receive)
+
+
+def _must_fit(size: int, limit: int) -> None:
+    if size > limit:
+        raise TooLarge(
+            f"the body is larger than {limit // KIB} KiB, the limit for this operation",
+            advice="Send large data in parts, or through an import.",
+        )
+
+
+def _said_length(request: Request) -> int:
+    """What the request says that its body has; the server has checked that it is a number."""
+    return int(request.headers.get("content-length", "0"))

@@ -1,0 +1,44 @@
+"""Which project an object belongs to, asked by every request before anything else is read.
+
+Called by `backend.phases` alone. What is missing gives None, so that one sentence answers for it
+and for what the caller may not see.
+"""
+
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from backend.domain.operations import Of
+from backend.store.tables.data import Assignment, Project, Snapshot
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Experiment, Run
+
+
+class Owner(NamedTuple):
+    """The project of an object; None for a model that belongs to all of them."""
+
+    project_id: str | None
+
+
+_COLUMNS: dict[Of, tuple[InstrumentedAttribute[str], InstrumentedAttribute[str]]] = {
+    Of.PROJECT: (Project.id, Project.id),
+    Of.RUN: (Run.id, Run.project_id),
+    Of.SNAPSHOT: (Snapshot.id, Snapshot.project_id),
+    Of.MODEL: (Model.id, Model.project_id),
+    Of.EXPERIMENT: (Experiment.id, Experiment.project_id),
+    Of.ASSIGNMENT: (Assignment.id, Assignment.project_id),
+}
+
+
+def owner_of(session: Session, kind: Of, object_id: str, *, user_id: str) -> Owner | None:
+    """The project that decides who may use this object; None if there is no such object.
+
+    An assignment of another annotator is none of the caller's.
+    """
+    id_column, project_column = _COLUMNS[kind]
+    statement = select(project_column).where(id_column == object_id)
+    if kind is Of.ASSIGNMENT:
+        statement = statement.where(Assignment.user_id == user_id)
+    row = session.execute(statement).one_or_none()
+    return None if row is None else Owner(row[0])

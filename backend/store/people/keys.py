@@ -1,0 +1,103 @@
+"""API keys by their hashes: what each may do, until when, and which key it was made with.
+
+Called by `backend.auth` and the user routes. A key dies with the key that it was made with.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, or_, select, update
+from sqlalchemy.orm import Session, aliased
+
+from backend.domain.access import ApiKeyUsed, Caller
+from backend.errors import NotFound
+from backend.schemas.paging import Listing
+from backend.schemas.people import KeyAnswer
+from backend.schemas.vocabulary import Scope
+from backend.store.ids import new_id
+from backend.store.paging import Page, page_of
+from backend.store.people import callers, users
+from backend.store.tables.access import ApiKey
+from backend.store.tables.people import User
+
+
+def add(
+    session: Session,
+    *,
+    user_id: str,
+    name: str,
+    prefix: str,
+    key_sha256: str,
+    scopes: Sequence[Scope],
+    parent_id: str | None,
+    expires_at: datetime | None,
+    at: datetime,
+) -> KeyAnswer:
+    """Keep an API key by its hash. Raises NotFound for an unknown user."""
+    users.must_exist(session, user_id)
+    key = ApiKey(
+        id=new_id("key"),
+        user_id=user_id,
+        name=name,
+        prefix=prefix,
+        key_sha256=key_sha256,
+        scopes=list(scopes),
+        parent_id=parent_id,
+        expires_at=expires_at,
+        created_at=at,
+    )
+    session.add(key)
+    session.flush()
+    return KeyAnswer.model_validate(key)
+
+
+def listing(session: Session, user_id: str, page: Page) -> Listing[KeyAnswer]:
+    """The keys of a user that still work or have expired, never the key itself."""
+    users.must_exist(session, user_id)
+    statement = select(ApiKey).where(ApiKey.user_id == user_id, ApiKey.revoked_at.is_(None))
+    rows, cursor = page_of(session, statement, ApiKey.number, page)
+    return Listing(items=[KeyAnswer.model_validate(row) for row in rows], next_cursor=cursor)
+
+
+def revoke(session: Session, user_id: str, key_id: str, *, at: datetime) -> None:
+    """End a key at once, and all that were made with it. Raises NotFound."""
+    found = select(ApiKey.id).where(ApiKey.id == key_id, ApiKey.user_id == user_id)
+    if session.scalar(found) is None:
+        raise NotFound(f"there is no key {key_id} of this user")
+    _revoke(session, ApiKey.id == key_id, at)
+
+
+def revoke_all(session: Session, user_id: str, *, at: datetime) -> None:
+    """End every key of a user at once, and all that were made with one of them."""
+    _revoke(session, ApiKey.user_id == user_id, at)
+
+
+def caller_of(session: Session, key_sha256: str, *, at: datetime) -> Caller | None:
+    """Who a key belongs to, None if it is unknown, expired or revoked."""
+    row = session.execute(
+        select(User, ApiKey)
+        .join(ApiKey, ApiKey.user_id == User.id)
+        .where(
+            ApiKey.key_sha256 == key_sha256,
+            ApiKey.revoked_at.is_(None),
+            or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > at),
+            User.is_active,
+        )
+    ).one_or_none()
+    if row is None:
+        return None
+    user, key = row
+    scopes = frozenset(Scope(one) for one in key.scopes)
+    return callers.caller(session, user, ApiKeyUsed(key.id, scopes, key.expires_at))
+
+
+def _revoke(session: Session, first: ColumnElement[bool], at: datetime) -> None:
+    family = select(ApiKey.id).where(first).cte("family", recursive=True)
+    child = aliased(ApiKey)
+    family = family.union(select(child.id).join(family, child.parent_id == family.c.id))
+    session.execute(
+        update(ApiKey)
+        .where(ApiKey.id.in_(select(family.c.id)), ApiKey.revoked_at.is_(None))
+        .values(revoked_at=at)
+        .execution_options(synchronize_session=False)
+    )

@@ -1,0 +1,84 @@
+"""Sign-in links and signed-in browsers, by the hashes of their tokens and cookies.
+
+Called by `backend.auth` and the user routes.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from backend.domain.access import Caller
+from backend.schemas.paging import Listing
+from backend.schemas.people import SessionAnswer
+from backend.store.people import callers
+from backend.store.tables.access import BrowserSession, SignInToken
+from backend.store.tables.people import User
+
+
+def add_token(session: Session, *, user_id: str, token_sha256: str, expires_at: datetime) -> None:
+    """Keep the one-time token of a sign-in link by its hash."""
+    session.add(SignInToken(token_sha256=token_sha256, user_id=user_id, expires_at=expires_at))
+    session.flush()
+
+
+def use_token(session: Session, token_sha256: str, *, at: datetime) -> str | None:
+    """The user a token signs in, once: the DELETE lets one of two racing requests through."""
+    row = session.execute(
+        delete(SignInToken)
+        .where(SignInToken.token_sha256 == token_sha256)
+        .returning(SignInToken.user_id, SignInToken.expires_at)
+    ).one_or_none()
+    if row is None or row[1] <= at:
+        return None
+    return session.scalar(select(User.id).where(User.id == row[0], User.is_active))
+
+
+def add_session(
+    session: Session, *, user_id: str, cookie_sha256: str, expires_at: datetime, at: datetime
+) -> None:
+    """Keep a signed-in browser by its cookie's hash and forget those that have expired."""
+    session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= at))
+    session.add(
+        BrowserSession(
+            cookie_sha256=cookie_sha256, user_id=user_id, created_at=at, expires_at=expires_at
+        )
+    )
+    session.flush()
+
+
+def sessions(session: Session, user_id: str, *, at: datetime) -> Listing[SessionAnswer]:
+    """The signed-in browsers of a user, newest first."""
+    rows = session.scalars(
+        select(BrowserSession)
+        .where(BrowserSession.user_id == user_id, BrowserSession.expires_at > at)
+        .order_by(BrowserSession.created_at.desc())
+        .limit(500)
+    )
+    return Listing(items=[SessionAnswer.model_validate(row) for row in rows])
+
+
+def end_session(session: Session, cookie_sha256: str) -> None:
+    """Sign a browser out."""
+    session.execute(delete(BrowserSession).where(BrowserSession.cookie_sha256 == cookie_sha256))
+
+
+def end_sessions(session: Session, user_id: str, *, but: str | None) -> None:
+    """Sign all browsers of a user out, and end its links; the browser with this hash stays."""
+    theirs = delete(BrowserSession).where(BrowserSession.user_id == user_id)
+    session.execute(theirs if but is None else theirs.where(BrowserSession.cookie_sha256 != but))
+    session.execute(delete(SignInToken).where(SignInToken.user_id == user_id))
+
+
+def caller_of(session: Session, cookie_sha256: str, *, at: datetime) -> Caller | None:
+    """Who a browser session belongs to, None if it is unknown or has expired."""
+    user = session.scalar(
+        select(User)
+        .join(BrowserSession, BrowserSession.user_id == User.id)
+        .where(
+            BrowserSession.cookie_sha256 == cookie_sha256,
+            BrowserSession.expires_at > at,
+            User.is_active,
+        )
+    )
+    return None if user is None else callers.caller(session, user)

@@ -1,0 +1,209 @@
+"""Shutting a person out: roles, passwords, keys and sessions, at once and everywhere."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from backend import auth
+from tests.backend.conftest import Service
+from tests.backend.test_session import ORIGIN
+
+NewUser = Callable[..., tuple[TestClient, dict[str, Any]]]
+PASSWORD = "correct horse battery"
+
+
+def person(admin: TestClient, email: str, role: str = "annotator") -> str:
+    """A user with a password; returns the id."""
+    body = {"name": "A", "role": role, "email": email, "password": PASSWORD}
+    return str(admin.post("/users", json=body).raise_for_status().json()["id"])
+
+
+def browser(service: Service, email: str, password: str = PASSWORD) -> TestClient:
+    """A browser that is signed in."""
+    client = service.anonymous()
+    body = {"email": email, "password": password}
+    assert client.post("/api/v1/session", json=body).status_code == 201
+    client.headers.update(ORIGIN)
+    return client
+
+
+def new_key(client: TestClient, user_id: str, **body: Any) -> dict[str, Any]:
+    """A key of this user, made by this client."""
+    answer = client.post(f"/users/{user_id}/keys", json={"name": "k", **body})
+    assert answer.status_code == 201, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+def test_a_deactivated_person_is_out_at_once(service: Service) -> None:
+    admin = service.client()
+    user = person(admin, "a@x.test", "admin")
+    key = new_key(admin, user)
+    theirs = service.client(key["key"])
+    # A key made with theirs, for somebody else, is a door of theirs too.
+    other = admin.post("/users", json={"name": "o", "role": "viewer"}).json()["id"]
+    child = service.client(new_key(theirs, other)["key"])
+    signed_in = browser(service, "a@x.test")
+    assert [one.get(path).status_code for one, path in (
+        (theirs, "/me"), (child, "/me"), (signed_in, "/api/v1/me"))] == [200] * 3  # fmt: skip
+
+    changed = admin.patch(f"/users/{user}", json={"is_active": False}).json()
+
+    assert changed["is_active"] is False
+    assert theirs.get("/me").status_code == 401
+    assert child.get("/me").status_code == 401
+    assert signed_in.get("/api/v1/me").status_code == 401
+    body = {"email": "a@x.test", "password": PASSWORD}
+    assert service.anonymous().post("/api/v1/session", json=body).status_code == 401
+    assert user not in [one["id"] for one in admin.get("/users").json()["items"]]
+    gone = admin.get("/users", params={"is_active": False}).json()["items"]
+    assert [one["id"] for one in gone] == [user]
+
+    # Back again: the password works, the old keys and browsers stay dead.
+    admin.patch(f"/users/{user}", json={"is_active": True})
+    assert theirs.get("/me").status_code == 401
+    assert signed_in.get("/api/v1/me").status_code == 401
+    assert browser(service, "a@x.test").get("/api/v1/me").status_code == 200
+
+
+def test_a_role_taken_away_is_gone_with_the_next_request(
+    api: TestClient, new_user: NewUser
+) -> None:
+    project = api.post("/projects", json={"name": "P"}).json()["id"]
+    client, user = new_user("researcher", project)
+    assert client.post(f"/projects/{project}/archive").status_code == 200
+
+    viewer = [{"project_id": project, "role": "viewer"}]
+    api.patch(f"/users/{user['id']}", json={"memberships": viewer, "role": "viewer"})
+    assert client.post(f"/projects/{project}/restore").status_code == 403
+    assert client.get(f"/projects/{project}/prompts").status_code == 200
+    assert client.post("/projects", json={"name": "Q"}).status_code == 403
+
+    api.patch(f"/users/{user['id']}", json={"memberships": []})
+    assert client.get(f"/projects/{project}/prompts").status_code == 404
+
+
+def test_one_administrator_stays(service: Service) -> None:
+    admin = service.client()
+    me = admin.get("/me").json()["id"]
+    for change in ({"is_active": False}, {"role": "viewer"}):
+        refused = admin.patch(f"/users/{me}", json=change)
+        assert refused.status_code == 409
+        assert "only administrator" in refused.json()["detail"]
+    assert admin.get("/me").json()["role"] == "admin"
+
+    person(admin, "second@x.test", "admin")
+    assert admin.patch(f"/users/{me}", json={"role": "viewer"}).status_code == 200
+    assert admin.get("/audit").status_code == 403
+
+
+def test_a_new_password_ends_the_other_browsers(light_service: Service) -> None:
+    user = person(light_service.client(), "a@x.test")
+    here, there = (browser(light_service, "a@x.test") for _ in range(2))
+    path = f"/api/v1/users/{user}"
+
+    wrong = here.patch(path, json={"password": "another long one", "current_password": "x" * 12})
+    assert wrong.status_code == 403
+    right = {"password": "another long one", "current_password": PASSWORD}
+    assert here.patch(path, json=right).status_code == 200
+
+    assert here.get("/api/v1/me").status_code == 200
+    assert there.get("/api/v1/me").status_code == 401
+    body = {"email": "a@x.test", "password": PASSWORD}
+    assert light_service.anonymous().post("/api/v1/session", json=body).status_code == 401
+    browser(light_service, "a@x.test", "another long one")
+
+
+@pytest.mark.parametrize(
+    "change", [{"role": "admin"}, {"is_active": True}, {"memberships": []}, {"email": "b@x.test"}]
+)
+def test_nobody_changes_their_own_rights(light_service: Service, change: dict[str, Any]) -> None:
+    user = person(light_service.client(), "a@x.test")
+    mine = browser(light_service, "a@x.test")
+    assert mine.patch(f"/api/v1/users/{user}", json=change).status_code == 403
+    assert mine.patch(f"/api/v1/users/{user}", json={"name": "New"}).json()["name"] == "New"
+
+
+def test_an_administrator_ends_the_sessions_of_another(light_service: Service) -> None:
+    admin = light_service.client()
+    user = person(admin, "a@x.test")
+    browsers = [browser(light_service, "a@x.test") for _ in range(3)]
+    assert len(admin.get(f"/users/{user}/sessions").json()["items"]) == 3
+    assert admin.delete(f"/users/{user}/sessions").status_code == 204
+    assert [one.get("/api/v1/me").status_code for one in browsers] == [401] * 3
+    assert admin.get(f"/users/{user}/sessions").json()["items"] == []
+
+
+def test_signing_in_again_ends_the_session_that_the_browser_had(light_service: Service) -> None:
+    """Whoever planted a cookie in a browser is not signed in with whoever signs in there."""
+    person(light_service.client(), "a@x.test")
+    planted = browser(light_service, "a@x.test")
+    victim = light_service.anonymous()
+    victim.cookies.set(auth.COOKIE, planted.cookies[auth.COOKIE])
+    body = {"email": "a@x.test", "password": PASSWORD}
+    assert victim.post("/api/v1/session", json=body).status_code == 201
+    assert planted.get("/api/v1/me").status_code == 401
+
+
+def test_a_key_made_with_a_key_is_no_wider_and_dies_with_it(service: Service) -> None:
+    admin = service.client()
+    me = admin.get("/me").json()["id"]
+    narrow = {"scopes": ["read", "administer"], "expires_in_s": 3600}
+    parent = new_key(admin, me, **narrow)
+    client = service.client(parent["key"])
+
+    child = new_key(client, me, expires_in_s=86_400)
+    assert (child["scopes"], child["parent_id"]) == (["administer", "read"], parent["id"])
+    assert child["expires_at"] == parent["expires_at"]
+    wider = client.post(f"/users/{me}/keys", json={"name": "k", "scopes": ["read", "run"]})
+    assert wider.status_code == 403
+    grandchild = new_key(service.client(child["key"]), me)
+
+    assert admin.delete(f"/users/{me}/keys/{parent['id']}").status_code == 204
+    for one in (parent, child, grandchild):
+        assert service.client(one["key"]).get("/me").status_code == 401
+    assert admin.get("/me").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("scope", "method", "path", "body"),
+    [
+        ("read", "GET", "/projects", None),
+        ("rank", "POST", "/projects/{}/assignments", None),
+        ("run", "POST", "/projects", {"name": "P"}),
+        ("administer", "POST", "/users", {"name": "n", "role": "viewer"}),
+    ],
+)
+def test_a_key_does_what_its_scopes_say(
+    light_service: Service, scope: str, method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    admin = light_service.client()
+    me = admin.get("/me").json()["id"]
+    project = admin.post("/projects", json={"name": "P"}).json()["id"]
+    for one in ("read", "rank", "run", "administer"):
+        client = light_service.client(new_key(admin, me, scopes=[one])["key"])
+        answer = client.request(method, path.format(project), json=body)
+        assert (answer.status_code == 403) == (one != scope)
+
+
+def test_researchers_see_the_people_of_their_projects_only(
+    light_service: Service, api: TestClient, new_user: NewUser
+) -> None:
+    mine, other = (api.post("/projects", json={"name": n}).json()["id"] for n in "AB")
+    researcher, me = new_user("researcher", mine)
+    _, beside = new_user("annotator", mine, other)
+    new_user("annotator", other)
+    seen = researcher.get("/users").json()["items"]
+    assert {one["id"] for one in seen} == {me["id"], beside["id"]}
+    (shown,) = [one for one in seen if one["id"] == beside["id"]]
+    assert shown["project_ids"] == [mine]
+
+
+def test_an_annotator_sees_no_machines_runs_or_people(new_user: NewUser, api: TestClient) -> None:
+    project = api.post("/projects", json={"name": "P"}).json()["id"]
+    annotator, _ = new_user("annotator", project)
+    for path in ("/workers", "/users", "/runs", "/models", f"/projects/{project}/agreement"):
+        assert annotator.get(path).status_code == 403
+    assert annotator.get(f"/projects/{project}").json()["counts"] is None

@@ -1,0 +1,149 @@
+"""What a request holds while it waits for its body, a password or another person: nothing."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+import pytest
+from fastapi.testclient import TestClient
+
+from backend.errors import TooManyTries
+from backend.passwords import MOST_WAITING, Passwords
+from tests.backend.conftest import Service
+
+
+class SlowRequest:
+    """A request of which the head has come, and whose body comes when the test says so."""
+
+    def __init__(
+        self, service: Service, key: str, body: bytes, *, length: int | None = None
+    ) -> None:
+        self.body = body
+        self.messages: list[dict[str, Any]] = []
+        self.is_read = False
+        self._service = service
+        self._may_send = anyio.Event()
+        self._asked = anyio.Event()
+        headers = [(b"content-type", b"application/json"), (b"host", b"podium.test")]
+        headers += [(b"authorization", f"Bearer {key}".encode())] if key else []
+        headers += [(b"content-length", str(length).encode())] if length is not None else []
+        self._scope = {
+            "type": "http", "http_version": "1.1", "method": "POST", "scheme": "http",
+            "path": "/api/v1/projects", "raw_path": b"/api/v1/projects", "query_string": b"",
+            "root_path": "", "headers": headers, "server": ("podium.test", 80),
+            "client": ("127.0.0.1", 1), "asgi": {"version": "3.0"}, "state": {},
+        }  # fmt: skip
+
+    async def _receive(self) -> dict[str, Any]:
+        self.is_read = True
+        self._asked.set()
+        await self._may_send.wait()
+        return {"type": "http.request", "body": self.body, "more_body": False}
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        self.messages.append(message)
+
+    def answer(self) -> tuple[int, dict[str, Any]]:
+        """Let the body come; status and content of the answer."""
+        self._service.portal.call(self._may_send.set)
+        self._done.result(timeout=60)
+        start, *rest = self.messages
+        return start["status"], json.loads(b"".join(one.get("body", b"") for one in rest))
+
+    def start(self, *, until_asked: bool = True) -> None:
+        """Send the head and, if the service asks for the body, wait until it has."""
+        self._done = self._service.portal.start_task_soon(
+            self._service.app, self._scope, self._receive, self._send
+        )
+        if until_asked:
+            self._service.portal.call(self._asked.wait)
+
+
+@pytest.fixture
+def admin_id(service: Service) -> str:
+    """The administrator's id."""
+    return str(service.client().get("/me").json()["id"])
+
+
+def test_a_body_that_does_not_come_holds_nobody_up(service: Service) -> None:
+    slow = [SlowRequest(service, service.admin_key, b'{"name": "slow"}') for _ in range(40)]
+    for one in slow:
+        one.start()
+    quick = service.client().post("/projects", json={"name": "quick"})
+    assert quick.status_code == 201
+    assert [one.answer()[0] for one in slow] == [201] * 40
+
+
+def test_the_body_of_a_stranger_is_not_read(light_service: Service) -> None:
+    for key in ("", "pk_unknown"):
+        request = SlowRequest(light_service, key, b"{" * 10_000_000)
+        request.start(until_asked=False)
+        status, _ = request.answer()
+        assert (status, request.is_read) == (401, False)
+
+
+def test_a_body_too_large_is_not_read(light_service: Service) -> None:
+    said = SlowRequest(light_service, light_service.admin_key, b"", length=2 << 20)
+    said.start(until_asked=False)
+    status, problem = said.answer()
+    assert (status, said.is_read) == (413, False)
+    assert "1024 KiB" in problem["detail"]
+    unsaid = SlowRequest(light_service, light_service.admin_key, b" " * (2 << 20))
+    unsaid.start()
+    assert unsaid.answer()[0] == 413
+
+
+def test_who_is_shut_out_while_the_body_comes_changes_nothing(service: Service) -> None:
+    admin = service.client()
+    user = admin.post("/users", json={"name": "r", "role": "researcher"}).json()["id"]
+    made = admin.post(f"/users/{user}/keys", json={"name": "k"}).json()["key"]
+    deactivated = SlowRequest(service, made, b'{"name": "late"}')
+    deactivated.start()
+    admin.patch(f"/users/{user}", json={"is_active": False})
+    assert deactivated.answer()[0] == 401
+    assert admin.get("/projects").json()["items"] == []
+
+
+def test_one_password_is_computed_at_once_and_eight_wait() -> None:
+    async def flood() -> list[str]:
+        passwords, results = Passwords(), []
+
+        async def try_one() -> None:
+            try:
+                await passwords.fits(None, "wrong horse")
+                results.append("computed")
+            except TooManyTries:
+                results.append("refused")
+
+        async with anyio.create_task_group() as group:
+            for _ in range(MOST_WAITING + 5):
+                group.start_soon(try_one)
+        results.append(str(await passwords.fits(await passwords.hash("right"), "right")))
+        return results
+
+    results = anyio.run(flood)
+    assert results[:4] == ["refused"] * 4
+    assert results[4:] == ["computed"] * (MOST_WAITING + 1) + ["True"]
+
+
+@contextmanager
+def held_writer(service: Service) -> Iterator[None]:
+    """Hold the write turn, as a slow transaction would."""
+    with service.app.state.database.write():
+        yield
+
+
+def test_wrong_passwords_need_no_write_turn(light_service: Service) -> None:
+    body = {"email": "a@x.test", "password": "wrong horse!"}
+    with held_writer(light_service):
+        answer = light_service.anonymous().post("/api/v1/session", json=body)
+    assert answer.status_code == 401
+
+
+def test_what_is_not_valid_needs_no_write_turn(light_service: Service) -> None:
+    client: TestClient = light_service.client()
+    with held_writer(light_service):
+        assert client.post("/projects", json={"nmae": 1}).status_code == 422
+        assert client.post("/runs/run_nothing/cancel").status_code == 404
