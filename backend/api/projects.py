@@ -22,7 +22,7 @@ router = api_router("projects")
 def create_project(
     body: ProjectBody, session: SessionDep, caller: Researcher, at: Now
 ) -> ProjectAnswer:
-    """Add a project; who creates it sees it."""
+    """Add a project; its creator can see it."""
     project = projects.create(session, body, at=at)
     if caller.project_ids is not None:
         users.join(session, caller.id, project.id)

@@ -58,7 +58,7 @@ def list_users(session: SessionDep, caller: Researcher, page: PageDep) -> Listin
 def create_key(
     user_id: str, body: KeyBody, session: SessionDep, caller: Owner, at: Now
 ) -> KeyAnswer:
-    """Create an API key, as an administrator also for others; its text is shown once."""
+    """Create an API key; an administrator may do so for any user. The key is shown once."""
     return auth.add_key(
         session, user_id=user_id, name=body.name, expires_in_s=body.expires_in_s, at=at
     )
