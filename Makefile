@@ -109,8 +109,8 @@ help: ## show this list
 		PODIUM_BEAT_S        'seconds between two heartbeats of a run (5)' \
 		PODIUM_STALE_S       'seconds without a heartbeat until a run is taken back (45)' \
 		PODIUM_SWEEP_S       'seconds between two sweeps for such runs (15)' \
-		PODIUM_CRASH_BACK_OFF_S 'seconds that a crashed run waits, by number of crashes ([10, 60, 300])' \
-		PODIUM_TRAINER_COMMAND  'program that trains; writes the same run directory (python -m worker.trainer)' \
+		PODIUM_CRASH_BACK_OFF_S 'seconds that a run waits after its first and second crash ([10, 60])' \
+		PODIUM_TRAINER_COMMAND  'program that trains; it writes the files of a run directory (python -m worker.trainer)' \
 		PODIUM_VLLM_PYTHON   'python of an environment with vllm, for rollout.engine vllm' \
 		PODIUM_LOG_LEVEL     'debug, info, warning or error (info)'
 

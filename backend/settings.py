@@ -48,18 +48,18 @@ class Settings(BaseSettings):
     )
     beat_s: float = Field(5, ge=0.05, le=600, description="Seconds between two heartbeats.")
     stale_s: float = Field(
-        45, ge=0.2, le=3600, description="Seconds without a heartbeat that end a claim."
+        45, ge=0.2, le=3600, description="Seconds without a heartbeat until a run is taken back."
     )
     sweep_s: float = Field(15, ge=0.05, le=600, description="Seconds between sweeps.")
     crash_back_off_s: tuple[float, ...] = Field(
-        (10, 60, 300),
+        (10, 60),
         description="Seconds that a run waits after its first and second crash without a new "
         "checkpoint (JSON); after the third it is not tried again.",
     )
     trainer_command: str = Field(
         "",
-        description="The program that trains: any that writes the same run directory; "
-        "default: python -m worker.trainer.",
+        description="The program that trains; it must write the same files into the run directory "
+        "as the default, python -m worker.trainer.",
     )
     model_roots: str = Field(
         "",

@@ -23,10 +23,10 @@ def is_alive() -> dict[str, str]:
 
 @router.get("/readyz")
 def is_ready(response: Response, database: DatabaseDep, settings: SettingsDep) -> dict[str, Any]:
-    """Every dependency and its state; 503 if one is away that requests need.
+    """The state of every dependency; 503 if one that requests need cannot be used.
 
-    Without the broker all requests work, and queued runs start a little later; with a disk that is
-    nearly full they work, and a worker on it takes no new run.
+    Without the broker all requests work, but queued runs start a little later. With a nearly full
+    disk all requests work, but a worker on that disk takes no new run.
     """
     needed = {
         "database": _state(lambda: revision.require_current(database)),

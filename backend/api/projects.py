@@ -16,7 +16,7 @@ router = api_router("projects")
 def create_project(
     body: ProjectBody, session: SessionDep, caller: Caller, at: Now
 ) -> ProjectAnswer:
-    """Add a project; who creates it sees it."""
+    """Add a project; its creator can see it."""
     project = projects.create(session, body, at=at)
     if not caller.is_admin:
         users.join(session, caller.id, project.id, Role.RESEARCHER)

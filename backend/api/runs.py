@@ -55,7 +55,7 @@ def create_run(
 
 @router.post("/runs/validate")
 def validate_run(body: RunBody, session: SessionDep, caller: Caller) -> ValidationAnswer:
-    """Check a run without creating it: every problem of its config."""
+    """Check a run without creating it, and list every problem of its config."""
     visible_project(session, caller, body.project_id)
     return validation.validate(session, caller, body.config)
 
@@ -73,9 +73,10 @@ def list_runs(
     q: Annotated[str | None, Query(max_length=200, description="Part of the name.")] = None,
     archived: bool = False,
 ) -> Listing[RunAnswer]:
-    """Runs that the caller sees, newest first; `state` and `method` may be said several times."""
+    """Runs that the caller sees, newest first; `state` and `method` may be given several times."""
     if project_id is not None:
-        visible = None if caller.project_ids is None else sorted(caller.project_ids)
+        visible_project(session, caller, project_id)
+    visible = None if caller.project_ids is None else sorted(caller.project_ids)
     wanted = RunFilter(
         project_ids=visible if project_id is None else [project_id],
         experiment_id=experiment_id,
@@ -96,14 +97,17 @@ def get_run(run_id: str, session: SessionDep) -> RunAnswer:
 
 @router.post("/runs/{run_id}/cancel")
 def cancel_run(run_id: str, session: SessionDep, at: Now) -> RunAnswer:
-    """Stop a run for good; one that runs stops at its next safe point."""
+    """Cancel a run; a running one stops at its next safe point. `retry` queues it again."""
     runs.cancel(session, run_id, at=at)
     return views.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/pause")
 def pause_run(run_id: str, session: SessionDep, at: Now) -> RunAnswer:
-    """Pause a run: a queued one at once, a running one after it has written a checkpoint."""
+    """Pause a run: a queued one at once, a running one at its next safe point.
+
+    Methods that train write a checkpoint first.
+    """
     runs.pause(session, run_id, at=at)
     return views.one(session, run_id)
 
@@ -205,7 +209,7 @@ def list_log_lines(
 
 @router.get("/runs/{run_id}/failures")
 def list_failures(run_id: str, session: SessionDep) -> Listing[FailureAnswer]:
-    """How the run ended badly, newest first: cause, advice, last lines, resources."""
+    """Failed and crashed attempts, newest first: cause, advice, last lines, resources."""
     return Listing(items=views.bad_ends(session, run_id))
 
 

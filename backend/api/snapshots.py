@@ -75,7 +75,10 @@ def export_snapshot(
     format: ExportFormat = "native",
     split: Split | None = None,
 ) -> StreamingResponse:
-    """One JSON object a line; the whole native file has the hash of the snapshot."""
+    """Export a snapshot, one JSON object per line.
+
+    In the native format all lines together have the sha256 of the snapshot.
+    """
     snapshot = snapshots.get(session, snapshot_id, caller)
     exports.check_format(snapshot.kind, format)
     dropped = 0

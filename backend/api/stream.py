@@ -29,13 +29,16 @@ class _Begin:
     def __init__(
         self,
         last_event_id: Annotated[
-            str | None, Header(max_length=2000, description="Sent by a browser that comes back.")
+            str | None,
+            Header(max_length=2000, description="Id of the last event that was received."),
         ] = None,
         last_id: Annotated[
-            str | None, Query(max_length=2000, description="The same, where no header can be set.")
+            str | None,
+            Query(max_length=2000, description="As Last-Event-ID, if you cannot set a header."),
         ] = None,
         since: Annotated[
-            Literal["start", "now"], Query(description="Where to start without an id.")
+            Literal["start", "now"],
+            Query(description="Without an id: start = with the first event, now = with the next."),
         ] = "start",
     ) -> None:
         self.last_id = last_event_id or last_id
@@ -54,7 +57,7 @@ async def stream_runs(
     """Events of several runs, each run's in order, none missing and none twice.
 
     Types: state, start, metric, progress, sample, checkpoint, alert, log, rewind. `data` is
-    `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything anew.
+    `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything again.
     """
     run_ids = await phases.read(lambda session: seen_runs(session, phases.caller, runs))
     return await _streaming(phases, run_ids, begin)

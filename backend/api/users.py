@@ -100,9 +100,10 @@ def end_sessions(user_id: str, session: SessionDep) -> None:
 def create_key(
     user_id: str, body: KeyBody, session: SessionDep, caller: Caller, at: Now
 ) -> KeyAnswer:
-    """Create an API key, as an administrator also for others; its text is shown once.
+    """Create an API key; an administrator may do so for any user. The key is shown once.
 
-    A key that is created with a key may do no more, lives no longer and is revoked with it.
+    A key that is created with another key may do no more than that one, expires no later and is
+    revoked with it.
     """
     return auth.add_key(
         session,

@@ -22,7 +22,7 @@ router = api_router("workers")
 def list_workers(
     request: Request, session: SessionDep, caller: Caller, settings: SettingsDep, at: Now
 ) -> WorkersAnswer:
-    """Workers, newest first, how they are, what they run, and how many runs wait."""
+    """Workers with state, devices and runs, newest first, and the number of queued runs."""
     silent_after_s = SILENT_AFTER_BEATS * settings.beat_s
     watch = Watch(request.app.state.heartbeats, at, monotonic(), silent_after_s)
     return views.listing(session, caller, watch)
@@ -30,7 +30,7 @@ def list_workers(
 
 @router.get("/version")
 def get_version(settings: SettingsDep) -> VersionAnswer:
-    """What is running."""
+    """The versions of Podium and of its run configs, and the kinds of database and broker."""
     return VersionAnswer(
         version=version("podium"),
         schema_version=SCHEMA_VERSION,

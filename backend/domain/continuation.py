@@ -69,7 +69,7 @@ def _unfit_critic(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Itera
         yield ConfigProblem(path="estimator", message=message, advice=advice)
     else:
         message = f"critic.trunk is {after}, but the checkpoint's critic was made with {before}"
-        advice = "Set critic.trunk to what it was, or clone without from_checkpoint."
+        advice = "Set critic.trunk as in the parent, or clone without from_checkpoint."
         yield ConfigProblem(path="critic.trunk", message=message, advice=advice)
 
 
@@ -94,11 +94,13 @@ def _unplanned(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator
     if not bound:
         return
     what, freedom = " and ".join(bound), " and ".join(bound.values())
+    planned = "was planned" if len(bound) == 1 else "were planned"
     for path in (*_LENGTH, *_passed_over(config)):
         before, after = value_at(parent, path), value_at(config, path)
         if before != after:
             message = (
-                f"{path} is {after}, was {before}: the checkpoint planned {what} for the old length"
+                f"{path} is {after}, but must stay {before} as in the parent: {what} of the "
+                f"checkpoint {planned} for the parent's number of steps"
             )
             advice = f"Set {path} to {before}, or set {freedom}."
             yield ConfigProblem(path=path, message=message, advice=advice)

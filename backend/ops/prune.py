@@ -49,7 +49,7 @@ class Plan:
     def describe(self) -> str:
         """What would be deleted, a line each."""
         if not self.items:
-            return "Nothing that is archived has files."
+            return "There is nothing to delete: no archived run or model has files."
         lines = [f"{_mb(item.size_bytes)}  {item.place}" for item in self.items]
         return "\n".join([*lines, f"{_mb(_total(self.items))}  in all"])
 
@@ -57,7 +57,8 @@ class Plan:
         """Delete it, except for what somebody needs by now."""
         kept = [item for item in self.items if not item.delete()]
         freed = f"Freed {(_total(self.items) - _total(kept)) / 1e6:.1f} MB."
-        return "\n".join([freed, *(f"Kept, for it is needed again: {one.place}" for one in kept)])
+        notes = (f"Kept, because it is needed again: {one.place}" for one in kept)
+        return "\n".join([freed, *notes])
 
 
 class Prune:

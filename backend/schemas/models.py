@@ -13,7 +13,7 @@ LONGEST_NAME = 100
 
 
 class ModelSource(Body):
-    """A folder under one of the model roots, or a hub id; exactly one."""
+    """Exactly one of `path`, a folder or GGUF file under one of the model roots, and `hub_id`."""
 
     path: str | None = Field(None, max_length=4096)
     hub_id: str | None = Field(

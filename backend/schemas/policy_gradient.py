@@ -178,7 +178,9 @@ class PolicyGradientConfig(Common):
         description="Discount and lambda of the advantages. Default: gamma 1, and lambda 0.95 for "
         "ppo.",
     )
-    critic: Critic | None = Field(None, description="Only for ppo; off (null) = all its defaults.")
+    critic: Critic | None = Field(
+        None, description="Only for ppo; off (null) = the critic has the default settings."
+    )
     entropy_coef: float = Field(0.0, ge=0, le=10, description="Weight of the entropy bonus.")
     loss_average: Literal["token", "sequence", "constant"] = Field(
         "token", description="What the policy loss is averaged over."
@@ -189,7 +191,9 @@ class PolicyGradientConfig(Common):
         "out; penalize = lower the reward of responses near the limit.",
     )
     overlong_penalty: OverlongPenalty | None = Field(
-        None, description="Only with overlong penalize; off (null) = all its defaults."
+        None,
+        description="Only with overlong penalize; off (null) = the penalty has the default "
+        "settings.",
     )
     dynamic_sampling: DynamicSampling | None = Field(
         None,

@@ -150,7 +150,8 @@ class RetryBody(Body):
 class CloneBody(Body):
     """Changes to the parent's config: nested objects are merged, everything else replaced.
 
-    What is left out is as in the parent.
+    `experiment_id`, `tags` and `priority` are the parent's if they are left out; without a `name`
+    the clone has the parent's name with " (copy)" added.
     """
 
     name: str | None = Field(None, max_length=200)
@@ -293,7 +294,7 @@ class Preset(ApiAnswer):
 
 
 class NextStepAnswer(ApiAnswer):
-    """A run of the method that a model of a kind offers: `field` is where the model goes."""
+    """A button on the page of such a model: it opens the form with the model in `field`."""
 
     kind: ModelKind
     field: str
@@ -323,7 +324,7 @@ class MethodsAnswer(ApiAnswer):
 
 
 class VersionAnswer(ApiAnswer):
-    """What is running."""
+    """The versions of Podium and of its run configs, and the kinds of database and broker."""
 
     version: str
     schema_version: int

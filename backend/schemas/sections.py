@@ -140,7 +140,8 @@ class Resources(Section):
         None,
         ge=1,
         le=1024,
-        description="CPU threads; default: all cores of the machine at the first start.",
+        description="CPU threads; default: OMP_NUM_THREADS of the worker if it is set, else all "
+        "cores, as they are at the first start.",
     )
     timeout_s: float | None = Field(
         None,

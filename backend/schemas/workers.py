@@ -10,14 +10,14 @@ from backend.schemas.vocabulary import WorkerState
 
 
 class DeviceAnswer(ApiAnswer):
-    """The CPU with its slots, or one GPU; as the worker said at its last beat."""
+    """The CPU with its slots, or one GPU; as the worker said at its last heartbeat."""
 
     kind: Literal["cpu", "gpu"]
     id: str | None = Field(description="A GPU's id, as CUDA_VISIBLE_DEVICES takes it.")
     name: str | None
     cores: int | None
     slots: int | None = Field(description="CPU runs that fit at once.")
-    memory_bytes: int | None = Field(description="Of a GPU.")
+    memory_bytes: int | None = Field(description="Total memory of a GPU.")
     memory_used_bytes: int | None = Field(
         description="Memory in use by any process; null if the driver does not report it."
     )
@@ -45,12 +45,16 @@ class WorkerAnswer(ApiAnswer):
     devices: list[DeviceAnswer]
     busy: int = Field(description="Runs that are running on this worker.")
     run_ids: list[str] = Field(description="Those of these runs that the caller may see.")
-    memory_used_bytes: int | None = Field(description="Of the machine, by anybody.")
+    memory_used_bytes: int | None = Field(
+        description="Memory of the machine that any process uses."
+    )
     memory_bytes: int | None
-    disk_free_bytes: int | None = Field(description="Of the disk of its run directories.")
+    disk_free_bytes: int | None = Field(
+        description="Free bytes on the disk of its run directories."
+    )
     disk_bytes: int | None
     disk_needed_bytes: int | None = Field(
-        description="With less free space the worker takes no new run."
+        description="The worker takes no new run while fewer bytes are free."
     )
     beat_at: datetime = Field(description="Last heartbeat, by the clock of the worker.")
 

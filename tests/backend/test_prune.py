@@ -228,7 +228,7 @@ def test_a_directory_that_a_trainer_still_holds_is_left_alone(site: Site) -> Non
 
     said = site.prune()
 
-    assert "Kept, for it is needed again" in said
+    assert "Kept, because it is needed again" in said
     assert site.directory("run_old").checkpoint_steps() == list(STEPS)
     assert site.row(Run, "run_old").pruned_at is None
     os.close(held)
@@ -313,7 +313,7 @@ def test_what_comes_to_life_after_the_plan_keeps_its_files(
 
     said = site.prune(meanwhile=lambda: revive(site))
 
-    assert said.count("Kept, for it is needed again") == 2
+    assert said.count("Kept, because it is needed again") == 2
     assert site.directory("run_old").checkpoint_steps() == list(STEPS)
     assert site.store.size_bytes("runs/model_old/model-1") > 0
     assert site.row(Run, "run_old").pruned_at is None
@@ -338,7 +338,7 @@ def test_a_model_that_a_request_has_just_taken_is_not_deleted_under_it(each_stor
     waited, said = pruned_while(site, take, has_taken, may_commit)
 
     assert waited
-    assert "Kept, for it is needed again" in said
+    assert "Kept, because it is needed again" in said
     assert site.store.size_bytes("runs/model_old/model-1") > 0
     assert site.row(Model, "model_old").pruned_at is None
 

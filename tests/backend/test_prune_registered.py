@@ -126,7 +126,7 @@ def test_a_request_that_has_just_taken_such_a_model_goes_on_to_its_run(
     waited, said = pruned_while(site, take, has_taken, may_go_on)
 
     assert waited
-    assert "Kept, for it is needed again" in said
+    assert "Kept, because it is needed again" in said
     assert site.directory("run_old").checkpoint_steps() == list(STEPS)
     assert site.row(Model, "model_by_path").pruned_at is None
     assert site.row(Run, "run_new").state == "queued"

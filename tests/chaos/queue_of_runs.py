@@ -16,7 +16,7 @@ DEFAULTS = {
     "PODIUM_STALE_S": "45",
     "PODIUM_SWEEP_S": "15",
     "PODIUM_STOP_GRACE_S": "60",
-    "PODIUM_CRASH_BACK_OFF_S": "[10, 60, 300]",
+    "PODIUM_CRASH_BACK_OFF_S": "[10, 60]",
 }
 
 

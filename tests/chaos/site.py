@@ -31,7 +31,7 @@ SHORT = {
     "PODIUM_STALE_S": "10",
     "PODIUM_SWEEP_S": "0.5",
     "PODIUM_STOP_GRACE_S": "10",
-    "PODIUM_CRASH_BACK_OFF_S": "[0.2, 0.5, 1]",
+    "PODIUM_CRASH_BACK_OFF_S": "[0.2, 0.5]",
 }
 _CALL_TIMEOUT_S = 10.0
 # What every site can train.

@@ -173,4 +173,4 @@ def test_a_critic_does_not_go_on_with_another_trunk(
 
     assert (report["code"], report["cause"]) == (2, "config")
     assert f"critic.trunk is {after['trunk']}" in report["message"]
-    assert "to what it was" in report["advice"]
+    assert "as it was in the run of the checkpoint" in report["advice"]

@@ -182,6 +182,25 @@ def test_a_run_that_goes_on_elsewhere_says_what_is_other_there(
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "threads", "used"),
+    [("3", None, 3), ("3", 2, 2), ("none", None, os.cpu_count()), (None, None, os.cpu_count())],
+)
+def test_a_run_without_a_number_of_threads_takes_what_the_operator_said(
+    workshop: Workshop, tiny_model: Path, said: str | None, threads: int | None, used: int
+) -> None:
+    config = sft_config(tiny_model, resources={"threads": threads})
+    run_dir = workshop.lay_out("run", config)
+    with pytest.MonkeyPatch.context() as patch:
+        if said is None:
+            patch.delenv("OMP_NUM_THREADS", raising=False)
+        else:
+            patch.setenv("OMP_NUM_THREADS", said)
+        assert workshop.run_here(run_dir)["code"] == 0
+    (start,) = lines(run_dir, "start")
+    assert start["environment"]["threads"] == used
+
+
 def test_the_best_the_last_and_the_pinned_checkpoints_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints"
     pins = tmp_path / checkpoint.PINS

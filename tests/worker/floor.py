@@ -41,7 +41,7 @@ FAST = {
     "PODIUM_STALE_S": "30",
     "PODIUM_SWEEP_S": "0.2",
     "PODIUM_STOP_GRACE_S": "30",
-    "PODIUM_CRASH_BACK_OFF_S": "[0.1, 0.1, 0.1]",
+    "PODIUM_CRASH_BACK_OFF_S": "[0.1, 0.1]",
 }
 
 

@@ -88,8 +88,9 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
     """
     resumed, problems = load_newest(directory / "checkpoints")
     environment = dict(resumed.state["environment"]) if resumed is not None else {}
-    threads = config.resources.threads or int(environment.get("threads") or os.cpu_count() or 1)
-    torch.set_num_threads(threads)
+    torch.set_num_threads(
+        config.resources.threads or int(environment.get("threads") or _threads_here())
+    )
     keep_freed_memory()
     torch.use_deterministic_algorithms(True, warn_only=True)
     # An aid to find reads of memory that nobody wrote; it costs every new tensor a pass.
@@ -113,6 +114,12 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
     if resumed is not None:
         events.tokens = int(resumed.state["tokens"])
     return run
+
+
+def _threads_here() -> int:
+    """The threads of a run that asks for no number: OMP_NUM_THREADS, or every core."""
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    return int(said) if said.isdecimal() and int(said) > 0 else os.cpu_count() or 1
 
 
 def keep_freed_memory() -> None:

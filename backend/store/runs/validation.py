@@ -154,13 +154,15 @@ def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Fi
     total = sum(snapshot.counts.get(side, {}).get(what, 0) for side in sides)
     if total > 0:
         return
-    where = "" if side == "all" else f" to {'train on' if side == Split.TRAIN else side}"
+    where = "" if side == "all" else f" in its {side} split"
     advice = {
-        SnapshotKind.PREFERENCES: "Rank some comparisons with a clear order and freeze a new one.",
-        SnapshotKind.DEMONSTRATIONS: "Import demonstrations, lower heldout_fraction, freeze again.",
-        SnapshotKind.SOLUTIONS: "Import solutions, lower heldout_fraction, freeze again.",
-        SnapshotKind.PROMPTS: "Import prompts, change heldout_fraction or split, freeze again.",
-    }[SnapshotKind(snapshot.kind)]
+        SnapshotKind.PREFERENCES: "Rank some comparisons into at least two tiers",
+        SnapshotKind.DEMONSTRATIONS: "Import demonstrations or lower heldout_fraction",
+        SnapshotKind.SOLUTIONS: "Import solutions or lower heldout_fraction",
+        SnapshotKind.PROMPTS: "Import prompts or change heldout_fraction",
+    }[SnapshotKind(snapshot.kind)] + ", then freeze a new snapshot."
+    if isinstance(config, HasSplit) and side != "all":
+        advice += " Or set split to another value."
     noun = "pairs" if what == "pairs" else snapshot.kind
     found.add(path, f"snapshot {snapshot.name!r} has no {noun}{where}", advice)
 
@@ -191,7 +193,7 @@ def _check_model(session: Session, caller: Caller, pointer: Pointer, found: _Fin
         advice = "Choose another model, or train it again by cloning the run that produced it."
         found.add(path, f"the files of model {model.name!r} were deleted by podium prune", advice)
     elif model.archived_at is not None:
-        advice = "Restore it, or its files may be pruned."
+        advice = "Restore it; `podium prune` may delete the files of archived models."
         found.add(path, f"model {model.name!r} is archived", advice, level="warning")
     _check_hash(path, reference, model.sha256, found)
 

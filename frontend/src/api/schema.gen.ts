@@ -83,7 +83,7 @@ export interface paths {
         put?: never;
         /**
          * Create Key
-         * @description Create an API key, as an administrator also for others; its text is shown once.
+         * @description Create an API key; an administrator may do so for any user. The key is shown once.
          */
         post: operations["create_key_api_v1_users__user_id__keys_post"];
         delete?: never;
@@ -127,7 +127,7 @@ export interface paths {
         put?: never;
         /**
          * Create Project
-         * @description Add a project; who creates it sees it.
+         * @description Add a project; its creator can see it.
          */
         post: operations["create_project_api_v1_projects_post"];
         delete?: never;
@@ -538,7 +538,9 @@ export interface paths {
         };
         /**
          * Export Snapshot
-         * @description One JSON object a line; the whole native file has the hash of the snapshot.
+         * @description Export a snapshot, one JSON object per line.
+         *
+         *     In the native format all lines together have the sha256 of the snapshot.
          */
         get: operations["export_snapshot_api_v1_snapshots__snapshot_id__export_get"];
         put?: never;
@@ -682,7 +684,7 @@ export interface paths {
         };
         /**
          * List Runs
-         * @description Runs that the caller sees, newest first; `state` and `method` may be said several times.
+         * @description Runs that the caller sees, newest first; `state` and `method` may be given several times.
          */
         get: operations["list_runs_api_v1_runs_get"];
         put?: never;
@@ -708,7 +710,7 @@ export interface paths {
         put?: never;
         /**
          * Validate Run
-         * @description Check a run without creating it: every problem of its config.
+         * @description Check a run without creating it, and list every problem of its config.
          */
         post: operations["validate_run_api_v1_runs_validate_post"];
         delete?: never;
@@ -748,7 +750,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Run
-         * @description Stop a run for good; one that runs stops at its next safe point.
+         * @description Cancel a run; a running one stops at its next safe point. `retry` queues it again.
          */
         post: operations["cancel_run_api_v1_runs__run_id__cancel_post"];
         delete?: never;
@@ -768,7 +770,9 @@ export interface paths {
         put?: never;
         /**
          * Pause Run
-         * @description Pause a run: a queued one at once, a running one after it has written a checkpoint.
+         * @description Pause a run: a queued one at once, a running one at its next safe point.
+         *
+         *     Methods that train write a checkpoint first.
          */
         post: operations["pause_run_api_v1_runs__run_id__pause_post"];
         delete?: never;
@@ -932,7 +936,7 @@ export interface paths {
         };
         /**
          * List Failures
-         * @description How the run ended badly, newest first: cause, advice, last lines, resources.
+         * @description Failed and crashed attempts, newest first: cause, advice, last lines, resources.
          */
         get: operations["list_failures_api_v1_runs__run_id__failures_get"];
         put?: never;
@@ -1141,7 +1145,7 @@ export interface paths {
          * @description Events of several runs, each run's in order, none missing and none twice.
          *
          *     Types: state, start, metric, progress, sample, checkpoint, alert, log, rewind. `data` is
-         *     `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything anew.
+         *     `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything again.
          */
         get: operations["stream_runs_api_v1_stream_get"];
         put?: never;
@@ -1201,7 +1205,7 @@ export interface paths {
         };
         /**
          * List Workers
-         * @description Workers, newest first, how they are, what they run, and how many runs wait.
+         * @description Workers with state, devices and runs, newest first, and the number of queued runs.
          */
         get: operations["list_workers_api_v1_workers_get"];
         put?: never;
@@ -1221,7 +1225,7 @@ export interface paths {
         };
         /**
          * Get Version
-         * @description What is running.
+         * @description The versions of Podium and of its run configs, and the kinds of database and broker.
          */
         get: operations["get_version_api_v1_version_get"];
         put?: never;
@@ -1281,10 +1285,10 @@ export interface paths {
         };
         /**
          * Is Ready
-         * @description Every dependency and its state; 503 if one is away that requests need.
+         * @description The state of every dependency; 503 if one that requests need cannot be used.
          *
-         *     Without the broker all requests work, and queued runs start a little later; with a disk that is
-         *     nearly full they work, and a worker on it takes no new run.
+         *     Without the broker all requests work, but queued runs start a little later. With a nearly full
+         *     disk all requests work, but a worker on that disk takes no new run.
          */
         get: operations["is_ready_readyz_get"];
         put?: never;
@@ -1486,7 +1490,8 @@ export interface components {
          * CloneBody
          * @description Changes to the parent's config: nested objects are merged, everything else replaced.
          *
-         *     What is left out is as in the parent.
+         *     `experiment_id`, `tags` and `priority` are the parent's if they are left out; without a `name`
+         *     the clone has the parent's name with " (copy)" added.
          */
         CloneBody: {
             /** Name */
@@ -1583,7 +1588,7 @@ export interface components {
         };
         /**
          * DeviceAnswer
-         * @description The CPU with its slots, or one GPU; as the worker said at its last beat.
+         * @description The CPU with its slots, or one GPU; as the worker said at its last heartbeat.
          */
         DeviceAnswer: {
             /**
@@ -1607,7 +1612,7 @@ export interface components {
             slots: number | null;
             /**
              * Memory Bytes
-             * @description Of a GPU.
+             * @description Total memory of a GPU.
              */
             memory_bytes: number | null;
             /**
@@ -2241,7 +2246,7 @@ export interface components {
         ModelKind: "causal_lm" | "reward_model" | "process_model";
         /**
          * ModelSource
-         * @description A folder under one of the model roots, or a hub id; exactly one.
+         * @description Exactly one of `path`, a folder or GGUF file under one of the model roots, and `hub_id`.
          */
         ModelSource: {
             /** Path */
@@ -2251,7 +2256,7 @@ export interface components {
         };
         /**
          * NextStepAnswer
-         * @description A run of the method that a model of a kind offers: `field` is where the model goes.
+         * @description A button on the page of such a model: it opens the form with the model in `field`.
          */
         NextStepAnswer: {
             kind: components["schemas"]["ModelKind"];
@@ -2913,7 +2918,7 @@ export interface components {
         Verdict: "ranked" | "all_bad" | "cannot_judge";
         /**
          * VersionAnswer
-         * @description What is running.
+         * @description The versions of Podium and of its run configs, and the kinds of database and broker.
          */
         VersionAnswer: {
             /** Version */
@@ -2960,21 +2965,21 @@ export interface components {
             run_ids: string[];
             /**
              * Memory Used Bytes
-             * @description Of the machine, by anybody.
+             * @description Memory of the machine that any process uses.
              */
             memory_used_bytes: number | null;
             /** Memory Bytes */
             memory_bytes: number | null;
             /**
              * Disk Free Bytes
-             * @description Of the disk of its run directories.
+             * @description Free bytes on the disk of its run directories.
              */
             disk_free_bytes: number | null;
             /** Disk Bytes */
             disk_bytes: number | null;
             /**
              * Disk Needed Bytes
-             * @description With less free space the worker takes no new run.
+             * @description The worker takes no new run while fewer bytes are free.
              */
             disk_needed_bytes: number | null;
             /**
@@ -5204,13 +5209,13 @@ export interface operations {
             query: {
                 /** @description Ids of runs, joined by commas. */
                 runs: string;
-                /** @description The same, where no header can be set. */
+                /** @description As Last-Event-ID, if you cannot set a header. */
                 last_id?: string | null;
-                /** @description Where to start without an id. */
+                /** @description Without an id: start = with the first event, now = with the next. */
                 since?: "start" | "now";
             };
             header?: {
-                /** @description Sent by a browser that comes back. */
+                /** @description Id of the last event that was received. */
                 "last-event-id"?: string | null;
             };
             path?: never;
@@ -5241,13 +5246,13 @@ export interface operations {
     stream_run_api_v1_runs__run_id__stream_get: {
         parameters: {
             query?: {
-                /** @description The same, where no header can be set. */
+                /** @description As Last-Event-ID, if you cannot set a header. */
                 last_id?: string | null;
-                /** @description Where to start without an id. */
+                /** @description Without an id: start = with the first event, now = with the next. */
                 since?: "start" | "now";
             };
             header?: {
-                /** @description Sent by a browser that comes back. */
+                /** @description Id of the last event that was received. */
                 "last-event-id"?: string | null;
             };
             path: {

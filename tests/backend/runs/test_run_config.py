@@ -251,7 +251,7 @@ def test_a_snapshot_without_pairs_trains_no_reward_model(
 
     (found,) = problems(api, seed, config)
 
-    assert "'only ties' has no pairs to train on" in found["message"]
+    assert "'only ties' has no pairs in its train split" in found["message"]
     assert "Rank some comparisons" in found["advice"]
 
 

@@ -149,7 +149,7 @@ def _read(
         raise DataError(
             f"none of the {len(sides[0])} rankings in the train split ranks one response above "
             "another, so there is no pair to train on",
-            "Rank more comparisons with a clear order and freeze a new snapshot.",
+            "Rank more comparisons into at least two tiers, then freeze a new snapshot.",
         )
     return train_set, heldout
 

@@ -4,8 +4,8 @@ Used by `body`. Everything else in a transformer works token by token, so a tree
 without padding or repetition; only here do its tokens meet. Calls without a tree (sampling) get the
 ordinary sdpa, but for single tokens on a CPU.
 
-Axes: within one block S segments, Q of their own tokens, L tokens that they see, M own tokens of
-the block; A attention heads (in `decode`: heads of keys), X query heads per head of keys, F
+Axes: within one block S segments, Q query tokens of each, L key tokens that they see, M own tokens
+of the block; A attention heads (in `decode`: key-value heads), X query heads per key-value head, F
 features of one head, D features of all heads; SQ is S and Q flattened.
 """
 

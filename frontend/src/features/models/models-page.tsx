@@ -141,7 +141,7 @@ export function ModelsPage() {
       <div className="page-head">
         <div>
           <h1>Models</h1>
-          <p>Base models, and the models that runs trained from them.</p>
+          <p>The registry holds base models and the models that runs trained from them.</p>
         </div>
         <span className="grow" />
         {register}

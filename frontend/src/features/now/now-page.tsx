@@ -166,7 +166,7 @@ function DataCounts({ project }: { project: Project }) {
   );
 }
 
-function WorkerSummary() {
+function WorkerSummary({ projectId }: { projectId: string }) {
   const workers = useQuery({ ...workersQuery, refetchInterval: REFRESH_MS * 3 });
   const alive = workers.data?.items.filter((worker) => worker.is_alive) ?? [];
   if (workers.data === undefined) return null;
@@ -177,8 +177,8 @@ function WorkerSummary() {
       <h2>Workers</h2>
       {alive.length === 0 ? (
         <p className="muted">
-          No worker is running, so queued runs wait. <code className="mono">make up</code> starts
-          one.
+          No worker is running, so queued runs wait. The page{" "}
+          <Link to={`/projects/${projectId}/workers`}>Workers</Link> says how to start one.
         </p>
       ) : (
         <div className="statistics">
@@ -201,13 +201,13 @@ const FIRST_STEPS: readonly Step[] = [
   {
     icon: "data",
     title: "Import prompts",
-    text: "The questions that your model should answer.",
+    text: "Prompts are the questions that your model should answer.",
     to: "data/import",
   },
   {
     icon: "models",
     title: "Register a model",
-    text: "A folder on the machine that runs Podium, or a hub id.",
+    text: "Choose a folder or GGUF file on the machine that runs Podium, or a hub id.",
     to: "models",
   },
   {
@@ -231,7 +231,7 @@ const FIRST_STEPS: readonly Step[] = [
   {
     icon: "runs",
     title: "Train",
-    text: "A reward model first, then the policy.",
+    text: "Train a reward model first, then the policy.",
     to: "runs/new?method=reward_model",
   },
 ];
@@ -331,7 +331,7 @@ function NowContent({ project, runs }: { project: Project; runs: readonly Run[] 
         <div className="now-side">
           <RankingProgress project={project} />
           <DataCounts project={project} />
-          <WorkerSummary />
+          <WorkerSummary projectId={project.id} />
         </div>
       </div>
     </>

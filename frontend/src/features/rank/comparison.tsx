@@ -21,7 +21,7 @@ const KEYS: KeyHelp = [
   ["A … I", "place this card next; on a placed card: select it"],
   ["=", "tie: the next letter shares the rank of the one before"],
   ["1 … 9", "move the last card to this rank (a tie if the rank is taken)"],
-  ["↑ ↓", "move the last card up or down, out of a tie first"],
+  ["↑ ↓", "move the last card up or down; a tied card first leaves its tie"],
   ["Backspace", "remove the last card from the ranking"],
   ["Enter", "submit"],
   ["Z", "undo; right after submitting, reopen the last comparison"],

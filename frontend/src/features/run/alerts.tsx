@@ -17,7 +17,7 @@ const TITLES: Readonly<Record<string, string>> = {
   k1_in_loss: "k1 in the loss",
   kl_coef: "KL coefficient is 0",
   kl_max: "KL limit exceeded",
-  kl_max_unevaluated: "KL limit not checked",
+  kl_max_unevaluated: "KL limit with too few evaluations",
   no_heldout: "No held-out prompts",
   resumed_elsewhere: "Resumed in another environment",
   top_p: "top_p below 1",

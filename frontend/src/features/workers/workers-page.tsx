@@ -107,8 +107,11 @@ export function WorkersPage() {
             {items.length === 0 ? (
               <section className="card">
                 <Empty icon="workers" title="No worker is connected">
-                  Queued runs wait until a worker starts. <code>make up</code> starts one on this
-                  machine, <code>docker compose up</code> starts one in a container.
+                  Queued runs wait until a worker starts. <code>make up</code> starts its worker
+                  again by itself; <code>logs/worker.log</code> in the data directory says why it
+                  ended. In other installations start one with{" "}
+                  <code>celery --app worker.celery_app worker</code> or{" "}
+                  <code>docker compose up</code>.
                 </Empty>
               </section>
             ) : (

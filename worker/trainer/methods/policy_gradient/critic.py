@@ -110,7 +110,8 @@ class Critic:
             raise ConfigError(
                 f"critic.trunk is {self._config.trunk}, but the critic of the checkpoint was "
                 "trained on another trunk",
-                "Set critic.trunk to what it was, or start from the beginning.",
+                "Set critic.trunk as it was in the run of the checkpoint, or start from the "
+                "beginning.",
             )
         for name, parameter in self._parameters.items():
             parameter.copy_(tensors[f"weight/{name}"])

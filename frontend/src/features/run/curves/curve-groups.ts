@@ -44,11 +44,11 @@ function byImportance(a: string, b: string): number {
 
 /** The unit of a metric, as docs/methods.md says it. */
 export function unitOf(name: string): string {
-  if (/^kl\/(response|exact)$/.test(name)) return "nats / response";
-  if (/^kl\/(token|k3)$/.test(name)) return "nats / token";
+  if (/^kl\/(response|exact)$/.test(name)) return "nats per response";
+  if (/^(kl\/(token|k3)|entropy)$/.test(name)) return "nats per token";
   if (name.startsWith("length/")) return "tokens";
   if (name.endsWith("_s") && name.startsWith("time/")) return "s";
   if (name === "tokens_per_s") return "tokens / s";
   if (name.endsWith("_gib")) return "GiB";
-  return name === "entropy" ? "nats" : "";
+  return "";
 }
