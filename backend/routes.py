@@ -99,7 +99,7 @@ def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
             lambda session, caller: endpoint(**_filled(values, session=session, caller=caller))
         )
 
-    del _call.__wrapped__  # type: ignore[attr-defined]  # or FastAPI looks through this wrapper
+    del _call.__wrapped__  # FastAPI would look through this wrapper
     _call.__signature__ = _asked(signature)  # type: ignore[attr-defined]
     _call.is_phased = True  # type: ignore[attr-defined]
     return _call

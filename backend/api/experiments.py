@@ -25,7 +25,8 @@ def list_experiments(
 ) -> Listing[ExperimentAnswer]:
     """The experiments that the caller sees."""
     if project_id is not None:
-        return experiments.listing(session, caller, page, project_id=project_id)
+        visible_project(session, caller, project_id)
+    return experiments.listing(session, caller, page, project_id=project_id)
 
 
 @router.get("/experiments/{experiment_id}")

@@ -4,7 +4,7 @@ Called by `backend.phases` alone. What is missing gives None, so that one senten
 and for what the caller may not see.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import InstrumentedAttribute, Session
@@ -21,7 +21,7 @@ class Owner(NamedTuple):
     project_id: str | None
 
 
-_COLUMNS: dict[Of, tuple[InstrumentedAttribute[str], InstrumentedAttribute[str]]] = {
+_COLUMNS: dict[Of, tuple[InstrumentedAttribute[str], InstrumentedAttribute[Any]]] = {
     Of.PROJECT: (Project.id, Project.id),
     Of.RUN: (Run.id, Run.project_id),
     Of.SNAPSHOT: (Snapshot.id, Snapshot.project_id),
