@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -72,7 +73,18 @@ def running(
         end(process)
 
 
-def end(process: subprocess.Popen[bytes], *, timeout_s: float = PATIENCE_S) -> int:
+class Process(Protocol):
+    """What tests need of a process: `subprocess.Popen`, or a fork of one that is warm."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int, /) -> None: ...
+    def kill(self) -> None: ...
+
+
+def end(process: Process, *, timeout_s: float = PATIENCE_S) -> int:
     """Send SIGTERM and give the exit code; SIGKILL after the timeout."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
@@ -88,7 +100,7 @@ def wait_until(
     is_so: Callable[[], bool],
     what: str,
     *,
-    process: subprocess.Popen[bytes] | None = None,
+    process: "Process | None" = None,
     log: Path | None = None,
     timeout_s: float = PATIENCE_S,
 ) -> None:

@@ -6,7 +6,6 @@ test asks for; everything else is real.
 
 import hashlib
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from backend.store.tables.people import User
 from backend.store.tables.runs import Run, RunEvent
 from tests import processes
 from tests.least_config import least_config
+from tests.warm import WarmProcess
 from worker.cancellation import Cancellation
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -43,6 +43,13 @@ FAST = {
     "PODIUM_STOP_GRACE_S": "30",
     "PODIUM_CRASH_BACK_OFF_S": "[0.1, 0.1]",
 }
+
+
+def _work(arguments: Sequence[str]) -> int:
+    from celery.__main__ import main
+
+    sys.argv = list(arguments)
+    return main() or 0
 
 
 class Floor:
@@ -238,6 +245,23 @@ class Floor:
                     found.append(int(folder.name))
         return found
 
+    @staticmethod
+    @contextmanager
+    def _running(
+        launcher: Sequence[str], app: str, env: Mapping[str, str], log: Path
+    ) -> Iterator[processes.Process]:
+        arguments = ["celery", "--app", app, "worker"]
+        if launcher:
+            command = [*launcher, sys.executable, "-m", *arguments]
+            with processes.running(command, env, log) as process:
+                yield process
+            return
+        worker = WarmProcess(_work, arguments, env, log)
+        try:
+            yield worker
+        finally:
+            processes.end(worker)
+
     @contextmanager
     def worker(
         self,
@@ -246,12 +270,12 @@ class Floor:
         app: str = "worker.celery_app",
         launcher: Sequence[str] = (),
         **settings: str,
-    ) -> Iterator["subprocess.Popen[bytes]"]:
+    ) -> Iterator[processes.Process]:
         """A real Celery worker whose trainer is the fake one with these flags.
 
-        `launcher` is the beginning of a command that becomes the worker.
+        It begins with its libraries loaded, unless `launcher` is the beginning of a command that
+        becomes the worker.
         """
-        command = [*launcher, sys.executable, "-m", "celery", "--app", app, "worker"]
         trainer = f"{sys.executable} -S -m worker.process.fake_trainer {' '.join(flags)}"
         given = {
             "PODIUM_DATABASE_URL": self.database.url,
@@ -263,7 +287,7 @@ class Floor:
         env = processes.environment(self.data_dir, **(given | FAST | settings))
         self._workers += 1
         log = self.newest_log()
-        with processes.running(command, env, log) as worker:
+        with self._running(launcher, app, env, log) as worker:
             processes.wait_until(
                 lambda: "worker.ready" in log.read_text(errors="replace"),
                 "the worker is ready",

@@ -1,0 +1,87 @@
+"""Processes that begin with their libraries loaded, for tests that start many of them.
+
+Loading torch and transformers takes six seconds of a core, Celery and SQLAlchemy nearly two; what a
+test does with them often takes less. A process of multiprocessing's fork server loads them once and
+does nothing else. Each process here is a fork of it: one of its own, with its own session, signals,
+random numbers, environment, threads and end. Other tests start the same programs by command, as
+their users do.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing import forkserver, get_context
+from pathlib import Path
+from unittest.mock import patch
+
+from tests import processes
+
+_CONTEXT = get_context("forkserver")
+# Not `worker.celery_app`, which reads the settings when it is loaded.
+_CONTEXT.set_forkserver_preload(
+    ["worker.trainer.__main__", "celery.bin.worker", "celery.concurrency.thread", "worker.presence",
+     "worker.sweeper", "worker.tasks", "kombu.transport.filesystem", "psycopg", "redis"]
+)  # fmt: skip
+# What the libraries read when they are loaded.
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+
+Main = Callable[[Sequence[str]], int]
+
+
+def _begin(main: Main, arguments: Sequence[str], environment: Mapping[str, str], log: str) -> None:
+    """What the fork does."""
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(processes.ROOT)
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    raise SystemExit(main(arguments))
+
+
+class WarmProcess:
+    """A process at work, as much of `subprocess.Popen` as tests need."""
+
+    def __init__(
+        self, main: Main, arguments: Sequence[str], environment: Mapping[str, str], log: Path
+    ) -> None:
+        """Start it; it prints to `log`."""
+        self.log = log
+        log.touch()
+        given = (main, arguments, dict(environment), str(log))
+        self._process = _CONTEXT.Process(target=_begin, args=given)
+        with patch.dict(os.environ, _ENVIRONMENT):
+            forkserver.ensure_running()
+            self._process.start()
+
+    @property
+    def pid(self) -> int:
+        """Its number; for ever, also after its end."""
+        return self._process.pid or 0
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit code, or the number of the signal that ended it below zero."""
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        """The same."""
+        return self._process.exitcode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send it a signal unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code, once it has ended."""
+        self._process.join(timeout)
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired(str(self.log), timeout or 0)
+        return self.returncode
