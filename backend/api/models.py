@@ -12,6 +12,7 @@ from backend.deps import (
     api_router,
     visible_project,
 )
+from backend.schemas.limits import Id
 from backend.schemas.models import ModelAnswer, ModelBody, ModelDetail
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import ModelKind
@@ -45,9 +46,9 @@ def list_models(
     session: SessionDep,
     caller: Viewer,
     page: PageDep,
-    project_id: str | None = None,
+    project_id: Id | None = None,
     kind: ModelKind | None = None,
-    run_id: str | None = None,
+    run_id: Id | None = None,
     archived: bool = False,
 ) -> Listing[ModelAnswer]:
     """Base models and the results of runs."""

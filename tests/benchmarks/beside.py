@@ -146,6 +146,7 @@ class Site:
         self.database = Database(url)
         self.project = "project_1"
         self.facts: dict[str, Any] = {}
+        self.user_ids: list[str] = []
         self._plant(comparisons)
         self.annotator_keys = [self.person(Role.ANNOTATOR, n) for n in range(ANNOTATORS)]
         self.attacker_key = self.person(role, ANNOTATORS)
@@ -157,6 +158,7 @@ class Site:
                 session, name=f"{role} {number}", role=role, project_ids=[self.project], at=AT
             )
             key = auth.add_key(session, user_id=user.id, name="key", expires_in_s=None, at=AT)
+        self.user_ids.append(user.id)
         assert key.key is not None
         return key.key
 
