@@ -8,7 +8,6 @@ import hashlib
 import os
 import secrets
 import tempfile
-import threading
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,10 +17,11 @@ from urllib.parse import urlsplit
 from sqlalchemy.orm import Session
 
 from backend.domain.access import EVERY_SCOPE, ApiKeyUsed, Caller
-from backend.errors import Forbidden, NotFound, NotSignedIn, TooManyTries
+from backend.errors import Forbidden, NotFound, NotSignedIn
 from backend.schemas.people import KeyAnswer
 from backend.schemas.vocabulary import Role, Scope
 from backend.store.people import keys, sign_ins, users
+from backend.store.people.credentials import Secret
 
 COOKIE = "podium_session"
 SESSION_LIFE = timedelta(days=14)
@@ -39,37 +39,6 @@ class Credentials:
     cookie: str | None
     origin: str | None
     host: str | None
-
-
-class PasswordTries:
-    """Counts wrong passwords per e-mail address in this process."""
-
-    MOST = 10
-    WINDOW = timedelta(minutes=15)
-    # Past this many addresses all are forgotten: a flood of made-up ones must not fill the memory.
-    MOST_ADDRESSES = 10_000
-
-    def __init__(self) -> None:
-        self._failures: dict[str, list[datetime]] = {}
-        self._lock = threading.Lock()
-
-    def check(self, email: str, *, at: datetime) -> None:
-        """Raise TooManyTries after ten failures in 15 minutes."""
-        with self._lock:
-            recent = [one for one in self._failures.get(email, []) if one > at - self.WINDOW]
-        if len(recent) >= self.MOST:
-            raise TooManyTries(
-                "ten wrong passwords were sent for this e-mail address within 15 minutes",
-                advice="Wait 15 minutes, then try again.",
-            )
-
-    def failed(self, email: str, *, at: datetime) -> None:
-        """Count a failure."""
-        with self._lock:
-            if len(self._failures) > self.MOST_ADDRESSES:
-                self._failures.clear()
-            recent = self._failures.get(email, [])[-self.MOST :]
-            self._failures[email] = [*recent, at]
 
 
 def add_key(
@@ -141,6 +110,15 @@ def authenticate(
             advice="Sign in again or ask an administrator for a new key.",
         )
     return caller
+
+
+def secret_of(credentials: Credentials) -> Secret | None:
+    """What `authenticate` looks at, by its hash; None if the request brings nothing."""
+    if credentials.authorization is not None:
+        return Secret("key", _sha256(credentials.authorization.partition(" ")[2].strip()))
+    if credentials.cookie is not None:
+        return Secret("cookie", _sha256(credentials.cookie))
+    return None
 
 
 def check_origin(credentials: Credentials, public_url: str | None) -> None:

@@ -49,7 +49,8 @@ class Passwords:
         if self._waiting > MOST_WAITING:
             raise TooManyTries(
                 f"{MOST_WAITING} sign-ins and password changes are waiting already",
-                advice=f"Try again in {RETRY_AFTER_S} seconds.",
+                advice="Try again after the time in Retry-After.",
+                retry_after_s=RETRY_AFTER_S,
             )
         self._waiting += 1
         try:

@@ -20,11 +20,13 @@ from fastapi import Request
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from backend.auth import COOKIE, Credentials, authenticate
+from backend.auth import COOKIE, Credentials, authenticate, secret_of
 from backend.deps import now, settings_of
 from backend.domain.access import Caller, missing
 from backend.domain.operations import Of, Operation
 from backend.errors import InvalidInput
+from backend.pressure.permissions import Claim
+from backend.pressure.visitors import Connection, Visitors
 from backend.schemas.vocabulary import Role, Scope
 from backend.store.owners import owner_of
 from backend.store.people import audit, idempotency
@@ -51,6 +53,7 @@ class Phases:
     name: str  # the operation, as the audit names it
     status: int  # of a good answer
     is_audited: bool
+    opens_stream: bool = False
     # What an Idempotency-Key is compared by; an upload sets it, because its stream is read once.
     body_sha256: str | None = None
     _caller: Caller | None = field(default=None, init=False)
@@ -73,7 +76,8 @@ class Phases:
         Raises NotSignedIn, NotFound for what is missing or not the caller's, or Forbidden.
         """
         if self.operation.of is not Of.NOBODY:
-            self._caller = await self._transactions.read(self.admitted)
+            self._caller = caller = await self.read(self.admitted)
+            self._welcome(caller)
 
     def admitted(self, session: Session) -> Caller:
         """Who asks, as the store says now; streams and exports ask again while they last."""
@@ -84,7 +88,9 @@ class Phases:
 
     async def read(self, work: Callable[[Session], T]) -> T:
         """What `work` finds, in a session that is closed when this returns."""
-        return await self._transactions.read(work)
+        transactions = self._transactions
+        read = transactions.open_stream if self.opens_stream else transactions.read
+        return await read(self._person, work)
 
     async def write(self, work: Callable[[Session, Caller], T]) -> T:
         """Do the work of this request and remember it, in one transaction.
@@ -102,7 +108,7 @@ class Phases:
             self._remember(session, done, used)
             return done
 
-        return await self._transactions.write(_worked)
+        return await self._transactions.write(self._person, _worked)
 
     async def write_as_nobody(self, work: Callable[[Session], T]) -> T:
         """Do and remember the work of a request that admits everybody, such as a sign-in."""
@@ -112,12 +118,39 @@ class Phases:
             self._remember(session, done, None)
             return done
 
-        return await self._transactions.write(_worked)
+        return await self._transactions.write(self._person, _worked)
+
+    def claim(self, may: Callable[[Caller], bool]) -> Claim:
+        """What an answer that lasts stands on; `may` is asked of the caller again and again."""
+        secret = secret_of(credentials_of(self.request))
+        if secret is None:
+            raise LookupError(f"{self.name} admits everybody, so nobody can be asked again")
+        return Claim(self.caller.id, secret, may)
 
     @property
     def _transactions(self) -> Transactions:
         transactions: Transactions = self.request.app.state.transactions
         return transactions
+
+    @property
+    def _person(self) -> str:
+        """By whom turns are shared: whoever showed these credentials before, or an address."""
+        if self._caller is not None:
+            return self._caller.id
+        visitors: Visitors = self.request.app.state.visitors
+        secret = secret_of(credentials_of(self.request))
+        address: str = self.request.scope["podium.address"]
+        return visitors.person(None if secret is None else secret.sha256, address)
+
+    def _welcome(self, caller: Caller) -> None:
+        """From here on this person has turns of their own, and the connection stays open."""
+        visitors: Visitors = self.request.app.state.visitors
+        secret = secret_of(credentials_of(self.request))
+        if secret is not None:
+            visitors.learn(secret.sha256, caller.id)
+        connection: Connection | None = self.request.scope.get("podium.connection")
+        if connection is not None:
+            connection.is_known = True
 
     async def _idempotency(self) -> dict[str, str] | None:
         key = self.request.headers.get("idempotency-key")

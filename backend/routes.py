@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 from starlette.types import Message
@@ -20,7 +20,10 @@ from backend.auth import SAFE_METHODS
 from backend.domain.operations import KIB, OPERATIONS, Operation
 from backend.errors import TooLarge
 from backend.phases import Phases
+from backend.schemas.limits import Malformed, check_text
 
+# Bytes; checking them takes a fraction of a millisecond.
+CHECKED_IN_LOOP = 65_536
 _GIVEN = ("session", "caller", "phases")
 
 
@@ -28,6 +31,7 @@ class ApiRoute(APIRoute):
     """A route that admits, bounds and remembers its requests."""
 
     is_audited = True
+    opens_stream = False
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         if endpoint.__name__ not in OPERATIONS:
@@ -51,7 +55,9 @@ class ApiRoute(APIRoute):
 
         async def _handle(request: Request) -> Response:
             request = _bounded(request, operation.body_limit)
-            phases = Phases(request, operation, name, status, self.is_audited)
+            phases = Phases(
+                request, operation, name, status, self.is_audited, opens_stream=self.opens_stream
+            )
             request.state.phases = phases
             await phases.admit()
             if request.method not in SAFE_METHODS and operation.body_limit is not None:
@@ -67,6 +73,12 @@ class UnauditedRoute(ApiRoute):
     """A route whose changes are records of their own, with author and time."""
 
     is_audited = False
+
+
+class StreamRoute(ApiRoute):
+    """A route that opens a stream; it takes its turn among those who do so."""
+
+    opens_stream = True
 
 
 def api_router(tag: str, *, is_audited: bool = True) -> APIRouter:
@@ -87,16 +99,19 @@ def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
         phases: Phases = request.state.phases
         if "request" in signature.parameters:
             values["request"] = request
+        known = {"phases": phases, "caller": phases.known_caller}
         if inspect.iscoroutinefunction(endpoint):
-            return await endpoint(**_filled(values, phases=phases, caller=phases.known_caller))
+            return await endpoint(**_filled(values, **known))
         if "session" not in given:
-            return await run_in_threadpool(endpoint, **_filled(values, caller=phases.caller))
+            return await run_in_threadpool(endpoint, **_filled(values, **known))
         if request.method in SAFE_METHODS:
             return await phases.read(
-                lambda session: endpoint(**_filled(values, session=session, caller=phases.caller))
+                lambda session: endpoint(**_filled(values, **known, session=session))
             )
         return await phases.write(
-            lambda session, caller: endpoint(**_filled(values, session=session, caller=caller))
+            lambda session, caller: endpoint(
+                **_filled(values, phases=phases, caller=caller, session=session)
+            )
         )
 
     del _call.__wrapped__  # FastAPI would look through this wrapper
@@ -116,6 +131,23 @@ def _asked(signature: inspect.Signature) -> inspect.Signature:
     return signature.replace(parameters=[request, *asked])
 
 
+class _BoundedRequest(Request):
+    """A request whose JSON is parsed only if it is not too much."""
+
+    async def json(self) -> Any:
+        """The parsed body. Raises HTTPException for one with too many or too deep values."""
+        body = await self.body()
+        try:
+            if len(body) > CHECKED_IN_LOOP:
+                await run_in_threadpool(check_text, body)
+            else:
+                check_text(body)
+        except ValueError as error:
+            status = 400 if isinstance(error, Malformed) else 413
+            raise HTTPException(status, f"the JSON of the body is too large: {error}") from error
+        return await super().json()
+
+
 def _bounded(request: Request, limit: int | None) -> Request:
     """The request, whose body ends with TooLarge beyond `limit` bytes; None: no limit here."""
     if limit is None:
@@ -129,7 +161,7 @@ def _bounded(request: Request, limit: int | None) -> Request:
         _must_fit(seen, limit)
         return message
 
-    return Request(request.scope, _receive)
+    return _BoundedRequest(request.scope, _receive)
 
 
 def _must_fit(size: int, limit: int) -> None:

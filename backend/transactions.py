@@ -9,34 +9,37 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
-import anyio
 from fastapi.concurrency import run_in_threadpool
-from sqlalchemy.exc import DataError, IntegrityError, InternalError, OperationalError
+from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
 from backend.errors import Conflict, InvalidInput, Unavailable
-from backend.store.db import Database
+from backend.store.db import AWAY, Database
+from backend.turns import Turns
 
 T = TypeVar("T")
-SESSIONS_AT_ONCE = 16
 
 
 class Transactions:
-    """Reads and writes for requests, a bounded number of them at once."""
+    """Reads and writes for requests; turns are shared by person."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, turns: Turns) -> None:
         self._database = database
-        self._readers = anyio.CapacityLimiter(SESSIONS_AT_ONCE)
-        self._writers = anyio.CapacityLimiter(1) if database.is_sqlite else self._readers
+        self._turns = turns
 
-    async def read(self, work: Callable[[Session], T]) -> T:
-        """What `work` finds in a session for reading."""
-        async with self._readers:
+    async def read(self, person: str, work: Callable[[Session], T]) -> T:
+        """What `work` finds in a session for reading. Raises TooBusy if too many wait."""
+        async with self._turns.reading(person):
             return await run_in_threadpool(_within, self._database.read, work)
 
-    async def write(self, work: Callable[[Session], T]) -> T:
+    async def open_stream(self, person: str, work: Callable[[Session], T]) -> T:
+        """The same for a stream that begins: browsers that all come back at once wait here."""
+        async with self._turns.opening(person):
+            return await run_in_threadpool(_within, self._database.read, work)
+
+    async def write(self, person: str, work: Callable[[Session], T]) -> T:
         """What `work` answers, committed when this returns; undone if it raises."""
-        async with self._writers:
+        async with self._turns.writing(person):
             return await run_in_threadpool(_within, self._database.write, work)
 
 
@@ -52,7 +55,7 @@ def _told_plainly() -> Iterator[None]:
     """Errors of the database as errors that a client understands."""
     try:
         yield
-    except (OperationalError, InternalError) as error:
+    except AWAY as error:
         raise Unavailable(
             "the database did not answer", advice="Try again in a moment; see the service's log."
         ) from error

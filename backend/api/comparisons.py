@@ -9,6 +9,7 @@ from backend.schemas.comparisons import (
     ComparisonBody,
     JudgmentAnswer,
 )
+from backend.schemas.limits import Id
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import Role
 from backend.store.data import comparisons, judgments
@@ -29,8 +30,8 @@ def list_comparisons(
     project_id: str,
     session: SessionDep,
     page: PageDep,
-    run_id: str | None = None,
-    prompt_id: str | None = None,
+    run_id: Id | None = None,
+    prompt_id: Id | None = None,
     is_open: bool | None = None,
 ) -> Listing[ComparisonAnswer]:
     """The comparisons of a project and how many judgments each has."""
@@ -45,8 +46,8 @@ def list_judgments(
     session: SessionDep,
     caller: Caller,
     page: PageDep,
-    comparison_id: str | None = None,
-    user_id: str | None = None,
+    comparison_id: Id | None = None,
+    user_id: Id | None = None,
 ) -> Listing[JudgmentAnswer]:
     """The judgments that count; an annotator sees only their own."""
     if not caller.holds_in(project_id, Role.VIEWER):

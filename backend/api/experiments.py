@@ -3,6 +3,7 @@
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep, visible_project
 from backend.domain.access import Caller
 from backend.routes import api_router
+from backend.schemas.limits import Id
 from backend.schemas.paging import Listing
 from backend.schemas.runs import ExperimentAnswer, ExperimentBody
 from backend.store.runs import experiments
@@ -21,7 +22,7 @@ def create_experiment(
 
 @router.get("/experiments")
 def list_experiments(
-    session: SessionDep, caller: Caller, page: PageDep, project_id: str | None = None
+    session: SessionDep, caller: Caller, page: PageDep, project_id: Id | None = None
 ) -> Listing[ExperimentAnswer]:
     """The experiments that the caller sees."""
     if project_id is not None:

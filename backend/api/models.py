@@ -4,6 +4,7 @@ from backend import model_files
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep, SettingsDep, visible_project
 from backend.domain.access import Caller
 from backend.routes import api_router
+from backend.schemas.limits import Id
 from backend.schemas.models import ModelAnswer, ModelBody, ModelDetail
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import ModelKind, Role
@@ -39,9 +40,9 @@ def list_models(
     session: SessionDep,
     caller: Caller,
     page: PageDep,
-    project_id: str | None = None,
+    project_id: Id | None = None,
     kind: ModelKind | None = None,
-    run_id: str | None = None,
+    run_id: Id | None = None,
     archived: bool = False,
 ) -> Listing[ModelAnswer]:
     """Base models and the results of runs."""

@@ -3,6 +3,7 @@
 from backend.deps import PageDep, SessionDep
 from backend.routes import api_router
 from backend.schemas.data import DemonstrationAnswer, PromptAnswer, ResponseAnswer, SolutionAnswer
+from backend.schemas.limits import Id, Label
 from backend.schemas.paging import Listing
 from backend.store.data import prompts, responses, solutions
 
@@ -14,7 +15,7 @@ def list_prompts(
     project_id: str,
     session: SessionDep,
     page: PageDep,
-    external_id: str | None = None,
+    external_id: Label | None = None,
 ) -> Listing[PromptAnswer]:
     """The prompts of a project."""
     return prompts.listing(session, project_id, page, external_id=external_id)
@@ -25,7 +26,7 @@ def list_demonstrations(
     project_id: str,
     session: SessionDep,
     page: PageDep,
-    prompt_id: str | None = None,
+    prompt_id: Id | None = None,
 ) -> Listing[DemonstrationAnswer]:
     """The responses that people wrote."""
     return prompts.demonstrations(session, project_id, page, prompt_id=prompt_id)
@@ -36,7 +37,7 @@ def list_solutions(
     project_id: str,
     session: SessionDep,
     page: PageDep,
-    prompt_id: str | None = None,
+    prompt_id: Id | None = None,
     is_finished: bool | None = None,
 ) -> Listing[SolutionAnswer]:
     """The responses in labelled steps, each with its prompt."""
@@ -50,8 +51,8 @@ def list_responses(
     project_id: str,
     session: SessionDep,
     page: PageDep,
-    run_id: str | None = None,
-    prompt_id: str | None = None,
+    run_id: Id | None = None,
+    prompt_id: Id | None = None,
 ) -> Listing[ResponseAnswer]:
     """The responses to be ranked and those ranked, with where they came from."""
     return responses.listing(session, project_id, page, run_id=run_id, prompt_id=prompt_id)

@@ -8,6 +8,7 @@ from backend import queue
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep, SettingsDep, visible_project
 from backend.domain.access import Caller
 from backend.routes import api_router
+from backend.schemas.limits import Id, Label
 from backend.schemas.paging import Listing
 from backend.schemas.runs import (
     LARGEST,
@@ -65,10 +66,10 @@ def list_runs(
     session: SessionDep,
     caller: Caller,
     page: PageDep,
-    project_id: str | None = None,
-    experiment_id: str | None = None,
-    state: Annotated[list[RunState] | None, Query()] = None,
-    method: Annotated[list[Method] | None, Query()] = None,
+    project_id: Id | None = None,
+    experiment_id: Id | None = None,
+    state: Annotated[list[RunState] | None, Query(max_length=len(RunState))] = None,
+    method: Annotated[list[Method] | None, Query(max_length=len(Method))] = None,
     tag: Annotated[str | None, Query(max_length=200)] = None,
     q: Annotated[str | None, Query(max_length=200, description="Part of the name.")] = None,
     archived: bool = False,
@@ -191,7 +192,9 @@ def list_events(
     session: SessionDep,
     after: AfterQuery = 0,
     limit: LimitQuery = 500,
-    type: Annotated[list[str] | None, Query(description="Types to send; default all.")] = None,
+    type: Annotated[
+        list[Label] | None, Query(max_length=20, description="Types to send; default all.")
+    ] = None,
 ) -> Listing[EventAnswer]:
     """The run's events in order, as the stream sends them; pass next_cursor as `after`."""
     found = views.events(session, run_id, after=after, limit=limit, types=type or ())

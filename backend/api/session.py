@@ -1,6 +1,6 @@
 """Sign a browser in and out, and show who is signed in."""
 
-from datetime import datetime
+from time import monotonic
 from typing import NamedTuple
 
 from fastapi import Request, Response
@@ -8,11 +8,12 @@ from fastapi import Request, Response
 from backend import auth
 from backend.deps import Now, SessionDep, SettingsDep
 from backend.domain.access import Caller
-from backend.errors import NotSignedIn
+from backend.errors import NotSignedIn, TooManyTries
 from backend.passwords import Passwords, is_outdated
 from backend.phases import Phases, credentials_of
 from backend.routes import api_router
 from backend.schemas.people import SignIn, UserAnswer
+from backend.sign_in_delay import SignInDelay
 from backend.store.people import users
 
 router = api_router("session")
@@ -26,7 +27,7 @@ async def sign_in(
     request = phases.request
     if request.headers.get("origin") is not None:
         auth.check_origin(credentials_of(request), settings.public_url)
-    proven = None if body.token else await _proven(body, phases, at)
+    proven = None if body.token else await _proven(body, phases)
     cookie = auth.new_cookie()
 
     def _open(session: SessionDep) -> UserAnswer:
@@ -72,18 +73,24 @@ class _Proven(NamedTuple):
     renewed: str | None
 
 
-async def _proven(body: SignIn, phases: Phases, at: datetime) -> _Proven:
+async def _proven(body: SignIn, phases: Phases) -> _Proven:
     """Check e-mail and password, holding nothing. Raises NotSignedIn or TooManyTries."""
     state = phases.request.app.state
     passwords: Passwords = state.passwords
-    tries: auth.PasswordTries = state.password_tries
+    delay: SignInDelay = state.sign_in_delay
     email, password = (body.email or "").lower(), body.password or ""
-    tries.check(email, at=at)
+    address: str = phases.request.scope["podium.address"]
+    delay.attempt(address, email, at=monotonic())
     found = await phases.read(lambda session: users.password_hash(session, email))
     user_id, kept = found or (None, None)
-    if not await passwords.fits(kept, password) or user_id is None or kept is None:
-        tries.failed(email, at=at)
+    try:
+        fits = await passwords.fits(kept, password)
+    except TooManyTries:
+        delay.withdraw(address, email)
+        raise
+    if not fits or user_id is None or kept is None:
         raise _wrong()
+    delay.succeeded(address, email)
     renewed = await passwords.hash(password) if is_outdated(kept) else None
     return _Proven(email, user_id, kept, renewed)
 

@@ -2,19 +2,24 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
-from fastapi import Depends, Header, Query
+from fastapi import APIRouter, Depends, Header, Query
 from fastapi.responses import StreamingResponse
 
-from backend.api.several_runs import must_see, seen_runs
-from backend.deps import database_of
-from backend.errors import Forbidden, NotFound, NotSignedIn
+from backend.api.several_runs import seen_runs
+from backend.deps import SessionDep
+from backend.domain.access import Caller
 from backend.phases import Phases
-from backend.routes import api_router
+from backend.pressure.permissions import Permissions
+from backend.routes import StreamRoute
+from backend.schemas.vocabulary import Role
+from backend.store.runs import events as run_events
+from backend.store.runs import runs as kept_runs
 from backend.stream import Streams
 
-router = api_router("stream")
+# Per person and process; browsers keep six connections to one address at most.
+MOST_STREAMS = 20
 
 # A proxy must hand events on as they come.
 _HEADERS = {"X-Accel-Buffering": "no", "Cache-Control": "no-cache"}
@@ -23,22 +28,22 @@ _ANSWERS: dict[int | str, dict[str, object]] = {
 }
 
 
+router = APIRouter(tags=["stream"], route_class=StreamRoute)
+
+
 class _Begin:
     """Where a stream begins: after an id, at the first event, or with what comes next."""
 
     def __init__(
         self,
         last_event_id: Annotated[
-            str | None,
-            Header(max_length=2000, description="Id of the last event that was received."),
+            str | None, Header(max_length=2000, description="Sent by a browser that comes back.")
         ] = None,
         last_id: Annotated[
-            str | None,
-            Query(max_length=2000, description="As Last-Event-ID, if you cannot set a header."),
+            str | None, Query(max_length=2000, description="The same, where no header can be set.")
         ] = None,
         since: Annotated[
-            Literal["start", "now"],
-            Query(description="Without an id: start = with the first event, now = with the next."),
+            Literal["start", "now"], Query(description="Where to start without an id.")
         ] = "start",
     ) -> None:
         self.last_id = last_event_id or last_id
@@ -57,34 +62,47 @@ async def stream_runs(
     """Events of several runs, each run's in order, none missing and none twice.
 
     Types: state, start, metric, progress, sample, checkpoint, alert, log, rewind. `data` is
-    `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything again.
+    `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything anew.
     """
-    run_ids = await phases.read(lambda session: seen_runs(session, phases.caller, runs))
-    return await _streaming(phases, run_ids, begin)
+
+    def _open(session: SessionDep) -> _Opening:
+        return _opening(session, seen_runs(session, phases.caller, runs))
+
+    return _streaming(phases, await phases.read(_open), begin)
 
 
 @router.get("/runs/{run_id}/stream", response_class=StreamingResponse, responses=_ANSWERS)
 async def stream_run(run_id: str, phases: Phases, begin: BeginDep) -> StreamingResponse:
     """Events of one run, as GET /stream sends them."""
-    return await _streaming(phases, [run_id], begin)
+    opening = await phases.read(lambda session: _opening(session, [run_id]))
+    return _streaming(phases, opening, begin)
 
 
-async def _streaming(phases: Phases, run_ids: Sequence[str], begin: _Begin) -> StreamingResponse:
+class _Opening(NamedTuple):
+    """What a stream needs of the store before it begins: all of it, in one session."""
+
+    heads: dict[str, int]
+    project_ids: frozenset[str]
+
+
+def _opening(session: SessionDep, run_ids: Sequence[str]) -> _Opening:
+    project_ids = frozenset(kept_runs.projects_of(session, run_ids).values())
+    return _Opening(run_events.heads(session, run_ids), project_ids)
+
+
+def _streaming(phases: Phases, opening: _Opening, begin: _Begin) -> StreamingResponse:
     streams: Streams = phases.request.app.state.streams
-    events = await streams.follow(
-        run_ids,
+    permissions: Permissions = phases.request.app.state.permissions
+    claim = phases.claim(partial(_may_follow, opening.project_ids))
+    events = streams.follow(
+        opening.heads,
         last_id=begin.last_id,
         from_now=begin.from_now,
-        may_follow=partial(_may_follow, phases, run_ids),
+        permission=permissions.open(claim, most=MOST_STREAMS),
     )
     return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)
 
 
-def _may_follow(phases: Phases, run_ids: Sequence[str]) -> bool:
-    """Whether who sent this request may still see these runs."""
-    with database_of(phases.request).read() as session:
-        try:
-            must_see(session, phases.admitted(session), run_ids)
-        except (NotSignedIn, Forbidden, NotFound):
-            return False
-    return True
+def _may_follow(project_ids: frozenset[str], caller: Caller) -> bool:
+    """Whether whoever opened a stream may still see the runs of these projects."""
+    return all(caller.holds_in(one, Role.VIEWER) for one in project_ids)

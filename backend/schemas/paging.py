@@ -4,6 +4,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from backend.schemas.limits import check_value
+
 Item = TypeVar("Item")
 
 
@@ -14,23 +16,17 @@ class ApiAnswer(BaseModel):
 
 
 class Body(BaseModel):
-    """Base of what the API accepts: unknown keys and NUL characters are refused."""
+    """Base of what the API accepts: unknown keys, NULs and too many or too deep values are refused.
+
+    A test holds that each field has a largest size.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
-    def _no_nul(cls, value: Any) -> Any:
-        # PostgreSQL keeps no NUL in a text; SQLite would, and the two would differ.
-        waiting = [value]
-        while waiting:
-            one = waiting.pop()
-            if isinstance(one, str) and "\0" in one:
-                raise ValueError("a text contains a NUL character; remove it")
-            if isinstance(one, dict):
-                waiting += [*one.keys(), *one.values()]
-            elif isinstance(one, list):
-                waiting += one
+    def _is_bounded(cls, value: Any) -> Any:
+        check_value(value)
         return value
 
 
