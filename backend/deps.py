@@ -50,7 +50,7 @@ def visible_project(session: Session, caller: Caller, project_id: str) -> None:
 def _page(
     limit: Annotated[int, Query(ge=1, le=500, description="Items per page.")] = 50,
     cursor: Annotated[
-        str | None, Query(description="The next_cursor of the previous page.")
+        str | None, Query(max_length=200, description="The next_cursor of the previous page.")
     ] = None,
     oldest_first: Annotated[
         bool, Query(description="List the oldest first; by default the newest comes first.")

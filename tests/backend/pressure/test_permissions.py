@@ -23,7 +23,7 @@ from backend.schemas.vocabulary import Role
 from backend.store.data import snapshots
 from backend.store.db import Database
 from backend.store.people import users
-from backend.store.people.users import Secret
+from backend.store.people.credentials import Secret, callers_of
 from backend.store.tables.access import ApiKey
 from backend.store.tables.people import User
 from tests.backend.conftest import Service
@@ -103,7 +103,7 @@ def test_what_is_taken_away_ends_and_nothing_else(
     database: Database, end: Callable[[Database, Claim], None]
 ) -> None:
     mine, other = (
-        claim(database, name, lambda caller: caller.holds(Role.VIEWER)) for name in ("a", "b")
+        claim(database, name, lambda caller: caller.role is Role.VIEWER) for name in ("a", "b")
     )
 
     async def check() -> None:
@@ -127,14 +127,13 @@ def test_nothing_is_sent_on_an_answer_older_than_a_second(
 ) -> None:
     mine = claim(database, "a")
     is_away = True
-    asked = users.by_secrets
 
     def answered(*arguments: Any) -> dict[Secret, Caller]:
         if is_away:
             raise OperationalError("SELECT", {}, Exception("the store is away"))
-        return asked(*arguments)
+        return callers_of(*arguments)
 
-    monkeypatch.setattr(permissions_module.users, "by_secrets", answered)
+    monkeypatch.setattr(permissions_module, "callers_of", answered)
 
     async def check() -> None:
         nonlocal is_away
