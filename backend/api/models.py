@@ -4,7 +4,6 @@ from typing import Annotated
 
 from fastapi import Depends, Response
 from fastapi.concurrency import run_in_threadpool
-from sqlalchemy.orm import Session
 
 from backend import model_files
 from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, Asked, asked_by, waiting_router
@@ -44,7 +43,7 @@ async def register_model(
     roots = asked.settings.resolved_model_roots
     files = await run_in_threadpool(model_files.fingerprint, body.source, roots)
 
-    def register(session: Session, inspected: dict[str, JSON]) -> dict[str, JSON]:
+    def register(session: SessionDep, inspected: dict[str, JSON]) -> dict[str, JSON]:
         return registry.register(
             session,
             name=body.name,

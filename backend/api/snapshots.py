@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import Depends, Response
 from fastapi.responses import StreamingResponse
-from sqlalchemy.orm import Session
 
 from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, Asked, asked_by, waiting_router
 from backend.deps import (
@@ -140,7 +139,7 @@ def restore_snapshot(snapshot_id: str, session: SessionDep, caller: Researcher) 
     return snapshots.set_archived(session, snapshot_id, caller, at=None)
 
 
-def _publish(session: Session, frozen: dict[str, JSON]) -> dict[str, JSON]:
+def _publish(session: SessionDep, frozen: dict[str, JSON]) -> dict[str, JSON]:
     return snapshots.publish(session, **frozen).model_dump(mode="json")
 
 

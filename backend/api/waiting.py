@@ -1,7 +1,7 @@
 """Routes that wait for a job: the caller is checked, then nothing is held, then the write is short.
 
-Such a route asks for `asked_by(role)` instead of a session. What it changes, the audit line and the answer
-kept under an Idempotency-Key are one transaction, in which the caller is checked again. With
+Such a route asks for `asked_by(role)` instead of a session. What it changes, the audit line and the
+answer kept under an Idempotency-Key are one transaction, in which the caller is checked again. With
 `Prefer: respond-async` it answers 202 at once, and the client comes back to `/jobs/{id}`.
 """
 
@@ -14,7 +14,6 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from fastapi.responses import JSONResponse
-from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from backend.deps import (
@@ -22,6 +21,7 @@ from backend.deps import (
     DatabaseDep,
     Now,
     Replayed,
+    SessionDep,
     SettingsDep,
     Turns,
     audit_change,
@@ -77,7 +77,7 @@ class Asked:
         await one.read(one._admit)
         return one
 
-    async def read(self, read: Callable[[Session], T]) -> T:
+    async def read(self, read: Callable[[SessionDep], T]) -> T:
         """Something from the store; the session lasts no longer."""
         turns: Turns = self.request.app.state.turns
         with service_errors():
@@ -114,7 +114,9 @@ class Asked:
         jobs: Jobs = self.request.app.state.jobs
         known = await jobs.known(kind, cache_key)
         if known is not None:
-            return self._answer(known) if finish is None else await self.write(_given(finish, known))
+            return (
+                self._answer(known) if finish is None else await self.write(_given(finish, known))
+            )
         is_detached = _prefers_async(self.request)
         order = Order(
             kind,
@@ -132,7 +134,7 @@ class Asked:
             return _accepted(seat.row)
         return self._answer(await self._unless_left(seat.answer()))
 
-    def _admit(self, session: Session) -> Caller:
+    def _admit(self, session: SessionDep) -> Caller:
         caller = caller_of(self.request, session, self.settings, now())
         caller.must_hold(self.role)
         if self.project_id is not None:
@@ -143,7 +145,7 @@ class Asked:
         return lambda session, result: self._finish(finish, keeps, session, result)
 
     def _finish(
-        self, finish: Finish, keeps: bool, session: Session, result: dict[str, JSON]
+        self, finish: Finish, keeps: bool, session: SessionDep, result: dict[str, JSON]
     ) -> dict[str, JSON]:
         self._admit(session)
         if keeps and self.used_key is not None and idempotency.find(session, **self.used_key):
@@ -157,7 +159,7 @@ class Asked:
             keep_answer(session, self.request, self._status, answer)
         return answer
 
-    def _keep_row(self, session: Session, row: JobAnswer) -> None:
+    def _keep_row(self, session: SessionDep, row: JobAnswer) -> None:
         """A job is what this request was answered with; sent again, it names the same job."""
         if self.used_key is not None and idempotency.find(session, **self.used_key) is None:
             keep_answer(session, self.request, 202, row.model_dump(mode="json"))
@@ -195,7 +197,7 @@ def asked_by(role: Role) -> Callable[..., Awaitable[Asked]]:
     ) -> Asked:
         project_id: str | None = request.path_params.get("project_id")
 
-        def identify(session: Session) -> Caller:
+        def identify(session: SessionDep) -> Caller:
             return caller_of(request, session, settings, at)
 
         nobody = Caller("", "", Role.VIEWER, frozenset())
@@ -205,7 +207,7 @@ def asked_by(role: Role) -> Callable[..., Awaitable[Asked]]:
         used = await used_key(request, caller)
         one = replace(one, caller=caller, used_key=used)
 
-        def admit(session: Session) -> None:
+        def admit(session: SessionDep) -> None:
             kept = None if used is None else idempotency.find(session, **used)
             if kept is not None:
                 raise Replayed(kept)

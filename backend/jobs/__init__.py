@@ -1,1 +1,1 @@
-"""What lasts longer than a request may hold anything: done by child processes, shared by all who wait for it."""
+"""Work that lasts longer than a request may hold anything, done by child processes."""

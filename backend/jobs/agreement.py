@@ -10,7 +10,7 @@ VERSION = 1
 
 
 def cache_key(session: Session, project_id: str) -> str:
-    """What the answer depends on: judgments are only added, so their number and the newest say it."""
+    """What the answer depends on: judgments are only added: their count and the newest."""
     count, newest = judgments.extent(session, project_id)
     return f"{VERSION}:{project_id}:{count}:{newest}"
 

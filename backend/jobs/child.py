@@ -116,12 +116,12 @@ class Child:
             return {"error": error_message(error)}
         except Exception:
             log.exception("job.failed job_id=%s kind=%s", order["job_id"], order["kind"])
-            error = ServiceError(
+            unexpected = ServiceError(
                 "the job had an unexpected error",
                 advice=f"Look for {order['job_id']} in the service's log (api.log); report the "
                 "lines found there if it happens again.",
             )
-            return {"error": error_message(error)}
+            return {"error": error_message(unexpected)}
         finally:
             self._job = None
 

@@ -2,12 +2,13 @@
 
 The lines are first written to a file without a name, in one transaction that only reads; then they
 go into the store in short batches, of which nobody sees anything before the snapshot is published
-(`backend.store.data.snapshots.publish`, by whoever concludes the job). Reading and writing are apart
+by whoever concludes the job (`backend.store.data.snapshots.publish`). Reading and writing are apart
 because a reader that stays keeps SQLite's log growing with all that is written meanwhile.
 """
 
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -62,8 +63,12 @@ def clear_abandoned(database: Database, check: Callable[[], None]) -> None:
 
 def _spool(work: Work, body: SnapshotBody, file: IO[bytes]) -> Tally:
     tally = Tally(body.kind)
-    with work.database.read_at_once() as session:
-        for one in freezing.lines(session, work.arguments["project_id"], body):
+    project_id = work.arguments["project_id"]
+    with (
+        work.database.read_at_once() as session,
+        closing(freezing.lines(session, project_id, body)) as lines,
+    ):
+        for one in lines:
             tally.take(one)
             file.write(_MARKS[one.split] + one.line.encode() + b"\n")
             if tally.lines % _LOOK == 0:

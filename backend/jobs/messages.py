@@ -1,8 +1,8 @@
 """What the API and its children say to each other: JSON objects, each behind its length.
 
-Down: `{"begin": {job_id, kind, arguments, settings}}`, `{"cancel": job_id}`. Up: `{"begun": job_id}`,
-`{"progress": [done, total]}` and, once for each job, `{"result": {...}}`, `{"error": {...}}` or
-`{"cancelled": true}`. An end of file says that the other side is gone.
+Down: `{"begin": {job_id, kind, arguments, settings}}`, `{"cancel": job_id}`. Up:
+`{"begun": job_id}`, `{"progress": [done, total]}` and, once for each job, `{"result": {...}}`,
+`{"error": {...}}` or `{"cancelled": true}`. An end of file says that the other side is gone.
 """
 
 import json

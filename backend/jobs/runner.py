@@ -221,10 +221,7 @@ class Jobs:
         job.waiting += 1
         job.is_kept = job.is_kept or on_row is not None
         try:
-            if is_new:
-                row = await self._begin(job, on_row)
-            else:
-                row = await self._join(job, on_row)
+            row = await (self._begin(job, on_row) if is_new else self._join(job, on_row))
         except BaseException:
             job.leave()
             raise

@@ -1,4 +1,4 @@
-"""Prompts, responses, imports, snapshots, and the jobs that make them, as the API speaks of them."""
+"""Prompts, responses, imports, snapshots and jobs as the API speaks of them."""
 
 from datetime import datetime
 from typing import Any, Literal

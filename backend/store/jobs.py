@@ -60,15 +60,13 @@ def begin(session: Session, job_id: str) -> None:
 
 def beat(session: Session, progress: Mapping[str, tuple[int, int | None]]) -> set[str]:
     """Say that these jobs live, and (done, total) of each; returns those that may go on."""
-    going = set(session.scalars(
-            select(Job.id).where(Job.id.in_(progress), Job.state.in_(UNFINISHED))
-        ))
+    going = set(
+        session.scalars(select(Job.id).where(Job.id.in_(progress), Job.state.in_(UNFINISHED)))
+    )
     for job_id in sorted(going):
         done, total = progress[job_id]
         session.execute(
-            update(Job)
-            .where(Job.id == job_id)
-            .values(done=done, total=total, beat=Job.beat + 1)
+            update(Job).where(Job.id == job_id).values(done=done, total=total, beat=Job.beat + 1)
         )
     return going
 

@@ -1,7 +1,7 @@
-"""What twenty annotators notice of a snapshot, of agreement and of hashing: their round trips beside each.
+"""What twenty annotators notice of a snapshot, of agreement and of hashing.
 
-A round trip is lease and judgment, one per annotator and second, over a real server; the baseline is
-the same without a job. Printed beside them: how long the jobs take and what memory the API needs.
+A round trip is lease and judgment, one per annotator and second, over a real server; the baseline
+is the same without a job. Printed beside them: how long jobs take and what memory the API needs.
 """
 
 import asyncio
@@ -95,9 +95,7 @@ class Ranking:
                 taken.raise_for_status()
                 ids = [one["id"] for one in taken.json()["comparison"]["responses"]]
                 body = {"verdict": "ranked", "tiers": [[one] for one in ids]}
-                judged = await own.post(
-                    f"/assignments/{taken.json()['id']}/judgment", json=body
-                )
+                judged = await own.post(f"/assignments/{taken.json()['id']}/judgment", json=body)
                 judged.raise_for_status()
                 took = time.monotonic() - began
                 times.append(took)
@@ -217,9 +215,7 @@ class Beside:
                     Judgment.assignment_id == row.assignment_id
                 )
             )
-            session.add(
-                Judgment(**values, id=new_id("judgment"), revision=(newest or 0) + 1)
-            )
+            session.add(Judgment(**values, id=new_id("judgment"), revision=(newest or 0) + 1))
 
     async def hashing(self, api: httpx.AsyncClient) -> None:
         """Again and again, for the file is touched."""

@@ -3,9 +3,11 @@
 Called by `backend.jobs.freeze_snapshot` alone; reads, writes nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, Unpack
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, aliased, defer
@@ -28,6 +30,7 @@ from backend.schemas.vocabulary import SnapshotKind, Split, Verdict
 from backend.store.data import judgments
 from backend.store.tables.data import Assignment, Comparison, Demonstration, Judgment, Prompt, Response, Solution
 
+_Rows = Select[Unpack[tuple[Any, ...]]]
 BATCH = 200
 _WITHOUT_TEXTS = (defer(Prompt.messages), defer(Prompt.reference))
 
@@ -43,7 +46,7 @@ class FrozenLine:
     ties: int = 0
 
 
-def lines(session: Session, project_id: str, body: SnapshotBody) -> Iterator[FrozenLine]:
+def lines(session: Session, project_id: str, body: SnapshotBody) -> Generator[FrozenLine, None, None]:
     """The records that the filter lets through, in order of creation.
 
     It holds a batch of them at a time and reads twice, so the session must see the same data all
@@ -58,33 +61,34 @@ def lines(session: Session, project_id: str, body: SnapshotBody) -> Iterator[Fro
                 )
     sides = Sides(fraction=body.heldout_fraction, seed=body.seed)
     if sides.is_needed:
-        for batch in _batches(session, project_id, body, _WITHOUT_TEXTS):
-            for row in batch:
+        with closing(_batches(session, project_id, body, _WITHOUT_TEXTS)) as batches:
+            for row in chain.from_iterable(batches):
                 sides.see(row.Prompt.content_sha256)
-    for batch in _batches(session, project_id, body):
-        texts = _responses(session, batch) if body.kind is SnapshotKind.PREFERENCES else {}
-        for row in batch:
-            is_held = sides.holds_out(row.Prompt.content_sha256)
-            yield _WRITERS[body.kind](row, Split.HELDOUT if is_held else Split.TRAIN, texts)
+    with closing(_batches(session, project_id, body)) as batches:
+        for batch in batches:
+            texts = _responses(session, batch) if body.kind is SnapshotKind.PREFERENCES else {}
+            for row in batch:
+                is_held = sides.holds_out(row.Prompt.content_sha256)
+                yield _WRITERS[body.kind](row, Split.HELDOUT if is_held else Split.TRAIN, texts)
 
 
 def _batches(
     session: Session, project_id: str, body: SnapshotBody, options: Sequence[ExecutableOption] = ()
-) -> Iterator[list[Any]]:
+) -> Generator[list[Any], None, None]:
     """The rows that the filter lets through, a batch at a time."""
     statement = _STATEMENTS[body.kind](project_id).options(*options)
     is_wanted = _filter(body.filter)
-    rows = session.execute(statement, execution_options={"yield_per": BATCH})
-    for partition in rows.partitions():
-        if batch := [row for row in partition if is_wanted(row)]:
-            yield batch
+    with session.execute(statement, execution_options={"yield_per": BATCH}) as rows:
+        for partition in rows.partitions():
+            if batch := [row for row in partition if is_wanted(row)]:
+                yield batch
 
 
-def _prompts(project_id: str) -> Select[Any]:
+def _prompts(project_id: str) -> _Rows:
     return select(Prompt).where(Prompt.project_id == project_id).order_by(Prompt.number)
 
 
-def _demonstrations(project_id: str) -> Select[Any]:
+def _demonstrations(project_id: str) -> _Rows:
     return (
         select(Demonstration, Prompt)
         .join(Prompt, Prompt.id == Demonstration.prompt_id)
@@ -93,7 +97,7 @@ def _demonstrations(project_id: str) -> Select[Any]:
     )
 
 
-def _solutions(project_id: str) -> Select[Any]:
+def _solutions(project_id: str) -> _Rows:
     return (
         select(Solution, Prompt)
         .join(Prompt, Prompt.id == Solution.prompt_id)
@@ -102,7 +106,7 @@ def _solutions(project_id: str) -> Select[Any]:
     )
 
 
-def _preferences(project_id: str) -> Select[Any]:
+def _preferences(project_id: str) -> _Rows:
     current = judgments.latest(project_id).subquery()
     judgment = aliased(Judgment, current, name="Judgment")
     return (
@@ -114,7 +118,7 @@ def _preferences(project_id: str) -> Select[Any]:
     )
 
 
-_STATEMENTS: Mapping[SnapshotKind, Callable[[str], Select[Any]]] = {
+_STATEMENTS: Mapping[SnapshotKind, Callable[[str], _Rows]] = {
     SnapshotKind.PROMPTS: _prompts,
     SnapshotKind.DEMONSTRATIONS: _demonstrations,
     SnapshotKind.PREFERENCES: _preferences,

@@ -25,7 +25,15 @@ from backend.schemas.records import (
 )
 from backend.schemas.vocabulary import SnapshotKind, Split, Verdict
 from backend.store.data import judgments
-from backend.store.tables.data import Assignment, Comparison, Demonstration, Judgment, Prompt, Response, Solution
+from backend.store.tables.data import (
+    Assignment,
+    Comparison,
+    Demonstration,
+    Judgment,
+    Prompt,
+    Response,
+    Solution,
+)
 
 BATCH = 200
 

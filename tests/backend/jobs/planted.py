@@ -47,7 +47,7 @@ def prompt_rows(project_id: str, first: int, count: int) -> list[dict[str, Any]]
             "messages": [{"role": "user", "content": f"Question {n}: ü “{'x' * (n % 40)}”?"}],
             "reference": None if n % 2 else f"answer {n}",
             "tags": ["third"] if n % 3 == 0 else [],
-            "content_sha256": hashlib.sha256(f"{project_id} {n}".encode()).hexdigest(),
+            "content_sha256": hashlib.sha256(str(n).encode()).hexdigest(),
         }
         for n in range(first, first + count)
     ]
@@ -77,36 +77,56 @@ def judged(
         comparison = new_id("comparison")
         comparisons.append(
             {
-                "id": comparison, "created_at": AT, "project_id": project_id,
-                "prompt_id": prompt_id, "response_ids": ids,
+                "id": comparison,
+                "created_at": AT,
+                "project_id": project_id,
+                "prompt_id": prompt_id,
+                "response_ids": ids,
                 "judgments_required": len(user_ids) or 1,
-            }  # fmt: skip
+            }
         )
         responses += [
             {
-                "id": one, "created_at": AT, "project_id": project_id, "prompt_id": prompt_id,
-                "content": f"an answer {one} " * draw.randint(1, 5), "scores": {},
+                "id": one,
+                "created_at": AT,
+                "project_id": project_id,
+                "prompt_id": prompt_id,
+                "content": f"an answer {one} " * draw.randint(1, 5),
+                "scores": {},
                 "content_sha256": hashlib.sha256(one.encode()).hexdigest(),
-            }  # fmt: skip
+            }
             for one in ids
         ]
         for user_id in user_ids:
             assignment = new_id("assignment")
             assignments.append(
                 {
-                    "id": assignment, "created_at": AT, "project_id": project_id,
-                    "comparison_id": comparison, "user_id": user_id, "state": "submitted",
-                    "presented_order": draw.sample(ids, len(ids)), "expires_at": AT,
-                }  # fmt: skip
+                    "id": assignment,
+                    "created_at": AT,
+                    "project_id": project_id,
+                    "comparison_id": comparison,
+                    "user_id": user_id,
+                    "state": "submitted",
+                    "presented_order": draw.sample(ids, len(ids)),
+                    "expires_at": AT,
+                }
             )
             for revision in range(1, draw.choice([1, 1, 1, 2]) + 1):
                 judgments.append(
                     {
-                        "id": new_id("judgment"), "created_at": AT, "project_id": project_id,
-                        "assignment_id": assignment, "comparison_id": comparison,
-                        "user_id": user_id, "revision": revision, "reasons": [], "flags": [],
-                        "active_ms": 1000, "body_sha256": "0" * 64, **random_ranking(draw, ids),
-                    }  # fmt: skip
+                        "id": new_id("judgment"),
+                        "created_at": AT,
+                        "project_id": project_id,
+                        "assignment_id": assignment,
+                        "comparison_id": comparison,
+                        "user_id": user_id,
+                        "revision": revision,
+                        "reasons": [],
+                        "flags": [],
+                        "active_ms": 1000,
+                        "body_sha256": "0" * 64,
+                        **random_ranking(draw, ids),
+                    }
                 )
     for table, rows in (
         (Response, responses), (Comparison, comparisons), (Assignment, assignments),

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
+from backend.domain.split import heldout
 from backend.errors import Conflict, InvalidInput
 from backend.jobs.freeze_snapshot import clear_abandoned, freeze_snapshot
 from backend.jobs.work import JSON, Cancelled
@@ -21,7 +24,7 @@ from backend.store import jobs
 from backend.store.data import snapshots
 from backend.store.db import Database
 from backend.store.tables.data import Prompt, Snapshot, SnapshotLine
-from tests.backend.jobs import planted, plain_freezing
+from tests.backend.jobs import plain_freezing, planted
 
 
 class Task:
@@ -85,10 +88,12 @@ def test_it_is_what_freezing_at_once_gives(
         other = planted.project(session, "another")[1]
         planted.judged(session, project, [user, other], ids[:230], draw)
         planted.written(session, project, ids[100:330])
+    # A single ranking left to train on may have no pair.
+    most = 0.7 if kind is SnapshotKind.PREFERENCES else 0.9999
     filters: list[dict[str, Any]] = [{}, {"tags": ["third"]}, {"prompt_ids": ids[200:220]}]
     bodies = [
         SnapshotBody(name="s", kind=kind, heldout_fraction=fraction, seed=seed, filter=wanted)
-        for fraction, seed in ((0.0, 0), (0.3, 1), (0.9999, 2), (1e-6, 3))
+        for fraction, seed in ((0.0, 0), (0.3, 1), (most, 2), (1e-6, 3))
         for wanted in filters
     ]
     for body in bodies:
@@ -231,3 +236,16 @@ def test_lines_that_come_after_the_removal_are_refused(
 
     with database.read() as session:
         assert left(session) == (0, 0)
+
+
+@given(
+    contents=st.sets(st.integers(0, 10_000).map(lambda n: f"{n:064x}"), max_size=12),
+    fraction=st.one_of(st.just(0.0), st.floats(1e-9, 1 - 1e-9)),
+    seed=st.integers(0, 5),
+)
+def test_prompts_seen_one_by_one_are_split_as_those_that_are_sorted(
+    contents: set[str], fraction: float, seed: int
+) -> None:
+    sorted_ones = plain_freezing.heldout(contents, fraction=fraction, seed=seed)
+
+    assert heldout(contents, fraction=fraction, seed=seed) == sorted_ones

@@ -1,7 +1,6 @@
 """What a client sees of jobs: answers as before, 202 and a job where it prefers, nobody else's."""
 
 import json
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,8 +9,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from backend.store.db import Database
-from backend.store.tables.data import Snapshot
+from backend.store.tables.data import SnapshotLine
 from backend.store.tables.jobs import Job
+from tests import processes
 from tests.backend.conftest import Service
 from tests.backend.jobs import planted
 from tests.backend.test_loop import comparison, upload
@@ -20,18 +20,17 @@ from tests.backend.test_snapshots import judge_all
 
 NewUser = Callable[..., tuple[TestClient, dict[str, Any]]]
 ASYNC = {"Prefer": "respond-async"}
-PATIENCE_S = 60.0
 
 
 def ended(api: TestClient, address: str) -> dict[str, Any]:
     """A job when it has ended."""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        job: dict[str, Any] = api.get(address).raise_for_status().json()
-        if job["state"] not in ("queued", "running"):
-            return job
-        assert time.monotonic() < deadline, job
-        time.sleep(0.02)
+
+    def has_ended() -> bool:
+        return api.get(address).raise_for_status().json()["state"] not in ("queued", "running")
+
+    processes.wait_until(has_ended, f"{address} has ended")
+    job: dict[str, Any] = api.get(address).json()
+    return job
 
 
 def project_with(api: TestClient, database: Database, prompts: int) -> str:
@@ -100,20 +99,21 @@ def test_jobs_of_others_are_as_if_they_were_not(
     assert rosa.delete(f"/jobs/{job_id}").json()["state"] == "succeeded", "it has ended"
 
 
+def has_lines(database: Database) -> bool:
+    with database.read() as session:
+        return session.scalar(select(SnapshotLine.position).limit(1)) is not None
+
+
 def test_a_cancelled_job_leaves_nothing(api: TestClient, database: Database) -> None:
-    project = project_with(api, database, 20_000)
+    project = project_with(api, database, 30_000)
     body = {"name": "s", "kind": "prompts"}
     job_id = api.post(f"/projects/{project}/snapshots", json=body, headers=ASYNC).json()["id"]
+    processes.wait_until(lambda: has_lines(database), "lines are written")
+    assert api.get(f"/projects/{project}/snapshots").json()["items"] == []
 
     assert api.delete(f"/jobs/{job_id}").json()["state"] == "cancelled"
 
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        with database.read() as session:
-            if session.scalar(select(Snapshot.id)) is None:
-                break
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    processes.wait_until(lambda: not has_lines(database), "nothing is left")
     job = api.get(f"/jobs/{job_id}").json()
     assert (job["state"], job["result"]) == ("cancelled", None)
     assert api.get(f"/projects/{project}/snapshots").json()["items"] == []

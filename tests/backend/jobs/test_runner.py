@@ -73,7 +73,10 @@ def long_order(settings: Settings, user: str, **more: Any) -> Order:
 
 
 def in_loop(
-    database: Database, settings: Settings, children: Children, play: Callable[[Jobs], Awaitable[Any]]
+    database: Database,
+    settings: Settings,
+    children: Children,
+    play: Callable[[Jobs], Awaitable[Any]],
 ) -> Any:
     """Play with the jobs of a service that ends afterwards."""
 
@@ -412,5 +415,3 @@ def test_old_jobs_are_forgotten_and_others_are_not(
     in_loop(database, settings, children, lambda _: until(lambda: len(states(database)) == 2))
 
     assert sorted(states(database)) == ["queued", "succeeded"]
-
-
