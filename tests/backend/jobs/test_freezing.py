@@ -171,9 +171,9 @@ def test_nobody_sees_it_before_it_is_published(
         assert snapshots.abandoned(session) == []
 
 
-@pytest.mark.parametrize("checks", [0, 2, 12])
+@pytest.mark.parametrize("checks", [0, 2, 7, None])
 def test_cancelled_at_any_time_it_leaves_nothing(
-    place: tuple[Database, str, str], tmp_path: Path, checks: int
+    place: tuple[Database, str, str], tmp_path: Path, checks: int | None
 ) -> None:
     database, project, _ = place
     with database.write() as session:
@@ -184,11 +184,11 @@ def test_cancelled_at_any_time_it_leaves_nothing(
     def cancel() -> None:
         nonlocal seen
         seen += 1
-        if seen > checks:
+        if checks is not None and seen > checks:
             raise Cancelled
 
     one.on_check = cancel
-    if checks < 12:
+    if checks is not None:
         with pytest.raises(Cancelled):
             freeze_snapshot(one)
     else:
