@@ -18,6 +18,7 @@ from backend.api import (
     experiments,
     health,
     imports,
+    jobs,
     methods,
     metrics,
     models,
@@ -37,6 +38,8 @@ from backend.api.edge import Edge
 from backend.auth import ensure_admin
 from backend.deps import now
 from backend.domain.worker_state import Heartbeats
+from backend.jobs.children import Children
+from backend.jobs.runner import Jobs
 from backend.passwords import Passwords
 from backend.pressure.permissions import Permissions
 from backend.pressure.visitors import Visitors
@@ -58,6 +61,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     users.router,
     projects.router,
     imports.router,
+    jobs.router,
     prompts.router,
     comparisons.router,
     assignments.router,
@@ -74,8 +78,11 @@ ROUTERS: tuple[APIRouter, ...] = (
 )
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
-    """The ASGI application; it opens nothing before its lifespan starts."""
+def create_app(settings: Settings | None = None, *, children: Children | None = None) -> FastAPI:
+    """The ASGI application; it opens nothing before its lifespan starts.
+
+    `children`: processes for jobs that somebody else ends; by default it has its own.
+    """
     settings = settings or Settings()
     app = FastAPI(
         title="Podium",
@@ -96,6 +103,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.visitors = Visitors()
     app.state.permissions = Permissions(app.state.database)
     app.state.streams = Streams(app.state.database)
+    app.state.jobs = Jobs(app.state.database, settings, children)
     app.state.heartbeats = Heartbeats()
     problems.install(app)
     app.add_middleware(Edge, trusted=settings.trusted_networks)
@@ -114,9 +122,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     with database.write() as session:
         ensure_admin(session, settings.data_dir, at=now())
         idempotency.forget(session, before=now() - ANSWERS_KEPT)
+    app.state.jobs.open()
     try:
         yield
     finally:
         app.state.permissions.close()
         app.state.streams.close()
+        await app.state.jobs.close()
         database.close()

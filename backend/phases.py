@@ -98,14 +98,14 @@ class Phases:
         The caller is checked again, and given to `work`: who lost a role since the request was
         admitted changes nothing any more. Raises Replayed for a POST that was answered before.
         """
-        used = await self._idempotency()
+        used = await self.used_key()
 
         def _worked(session: Session) -> T:
             self._caller = caller = self.admitted(session)
             if used is not None and (kept := idempotency.find(session, **used)) is not None:
                 raise Replayed(kept)
             done = work(session, caller)
-            self._remember(session, done, used)
+            self.remember(session, done, used)
             return done
 
         return await self._transactions.write(self._person, _worked)
@@ -115,7 +115,7 @@ class Phases:
 
         def _worked(session: Session) -> T:
             done = work(session)
-            self._remember(session, done, None)
+            self.remember(session, done, None)
             return done
 
         return await self._transactions.write(self._person, _worked)
@@ -152,7 +152,8 @@ class Phases:
         if connection is not None:
             connection.is_known = True
 
-    async def _idempotency(self) -> dict[str, str] | None:
+    async def used_key(self) -> dict[str, str] | None:
+        """What this request's Idempotency-Key stands for, None without one."""
         key = self.request.headers.get("idempotency-key")
         if not key or self.request.method != "POST":
             return None
@@ -163,16 +164,20 @@ class Phases:
             "body_sha256": self.body_sha256 or _sha256(await self.request.body()),
         }
 
-    def _remember(self, session: Session, done: object, used: dict[str, str] | None) -> None:
-        answer = (
-            done.model_dump(mode="json", by_alias=True) if isinstance(done, BaseModel) else None
-        )
+    def remember(self, session: Session, done: object, used: dict[str, str] | None) -> None:
+        """Write the audit line of what was done, and keep the answer under the key, if any."""
+        answer = _as_json(done)
         if self.is_audited:
             self._audit(session, answer or {})
         if used is not None:
-            status = 204 if done is None else self.status
-            kept = {"body": _without_key(answer)}
-            idempotency.keep(session, **used, status=status, answer=kept, at=now())
+            self.keep(session, used, 204 if done is None else self.status, answer)
+
+    def keep(
+        self, session: Session, used: dict[str, str], status: int, answer: dict[str, Any] | None
+    ) -> None:
+        """Keep what is answered under the request's Idempotency-Key."""
+        kept = {"body": _without_key(answer)}
+        idempotency.keep(session, **used, status=status, answer=kept, at=now())
 
     def _audit(self, session: Session, answer: dict[str, Any]) -> None:
         """Write who changed what; a request that names no object has changed nothing."""
@@ -191,6 +196,12 @@ class Phases:
                 request_id=self.request.scope.get("podium.request_id"),
                 at=now(),
             )
+
+
+def _as_json(done: object) -> dict[str, Any] | None:
+    if isinstance(done, BaseModel):
+        return done.model_dump(mode="json", by_alias=True)
+    return done if isinstance(done, dict) else None
 
 
 def credentials_of(request: Request) -> Credentials:

@@ -5,16 +5,14 @@ all three are given back together: whoever waits for another person, for a body 
 holds none of them. Nothing else in the service opens a session for a request.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from fastapi.concurrency import run_in_threadpool
-from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
-from backend.errors import Conflict, InvalidInput, Unavailable
-from backend.store.db import AWAY, Database
+from backend.store.db import Database, service_errors
 from backend.turns import Turns
 
 T = TypeVar("T")
@@ -46,26 +44,5 @@ class Transactions:
 def _within(
     opened: Callable[[], AbstractContextManager[Session]], work: Callable[[Session], T]
 ) -> T:
-    with _told_plainly(), opened() as session:
+    with service_errors(), opened() as session:
         return work(session)
-
-
-@contextmanager
-def _told_plainly() -> Iterator[None]:
-    """Errors of the database as errors that a client understands."""
-    try:
-        yield
-    except AWAY as error:
-        raise Unavailable(
-            "the database did not answer", advice="Try again in a moment; see the service's log."
-        ) from error
-    except IntegrityError as error:
-        raise Conflict(
-            "another request changed the same thing at the same moment",
-            advice="Send the request again.",
-        ) from error
-    except DataError as error:
-        raise InvalidInput(
-            "the database cannot hold a value of this request",
-            advice="Remove NUL characters and numbers that are out of range.",
-        ) from error

@@ -1,7 +1,12 @@
 """Comparisons, what people said of them, and how far they agree."""
 
+from fastapi import Response
+
+from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, answer_of_job
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
+from backend.jobs.agreement import cache_key
+from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.comparisons import (
     AgreementAnswer,
@@ -57,7 +62,14 @@ def list_judgments(
     )
 
 
-@router.get("/projects/{project_id}/agreement")
-def agreement(project_id: str, session: SessionDep) -> AgreementAnswer:
+@router.get(
+    "/projects/{project_id}/agreement",
+    dependencies=[RESPOND_ASYNC],
+    response_model=AgreementAnswer,
+    responses=ACCEPTED,
+)
+async def agreement(project_id: str, phases: Phases) -> Response:
     """Krippendorff's alpha with its interval, and what each annotator's judgments look like."""
-    return judgments.report(session, project_id)
+    key = await phases.read(lambda session: cache_key(session, project_id))
+    arguments = {"project_id": project_id}
+    return await answer_of_job(phases, "agreement", arguments, project_id=project_id, cache_key=key)

@@ -1,11 +1,18 @@
 """The model registry."""
 
+from fastapi import Response
+from fastapi.concurrency import run_in_threadpool
+
 from backend import model_files
+from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, answer_at_once, answer_of_job
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep, SettingsDep, visible_project
 from backend.domain.access import Caller
+from backend.jobs import inspect_model
+from backend.jobs.work import JSON
+from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.limits import Id
-from backend.schemas.models import ModelAnswer, ModelBody, ModelDetail
+from backend.schemas.models import ModelAnswer, ModelBody, ModelDetail, ModelFacts
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import ModelKind, Role
 from backend.store.models import registry
@@ -13,26 +20,57 @@ from backend.store.models import registry
 router = api_router("models")
 
 
-@router.post("/models", status_code=201, dependencies=[IDEMPOTENT])
-def register_model(
-    body: ModelBody, session: SessionDep, settings: SettingsDep, caller: Caller, at: Now
-) -> ModelAnswer:
+@router.post(
+    "/models",
+    status_code=201,
+    dependencies=[IDEMPOTENT, RESPOND_ASYNC],
+    response_model=ModelAnswer,
+    responses=ACCEPTED,
+)
+async def register_model(
+    body: ModelBody, phases: Phases, settings: SettingsDep, at: Now
+) -> Response:
     """Register a folder under the model roots, a GGUF file there, or a hub id."""
-    if body.project_id is None:
+    await phases.read(lambda session: _must_be_theirs(session, phases.caller, body.project_id))
+    roots = settings.resolved_model_roots
+    files = await run_in_threadpool(model_files.fingerprint, body.source, roots)
+
+    def _register(
+        session: SessionDep, caller: Caller, inspected: dict[str, JSON]
+    ) -> dict[str, JSON]:
+        _must_be_theirs(session, caller, body.project_id)
+        return registry.register(
+            session,
+            name=body.name,
+            kind=body.kind,
+            source=inspected["source"],
+            facts=ModelFacts.model_validate(inspected["facts"]),
+            sha256=inspected["sha256"],
+            project_id=body.project_id,
+            at=at,
+        ).model_dump(mode="json")
+
+    if files is None:
+        nothing = inspect_model.told(model_files.inspect(body.source, roots))
+        return await answer_at_once(
+            phases, lambda session, caller, _: _register(session, caller, nothing)
+        )
+    return await answer_of_job(
+        phases,
+        "inspect_model",
+        {"source": body.source.model_dump(mode="json")},
+        project_id=body.project_id,
+        cache_key=f"{inspect_model.VERSION}:{files}",
+        conclude=_register,
+    )
+
+
+def _must_be_theirs(session: SessionDep, caller: Caller, project_id: str | None) -> None:
+    """Raise NotFound or Forbidden unless the caller may register models there."""
+    if project_id is None:
         caller.must_hold(Role.ADMIN)  # It would be in everybody's lists.
     else:
-        visible_project(session, caller, body.project_id)
-    inspected = model_files.inspect(body.source, settings.resolved_model_roots)
-    return registry.register(
-        session,
-        name=body.name,
-        kind=body.kind,
-        source=inspected.source,
-        facts=inspected.facts,
-        sha256=inspected.sha256,
-        project_id=body.project_id,
-        at=at,
-    )
+        visible_project(session, caller, project_id)
 
 
 @router.get("/models")

@@ -4,12 +4,15 @@ import json
 from collections.abc import AsyncIterator
 from functools import partial
 
+from fastapi import Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
+from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, answer_of_job
 from backend.deps import IDEMPOTENT, DatabaseDep, Now, PageDep, SessionDep
 from backend.domain import exports
 from backend.domain.access import Caller
+from backend.jobs.work import JSON
 from backend.phases import Phases
 from backend.pressure.permissions import Claim, NoLongerPermitted, Permissions
 from backend.routes import api_router
@@ -28,12 +31,27 @@ from backend.turns import Turns
 router = api_router("snapshots")
 
 
-@router.post("/projects/{project_id}/snapshots", status_code=201, dependencies=[IDEMPOTENT])
-def create_snapshot(
-    project_id: str, body: SnapshotBody, session: SessionDep, at: Now
-) -> SnapshotAnswer:
+@router.post(
+    "/projects/{project_id}/snapshots",
+    status_code=201,
+    dependencies=[IDEMPOTENT, RESPOND_ASYNC],
+    response_model=SnapshotAnswer,
+    responses=ACCEPTED,
+)
+async def create_snapshot(project_id: str, body: SnapshotBody, phases: Phases, at: Now) -> Response:
     """Freeze records of a project, split by prompt; runs refer to snapshots only."""
-    return snapshots.create(session, project_id, body, at=at)
+    arguments = {
+        "project_id": project_id,
+        "body": body.model_dump(mode="json"),
+        "at": at.isoformat(),
+    }
+    return await answer_of_job(
+        phases, "freeze_snapshot", arguments, project_id=project_id, conclude=_publish
+    )
+
+
+def _publish(session: SessionDep, _: Caller, frozen: dict[str, JSON]) -> dict[str, JSON]:
+    return snapshots.publish(session, **frozen).model_dump(mode="json")
 
 
 @router.get("/projects/{project_id}/snapshots")

@@ -133,6 +133,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_samples": _reads(Of.RUN),
     "stream_runs": _reads(Of.ANYWHERE),
     "stream_run": _reads(Of.RUN),
+    # Jobs: one's own, an administrator's all; the route looks whose it is
+    "get_job": _anybody(Of.SERVICE),
+    "cancel_job": _anybody(Of.SERVICE),
     # The service
     "list_methods": _anybody(Of.ANYWHERE),
     "list_workers": _reads(Of.ANYWHERE),

@@ -31,7 +31,7 @@ log = logging.getLogger("uvicorn.error")
 
 
 class _Server(uvicorn.Server):
-    """Checks the connections, and ends open streams first: uvicorn would wait for them for ever."""
+    """Checks the connections, and ends streams and jobs first: uvicorn would wait for them."""
 
     def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
         super().__init__(config)
@@ -55,6 +55,7 @@ class _Server(uvicorn.Server):
         app: Any = self.config.app
         app.state.permissions.close()
         app.state.streams.close()
+        app.state.jobs.stop()
         await super().shutdown(sockets)
 
 

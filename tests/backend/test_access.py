@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from backend.domain.operations import OPERATIONS, Of
 from backend.main import ROUTERS
 from backend.schemas.vocabulary import Role
+from backend.store import jobs
 from backend.store.db import Database
 from backend.store.ids import new_id
 from backend.store.tables.data import Assignment
@@ -98,6 +99,22 @@ class Site:
     def snapshot(self, kind: str = "prompts") -> str:
         """A snapshot of the project's records."""
         return self.of(f"/projects/{self.project}/snapshots", name="s", kind=kind)
+
+    def job(self, user_id: str) -> str:
+        """A job of this user."""
+        job_id = new_id("job")
+        with self.database.write() as session:
+            jobs.add(
+                session,
+                job_id=job_id,
+                kind="agreement",
+                project_id=None,
+                user_id=user_id,
+                cache_key=None,
+                owner="api_nobody",
+                at=datetime.now(UTC),
+            )
+        return job_id
 
     def experiment(self) -> str:
         """An experiment of the project."""
@@ -196,6 +213,8 @@ def _object(operation: str, name: str, person: Person, site: Site) -> str:
             return site.snapshot()
         case "model_id":
             return site.model()
+        case "job_id":
+            return site.job(person.id)
         case _:
             return site.experiment()
 
