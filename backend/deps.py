@@ -8,7 +8,7 @@ here.
 import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import anyio
@@ -30,7 +30,6 @@ from backend.store.people import audit, idempotency
 from backend.store.people.idempotency import KeptAnswer
 
 SESSIONS_AT_ONCE = 16
-ANSWERS_KEPT = timedelta(days=7)
 
 
 class Turns:
@@ -81,7 +80,8 @@ Now = Annotated[datetime, Depends(now)]
 
 async def _session(request: Request, database: DatabaseDep) -> AsyncIterator[Session]:
     turns: Turns = request.app.state.turns
-    opened = database.read() if request.method in SAFE_METHODS else database.write()
+    is_safe = request.method in SAFE_METHODS
+    opened = database.read() if is_safe else database.write(_route_name(request))
     try:
         async with turns.of(request.method), contextmanager_in_threadpool(opened) as session:
             request.state.session = session
@@ -100,6 +100,11 @@ async def _session(request: Request, database: DatabaseDep) -> AsyncIterator[Ses
             "the database cannot hold a value of this request",
             advice="Remove NUL characters and numbers that are out of range.",
         ) from error
+
+
+def _route_name(request: Request) -> str | None:
+    name: str | None = getattr(request.scope.get("route"), "name", None)
+    return name
 
 
 # A reading session for GET, else a writing one. Scope "function": it ends, and so is committed,

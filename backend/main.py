@@ -34,7 +34,7 @@ from backend.api import (
 )
 from backend.api.edge import Edge
 from backend.auth import PasswordTries, ensure_admin
-from backend.deps import ANSWERS_KEPT, Turns, now
+from backend.deps import Turns, now
 from backend.domain.worker_state import Heartbeats
 from backend.settings import Settings
 from backend.store.db import Database
@@ -43,6 +43,8 @@ from backend.store.revision import require_current
 from backend.stream import Streams
 
 PREFIX = "/api/v1"
+# Old answers that are forgotten before the service answers: a second's work at most.
+_BATCH, _BATCHES_AT_START = 200, 50
 FRONTEND = Path(__file__).resolve().parents[1] / "frontend" / "dist"
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -100,9 +102,18 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     require_current(database)
     with database.write() as session:
         ensure_admin(session, settings.data_dir, at=now())
-        idempotency.forget(session, before=now() - ANSWERS_KEPT)
+    _forget_old_answers(database)
     try:
         yield
     finally:
         app.state.streams.close()
         database.close()
+
+
+def _forget_old_answers(database: Database) -> None:
+    """Forget what was answered long ago, in short transactions; the rest goes as others come."""
+    for _ in range(_BATCHES_AT_START):
+        with database.write() as session:
+            before = now() - idempotency.KEPT_FOR
+            if idempotency.forget(session, before=before, most=_BATCH) < _BATCH:
+                return

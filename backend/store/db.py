@@ -5,10 +5,15 @@ Sessions are opened at the edges: routes through `backend.deps`, streams, the co
 commits once at the end or rolls everything back.
 """
 
+import contextlib
+import logging
 import sqlite3
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from types import FrameType
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -17,7 +22,11 @@ from sqlalchemy.orm import Session
 # Foreign keys name tables by text: whoever opens a database has them all.
 from backend.store.tables import access, data, models, people, runs, workers  # noqa: F401
 
+log = logging.getLogger("podium.store")
+
 BUSY_TIMEOUT_S = 30.0
+# No request holds the writer for longer; see docs/operations.md.
+LONG_HOLD_S = 0.25
 _MOST_CONNECTIONS = 30
 # A network that is gone breaks connections after some seconds, so that callers can try again: TCP's
 # own patience of minutes and hours would cost a worker its runs and the API its threads.
@@ -69,6 +78,8 @@ class Database:
         self._write_engine = self.engine.execution_options(podium_begin=begin)
         with _write_locks_guard:
             self._write_lock = _write_locks.setdefault(url, threading.Lock())
+        # Told after each writing transaction who held the writer, and for how many seconds.
+        self.on_hold: Callable[[str, float], None] | None = None
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -77,18 +88,46 @@ class Database:
             yield session
 
     @contextmanager
-    def write(self) -> Iterator[Session]:
-        """A session whose work is committed at the end, or undone by an exception."""
-        with (
-            self._write_lock if self.is_sqlite else nullcontext(),
-            Session(self._write_engine, expire_on_commit=False) as session,
-            session.begin(),
-        ):
-            yield session
+    def write(self, by: str | None = None) -> Iterator[Session]:
+        """A session whose work is committed at the end, or undone by an exception.
+
+        Others wait from its BEGIN to its COMMIT, and on SQLite all of them: what takes time is done
+        before. `by` is who writes, for the log; by default the function that called.
+        """
+        with self._write_lock if self.is_sqlite else nullcontext():
+            begun: float | None = None
+            try:
+                with (
+                    Session(self._write_engine, expire_on_commit=False) as session,
+                    session.begin(),
+                ):
+                    session.connection()
+                    begun = time.monotonic()
+                    yield session
+            finally:
+                if begun is not None:
+                    self._tell_hold(by, time.monotonic() - begun)
+
+    def _tell_hold(self, by: str | None, seconds: float) -> None:
+        is_long = seconds > LONG_HOLD_S
+        if self.on_hold is None and not is_long:
+            return
+        name = by or _writer(sys._getframe(1))
+        if is_long:
+            log.warning("store.write_held_long by=%s ms=%d", name, round(seconds * 1000))
+        if self.on_hold is not None:
+            self.on_hold(name, seconds)
 
     def close(self) -> None:
         """Give back every connection."""
         self.engine.dispose()
+
+
+def _writer(frame: FrameType | None) -> str:
+    """The function outside of this file and of contextlib that the frame was called by."""
+    while frame is not None and frame.f_code.co_filename in (__file__, contextlib.__file__):
+        frame = frame.f_back
+    return "unknown" if frame is None else frame.f_code.co_qualname
 
 
 def _postgres_engine(url: str, idle_connections: int) -> Engine:

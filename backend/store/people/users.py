@@ -20,6 +20,9 @@ from backend.store.tables.access import ApiKey, BrowserSession, SignInToken
 from backend.store.tables.data import Project
 from backend.store.tables.people import Membership, User
 
+# Expired sessions of browsers, at each sign-in: more than come in, so that they become less.
+_FORGOTTEN_AT_ONCE = 100
+
 
 def create(
     session: Session,
@@ -179,8 +182,17 @@ def use_sign_in_token(session: Session, token_sha256: str, *, at: datetime) -> s
 def add_browser_session(
     session: Session, *, user_id: str, cookie_sha256: str, expires_at: datetime, at: datetime
 ) -> None:
-    """Keep a signed-in browser by its cookie's hash and forget those that have expired."""
-    session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= at))
+    """Keep a signed-in browser by its cookie's hash and forget a few that have expired."""
+    # By index and never many, so that nobody waits long for the writer.
+    expired = (
+        select(BrowserSession.cookie_sha256)
+        .where(BrowserSession.expires_at <= at)
+        .order_by(BrowserSession.expires_at)
+        .limit(_FORGOTTEN_AT_ONCE)
+        .with_for_update(skip_locked=True)
+    )
+    cookies = session.scalars(expired).all()
+    session.execute(delete(BrowserSession).where(BrowserSession.cookie_sha256.in_(cookies)))
     session.add(
         BrowserSession(
             cookie_sha256=cookie_sha256, user_id=user_id, created_at=at, expires_at=expires_at
