@@ -5,7 +5,6 @@ Served by `backend.ops.serve`, which guards the connections. It contains no rule
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from pathlib import Path
 
 import anyio
@@ -53,7 +52,8 @@ from backend.transactions import Transactions
 from backend.turns import Turns
 
 PREFIX = "/api/v1"
-ANSWERS_KEPT = timedelta(days=7)
+# Old answers that are forgotten before the service answers: a second's work at most.
+_BATCH, _BATCHES_AT_START = 200, 50
 FRONTEND = Path(__file__).resolve().parents[1] / "frontend" / "dist"
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -121,7 +121,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     require_current(database)
     with database.write() as session:
         ensure_admin(session, settings.data_dir, at=now())
-        idempotency.forget(session, before=now() - ANSWERS_KEPT)
+    _forget_old_answers(database)
     app.state.jobs.open()
     try:
         yield
@@ -130,3 +130,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.streams.close()
         await app.state.jobs.close()
         database.close()
+
+
+def _forget_old_answers(database: Database) -> None:
+    """Forget what was answered long ago, in short transactions; the rest goes as others come."""
+    for _ in range(_BATCHES_AT_START):
+        with database.write() as session:
+            before = now() - idempotency.KEPT_FOR
+            if idempotency.forget(session, before=before, most=_BATCH) < _BATCH:
+                return

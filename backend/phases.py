@@ -108,7 +108,7 @@ class Phases:
             self.remember(session, done, used)
             return done
 
-        return await self._transactions.write(self._person, _worked)
+        return await self._transactions.write(self._person, _worked, by=self.name)
 
     async def write_as_nobody(self, work: Callable[[Session], T]) -> T:
         """Do and remember the work of a request that admits everybody, such as a sign-in."""
@@ -118,7 +118,7 @@ class Phases:
             self.remember(session, done, None)
             return done
 
-        return await self._transactions.write(self._person, _worked)
+        return await self._transactions.write(self._person, _worked, by=self.name)
 
     def claim(self, may: Callable[[Caller], bool]) -> Claim:
         """What an answer that lasts stands on; `may` is asked of the caller again and again."""

@@ -7,6 +7,7 @@ holds none of them. Nothing else in the service opens a session for a request.
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TypeVar
 
 from fastapi.concurrency import run_in_threadpool
@@ -35,10 +36,13 @@ class Transactions:
         async with self._turns.opening(person):
             return await run_in_threadpool(_within, self._database.read, work)
 
-    async def write(self, person: str, work: Callable[[Session], T]) -> T:
-        """What `work` answers, committed when this returns; undone if it raises."""
+    async def write(self, person: str, work: Callable[[Session], T], *, by: str) -> T:
+        """What `work` answers, committed when this returns; undone if it raises.
+
+        `by` names the operation in the log, where it holds the turn for long.
+        """
         async with self._turns.writing(person):
-            return await run_in_threadpool(_within, self._database.write, work)
+            return await run_in_threadpool(_within, partial(self._database.write, by), work)
 
 
 def _within(

@@ -70,12 +70,21 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 def migrate(url: str, revision: str = "head") -> None:
     """Bring the database to a revision with the real migrations."""
+    if revision == "base":
+        command.downgrade(_alembic(url), revision)
+    else:
+        command.upgrade(_alembic(url), revision)
+
+
+def migrate_back(url: str, revision: str) -> None:
+    """Bring the database back to an older revision with the real migrations."""
+    command.downgrade(_alembic(url), revision)
+
+
+def _alembic(url: str) -> Config:
     config = Config(str(ROOT / "alembic.ini"))
     config.set_main_option("sqlalchemy.url", url.replace("%", "%%"))
-    if revision == "base":
-        command.downgrade(config, revision)
-    else:
-        command.upgrade(config, revision)
+    return config
 
 
 @pytest.fixture(scope="session")

@@ -6,12 +6,16 @@ commits once at the end or rolls everything back. A request has one session at a
 has a connection for everybody who may ask for one.
 """
 
+import contextlib
 import logging
 import sqlite3
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from types import FrameType
 from typing import Any
 
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
@@ -27,6 +31,9 @@ from backend.store.tables import access, data, jobs, models, people, runs, worke
 log = logging.getLogger("podium.store")
 
 BUSY_TIMEOUT_S = 30.0
+
+# No request holds the writer for longer; see docs/operations.md.
+LONG_HOLD_S = 0.25
 
 # Who may hold connections of one process at the same time, each one at most: `backend.turns` gives
 # requests so many turns, the others have so many threads. Whoever needs more says so here.
@@ -149,6 +156,8 @@ class Database:
         self._write_engine = self.engine.execution_options(podium_begin=begin)
         with _write_locks_guard:
             self._write_lock = _write_locks.setdefault(url, threading.Lock())
+        # Told after each writing transaction who held the writer, and for how many seconds.
+        self.on_hold: Callable[[str, float], None] | None = None
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -174,15 +183,35 @@ class Database:
             yield session
 
     @contextmanager
-    def write(self) -> Iterator[Session]:
-        """A session whose work is committed at the end, or undone by an exception."""
-        with (
-            _counted(),
-            self._write_lock if self.is_sqlite else nullcontext(),
-            Session(self._write_engine, expire_on_commit=False) as session,
-            session.begin(),
-        ):
-            yield session
+    def write(self, by: str | None = None) -> Iterator[Session]:
+        """A session whose work is committed at the end, or undone by an exception.
+
+        Others wait from its BEGIN to its COMMIT, and on SQLite all of them: what takes time is done
+        before. `by` is who writes, for the log; by default the function that called.
+        """
+        with _counted(), self._write_lock if self.is_sqlite else nullcontext():
+            begun: float | None = None
+            try:
+                with (
+                    Session(self._write_engine, expire_on_commit=False) as session,
+                    session.begin(),
+                ):
+                    session.connection()
+                    begun = time.monotonic()
+                    yield session
+            finally:
+                if begun is not None:
+                    self._tell_hold(by, time.monotonic() - begun)
+
+    def _tell_hold(self, by: str | None, seconds: float) -> None:
+        is_long = seconds > LONG_HOLD_S
+        if self.on_hold is None and not is_long:
+            return
+        name = by or _writer(sys._getframe(1))
+        if is_long:
+            log.warning("store.write_held_long by=%s ms=%d", name, round(seconds * 1000))
+        if self.on_hold is not None:
+            self.on_hold(name, seconds)
 
     def close(self) -> None:
         """Give back every connection."""
@@ -208,6 +237,13 @@ def service_errors() -> Iterator[None]:
             "the database cannot hold a value of this request",
             advice="Remove NUL characters and numbers that are out of range.",
         ) from error
+
+
+def _writer(frame: FrameType | None) -> str:
+    """The function outside of this file and of contextlib that the frame was called by."""
+    while frame is not None and frame.f_code.co_filename in (__file__, contextlib.__file__):
+        frame = frame.f_back
+    return "unknown" if frame is None else frame.f_code.co_qualname
 
 
 def _postgres_engine(url: str, idle_connections: int) -> Engine:

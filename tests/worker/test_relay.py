@@ -13,7 +13,12 @@ from backend.store.runs.supervision import Claim, GivenAway
 from backend.store.tables.runs import Checkpoint, LogLine, MetricPoint, Run, Sample
 from tests.worker.floor import Floor
 from tests.worker.stepped import SteppedDatabase
-from worker.run_directory.event_lines import LONGEST_LINE_BYTES, parse, read_batch
+from worker.run_directory.event_lines import (
+    LARGEST_BATCH_VALUES,
+    LONGEST_LINE_BYTES,
+    parse,
+    read_batch,
+)
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.log_reading import MOST_LINES, LogReading, shorten, tail
 from worker.run_directory.relay import Relay
@@ -296,6 +301,22 @@ def test_a_line_without_end_is_passed_over(tmp_path: Path) -> None:
         place = batch.end
 
     assert types == ["alert", "alert", "metric"]
+    assert place == path.stat().st_size
+
+
+def test_a_batch_holds_no_more_values_than_are_stored_in_a_moment(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    wide = {f"v{n}": 1.0 for n in range(LARGEST_BATCH_VALUES // 5 * 2)}
+    path.write_bytes(
+        b"".join(json.dumps(metric(step, **wide)).encode() + b"\n" for step in range(5))
+    )
+
+    sizes, place = [], 0
+    while (batch := read_batch(path, place)).end > place:
+        sizes.append(len(batch.lines))
+        place = batch.end
+
+    assert sizes == [2, 2, 1]
     assert place == path.stat().st_size
 
 

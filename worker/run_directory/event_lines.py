@@ -21,6 +21,8 @@ from backend.schemas.numbers import finite
 
 LONGEST_LINE_BYTES = 4 * 2**20
 LARGEST_BATCH_LINES = 500
+# Metric values of a batch: while it is stored, nobody else writes to SQLite.
+LARGEST_BATCH_VALUES = 2000
 # Steps and tokens stay exact in JSON, Python and the browser up to here.
 _LARGEST_COUNT = 2**53
 _MOST_VALUES = 1000
@@ -50,9 +52,17 @@ def read_batch(path: Path, start: int) -> Batch:
         what = f"a line longer than {LONGEST_LINE_BYTES} bytes was left out"
         return Batch([_refusal(what)], start, start + len(data))
     whole = data[: data.rindex(b"\n") + 1].split(b"\n", LARGEST_BATCH_LINES)
-    taken = whole[:-1]
-    end = start + sum(len(line) + 1 for line in taken)
-    return Batch([parse(line) for line in taken if line.strip()], start, end)
+    lines: list[TrainerLine] = []
+    end, values = start, 0
+    for line in whole[:-1]:
+        parsed = parse(line) if line.strip() else None
+        values += len(parsed.values) if isinstance(parsed, MetricLine) else 0
+        if lines and values > LARGEST_BATCH_VALUES:
+            break
+        end += len(line) + 1
+        if parsed is not None:
+            lines.append(parsed)
+    return Batch(lines, start, end)
 
 
 def parse(line: bytes) -> TrainerLine:

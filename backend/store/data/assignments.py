@@ -1,22 +1,17 @@
 """Assignments: leases on comparisons, never more than the quota, nobody twice.
 
-Called by the assignment routes. On SQLite writers are alone; on PostgreSQL the comparison's row is
-locked before its judgments and leases are counted again, so the count cannot move underneath.
+Called by the assignment routes; which comparison comes next is `backend.store.data.candidates`. On
+SQLite writers are alone; on PostgreSQL the comparison's row is locked before its judgments and
+leases are counted again, so the count cannot move underneath.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import Select, case, func, select, update
 from sqlalchemy.orm import Session
 
-from backend.domain.assignment import (
-    LEASE,
-    MOST_LEASES,
-    has_room,
-    presented_order,
-    renewable_until,
-)
+from backend.domain.assignment import LEASE, MOST_LEASES, presented_order, renewable_until
 from backend.errors import Conflict, NotFound
 from backend.schemas.comparisons import (
     AnnotationProgress,
@@ -25,10 +20,12 @@ from backend.schemas.comparisons import (
     AssignedResponse,
     AssignmentAnswer,
 )
+from backend.store.data import candidates, tallies
+from backend.store.data.candidates import LEASED
 from backend.store.ids import new_id
 from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
 
-LEASED, SUBMITTED, SKIPPED = "leased", "submitted", "skipped"
+SUBMITTED, SKIPPED = "submitted", "skipped"
 
 
 def lease(
@@ -53,7 +50,7 @@ def lease(
         if lost is not None:
             return answer(session, lost)
     _must_hold_few(session, project_id, user_id, at)
-    comparison = _next(session, project_id, user_id, at)
+    comparison = candidates.next_for(session, project_id, user_id, at)
     if comparison is None:
         return None
     assignment = _own(session, comparison.id, user_id)
@@ -95,9 +92,7 @@ def get_own(session: Session, assignment_id: str, user_id: str) -> Assignment:
     )
     if assignment is None:
         raise NotFound(f"you have no assignment {assignment_id}")
-    session.scalar(
-        select(Comparison.number).where(Comparison.id == assignment.comparison_id).with_for_update()
-    )
+    _comparison(session, assignment)
     session.refresh(assignment)
     return assignment
 
@@ -106,12 +101,64 @@ def must_be_open(session: Session, assignment: Assignment, *, at: datetime) -> N
     """Raise Conflict if the lease is over and enough others have taken the comparison."""
     if assignment.state == LEASED and assignment.expires_at > at:
         return
-    comparison = session.scalar(select(Comparison).where(Comparison.id == assignment.comparison_id))
-    if comparison is None or not _has_room(session, comparison, assignment.user_id, at):
+    comparison = _comparison(session, assignment)
+    if not candidates.is_free(session, comparison, assignment.user_id, at):
         raise Conflict(
             "your lease expired, and other annotators have taken this comparison",
             advice="Continue with the next comparison (API: request another assignment).",
         )
+
+
+def submit(session: Session, assignment: Assignment) -> None:
+    """Count the first judgment of an assignment that `get_own` gave."""
+    comparison = _comparison(session, assignment)
+    was_open = _is_open(comparison)
+    assignment.state = SUBMITTED
+    comparison.judged += 1
+    is_last = was_open and not _is_open(comparison)
+    assignment.passed = comparison.number if _is_open(comparison) else None
+    session.flush()
+    if is_last:
+        others = update(Assignment).where(
+            Assignment.comparison_id == comparison.id, Assignment.passed.is_not(None)
+        )
+        session.execute(others.values(passed=None))
+    tallies.add(
+        session, assignment.project_id, assignment.user_id, judged=1, finished=int(is_last)
+    )
+
+
+def recount(session: Session, comparison_ids: Sequence[str]) -> int:
+    """Count the judgments of these comparisons anew, once assignments were added to them.
+
+    Returns how many of them want no more judgments because of it.
+    """
+    of_these = Comparison.id.in_(comparison_ids)
+    held = select(Comparison.judged < Comparison.judgments_required).where(of_these)
+    before = session.scalars(held.order_by(Comparison.number).with_for_update()).all()
+    submitted = (
+        select(func.count())
+        .where(Assignment.comparison_id == Comparison.id, Assignment.state == SUBMITTED)
+        .correlate(Comparison)
+        .scalar_subquery()
+    )
+    unseen = {"synchronize_session": False}
+    session.execute(
+        update(Comparison).where(of_these).values(judged=submitted), execution_options=unseen
+    )
+    number = (
+        select(
+            case((Comparison.judged < Comparison.judgments_required, Comparison.number), else_=None)
+        )
+        .where(Comparison.id == Assignment.comparison_id)
+        .correlate(Assignment)
+        .scalar_subquery()
+    )
+    passed = update(Assignment).where(
+        Assignment.comparison_id.in_(comparison_ids), Assignment.state != LEASED
+    )
+    session.execute(passed.values(passed=number), execution_options=unseen)
+    return sum(before) - sum(session.scalars(held))
 
 
 def skip(session: Session, assignment_id: str, user_id: str, *, reason: str) -> None:
@@ -125,8 +172,10 @@ def skip(session: Session, assignment_id: str, user_id: str, *, reason: str) -> 
             "this assignment is judged already",
             advice="Reopen the comparison to change your judgment (API: `revise: true`).",
         )
+    comparison = _comparison(session, assignment)
     assignment.state = SKIPPED
     assignment.skip_reason = reason
+    assignment.passed = comparison.number if _is_open(comparison) else None
 
 
 def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -> AssignmentAnswer:
@@ -186,104 +235,25 @@ def progress(
     session: Session, project_id: str, user_id: str, *, at: datetime
 ) -> AnnotationProgress:
     """Where an annotator and the project stand; today begins at midnight UTC."""
-    first = and_(Judgment.project_id == project_id, Judgment.revision == 1)
     today = at.replace(hour=0, minute=0, second=0, microsecond=0)
-
-    def count(*where: ColumnElement[bool]) -> int:
-        return session.scalar(select(func.count()).select_from(Judgment).where(*where)) or 0
-
-    wanted = select(func.sum(Comparison.judgments_required)).where(
-        Comparison.project_id == project_id
+    mine_today = select(func.count()).where(
+        Judgment.user_id == user_id,
+        Judgment.project_id == project_id,
+        Judgment.created_at >= today,
+        Judgment.revision == 1,
     )
-    available = (
-        select(func.count())
-        .select_from(Comparison)
-        .where(*_available(project_id, user_id, at, used=_used(at)))
-    )
+    sums = tallies.of_project(session, project_id)
     return AnnotationProgress(
-        mine=count(first, Judgment.user_id == user_id),
-        mine_today=count(first, Judgment.user_id == user_id, Judgment.created_at >= today),
-        done=count(first),
-        wanted=session.scalar(wanted) or 0,
-        available=session.scalar(available) or 0,
+        mine=tallies.judged_by(session, project_id, user_id),
+        mine_today=session.scalar(mine_today) or 0,
+        done=sums["judged"],
+        wanted=sums["wanted"],
+        available=candidates.available(session, project_id, user_id, at),
     )
 
 
-def _next(session: Session, project_id: str, user_id: str, at: datetime) -> Comparison | None:
-    """The best comparison with room, its row locked."""
-    used = _used(at)
-    best = (
-        select(Comparison)
-        .where(*_available(project_id, user_id, at, used=used))
-        .order_by(used, Comparison.number)
-        .limit(1)
-    )
-    # Rows that others are leasing this moment are skipped first and waited for only if nothing else
-    # is left; after the lock the count is taken again, because it may be older than the lock.
-    for skip_locked in (True, False):
-        while True:
-            found = session.scalar(best.with_for_update(skip_locked=skip_locked, of=Comparison))
-            if found is None:
-                break
-            own = _own(session, found.id, user_id)
-            is_taken = own is not None and (own.state != LEASED or own.expires_at > at)
-            if not is_taken and _has_room(session, found, user_id, at):
-                return found
-    return None
-
-
-def _used(at: datetime) -> ColumnElement[int]:
-    """Judgments and live leases of the enclosing query's comparison."""
-    return (
-        select(func.count())
-        .select_from(Assignment)
-        .where(Assignment.comparison_id == Comparison.id, _counts(at))
-        .correlate(Comparison)
-        .scalar_subquery()
-    )
-
-
-def _available(
-    project_id: str, user_id: str, at: datetime, *, used: ColumnElement[int]
-) -> tuple[ColumnElement[bool], ...]:
-    # An own lease that ran out may be leased again; all other own assignments are out.
-    own = (
-        select(Assignment.number)
-        .where(
-            Assignment.comparison_id == Comparison.id,
-            Assignment.user_id == user_id,
-            or_(Assignment.state != LEASED, Assignment.expires_at > at),
-        )
-        .correlate(Comparison)
-        .exists()
-    )
-    return Comparison.project_id == project_id, ~own, used < Comparison.judgments_required
-
-
-def _has_room(session: Session, comparison: Comparison, user_id: str, at: datetime) -> bool:
-    """Whether one more judgment by this annotator, whose own lease does not count, fits."""
-    counted = session.execute(
-        select(Assignment.state, func.count())
-        .where(
-            Assignment.comparison_id == comparison.id,
-            Assignment.user_id != user_id,
-            _counts(at),
-        )
-        .group_by(Assignment.state)
-    )
-    counts = {row[0]: row[1] for row in counted}
-    return has_room(
-        required=comparison.judgments_required,
-        submitted=counts.get(SUBMITTED, 0),
-        live_leases=counts.get(LEASED, 0),
-    )
-
-
-def _counts(at: datetime) -> ColumnElement[bool]:
-    return or_(
-        Assignment.state == SUBMITTED,
-        and_(Assignment.state == LEASED, Assignment.expires_at > at),
-    )
+def _is_open(comparison: Comparison) -> bool:
+    return comparison.judged < comparison.judgments_required
 
 
 def _own(session: Session, comparison_id: str, user_id: str) -> Assignment | None:
@@ -297,11 +267,14 @@ def _own(session: Session, comparison_id: str, user_id: str) -> Assignment | Non
 def _mine(project_id: str, user_id: str, at: datetime) -> Select[Assignment]:
     return (
         select(Assignment)
-        .where(
-            Assignment.project_id == project_id,
-            Assignment.user_id == user_id,
-            Assignment.state == LEASED,
-            Assignment.expires_at > at,
-        )
+        .where(Assignment.user_id == user_id, candidates.is_live(Assignment, project_id, at))
         .order_by(Assignment.number)
     )
+
+
+def _comparison(session: Session, assignment: Assignment) -> Comparison:
+    """The comparison of an assignment, its row locked."""
+    return session.scalars(
+        select(Comparison).where(Comparison.id == assignment.comparison_id).with_for_update(),
+        execution_options={"populate_existing": True},
+    ).one()

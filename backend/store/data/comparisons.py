@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
 
-from sqlalchemy import ColumnElement, Select, func, insert, select
+from sqlalchemy import Select, insert, select
 from sqlalchemy.orm import Session
 
 from backend.domain.imported import ComparisonInput
 from backend.errors import InvalidInput, NotFound
 from backend.schemas.comparisons import MAX_RESPONSES, ComparisonAnswer, ComparisonBody
 from backend.schemas.paging import Listing
-from backend.store.data import projects, prompts, responses
+from backend.store.data import projects, prompts, responses, tallies
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
-from backend.store.tables.data import Comparison, Judgment, Prompt, Response
+from backend.store.tables.data import Comparison, Prompt, Response
 from backend.store.tables.runs import Run
 
 
@@ -59,7 +59,8 @@ def create(
     )
     session.add(comparison)
     session.flush()
-    return _answer(comparison, 0)
+    tallies.add(session, project_id, comparisons=1, wanted=comparison.judgments_required)
+    return _answer(comparison)
 
 
 def create_for_run(session: Session, run: Run, *, at: datetime) -> int:
@@ -93,6 +94,7 @@ def create_for_run(session: Session, run: Run, *, at: datetime) -> int:
             )
     if rows:
         session.execute(insert(Comparison), rows)
+        _count(session, run.project_id, len(rows), required)
     return len(rows)
 
 
@@ -130,19 +132,14 @@ def ensure(
         for content, (prompt_id, _), ids in zip(new, groups, response_ids, strict=True)
     ]
     session.execute(insert(Comparison), rows)
+    _count(session, project_id, len(rows), required)
     for content, row in zip(new, rows, strict=True):
         found[content] = (str(row["id"]), row["response_ids"])  # type: ignore[assignment]
     return found, len(rows)
 
 
-def judgments_of() -> ColumnElement[int]:
-    """How many annotators have judged the comparison of the enclosing query."""
-    return (
-        select(func.count(Judgment.assignment_id.distinct()))
-        .where(Judgment.comparison_id == Comparison.id)
-        .correlate(Comparison)
-        .scalar_subquery()
-    )
+def _count(session: Session, project_id: str, added: int, required: int) -> None:
+    tallies.add(session, project_id, comparisons=added, wanted=added * required)
 
 
 def listing(
@@ -161,22 +158,19 @@ def listing(
     if prompt_id:
         statement = statement.where(Comparison.prompt_id == prompt_id)
     if is_open is not None:
-        statement = statement.where((judgments_of() < Comparison.judgments_required) == is_open)
+        wants_more = Comparison.judged < Comparison.judgments_required
+        statement = statement.where(wants_more if is_open else ~wants_more)
     rows, cursor = page_of(session, statement, Comparison.number, page)
-    counted = session.execute(
-        select(Comparison.id, judgments_of()).where(Comparison.id.in_([row.id for row in rows]))
-    )
-    counts = {row[0]: row[1] for row in counted}
-    return Listing(items=[_answer(row, counts[row.id]) for row in rows], next_cursor=cursor)
+    return Listing(items=[_answer(row) for row in rows], next_cursor=cursor)
 
 
-def _answer(row: Comparison, judgments: int) -> ComparisonAnswer:
+def _answer(row: Comparison) -> ComparisonAnswer:
     return ComparisonAnswer(
         id=row.id,
         prompt_id=row.prompt_id,
         response_ids=row.response_ids,
         judgments_required=row.judgments_required,
-        judgments=judgments,
+        judgments=row.judged,
         run_id=row.run_id,
         created_at=row.created_at,
     )

@@ -5,6 +5,7 @@ adds nothing: records are recognised by the hash of their content, judgments by 
 comparison and ranking.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,7 +26,7 @@ from backend.domain.imported import (
 from backend.errors import InvalidInput
 from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind, Rejection
 from backend.schemas.vocabulary import Role
-from backend.store.data import comparisons, projects, prompts, solutions
+from backend.store.data import assignments, comparisons, projects, prompts, solutions, tallies
 from backend.store.data.assignments import SUBMITTED
 from backend.store.ids import new_id
 from backend.store.tables.data import Assignment, Import, Judgment
@@ -165,6 +166,12 @@ def _keep_preferences(
     if new:
         session.execute(insert(Assignment), [assignment for assignment, _ in new])
         session.execute(insert(Judgment), [judgment for _, judgment in new])
+        judged = sorted({assignment["comparison_id"] for assignment, _ in new})
+        finished = assignments.recount(session, judged)
+        tallies.add(session, project_id, finished=finished)
+        by_annotator = Counter(assignment["user_id"] for assignment, _ in new)
+        for annotator, count in sorted(by_annotator.items()):
+            tallies.add(session, project_id, annotator, judged=count)
 
 
 def _keep_solutions(

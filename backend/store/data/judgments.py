@@ -63,7 +63,6 @@ def submit(
         )
     if before is None:
         assignments.must_be_open(session, assignment, at=at)
-        assignment.state = assignments.SUBMITTED
     judgment = Judgment(
         id=new_id("judgment"),
         project_id=assignment.project_id,
@@ -83,6 +82,8 @@ def submit(
     )
     session.add(judgment)
     session.flush()
+    if before is None:
+        assignments.submit(session, assignment)
     return _answer(judgment)
 
 

@@ -79,11 +79,7 @@ def _counts(session: Session, project_id: str) -> ProjectCounts:
     def count(column: InstrumentedAttribute[str], *where: ColumnElement[bool]) -> int:
         return session.scalar(select(func.count()).where(column == project_id, *where)) or 0
 
-    done = (
-        select(func.count(Judgment.assignment_id.distinct()))
-        .where(Judgment.comparison_id == Comparison.id)
-        .scalar_subquery()
-    )
+    wants_more = Comparison.judged < Comparison.judgments_required
     return ProjectCounts(
         prompts=count(Prompt.project_id),
         demonstrations=count(Demonstration.project_id),
@@ -91,5 +87,5 @@ def _counts(session: Session, project_id: str) -> ProjectCounts:
         responses=count(Response.project_id),
         comparisons=count(Comparison.project_id),
         judgments=count(Judgment.project_id, Judgment.revision == 1),
-        open_comparisons=count(Comparison.project_id, done < Comparison.judgments_required),
+        open_comparisons=count(Comparison.project_id, wants_more),
     )

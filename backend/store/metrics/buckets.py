@@ -5,12 +5,25 @@
 replays cannot count twice.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, literal_column, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    String,
+    and_,
+    delete,
+    func,
+    literal_column,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
+from sqlalchemy.types import TypeEngine
 
+from backend.schemas.events import LAST_STEP
+from backend.store.metrics import given
 from backend.store.tables.runs import MetricBucket, MetricPoint
 
 WIDTH = 64
@@ -24,17 +37,31 @@ def start_of(step: int) -> int:
     return step // WIDTH * WIDTH
 
 
-def refresh(
-    session: Session, run_id: str, names: Collection[str], first_step: int, last_step: int | None
-) -> None:
-    """Work out the buckets of these curves anew between two steps, None = to the end."""
-    where = [
+def refresh(session: Session, run_id: str, points: Iterable[tuple[str, int]]) -> None:
+    """Work out anew the buckets that points (name, step) lie in, and no other."""
+    spans: list[list[Any]] = []
+    for name, start in sorted({(name, start_of(step)) for name, step in points}):
+        if spans and spans[-1][0] == name and spans[-1][2] == start:
+            spans[-1][2] = start + WIDTH
+        else:
+            spans.append([name, start, start + WIDTH])
+    _refresh(session, run_id, spans)
+
+
+def _refresh(session: Session, run_id: str, spans: Iterable[Sequence[Any]]) -> None:
+    """Work out the buckets of (name, first step, end) anew, in one statement."""
+    types: dict[str, TypeEngine[Any]] = {
+        "name": String(),
+        "first": BigInteger(),
+        "end": BigInteger(),
+    }
+    span = given.rows(session, types, spans)
+    is_inside = and_(
         MetricPoint.run_id == run_id,
-        MetricPoint.name.in_(names),
-        MetricPoint.step >= start_of(first_step),
-    ]
-    if last_step is not None:
-        where.append(MetricPoint.step < start_of(last_step) + WIDTH)
+        MetricPoint.name == span.c.name,
+        MetricPoint.step >= span.c.first,
+        MetricPoint.step < span.c.end,
+    )
     # Written out: PostgreSQL takes two parameters for two values when it compares with GROUP BY.
     width: ColumnElement[int] = literal_column(str(WIDTH))
     start = MetricPoint.step // width * width
@@ -50,14 +77,15 @@ def refresh(
             func.max(MetricPoint.value),
             func.sum(MetricPoint.value),
         )
-        .where(*where)
+        .select_from(span)
+        .join(MetricPoint, is_inside)
         .group_by(MetricPoint.run_id, MetricPoint.name, start)
     )
     is_sqlite = session.get_bind().dialect.name == "sqlite"
     statement = (sqlite if is_sqlite else postgresql).insert(MetricBucket)
     statement = statement.from_select([*_KEY, *_SUMS], sums)
-    given = {name: statement.excluded[name] for name in _SUMS}
-    session.execute(statement.on_conflict_do_update(index_elements=list(_KEY), set_=given))
+    anew = {name: statement.excluded[name] for name in _SUMS}
+    session.execute(statement.on_conflict_do_update(index_elements=list(_KEY), set_=anew))
 
 
 def rewind(session: Session, run_id: str, names: Collection[str], after_step: int) -> None:
@@ -70,4 +98,4 @@ def rewind(session: Session, run_id: str, names: Collection[str], after_step: in
             MetricBucket.step >= start_of(first),
         )
     )
-    refresh(session, run_id, names, first, None)
+    _refresh(session, run_id, [(name, start_of(first), LAST_STEP + 1) for name in names])

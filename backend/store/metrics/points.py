@@ -1,27 +1,30 @@
 """Metrics: one value per run, name and step, appended by the relay.
 
 The worker's relay calls `append` and `rewind` inside its fenced transaction, intake and the metric
-route add evaluations. `backend.store.metrics.buckets` keeps sums of the points;
-`backend.store.metrics.curves` reads both.
+route add evaluations. `backend.store.metrics.buckets` keeps sums of the points,
+`backend.store.metrics.tokens` where on the axis of tokens a step lies, and
+`backend.store.metrics.curves` reads points and buckets.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import ScalarSelect, String, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.errors import InvalidInput
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import METRIC_NAME, OutsidePoint
-from backend.store.metrics import buckets
+from backend.store.metrics import buckets, given, tokens
 from backend.store.runs import events as run_events
 from backend.store.runs import runs
 from backend.store.runs.events import NewEvent
-from backend.store.tables.runs import MetricBucket, MetricPoint
+from backend.store.tables.runs import MetricPoint
+
+T = TypeVar("T")
 
 OUTSIDE_ATTEMPT = 0
 OUTSIDE_PREFIXES = ("gold/", "outside/")
@@ -45,6 +48,7 @@ def append(
     rows = _rows(run_id, attempt, kept)
     if rows:
         _upsert(session, list(rows.values()))
+        tokens.note(session, run_id, {(row["step"], row["tokens"]) for row in rows.values()})
         _sum_up(session, run_id, rows)
     events = [_event(line, attempt) for line in kept]
     refused = {name for line in lines for name in line.values if not _is_name(name)}
@@ -69,24 +73,19 @@ def append_outside(
             advice="Use at most 100 characters: 2 to 5 words of letters, digits and _ @ . + - "
             "joined by /, the first of them gold or outside.",
         )
+    runs.locked(session, run_id)
+    # Tokens that the trainer had processed, so that a point finds its place on that axis.
+    processed = tokens.at_steps(session, run_id, [point.step for point in points])
     lines = [
         MetricLine(
             step=point.step,
             time=at.timestamp(),
-            tokens=_tokens_at(session, run_id, point.step),
+            tokens=processed[point.step],
             values=point.values,
         )
         for point in points
     ]
     return append(session, run_id, OUTSIDE_ATTEMPT, lines, at=at)
-
-
-def _tokens_at(session: Session, run_id: str, step: int) -> int:
-    """Tokens the trainer had processed by this step, so that the point finds its place on x."""
-    statement = select(func.max(MetricPoint.tokens)).where(
-        MetricPoint.run_id == run_id, MetricPoint.step <= step
-    )
-    return session.scalar(statement) or 0
 
 
 def _is_name(name: str) -> bool:
@@ -120,9 +119,9 @@ def _rows(
 def _upsert(session: Session, rows: list[dict[str, Any]]) -> None:
     is_sqlite = session.get_bind().dialect.name == "sqlite"
     statement = (sqlite if is_sqlite else postgresql).insert(MetricPoint)
-    given = {name: statement.excluded[name] for name in ("value", "time_s", "tokens", "attempt")}
+    anew = {name: statement.excluded[name] for name in ("value", "time_s", "tokens", "attempt")}
     keys = [MetricPoint.run_id, MetricPoint.name, MetricPoint.step]
-    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=given), rows)
+    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=anew), rows)
 
 
 def _event(line: MetricLine, attempt: int) -> NewEvent:
@@ -144,31 +143,28 @@ def _sum_up(
     session: Session, run_id: str, rows: Mapping[tuple[str, int], Mapping[str, Any]]
 ) -> None:
     """Bring the buckets and the run's summary up to what was just stored."""
-    newest = dict(rows.keys())  # Rows ascend by step, and the last one of a name stays.
-    steps = [step for _, step in rows]
-    buckets.refresh(session, run_id, newest, min(steps), max(steps))
-    last = {name: rows[name, step]["value"] for name, step in newest.items()}
-    overtaken = select(MetricPoint.name).where(
-        MetricPoint.run_id == run_id,
-        MetricPoint.name.in_(newest),
-        MetricPoint.step > min(newest.values()),
-    )
-    # Almost always nothing: then the newest values of the batch are the newest of all.
-    for name in set(session.scalars(overtaken.distinct())):
-        last[name] = _last_value(session, run_id, name)
+    buckets.refresh(session, run_id, rows)
+    newest = _newest_values(session, run_id, {name for name, _ in rows})
     run = runs.locked(session, run_id)
-    run.summary = {**run.summary, **last}
+    run.summary = {**run.summary, **newest}
     session.flush()
 
 
-def _last_value(session: Session, run_id: str, name: str) -> float | None:
-    statement = (
-        select(MetricPoint.value)
-        .where(MetricPoint.run_id == run_id, MetricPoint.name == name)
-        .order_by(MetricPoint.step.desc())
-        .limit(1)
-    )
-    return session.scalars(statement).one()
+def _newest_values(
+    session: Session, run_id: str, names: Collection[str]
+) -> dict[str, float | None]:
+    """The value at the last step of each of these curves; a name without points is left out."""
+    wanted = given.rows(session, {"name": String()}, [[name] for name in sorted(names)])
+
+    def at_the_end(column: InstrumentedAttribute[T]) -> ScalarSelect[T]:
+        of_name = (MetricPoint.run_id == run_id, MetricPoint.name == wanted.c.name)
+        newest_first = select(column).where(*of_name).order_by(MetricPoint.step.desc())
+        return newest_first.limit(1).correlate(wanted).scalar_subquery()
+
+    # Not a join: SQLite would begin it with all points of the run.
+    last = at_the_end(MetricPoint.step).label("step")
+    found = select(wanted.c.name, at_the_end(MetricPoint.value), last)
+    return {name: value for name, value, step in session.execute(found) if step is not None}
 
 
 def rewind(session: Session, run_id: str, after_step: int, *, at: datetime) -> None:
@@ -176,18 +172,20 @@ def rewind(session: Session, run_id: str, after_step: int, *, at: datetime) -> N
 
     Values from outside stay: they were measured on something that was kept.
     """
+    run = runs.locked(session, run_id)
+    # A run's summary has every name; without names the whole run would be searched.
     beyond = (
         MetricPoint.run_id == run_id,
+        MetricPoint.name.in_(list(run.summary)),
         MetricPoint.step > after_step,
         MetricPoint.attempt != OUTSIDE_ATTEMPT,
     )
     names = set(session.scalars(select(MetricPoint.name).where(*beyond).distinct()))
     session.execute(delete(MetricPoint).where(*beyond))
+    outside = {name for name in run.summary if name.startswith(OUTSIDE_PREFIXES)}
+    tokens.rewind(session, run_id, after_step, outside)
     buckets.rewind(session, run_id, names, after_step)
-    known = select(MetricBucket.name).where(MetricBucket.run_id == run_id)
-    left = names & set(session.scalars(known.distinct()))
-    run = runs.locked(session, run_id)
     kept = {name: value for name, value in run.summary.items() if name not in names}
-    run.summary = kept | {name: _last_value(session, run_id, name) for name in left}
+    run.summary = kept | _newest_values(session, run_id, names)
     session.flush()
     run_events.append(session, run_id, [NewEvent("rewind", {"step": after_step})], at=at)

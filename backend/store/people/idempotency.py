@@ -4,14 +4,18 @@ Called by `backend.deps` inside the transaction of the request that the key belo
 """
 
 import hashlib
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.orm import Session
 
 from backend.errors import Conflict
 from backend.store.tables.access import IdempotencyKey
+
+KEPT_FOR = timedelta(days=7)
+# More than one for each that comes, so that what is too old becomes less.
+_FORGOTTEN_AT_ONCE = 10
 
 
 class KeptAnswer(NamedTuple):
@@ -44,9 +48,25 @@ def find(
     return KeptAnswer(row.status, row.answer)
 
 
-def forget(session: Session, *, before: datetime) -> None:
-    """Forget the answers given before a time, and with them their keys."""
-    session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at < before))
+def forget(session: Session, *, before: datetime, most: int) -> int:
+    """Forget answers given before a time, and with them their keys, the oldest first.
+
+    At most `most` at once, so that nobody waits long for the writer; returns how many. Rows that
+    another transaction forgets at this moment are left to it.
+    """
+    answer = IdempotencyKey
+    old = (
+        select(answer.user_id, answer.key)
+        .where(answer.created_at < before)
+        .order_by(answer.created_at)
+        .limit(most)
+        .with_for_update(skip_locked=True)
+    )
+    keys = [{"of_user": row[0], "with_key": row[1]} for row in session.execute(old)]
+    if keys:
+        is_old = (answer.user_id == bindparam("of_user"), answer.key == bindparam("with_key"))
+        session.connection().execute(delete(answer).where(*is_old), keys)
+    return len(keys)
 
 
 def keep(
@@ -60,7 +80,8 @@ def keep(
     answer: dict[str, Any],
     at: datetime,
 ) -> None:
-    """Keep the answer of this request in its own transaction."""
+    """Keep the answer of this request in its own transaction, and forget a few that are too old."""
+    forget(session, before=at - KEPT_FOR, most=_FORGOTTEN_AT_ONCE)
     session.add(
         IdempotencyKey(
             user_id=user_id,

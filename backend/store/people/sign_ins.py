@@ -15,6 +15,9 @@ from backend.store.people import callers
 from backend.store.tables.access import BrowserSession, SignInToken
 from backend.store.tables.people import User
 
+# Expired sessions of browsers, at each sign-in: more than come in, so that they become less.
+_FORGOTTEN_AT_ONCE = 100
+
 
 def add_token(session: Session, *, user_id: str, token_sha256: str, expires_at: datetime) -> None:
     """Keep the one-time token of a sign-in link by its hash."""
@@ -37,8 +40,17 @@ def use_token(session: Session, token_sha256: str, *, at: datetime) -> str | Non
 def add_session(
     session: Session, *, user_id: str, cookie_sha256: str, expires_at: datetime, at: datetime
 ) -> None:
-    """Keep a signed-in browser by its cookie's hash and forget those that have expired."""
-    session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= at))
+    """Keep a signed-in browser by its cookie's hash and forget a few that have expired."""
+    # By index and never many, so that nobody waits long for the writer.
+    expired = (
+        select(BrowserSession.cookie_sha256)
+        .where(BrowserSession.expires_at <= at)
+        .order_by(BrowserSession.expires_at)
+        .limit(_FORGOTTEN_AT_ONCE)
+        .with_for_update(skip_locked=True)
+    )
+    cookies = session.scalars(expired).all()
+    session.execute(delete(BrowserSession).where(BrowserSession.cookie_sha256.in_(cookies)))
     session.add(
         BrowserSession(
             cookie_sha256=cookie_sha256, user_id=user_id, created_at=at, expires_at=expires_at

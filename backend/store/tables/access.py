@@ -43,7 +43,7 @@ class BrowserSession(Base):
     cookie_sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
     created_at: Mapped[datetime]
-    expires_at: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
 
 
 class IdempotencyKey(Base):
@@ -56,4 +56,4 @@ class IdempotencyKey(Base):
     body_sha256: Mapped[str] = mapped_column(String(64))
     status: Mapped[int]
     answer: Mapped[dict[str, Any]]
-    created_at: Mapped[datetime]
+    created_at: Mapped[datetime] = mapped_column(index=True)

@@ -6,10 +6,16 @@ Store modules query these.
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, String, Text, UniqueConstraint, false
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from backend.store.tables.columns import Base, Numbered
+from backend.store.tables.columns import Base, Number, Numbered
+
+
+def _index_where(name: str, *columns: str, where: str) -> Index:
+    """An index of the rows that a condition picks; queries use it if they say the same words."""
+    condition = text(where)
+    return Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
 
 
 class Project(Numbered, Base):
@@ -95,11 +101,23 @@ class Comparison(Numbered, Base):
     """A prompt with K responses to be ranked, 2 <= K <= 9."""
 
     __tablename__ = "comparisons"
+    __table_args__ = (
+        # In the order in which annotators get those that still want judgments.
+        _index_where(
+            "ix_comparisons_open",
+            "project_id",
+            "judged",
+            "number",
+            where="judged < judgments_required",
+        ),
+    )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     prompt_id: Mapped[str] = mapped_column(ForeignKey("prompts.id"), index=True)
     run_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id"))
     response_ids: Mapped[list[str]]
     judgments_required: Mapped[int] = mapped_column(default=1)
+    # How many annotators have judged it: its assignments in state `submitted`.
+    judged: Mapped[int] = mapped_column(default=0)
     content_sha256: Mapped[str | None] = mapped_column(String(64))
 
 
@@ -107,7 +125,30 @@ class Assignment(Numbered, Base):
     """One annotator's lease on a comparison."""
 
     __tablename__ = "assignments"
-    __table_args__ = (UniqueConstraint("comparison_id", "user_id"),)
+    __table_args__ = (
+        UniqueConstraint("comparison_id", "user_id"),
+        _index_where(
+            "ix_assignments_leased",
+            "project_id",
+            "comparison_id",
+            "expires_at",
+            where="state = 'leased'",
+        ),
+        _index_where(
+            "ix_assignments_leased_user",
+            "user_id",
+            "project_id",
+            "expires_at",
+            where="state = 'leased'",
+        ),
+        _index_where(
+            "ix_assignments_passed",
+            "user_id",
+            "project_id",
+            "passed",
+            where="passed IS NOT NULL",
+        ),
+    )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     comparison_id: Mapped[str] = mapped_column(ForeignKey("comparisons.id"))
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
@@ -117,13 +158,37 @@ class Assignment(Numbered, Base):
     granted_at: Mapped[datetime | None]  # The lease; renewing it changes only expires_at.
     is_offline: Mapped[bool] = mapped_column(default=False, server_default=false())
     skip_reason: Mapped[str | None] = mapped_column(String(200))
+    # The number of its comparison, if that still wants judgments, but this annotator has judged or
+    # skipped it; else null.
+    passed: Mapped[int | None] = mapped_column(Number)
+
+
+class ProjectTally(Base):
+    """Sums of a project's comparisons, in as many rows as people add to them.
+
+    One row for each annotator, and one for everything else, whose user_id is empty: two people who
+    judge at the same moment never wait for each other's row.
+    """
+
+    __tablename__ = "project_tallies"
+    project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), primary_key=True)
+    user_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    comparisons: Mapped[int] = mapped_column(BigInteger, default=0)
+    wanted: Mapped[int] = mapped_column(BigInteger, default=0)  # judgments required
+    judged: Mapped[int] = mapped_column(BigInteger, default=0)  # comparisons judged, by annotator
+    finished: Mapped[int] = mapped_column(BigInteger, default=0)  # comparisons that want no more
+    # Numbers of comparisons by judgments; see store.data.places.
+    passed_up_to: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
 
 class Judgment(Numbered, Base):
     """One annotator's ranking of a comparison; a later revision replaces an earlier one."""
 
     __tablename__ = "judgments"
-    __table_args__ = (UniqueConstraint("assignment_id", "revision"),)
+    __table_args__ = (
+        UniqueConstraint("assignment_id", "revision"),
+        Index("ix_judgments_user", "user_id", "project_id", "created_at"),
+    )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     assignment_id: Mapped[str] = mapped_column(ForeignKey("assignments.id"))
     comparison_id: Mapped[str] = mapped_column(ForeignKey("comparisons.id"), index=True)

@@ -119,6 +119,16 @@ class MetricBucket(Base):
     total: Mapped[float | None]
 
 
+class TokenMark(Base):
+    """A step at which the tokens that a run had processed grew, and to how many."""
+
+    __tablename__ = "token_marks"
+    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    step: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    tokens: Mapped[int] = mapped_column(BigInteger)
+
+
 class Sample(Base):
     """A logged prompt and response with scores and arrays per token."""
 

@@ -1,0 +1,41 @@
+"""Sums of a project's comparisons, kept beside them so that nobody counts a hundred thousand rows.
+
+Whoever adds or judges comparisons adds to them in the same transaction; the annotators' progress
+reads them.
+"""
+
+from sqlalchemy import func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from backend.store.tables.data import ProjectTally
+
+_SUMS = ("comparisons", "wanted", "judged", "finished")
+
+
+def add(session: Session, project_id: str, user_id: str = "", **more: int) -> None:
+    """Add to a project's sums: `comparisons`, `wanted`, `judged` (with who judged), `finished`.
+
+    Nobody waits for a comparison that another holds after adding to a row that the other adds to:
+    annotators add to their own rows last, and whoever makes comparisons holds none of others.
+    """
+    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    row = {"project_id": project_id, "user_id": user_id, **dict.fromkeys(_SUMS, 0), **more}
+    statement = (sqlite if is_sqlite else postgresql).insert(ProjectTally).values(row)
+    grown = {name: getattr(ProjectTally, name) + statement.excluded[name] for name in more}
+    keys = [ProjectTally.project_id, ProjectTally.user_id]
+    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=grown))
+
+
+def of_project(session: Session, project_id: str) -> dict[str, int]:
+    """The sums of a project by name."""
+    sums = [func.coalesce(func.sum(getattr(ProjectTally, name)), 0) for name in _SUMS]
+    row = session.execute(select(*sums).where(ProjectTally.project_id == project_id)).one()
+    # PostgreSQL sums integers to decimals.
+    return {name: int(value) for name, value in zip(_SUMS, row, strict=True)}
+
+
+def judged_by(session: Session, project_id: str, user_id: str) -> int:
+    """How many comparisons of a project an annotator has judged."""
+    row = session.get(ProjectTally, (project_id, user_id))
+    return 0 if row is None else row.judged

@@ -1,0 +1,140 @@
+"""No statement that a person or a trainer waits for reads a whole table, project or run.
+
+SQLite plans by the schema alone; PostgreSQL by what it counted, so its tables are filled.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from backend.schemas.comparisons import JudgmentBody
+from backend.schemas.events import MetricLine
+from backend.schemas.runs import OutsidePoint
+from backend.store.data import assignments, judgments
+from backend.store.db import Database
+from backend.store.metrics import points
+from backend.store.people import idempotency, users
+from backend.store.tables.data import Assignment
+from tests.large_store import NOW, PROJECT, RUN, TIRELESS, Size, fill
+from tests.plans import plan, reads_much, sent_to
+
+SIZE = Size(
+    comparisons=6000, judged=1500, passed=3000, leased=60, users=50, points=20_000, answers=2000,
+    old_answers=600, sessions=2000, others=100,
+)  # fmt: skip
+# A user whom `large_store` has made, with live leases.
+LEASING = "user_48271"
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def large(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
+    """A filled store, once per kind; each test undoes what it does."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path_factory.mktemp('large') / 'podium.sqlite3'}"
+    else:
+        url = request.getfixturevalue("create_large_postgres")
+    fill(url, SIZE)
+    database = Database(url)
+    yield database
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def create_large_postgres(postgres_server: str) -> Iterator[str]:
+    """URL of an empty PostgreSQL database that lasts for the module."""
+    from tests.conftest import _execute
+
+    _execute(postgres_server, "CREATE DATABASE podium_plans TEMPLATE template0")
+    yield postgres_server.format(database="podium_plans")
+    _execute(postgres_server, "DROP DATABASE podium_plans WITH (FORCE)")
+
+
+@contextmanager
+def undone(database: Database) -> Iterator[Session]:
+    """A writing session that leaves no trace."""
+    with database.write() as session:
+        yield session
+        session.flush()
+        session.rollback()
+
+
+def lease(session: Session, user: str = LEASING, held: list[str] | None = None) -> Any:
+    return assignments.lease(session, PROJECT, user, held=held, at=NOW)
+
+
+def leased(session: Session) -> Assignment:
+    own = select(Assignment).where(Assignment.user_id == LEASING, Assignment.state == "leased")
+    return session.scalars(own.limit(1)).one()
+
+
+def judge(session: Session) -> None:
+    body = JudgmentBody.model_validate({"verdict": "all_bad"})
+    judgments.submit(session, leased(session).id, LEASING, body, at=NOW)
+
+
+def attach(session: Session) -> None:
+    steps = (0, 77, 1000, 1999, 5000)
+    wanted = [OutsidePoint(step=step, values={"gold/score": 0.5, "gold/b": 1}) for step in steps]
+    points.append_outside(session, RUN, wanted, at=NOW)
+
+
+def relay(session: Session) -> None:
+    lines = [
+        MetricLine(step=step, time=1.0, tokens=step * 11, values={"reward/mean": 1.0, "new": 2.0})
+        for step in range(1990, 2010)
+    ]
+    points.append(session, RUN, 2, lines, at=NOW)
+
+
+def forget(session: Session) -> None:
+    assert idempotency.forget(session, before=NOW - idempotency.KEPT_FOR, most=50) == 50
+
+
+def sign_in(session: Session) -> None:
+    users.add_browser_session(
+        session, user_id=LEASING, cookie_sha256="c", expires_at=NOW + timedelta(days=1), at=NOW
+    )
+
+
+WORK: dict[str, Callable[[Session], object]] = {
+    "lease": lease,
+    "lease, with the lost one": lambda session: lease(session, held=[]),
+    "lease by one who has passed thousands": lambda session: lease(session, TIRELESS),
+    "judge": judge,
+    "skip": lambda session: assignments.skip(session, leased(session).id, LEASING, reason="r"),
+    "renew": lambda session: assignments.renew(session, leased(session).id, LEASING, at=NOW),
+    "progress": lambda session: assignments.progress(session, PROJECT, TIRELESS, at=NOW),
+    "points from outside": attach,
+    "points of the relay": relay,
+    "rewind": lambda session: points.rewind(session, RUN, 1900, at=NOW),
+    "answers that are forgotten": forget,
+    "sign in": sign_in,
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_no_statement_reads_what_grows(large: Database, name: str) -> None:
+    with sent_to(large) as sent, undone(large) as session:
+        WORK[name](session)
+
+    assert sent
+    found = {one.statement: much for one in sent if (much := reads_much(large, one))}
+    assert found == {}
+
+
+def test_the_next_comparison_comes_in_the_order_of_an_index(large: Database) -> None:
+    with sent_to(large) as sent, undone(large) as session:
+        lease(session, TIRELESS)
+
+    (idle,) = [one for one in sent if "ORDER BY comparisons.judged" in one.statement]
+    lines = plan(large, idle)
+    assert any("ix_comparisons_open" in line for line in lines), lines
+    assert any("ix_assignments_passed" in line for line in lines), lines
+    assert not any("Sort" in line or "TEMP B-TREE" in line for line in lines), lines

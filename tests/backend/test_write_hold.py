@@ -1,0 +1,70 @@
+"""How long a transaction holds the writer is told to whoever asks, and a long one is logged."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+
+from backend.store.db import LONG_HOLD_S, Database
+from tests.backend.conftest import Service
+
+
+@contextmanager
+def told(database: Database) -> Iterator[list[tuple[str, float]]]:
+    """Who held the writer, and for how long."""
+    found: list[tuple[str, float]] = []
+    database.on_hold = lambda by, seconds: found.append((by, seconds))
+    yield found
+    database.on_hold = None
+
+
+def test_a_hold_lasts_from_begin_to_the_end_of_commit(database: Database) -> None:
+    with told(database) as holds:
+        began = time.monotonic()
+        with database.write("somebody") as session:
+            session.execute(text("SELECT 1"))
+        took = time.monotonic() - began
+
+    ((by, seconds),) = holds
+    assert by == "somebody"
+    assert 0 < seconds <= took
+
+
+def test_a_hold_that_is_undone_counts_and_is_named_by_its_function(database: Database) -> None:
+    with told(database) as holds, pytest.raises(KeyError), database.write():
+        raise KeyError
+
+    assert [by for by, _ in holds] == [
+        "test_a_hold_that_is_undone_counts_and_is_named_by_its_function"
+    ]
+
+
+def test_nobody_waits_for_a_write_that_only_reads(database: Database) -> None:
+    with told(database) as holds, database.read() as session:
+        session.execute(text("SELECT 1"))
+
+    assert holds == []
+
+
+def test_a_long_hold_is_logged_with_its_name(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "podium.store"):
+        with database.write("quick_route"):
+            pass
+        with database.write("slow_route"):
+            time.sleep(LONG_HOLD_S)
+
+    (record,) = caplog.records
+    assert record.getMessage().startswith("store.write_held_long by=slow_route ms=")
+
+
+def test_a_route_is_told_by_its_name(service: Service, api: TestClient) -> None:
+    with told(service.app.state.database) as holds:
+        api.post("/projects", json={"name": "P"}).raise_for_status()
+
+    assert [by for by, _ in holds] == ["create_project"]
