@@ -129,18 +129,27 @@ async def current_user(
     """Who is asking. Raises NotSignedIn, or Replayed for a POST that was answered before."""
     caller = await run_in_threadpool(caller_of, request, session, settings, at)
     request.state.user_id = caller.id
-    key = request.headers.get("idempotency-key")
-    if key and request.method == "POST":
-        request.state.idempotency = used = {
-            "user_id": caller.id,
-            "key": _checked_key(key),
-            "route": f"{request.url.path}?{request.url.query}",
-            "body_sha256": await _body_hash(request),
-        }
+    used = await used_key(request, caller)
+    if used is not None:
         kept = await run_in_threadpool(idempotency.find, session, **used)
         if kept is not None:
             raise Replayed(kept)
     return caller
+
+
+async def used_key(request: Request, caller: Caller) -> dict[str, str] | None:
+    """What this request's Idempotency-Key stands for, None without one."""
+    key = request.headers.get("idempotency-key")
+    if not key or request.method != "POST":
+        return None
+    used: dict[str, str] = {
+        "user_id": caller.id,
+        "key": _checked_key(key),
+        "route": f"{request.url.path}?{request.url.query}",
+        "body_sha256": await _body_hash(request),
+    }
+    request.state.idempotency = used
+    return used
 
 
 CurrentUser = Annotated[Caller, Depends(current_user)]

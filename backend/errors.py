@@ -9,7 +9,9 @@
       Conflict        409  the object is in a state that does not allow this
       TooLarge        413
       TooManyTries    429  wait a while
+      TooBusy         429  others are served first; come again
       Unavailable     503  the database or the disk is away
+      NoSpace         507  the disk of the service has no room left
       Damaged         500  something that is kept is not what was stored
 
 Raised by any layer; turned into `application/problem+json` by `backend.api.problems` alone.
@@ -23,6 +25,8 @@ class ServiceError(Exception):
 
     status = 500
     title = "Something went wrong"
+    # After how many seconds the same request may be sent again; None where that is of no use.
+    retry_after_s: float | None = None
 
     def __init__(self, detail: str, *, advice: str | None = None, **extra: Any) -> None:
         # Where nobody turns it into an answer, as at start-up, the text must say all.
@@ -85,6 +89,26 @@ class TooManyTries(ServiceError):
 
     status = 429
     title = "Too many tries"
+
+
+class TooBusy(ServiceError):
+    """Others are served first; the same request will do later."""
+
+    status = 429
+    title = "Too busy"
+
+    def __init__(
+        self, detail: str, *, retry_after_s: float, advice: str | None = None, **extra: Any
+    ) -> None:
+        super().__init__(detail, advice=advice, **extra)
+        self.retry_after_s = retry_after_s
+
+
+class NoSpace(ServiceError):
+    """The disk of the service has no room left for what was sent."""
+
+    status = 507
+    title = "No space"
 
 
 class Unavailable(ServiceError):

@@ -36,11 +36,14 @@ from backend.api.edge import Edge
 from backend.auth import PasswordTries, ensure_admin
 from backend.deps import ANSWERS_KEPT, Turns, now
 from backend.domain.worker_state import Heartbeats
+from backend.jobs.withdrawal import dead_imports_removed
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import idempotency
 from backend.store.revision import require_current
 from backend.stream import Streams
+from backend.uploads.spool import folder_of, remove_left_overs
+from backend.uploads.turns import UploadTurns
 
 PREFIX = "/api/v1"
 FRONTEND = Path(__file__).resolve().parents[1] / "frontend" / "dist"
@@ -82,6 +85,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.database = Database(settings.sqlalchemy_url)
     app.state.password_tries = PasswordTries()
     app.state.turns = Turns(app.state.database)
+    app.state.upload_turns = UploadTurns()
     app.state.streams = Streams(app.state.database)
     app.state.heartbeats = Heartbeats()
     problems.install(app)
@@ -101,8 +105,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     with database.write() as session:
         ensure_admin(session, settings.data_dir, at=now())
         idempotency.forget(session, before=now() - ANSWERS_KEPT)
+    remove_left_overs(folder_of(settings.data_dir))
     try:
-        yield
+        async with dead_imports_removed(database):
+            yield
     finally:
         app.state.streams.close()
         database.close()

@@ -5,6 +5,7 @@ Installed by `create_app`; the only place where an exception becomes an HTTP ans
 
 import json
 import logging
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,7 +64,7 @@ def problem(
 
 def _service_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServiceError)
-    return problem(
+    answer = problem(
         request,
         status=error.status,
         title=error.title,
@@ -71,6 +72,9 @@ def _service_error(request: Request, error: Exception) -> Response:
         advice=error.advice,
         **error.extra,
     )
+    if error.retry_after_s is not None:
+        answer.headers["Retry-After"] = str(math.ceil(error.retry_after_s))
+    return answer
 
 
 def _validation_error(request: Request, error: Exception) -> Response:

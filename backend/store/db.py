@@ -14,7 +14,9 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session
 
-# Foreign keys name tables by text: whoever opens a database has them all.
+# Foreign keys name tables by text: whoever opens a database has them all. The records of unfinished
+# imports are hidden from every session.
+from backend.store import visibility  # noqa: F401
 from backend.store.tables import access, data, models, people, runs, workers  # noqa: F401
 
 BUSY_TIMEOUT_S = 30.0

@@ -42,8 +42,8 @@ class Service:
         return client
 
 
-def _serve(url: str, data_dir: Path) -> Iterator[Service]:
-    app = create_app(Settings(data_dir=data_dir, database_url=url, min_free_gb=0))
+def _serve(url: str, data_dir: Path, *, min_free_gb: float = 0) -> Iterator[Service]:
+    app = create_app(Settings(data_dir=data_dir, database_url=url, min_free_gb=min_free_gb))
     with TestClient(app) as lifespan:
         assert lifespan.portal is not None
         key_file = data_dir / "admin.key"

@@ -97,7 +97,12 @@ def create_for_run(session: Session, run: Run, *, at: datetime) -> int:
 
 
 def ensure(
-    session: Session, project_id: str, wanted: Sequence[ComparisonInput], *, at: datetime
+    session: Session,
+    project_id: str,
+    wanted: Sequence[ComparisonInput],
+    *,
+    import_id: str | None = None,
+    at: datetime,
 ) -> tuple[dict[str, tuple[str, list[str]]], int]:
     """Add the comparisons that the project does not have yet, with prompts and responses.
 
@@ -113,9 +118,13 @@ def ensure(
     new = {content: one for content, one in keyed.items() if content not in found}
     if not new:
         return found, 0
-    prompt_ids, _ = prompts.ensure(session, project_id, (one.prompt for one in new.values()), at=at)
+    prompt_ids, _ = prompts.ensure(
+        session, project_id, (one.prompt for one in new.values()), import_id=import_id, at=at
+    )
     groups = [(prompt_ids[one.prompt.content_sha256], one.responses) for one in new.values()]
-    response_ids = responses.insert_imported(session, project_id, groups, at=at)
+    response_ids = responses.insert_imported(
+        session, project_id, groups, import_id=import_id, at=at
+    )
     required = projects.judgments_per_comparison(session, project_id)
     rows = [
         {
@@ -125,6 +134,7 @@ def ensure(
             "response_ids": ids,
             "judgments_required": required,
             "content_sha256": content,
+            "import_id": import_id,
             "created_at": at,
         }
         for content, (prompt_id, _), ids in zip(new, groups, response_ids, strict=True)

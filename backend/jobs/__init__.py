@@ -1,0 +1,1 @@
+"""What lasts longer than a request may hold anything: done by children, shared by who waits."""
