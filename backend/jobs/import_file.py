@@ -24,7 +24,7 @@ from backend.domain.imported import (
 )
 from backend.errors import InvalidInput, TooLarge
 from backend.jobs import memory
-from backend.jobs.pace import Pace
+from backend.jobs.pace import SMALLEST, Pace
 from backend.jobs.withdrawal import DeadImports, withdraw
 from backend.jobs.work import JSON, Work
 from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind
@@ -166,7 +166,8 @@ def _write(
     new, at = asked.new_import(), datetime.now(UTC)
     _begin(work, new, at)
     try:
-        pace, done = Pace(), 0
+        # How long a record takes is not known before the first batch.
+        pace, done = Pace(SMALLEST), 0
         while batch := batches.next(pace.size):
             work.check()
             with pace.batch(), work.database.write() as session:

@@ -16,7 +16,7 @@ import anyio.to_thread
 from sqlalchemy.exc import SQLAlchemyError
 
 from backend.errors import Conflict, ServiceError
-from backend.jobs.pace import Pace
+from backend.jobs.pace import SMALLEST, Pace
 from backend.jobs.work import Cancelled
 from backend.store.data import imports
 from backend.store.data.imports import Unfinished
@@ -41,7 +41,7 @@ def withdraw(
             return
     with database.write() as session:
         is_left = imports.withdraw(session, import_id)
-    pace = Pace()
+    pace = Pace(SMALLEST)
     try:
         while is_left:
             check()

@@ -1,8 +1,9 @@
 """The rows of a Parquet file, under a budget for what they are unpacked.
 
 A Parquet file can hold a long text once and name it a million times. So texts are read as the
-dictionary that the file has, and what a row comes to is known before the row is made. Pages are
-unpacked by the library, whose memory is bounded by that of the process (`backend.jobs.memory`).
+dictionary that the file has, and what a row comes to is known before the row is made. The library
+unpacks pages, and texts within lists and structs, in as much memory as the process may have
+(`backend.jobs.memory`); what does not fit is refused as well.
 """
 
 import importlib
@@ -13,8 +14,8 @@ from backend.errors import InvalidInput, TooLarge
 from backend.uploads import limits
 
 _ROWS_AT_ONCE = 256
-# Rows are made for so many bytes at once.
-_PART = 4 * limits.MIB
+# Where texts are read one by one: as many rows as fit into memory if each is as large as it may be.
+_NESTED_ROWS_AT_ONCE = 32
 _FOOTER = 16 * limits.MIB
 _MOST_IN_FOOTER = 1_000_000
 # What a value costs that is no text.
@@ -68,16 +69,30 @@ def _rows(file: IO[bytes]) -> Iterator[object]:
     opened = parquet.ParquetFile(
         file, read_dictionary=_texts(metadata), metadata=metadata, buffer_size=limits.MIB, **options
     )
+    rows = _NESTED_ROWS_AT_ONCE if _has_nested(metadata) else _ROWS_AT_ONCE
     unpacked = 0
-    for batch in opened.iter_batches(batch_size=_ROWS_AT_ONCE, use_threads=False):
+    for batch in opened.iter_batches(batch_size=rows, use_threads=False):
         unpacked += _size(batch.to_struct_array())
         _check_unpacked(unpacked)
         yield from _made(batch)
 
 
 def _texts(metadata: Any) -> list[str]:
-    columns = [metadata.schema.column(place) for place in range(metadata.num_columns)]
-    return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+    """The columns of texts that can be read as dictionaries: the library does no nested ones."""
+    found = [one for one in _columns(metadata) if one.physical_type == "BYTE_ARRAY"]
+    return [
+        column.path
+        for column in found
+        if column.max_repetition_level == 0 and "." not in column.path
+    ]
+
+
+def _has_nested(metadata: Any) -> bool:
+    return any("." in column.path for column in _columns(metadata))
+
+
+def _columns(metadata: Any) -> list[Any]:
+    return [metadata.schema.column(place) for place in range(metadata.num_columns)]
 
 
 def _check(metadata: Any) -> None:
@@ -106,15 +121,14 @@ def _check_unpacked(unpacked: int) -> None:
 
 def _made(batch: Any) -> Iterator[object]:
     """The rows of a batch as objects, in parts that fit into memory."""
-    size = _size(batch.to_struct_array())
-    if batch.num_rows > 1 and size > _PART:
+    if _size(batch.to_struct_array()) <= limits.LARGEST_ROW:
+        yield from batch.to_pylist()
+    elif batch.num_rows == 1:
+        yield None
+    else:
         half = batch.num_rows // 2
         yield from _made(batch.slice(0, half))
         yield from _made(batch.slice(half))
-    elif size > limits.LARGEST_ROW and batch.num_rows == 1:
-        yield None
-    else:
-        yield from batch.to_pylist()
 
 
 def _size(array: Any) -> int:
