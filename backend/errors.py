@@ -11,6 +11,7 @@
       TooManyTries    429  too many wrong passwords; wait a while
       TooBusy         429  too many requests wait already
       Unavailable     503  the database or the disk is away
+      NoSpace         507  the disk of the service has no room left
       Damaged         500  something that is kept is not what was stored
 
 Raised by any layer; turned into `application/problem+json` by `backend.api.problems` alone.
@@ -107,6 +108,13 @@ class TooBusy(ServiceError):
     status = 429
     title = "Too many requests"
     retry_after_s = 1.0
+
+
+class NoSpace(ServiceError):
+    """The disk of the service has no room left for what was sent."""
+
+    status = 507
+    title = "No space"
 
 
 class Unavailable(ServiceError):

@@ -39,6 +39,7 @@ from backend.deps import now
 from backend.domain.worker_state import Heartbeats
 from backend.jobs.children import Children
 from backend.jobs.runner import Jobs
+from backend.jobs.withdrawal import dead_imports_removed
 from backend.passwords import Passwords
 from backend.pressure.permissions import Permissions
 from backend.pressure.visitors import Visitors
@@ -50,6 +51,8 @@ from backend.store.revision import require_current
 from backend.stream import Streams
 from backend.transactions import Transactions
 from backend.turns import Turns
+from backend.uploads.spool import folder_of, remove_left_overs
+from backend.uploads.turns import UploadTurns
 
 PREFIX = "/api/v1"
 # Old answers that are forgotten before the service answers: a second's work at most.
@@ -102,6 +105,7 @@ def create_app(settings: Settings | None = None, *, children: Children | None = 
     app.state.readiness = anyio.CapacityLimiter(1)
     app.state.visitors = Visitors()
     app.state.permissions = Permissions(app.state.database)
+    app.state.upload_turns = UploadTurns()
     app.state.streams = Streams(app.state.database)
     app.state.jobs = Jobs(app.state.database, settings, children)
     app.state.heartbeats = Heartbeats()
@@ -122,9 +126,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     with database.write() as session:
         ensure_admin(session, settings.data_dir, at=now())
     _forget_old_answers(database)
+    remove_left_overs(folder_of(settings.data_dir))
     app.state.jobs.open()
     try:
-        yield
+        async with dead_imports_removed(database):
+            yield
     finally:
         app.state.permissions.close()
         app.state.streams.close()

@@ -17,10 +17,11 @@ from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, text
 
 from backend.store.db import Database, SessionsOfARequest
-from tests import schedule, servers
+from tests import schedule, servers, visibility
 
 ROOT = Path(__file__).resolve().parents[1]
 _counter = itertools.count()
+visibility.watch()
 
 # Settings of the machine are none of a test's; what is named after a part of the tests is.
 _FOR_TESTS = ("PODIUM_BENCH_", "PODIUM_CHAOS_", "PODIUM_SOAK_", "PODIUM_TEST_")

@@ -1,31 +1,26 @@
 """Imports: files of prompts, demonstrations, comparisons, preferences or solutions."""
 
-import hashlib
-from collections.abc import AsyncIterator, Iterator
-from typing import IO, Annotated
+from typing import Annotated
 
-from fastapi import Depends, Header, Request
+import anyio
+from fastapi import Header
 from fastapi.concurrency import run_in_threadpool
 
-from backend.deps import IDEMPOTENT, Now, SessionDep
-from backend.domain.access import Caller
-from backend.domain.formats import read_row
-from backend.errors import InvalidInput
+from backend.api.waiting import must_be_new
+from backend.deps import IDEMPOTENT, SettingsDep, database_of
+from backend.jobs import import_process
+from backend.jobs.withdrawal import withdraw
+from backend.jobs.work import JSON
+from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind
-from backend.store.data import imports
-from backend.uploads import decode, spool
+from backend.settings import Settings
+from backend.store.db import Database
+from backend.store.ids import new_id
+from backend.uploads.spool import folder_of, spooled
+from backend.uploads.turns import UploadTurns
 
 router = api_router("imports")
-
-
-async def _upload(request: Request) -> AsyncIterator[IO[bytes]]:
-    """The body as a file on disk, taken from members alone and before the write turn."""
-    file = await spool(request.stream())
-    with file:
-        # What an Idempotency-Key is compared by; the stream itself cannot be read again.
-        request.state.phases.body_sha256 = await run_in_threadpool(_digest, file)
-        yield file
 
 
 @router.post(
@@ -47,43 +42,46 @@ async def _upload(request: Request) -> AsyncIterator[IO[bytes]]:
         }
     },
 )
-def import_file(
-    file: Annotated[IO[bytes], Depends(_upload)],
+async def import_file(
     project_id: str,
     kind: ImportKind,
-    session: SessionDep,
-    caller: Caller,
-    at: Now,
+    phases: Phases,
+    settings: SettingsDep,
     format: ImportFormat = "auto",
     strict: bool = False,
     content_type: Annotated[str, Header(max_length=200)] = "",
 ) -> ImportAnswer:
     """Import the valid records of a file and list each rejected line with the reason."""
-    return imports.take(
-        session,
-        project_id,
-        caller.id,
-        _records(file, content_type, kind, format),
-        kind=kind,
-        file_format=format,
-        strict=strict,
-        at=at,
-    )
+    request, folder = phases.request, folder_of(settings.data_dir)
+    turns: UploadTurns = request.app.state.upload_turns
+    # The turn lasts until the answer is kept, so that two requests with one Idempotency-Key come
+    # one after the other.
+    async with (
+        turns.turn(phases.caller.id),
+        spooled(request.stream(), folder, min_free_bytes=settings.min_free_bytes) as upload,
+    ):
+        # What an Idempotency-Key is compared by; the stream itself cannot be read again.
+        phases.body_sha256 = upload.sha256
+        await must_be_new(phases, await phases.used_key())
+        arguments: dict[str, JSON] = {
+            "import_id": new_id("import"),
+            "path": str(upload.path),
+            "content_type": content_type,
+            "project_id": project_id,
+            "user_id": phases.caller.id,
+            "kind": kind,
+            "format": format,
+            "strict": strict,
+        }
+        answer = await _run(arguments, database_of(request), settings)
+        return await phases.write(lambda session, caller: answer)
 
 
-def _records(
-    file: IO[bytes], content_type: str, kind: ImportKind, file_format: ImportFormat
-) -> Iterator[imports.Line]:
-    for number, row, problem in decode(file, content_type):
-        try:
-            yield number, problem or read_row(kind, file_format, row)
-        except InvalidInput as error:
-            yield number, error.detail
-
-
-def _digest(file: IO[bytes]) -> str:
-    digest = hashlib.sha256()
-    while chunk := file.read(1 << 20):
-        digest.update(chunk)
-    file.seek(0)
-    return digest.hexdigest()
+async def _run(arguments: dict[str, JSON], database: Database, settings: Settings) -> ImportAnswer:
+    try:
+        return ImportAnswer.model_validate(await import_process.run(arguments, settings))
+    except BaseException:
+        # Its process may have died before it could clean up.
+        with anyio.CancelScope(shield=True):
+            await run_in_threadpool(withdraw, database, arguments["import_id"])
+        raise

@@ -106,7 +106,7 @@ def _short(text: str, most: int) -> str:
 
 def _service_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServiceError)
-    return problem(
+    answer = problem(
         request,
         status=error.status,
         title=error.title,
@@ -115,6 +115,9 @@ def _service_error(request: Request, error: Exception) -> Response:
         retry_after_s=error.retry_after_s,
         **error.extra,
     )
+    if error.retry_after_s is not None:
+        answer.headers["Retry-After"] = str(math.ceil(error.retry_after_s))
+    return answer
 
 
 def _validation_error(request: Request, error: Exception) -> Response:

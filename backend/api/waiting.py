@@ -45,8 +45,7 @@ async def answer_of_job(
     answered before.
     """
     used = await phases.used_key()
-    if used is not None:
-        await _must_be_new(phases, used)
+    await must_be_new(phases, used)
     jobs: Jobs = phases.request.app.state.jobs
     known = await jobs.known(kind, cache_key)
     if known is not None:
@@ -74,7 +73,10 @@ async def answer_at_once(phases: Phases, conclude: Conclude) -> Response:
     return _answer(phases, await _now(phases, conclude, {}))
 
 
-async def _must_be_new(phases: Phases, used: dict[str, str]) -> None:
+async def must_be_new(phases: Phases, used: dict[str, str] | None) -> None:
+    """Raise Replayed for a request that was answered before, by its Idempotency-Key."""
+    if used is None:
+        return
     kept = await phases.read(lambda session: idempotency.find(session, **used))
     if kept is not None:
         raise Replayed(kept)

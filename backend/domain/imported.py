@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from backend.schemas.records import Message, SolutionStep
 from backend.schemas.vocabulary import FinishReason, Verdict
@@ -21,7 +22,7 @@ class PromptInput:
     reference: str | None = None
     tags: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def content_sha256(self) -> str:
         """Hash of the conversation alone: the same prompt is the same whatever it is called."""
         return hash_of([[turn.role, turn.content] for turn in self.messages])
@@ -51,7 +52,7 @@ class ComparisonInput:
     prompt: PromptInput
     responses: tuple[ResponseInput, ...]
 
-    @property
+    @cached_property
     def content_sha256(self) -> str:
         """Hash of the prompt and the responses in order."""
         return hash_of([self.prompt.content_sha256, [one.content for one in self.responses]])
@@ -77,7 +78,7 @@ class SolutionInput:
     steps: tuple[SolutionStep, ...]
     is_finished: bool = True
 
-    @property
+    @cached_property
     def content_sha256(self) -> str:
         """Hash of steps and labels: the same steps labelled otherwise are another solution."""
         return hash_of([[[one.content, one.label] for one in self.steps], self.is_finished])

@@ -3,6 +3,7 @@
 KINDS: dict[str, str] = {
     "agreement": "backend.jobs.agreement:agreement",
     "freeze_snapshot": "backend.jobs.freeze_snapshot:freeze_snapshot",
+    "import_file": "backend.jobs.import_file:import_file",
     "inspect_model": "backend.jobs.inspect_model:inspect_model",
 }
 # These last for minutes: one child is always left to the others.

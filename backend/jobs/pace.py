@@ -5,6 +5,8 @@ the time that others can wait without noticing.
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # Seconds that a transaction should last, and that others get after it at least.
 HOLD_S = 0.02
@@ -30,3 +32,11 @@ class Pace:
         fitting = self.size * HOLD_S / max(took_s, 1e-4)
         self.size = round(min(max((self.size + fitting) / 2, SMALLEST), LARGEST))
         time.sleep(max(took_s, LEAST_PAUSE_S))
+
+    @contextmanager
+    def batch(self) -> Iterator[int]:
+        """Around a transaction, the wait for its turn included; gives its size."""
+        size = self.size
+        self.began()
+        yield size
+        self.ended()

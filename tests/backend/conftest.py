@@ -51,9 +51,11 @@ def children() -> Iterator[Children]:
     children.close()
 
 
-def _serve(url: str, data_dir: Path, children: Children) -> Iterator[Service]:
+def _serve(
+    url: str, data_dir: Path, children: Children, *, min_free_gb: float = 0
+) -> Iterator[Service]:
     app = create_app(
-        Settings(data_dir=data_dir, database_url=url, min_free_gb=0), children=children
+        Settings(data_dir=data_dir, database_url=url, min_free_gb=min_free_gb), children=children
     )
     with TestClient(app) as lifespan:
         assert lifespan.portal is not None

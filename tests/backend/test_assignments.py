@@ -22,7 +22,7 @@ from backend.errors import Conflict
 from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.people import ProjectBody
 from backend.schemas.vocabulary import Role
-from backend.store.data import assignments, comparisons, imports, judgments, projects
+from backend.store.data import assignments, comparisons, judgments, projects
 from backend.store.db import Database
 from backend.store.paging import Page
 from backend.store.people import users
@@ -66,11 +66,8 @@ class Crowd:
                 users.create(session, name=f"a{i}", role=Role.ANNOTATOR, at=NOW).id
                 for i in range(annotators)
             ]
-            rows = [(i, read_row("comparisons", "auto", comparison(i, 2))) for i in range(n)]
-            imports.take(
-                session, self.project, self.people[0], rows,
-                kind="comparisons", file_format="auto", strict=True, at=NOW,
-            )  # fmt: skip
+            rows = [read_row("comparisons", "auto", comparison(i, 2)) for i in range(n)]
+            comparisons.ensure(session, self.project, rows, at=NOW)
 
     def lease(self, person: int, at: datetime = NOW, *, is_offline: bool = False) -> Any:
         """Lease the next comparison to an annotator."""

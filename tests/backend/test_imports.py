@@ -10,10 +10,10 @@ import pyarrow.parquet
 import pytest
 from fastapi.testclient import TestClient
 
-from backend import uploads
 from backend.domain.formats import detect, read_row
 from backend.domain.imported import PreferenceInput
 from backend.errors import InvalidInput
+from backend.uploads import limits
 from tests.backend.conftest import Service
 from tests.backend.test_loop import comparison, ndjson, upload
 
@@ -165,11 +165,11 @@ def test_wrong_bytes_in_csv_lose_only_their_row(light: tuple[TestClient, str]) -
 def test_a_line_or_file_that_is_too_long_is_refused(
     light: tuple[TestClient, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    long = ndjson({"prompt": "x" * uploads.LARGEST_LINE}, {"prompt": "y"})
+    long = ndjson({"prompt": "x" * limits.LARGEST_ROW}, {"prompt": "y"})
     report = send(*light, "prompts", long).json()
     assert (report["accepted"], report["rejected"][0]["line"]) == (1, 1)
 
-    monkeypatch.setattr(uploads, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(limits, "LARGEST_FILE", 1000)
     refused = send(*light, "prompts", b"x" * 1001)
     assert refused.status_code == 413
 

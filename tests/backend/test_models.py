@@ -275,7 +275,7 @@ def test_lineage_names_ancestors_reward_models_and_descendants(database: Databas
             }),
             ModelKind.CAUSAL_LM,
         )  # fmt: skip
-        caller = Caller(admin.id, "a", Role.ADMIN, None)
+        caller = Caller(admin.id, "a", Role.ADMIN)
         lineage = {node.model_id: node for node in registry.get(session, policy, caller).lineage}
         up = registry.get(session, base, caller).lineage
 
@@ -287,7 +287,7 @@ def test_lineage_names_ancestors_reward_models_and_descendants(database: Databas
     assert lineage[policy].snapshot_names == ["questions"]
     assert lineage[policy].reward_model_ids == [reward]
     assert [node.relation for node in up] == ["self", "descendant", "descendant", "descendant"]
-    foreign = Caller("u", "u", Role.VIEWER, frozenset())
+    foreign = Caller("u", "u", Role.VIEWER)
     with database.read() as session:
         assert [node.model_id for node in registry.get(session, base, foreign).lineage] == [base]
 

@@ -99,7 +99,12 @@ def create_for_run(session: Session, run: Run, *, at: datetime) -> int:
 
 
 def ensure(
-    session: Session, project_id: str, wanted: Sequence[ComparisonInput], *, at: datetime
+    session: Session,
+    project_id: str,
+    wanted: Sequence[ComparisonInput],
+    *,
+    import_id: str | None = None,
+    at: datetime,
 ) -> tuple[dict[str, tuple[str, list[str]]], int]:
     """Add the comparisons that the project does not have yet, with prompts and responses.
 
@@ -115,9 +120,13 @@ def ensure(
     new = {content: one for content, one in keyed.items() if content not in found}
     if not new:
         return found, 0
-    prompt_ids, _ = prompts.ensure(session, project_id, (one.prompt for one in new.values()), at=at)
+    prompt_ids, _ = prompts.ensure(
+        session, project_id, (one.prompt for one in new.values()), import_id=import_id, at=at
+    )
     groups = [(prompt_ids[one.prompt.content_sha256], one.responses) for one in new.values()]
-    response_ids = responses.insert_imported(session, project_id, groups, at=at)
+    response_ids = responses.insert_imported(
+        session, project_id, groups, import_id=import_id, at=at
+    )
     required = projects.judgments_per_comparison(session, project_id)
     rows = [
         {
@@ -127,12 +136,14 @@ def ensure(
             "response_ids": ids,
             "judgments_required": required,
             "content_sha256": content,
+            "import_id": import_id,
             "created_at": at,
         }
         for content, (prompt_id, _), ids in zip(new, groups, response_ids, strict=True)
     ]
     session.execute(insert(Comparison), rows)
-    _count(session, project_id, len(rows), required)
+    if import_id is None:  # An import counts when it is complete.
+        _count(session, project_id, len(rows), required)
     for content, row in zip(new, rows, strict=True):
         found[content] = (str(row["id"]), row["response_ids"])  # type: ignore[assignment]
     return found, len(rows)

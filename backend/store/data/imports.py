@@ -1,110 +1,141 @@
-"""Imports: good records go in, bad ones come back with line and reason, all in one transaction.
+"""Imports: records go in batch by batch, seen by nobody before the whole import is complete.
 
-Called by the import route with records that `backend.domain.formats` has read. Sending a file again
-adds nothing: records are recognised by the hash of their content, judgments by annotator,
-comparison and ranking.
+Called by `backend.jobs.import_file` with records that `backend.domain.formats` has read: `begin`,
+`keep` for each batch, then `complete`; or `withdraw` and `remove` if it comes to nothing. Sending a
+file again adds nothing: records are recognised by the hash of their content, judgments by
+annotator, comparison and ranking.
+
+One import at a time writes into a project, so no import ever finds records of another one that may
+still vanish. Every change of an import's records first makes sure that the import is in the state
+that the caller believes: whoever was taken for dead writes nothing more.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
-from typing import Any, TypeVar, cast
+from typing import Protocol, cast
 
-from sqlalchemy import insert, select
-from sqlalchemy.orm import Session
+from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from backend.domain.imported import (
-    AnyInput,
-    ComparisonInput,
-    DemonstrationInput,
-    PreferenceInput,
-    PromptInput,
-    SolutionInput,
+from backend.domain.imported import AnyInput
+from backend.errors import Conflict
+from backend.schemas.data import ImportAnswer
+from backend.store.data import assignments, keeping, places, projects, tallies
+from backend.store.data.keeping import NewImport, Tally
+from backend.store.tables.data import (
+    Assignment,
+    Comparison,
+    Demonstration,
+    Import,
+    Judgment,
+    Prompt,
+    Response,
+    Solution,
 )
-from backend.errors import InvalidInput
-from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind, Rejection
-from backend.schemas.vocabulary import Role
-from backend.store.data import assignments, comparisons, projects, prompts, solutions, tallies
-from backend.store.data.assignments import SUBMITTED
-from backend.store.ids import new_id
-from backend.store.tables.data import Assignment, Import, Judgment
 from backend.store.tables.people import Membership, User
-
-BATCH = 500
-MOST_REJECTIONS = 1000
-
-Line = tuple[int, AnyInput | str]
-Record = TypeVar("Record")
+from backend.store.visibility import COMPLETE, FAILED, SETTLING, UNFINISHED, WRITING, see_unfinished
 
 
-@dataclass
-class _Tally:
-    accepted: int = 0
-    duplicates: int = 0
-    rejected_total: int = 0
-    rejected: list[Rejection] = field(default_factory=list)
+class _Row(Protocol):
+    """A row that an import may have brought."""
 
-    def reject(self, line: int, reason: str) -> None:
-        self.rejected_total += 1
-        if len(self.rejected) < MOST_REJECTIONS:
-            self.rejected.append(Rejection(line=line, reason=reason))
-
-    def take(self, sent: int, added: int) -> None:
-        self.accepted += added
-        self.duplicates += sent - added
+    __tablename__: str
+    number: InstrumentedAttribute[int]
+    import_id: InstrumentedAttribute[str | None]
 
 
-def take(
-    session: Session,
-    project_id: str,
-    user_id: str,
-    lines: Iterable[Line],
-    *,
-    kind: ImportKind,
-    file_format: ImportFormat,
-    strict: bool,
-    at: datetime,
-) -> ImportAnswer:
-    """Keep every good line; a line is a record or the reason why it is none.
+# Whoever is referred to goes last.
+_TABLES = cast(
+    tuple[type[_Row], ...],
+    (Judgment, Assignment, Comparison, Response, Solution, Demonstration, Prompt, User),
+)
 
-    Raises InvalidInput, and so keeps nothing, if `strict` and any line is bad.
+
+@dataclass(frozen=True)
+class Unfinished:
+    """An import that is being written or withdrawn; as long as somebody does, `beat` rises."""
+
+    id: str
+    state: str
+    beat: int
+
+
+def unfinished(session: Session, project_id: str | None = None) -> list[Unfinished]:
+    """The imports that have not ended, the oldest first.
+
+    Of one project if asked: then those that another one has to wait for.
     """
-    projects.lock(session, project_id)
-    tally = _Tally()
-    keep = _KEEPERS[kind]
-    every = iter(lines)
-    while batch := list(islice(every, BATCH)):
-        good = [(number, record) for number, record in batch if not isinstance(record, str)]
-        for number, record in batch:
-            if isinstance(record, str):
-                tally.reject(number, record)
-        if good:
-            keep(session, project_id, user_id, good, tally, at)
-    if strict and tally.rejected_total:
-        raise InvalidInput(
-            f"{tally.rejected_total} lines were rejected; the first is line "
-            f"{tally.rejected[0].line}: {tally.rejected[0].reason}",
-            advice="Correct them, or import with strict=false to take only the others.",
-            rejected=[one.model_dump() for one in tally.rejected],
-            rejected_total=tally.rejected_total,
+    states = (*UNFINISHED, SETTLING) if project_id is None else UNFINISHED
+    statement = select(Import.id, Import.state, Import.beat).where(Import.state.in_(states))
+    if project_id is not None:
+        statement = statement.where(Import.project_id == project_id)
+    rows = session.execute(statement.order_by(Import.number))
+    return [Unfinished(row[0], row[1], row[2]) for row in rows]
+
+
+def begin(session: Session, new: NewImport, *, at: datetime) -> bool:
+    """Begin an import, unless another one into the project has not ended; whether it has begun."""
+    projects.lock(session, new.project_id)
+    if unfinished(session, new.project_id):
+        return False
+    see_unfinished(session)
+    begins = {
+        table.__tablename__: session.scalar(select(func.max(table.number))) or 0
+        for table in _TABLES
+    }
+    session.add(
+        Import(
+            id=new.id,
+            project_id=new.project_id,
+            user_id=new.user_id,
+            kind=new.kind,
+            format=new.format,
+            accepted=0,
+            duplicates=0,
+            rejected=[],
+            state=WRITING,
+            beat=0,
+            begins=begins,
+            created_at=at,
         )
-    row = Import(
-        id=new_id("import"),
-        project_id=project_id,
-        user_id=user_id,
-        kind=kind,
-        format=file_format,
+    )
+    session.flush()
+    return True
+
+
+def keep(
+    session: Session, new: NewImport, good: Sequence[tuple[int, AnyInput]], *, at: datetime
+) -> Tally:
+    """Keep a batch of records, given with their lines. Raises Conflict if the import is withdrawn.
+
+    The session sees the import's own records from here on, and so those of others.
+    """
+    _move(session, new.id, WRITING, WRITING)
+    see_unfinished(session)
+    return keeping.keep(session, new, good, at=at)
+
+
+def complete(session: Session, new: NewImport, tally: Tally) -> ImportAnswer:
+    """Show all records of an import at once. Raises Conflict if it is withdrawn.
+
+    Comparisons that were there before and that it judged show their new counts once `settle` has
+    gone over them.
+    """
+    projects.lock(session, new.project_id)
+    _count(session, new.project_id, tally)
+    places.forget(session, new.project_id)
+    _move(
+        session,
+        new.id,
+        WRITING,
+        SETTLING if tally.judged_others else COMPLETE,
         accepted=tally.accepted,
         duplicates=tally.duplicates,
         rejected=[one.model_dump() for one in tally.rejected],
-        created_at=at,
     )
-    session.add(row)
-    session.flush()
     return ImportAnswer(
-        import_id=row.id,
+        import_id=new.id,
         accepted=tally.accepted,
         duplicates=tally.duplicates,
         rejected=tally.rejected,
@@ -112,169 +143,102 @@ def take(
     )
 
 
-_Good = Sequence[tuple[int, AnyInput]]
+def settle(session: Session, import_id: str, *, after: int, limit: int) -> int | None:
+    """Count the judgments of comparisons that were there before the import, up to `limit` of them.
 
-
-def _keep_prompts(
-    session: Session, project_id: str, user_id: str, good: _Good, tally: _Tally, at: datetime
-) -> None:
-    _, added = prompts.ensure(session, project_id, _records(good, PromptInput), at=at)
-    tally.take(len(good), added)
-
-
-def _keep_demonstrations(
-    session: Session, project_id: str, user_id: str, good: _Good, tally: _Tally, at: datetime
-) -> None:
-    records = _records(good, DemonstrationInput)
-    added = prompts.ensure_demonstrations(session, project_id, user_id, records, at=at)
-    tally.take(len(good), added)
-
-
-def _keep_comparisons(
-    session: Session, project_id: str, user_id: str, good: _Good, tally: _Tally, at: datetime
-) -> None:
-    records = _records(good, ComparisonInput)
-    _, added = comparisons.ensure(session, project_id, records, at=at)
-    tally.take(len(good), added)
-
-
-def _keep_preferences(
-    session: Session, project_id: str, user_id: str, good: _Good, tally: _Tally, at: datetime
-) -> None:
-    records = _records(good, PreferenceInput)
-    found, _ = comparisons.ensure(session, project_id, [one.comparison for one in records], at=at)
-    annotators = _ensure_annotators(
-        session, project_id, sorted({one.annotator for one in records}), at
+    `after`: what the last call returned, 0 at first; None: all are counted and the import has
+    ended. Doing it again changes nothing.
+    """
+    project_id = session.scalar(
+        select(Import.project_id).where(Import.id == import_id, Import.state == SETTLING)
     )
-    known = _known(session, [comparison_id for comparison_id, _ in found.values()])
-    new: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    for (line, _), record in zip(good, records, strict=True):
-        comparison_id, response_ids = found[record.comparison.content_sha256]
-        annotator = annotators[record.annotator]
-        rows = _rows(project_id, comparison_id, response_ids, annotator, record, at)
-        before = known.get((comparison_id, annotator))
-        said = (rows[1]["tiers"], rows[1]["verdict"])
-        if before is None:
-            known[comparison_id, annotator] = said
-            new.append(rows)
-            tally.accepted += 1
-        elif before == said:
-            tally.duplicates += 1
-        else:
-            tally.reject(line, f"{record.annotator} has already judged this comparison with another result; keep "
-                "one of the two rows")
-    if new:
-        session.execute(insert(Assignment), [assignment for assignment, _ in new])
-        session.execute(insert(Judgment), [judgment for _, judgment in new])
-        judged = sorted({assignment["comparison_id"] for assignment, _ in new})
-        finished = assignments.recount(session, judged)
-        tallies.add(session, project_id, finished=finished)
-        by_annotator = Counter(assignment["user_id"] for assignment, _ in new)
-        for annotator, count in sorted(by_annotator.items()):
-            tallies.add(session, project_id, annotator, judged=count)
-
-
-def _keep_solutions(
-    session: Session, project_id: str, user_id: str, good: _Good, tally: _Tally, at: datetime
-) -> None:
-    added = solutions.ensure(session, project_id, user_id, _records(good, SolutionInput), at=at)
-    tally.take(len(good), added)
-
-
-_KEEPERS: dict[ImportKind, Callable[[Session, str, str, _Good, _Tally, datetime], None]] = {
-    "prompts": _keep_prompts,
-    "demonstrations": _keep_demonstrations,
-    "comparisons": _keep_comparisons,
-    "preferences": _keep_preferences,
-    "solutions": _keep_solutions,
-}
-
-
-def _records(good: _Good, kind: type[Record]) -> list[Record]:
-    return [cast(Record, record) for _, record in good]
-
-
-def _ensure_annotators(
-    session: Session, project_id: str, names: Sequence[str], at: datetime
-) -> dict[str, str]:
-    """Users who stand for the annotators of a file; they are inactive, so nobody can be them."""
-    labels = {f"{name} (imported)": name for name in names}
-    known = session.execute(
-        select(User.name, User.id)
-        .join(Membership, Membership.user_id == User.id)
+    if project_id is None:
+        return None
+    found = session.execute(
+        select(Assignment.number, Assignment.comparison_id)
+        .join(Comparison, Comparison.id == Assignment.comparison_id)
         .where(
-            Membership.project_id == project_id, User.name.in_(labels), User.is_active.is_(False)
+            Assignment.import_id == import_id,
+            Assignment.number > after,
+            or_(Comparison.import_id.is_(None), Comparison.import_id != import_id),
         )
+        .order_by(Assignment.number)
+        .limit(limit)
+    ).all()
+    if not found:
+        _move(session, import_id, SETTLING, COMPLETE)
+        return None
+    finished = assignments.recount(session, sorted({row[1] for row in found}))
+    tallies.add(session, project_id, finished=finished)
+    _move(session, import_id, SETTLING, SETTLING)
+    return int(found[-1][0])
+
+
+def withdraw(session: Session, import_id: str) -> bool:
+    """Let an unfinished import write nothing more; whether there is something to `remove`."""
+    state = session.scalar(select(Import.state).where(Import.id == import_id).with_for_update())
+    if state == WRITING:
+        _move(session, import_id, WRITING, FAILED)
+    return state in UNFINISHED
+
+
+def remove(session: Session, import_id: str, *, limit: int) -> bool:
+    """Remove up to `limit` records of a withdrawn import; whether some may be left.
+
+    With the last of them the import itself goes. Raises Conflict if it has gone already.
+    """
+    see_unfinished(session)
+    _move(session, import_id, FAILED, FAILED)
+    begins = session.scalar(select(Import.begins).where(Import.id == import_id)) or {}
+    for table in _TABLES:
+        numbers = session.scalars(
+            select(table.number)
+            .where(table.number > begins[table.__tablename__], table.import_id == import_id)
+            .order_by(table.number)
+            .limit(limit)
+        ).all()
+        if numbers:
+            _delete(session, table, numbers)
+            return True
+    session.execute(delete(Import).where(Import.id == import_id))
+    return False
+
+
+def _count(session: Session, project_id: str, tally: Tally) -> None:
+    required = projects.judgments_per_comparison(session, project_id)
+    tallies.add(
+        session,
+        project_id,
+        comparisons=tally.comparisons,
+        wanted=tally.comparisons * required,
+        finished=tally.finished,
     )
-    found = {labels[row[0]]: row[1] for row in known}
-    new = {name: new_id("user") for name in names if name not in found}
-    if new:
-        session.execute(
-            insert(User),
-            [
-                {
-                    "id": user_id,
-                    "name": f"{name} (imported)",
-                    "role": Role.ANNOTATOR,
-                    "is_active": False,
-                    "created_at": at,
-                }
-                for name, user_id in new.items()
-            ],
-        )
-        session.execute(
-            insert(Membership),
-            [
-                {"user_id": user_id, "project_id": project_id, "role": Role.ANNOTATOR}
-                for user_id in new.values()
-            ],
-        )
-    return found | new
+    for annotator, judged in sorted(tally.judged.items()):
+        tallies.add(session, project_id, annotator, judged=judged)
 
 
-def _known(
-    session: Session, comparison_ids: Sequence[str]
-) -> dict[tuple[str, str], tuple[list[list[str]], str]]:
-    rows = session.execute(
-        select(Judgment.comparison_id, Judgment.user_id, Judgment.tiers, Judgment.verdict)
-        .where(Judgment.comparison_id.in_(comparison_ids))
-        .order_by(Judgment.revision)
+def _delete(session: Session, table: type[_Row], numbers: Sequence[int]) -> None:
+    if table is cast(type[_Row], User):
+        ids = select(User.id).where(User.number.in_(numbers))
+        session.execute(
+            delete(Membership).where(Membership.user_id.in_(ids)),
+            execution_options={"synchronize_session": False},
+        )
+    session.execute(
+        delete(table).where(table.number.in_(numbers)),
+        execution_options={"synchronize_session": False},
     )
-    return {(row[0], row[1]): (row[2], row[3]) for row in rows}
 
 
-def _rows(
-    project_id: str,
-    comparison_id: str,
-    response_ids: Sequence[str],
-    annotator: str,
-    record: PreferenceInput,
-    at: datetime,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The assignment and the judgment that an imported ranking becomes."""
-    assignment_id = new_id("assignment")
-    assignment = {
-        "id": assignment_id,
-        "project_id": project_id,
-        "comparison_id": comparison_id,
-        "user_id": annotator,
-        "state": SUBMITTED,
-        "presented_order": [response_ids[place] for place in record.presented_order],
-        "expires_at": at,
-        "created_at": at,
-    }
-    judgment = {
-        "id": new_id("judgment"),
-        "project_id": project_id,
-        "assignment_id": assignment_id,
-        "comparison_id": comparison_id,
-        "user_id": annotator,
-        "tiers": [[response_ids[place] for place in tier] for tier in record.tiers],
-        "unranked": [response_ids[place] for place in record.unranked],
-        "verdict": record.verdict,
-        "reasons": [],
-        "flags": [],
-        "body_sha256": "",
-        "created_at": at,
-    }
-    return assignment, judgment
+def _move(session: Session, import_id: str, before: str, after: str, **values: object) -> None:
+    moved = session.execute(
+        update(Import)
+        .where(Import.id == import_id, Import.state == before)
+        .values(state=after, beat=Import.beat + 1, **values)
+        .returning(Import.number)
+    )
+    if moved.one_or_none() is None:
+        raise Conflict(
+            "the import was taken for dead and withdrawn: it had done nothing for a minute",
+            advice="Import the file again.",
+        )

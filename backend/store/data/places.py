@@ -5,14 +5,15 @@ have them all read at each request. Used by `backend.store.data.candidates`.
 
 A place is a pair: up to the comparison of this number, the annotator has passed every comparison
 that wants judgments and has so many of them or fewer. It stays true: what is passed stays passed,
-judgments only become more, and new comparisons have higher numbers. For PostgreSQL, where a lower
+judgments only become more, and new comparisons have higher numbers; those of an import, which
+become visible later, make `forget` necessary. For PostgreSQL, where a lower
 number may be committed later, a place is noted only while nobody adds to the project.
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session, aliased
 
 from backend.store.data import tallies
@@ -106,6 +107,18 @@ def note(
         row = session.get_one(ProjectTally, (project_id, user_id), populate_existing=True)
         row.passed_up_to = {str(judged): number for judged, number in found.items()}
         session.flush()
+
+
+def forget(session: Session, project_id: str) -> None:
+    """Forget the places of all annotators, because comparisons with lower numbers can be seen now.
+
+    The caller holds the project, so nobody notes a place meanwhile.
+    """
+    tallies_of_project = update(ProjectTally).where(ProjectTally.project_id == project_id)
+    session.execute(
+        tallies_of_project.values(passed_up_to={}),
+        execution_options={"synchronize_session": False},
+    )
 
 
 def is_open() -> ColumnElement[bool]:

@@ -18,9 +18,14 @@ from backend.store.tables.data import Demonstration, Prompt
 
 
 def ensure(
-    session: Session, project_id: str, prompts: Iterable[PromptInput], *, at: datetime
+    session: Session,
+    project_id: str,
+    prompts: Iterable[PromptInput],
+    *,
+    import_id: str | None = None,
+    at: datetime,
 ) -> tuple[dict[str, str], int]:
-    """Add the prompts that the project does not have yet.
+    """Add the prompts that the project does not have yet, as records of an import if one is named.
 
     Returns the id of each by content hash, and how many were added. The caller sends a few hundred
     at a time.
@@ -47,6 +52,7 @@ def ensure(
                     "reference": prompt.reference,
                     "tags": list(prompt.tags),
                     "content_sha256": content,
+                    "import_id": import_id,
                     "created_at": at,
                 }
                 for content, prompt in wanted.items()
@@ -62,10 +68,13 @@ def ensure_demonstrations(
     user_id: str,
     wanted: Sequence[DemonstrationInput],
     *,
+    import_id: str | None = None,
     at: datetime,
 ) -> int:
     """Add the demonstrations that the project does not have yet; returns how many were added."""
-    ids, _ = ensure(session, project_id, (one.prompt for one in wanted), at=at)
+    ids, _ = ensure(
+        session, project_id, (one.prompt for one in wanted), import_id=import_id, at=at
+    )
     keyed = {
         (ids[one.prompt.content_sha256], hash_of([one.response])): one.response for one in wanted
     }
@@ -87,6 +96,7 @@ def ensure_demonstrations(
                     "user_id": user_id,
                     "content": content,
                     "content_sha256": content_sha256,
+                    "import_id": import_id,
                     "created_at": at,
                 }
                 for (prompt_id, content_sha256), content in keyed.items()

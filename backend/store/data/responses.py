@@ -48,6 +48,7 @@ def insert_imported(
     project_id: str,
     groups: Sequence[tuple[str, Sequence[ResponseInput]]],
     *,
+    import_id: str | None = None,
     at: datetime,
 ) -> list[list[str]]:
     """Keep the responses of imported comparisons, given as (prompt id, responses); returns ids."""
@@ -63,6 +64,7 @@ def insert_imported(
             "content_sha256": hash_of([response.content]),
             "finish_reason": response.finish_reason,
             "scores": {},
+            "import_id": import_id,
             "created_at": at,
         }
         for place, (prompt_id, responses) in enumerate(groups)

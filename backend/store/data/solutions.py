@@ -25,10 +25,13 @@ def ensure(
     user_id: str,
     wanted: Sequence[SolutionInput],
     *,
+    import_id: str | None = None,
     at: datetime,
 ) -> int:
     """Add the solutions that the project does not have yet; returns how many were added."""
-    ids, _ = prompts.ensure(session, project_id, (one.prompt for one in wanted), at=at)
+    ids, _ = prompts.ensure(
+        session, project_id, (one.prompt for one in wanted), import_id=import_id, at=at
+    )
     keyed = {(ids[one.prompt.content_sha256], one.content_sha256): one for one in wanted}
     known = session.execute(
         select(Solution.prompt_id, Solution.content_sha256).where(
@@ -49,6 +52,7 @@ def ensure(
                     "steps": [step.model_dump() for step in one.steps],
                     "is_finished": one.is_finished,
                     "content_sha256": content_sha256,
+                    "import_id": import_id,
                     "created_at": at,
                 }
                 for (prompt_id, content_sha256), one in keyed.items()

@@ -75,3 +75,12 @@ class Numbered:
     number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
     id: Mapped[str] = mapped_column(String(64), unique=True)
     created_at: Mapped[datetime]
+
+
+class FromImport:
+    """What every row has that a file may have brought: the import, None for rows made here.
+
+    `backend.store.visibility` hides the rows of an import that has not ended.
+    """
+
+    import_id: Mapped[str | None] = mapped_column(String(64))

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from backend.store.tables.columns import Base, Number, Numbered
+from backend.store.tables.columns import Base, FromImport, Number, Numbered
 
 
 def _index_where(name: str, *columns: str, where: str) -> Index:
@@ -29,9 +29,15 @@ class Project(Numbered, Base):
 
 
 class Import(Numbered, Base):
-    """One import request and what became of each line."""
+    """One import request and what became of each line.
+
+    `state`: writing and failed imports are seen by nobody, nor are their records; `complete` is the
+    end. `beat` rises while somebody works on it. `begins` holds the highest number of each table
+    when it began: whatever it brought has a higher one.
+    """
 
     __tablename__ = "imports"
+    __table_args__ = (Index("ix_imports_state", "state"),)
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
     kind: Mapped[str] = mapped_column(String(32))
@@ -39,9 +45,12 @@ class Import(Numbered, Base):
     accepted: Mapped[int]
     duplicates: Mapped[int]
     rejected: Mapped[list[Any]]
+    state: Mapped[str] = mapped_column(String(16), server_default="complete")
+    beat: Mapped[int] = mapped_column(BigInteger, server_default="0")
+    begins: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
 
 
-class Prompt(Numbered, Base):
+class Prompt(FromImport, Numbered, Base):
     """A conversation up to the point where a response is wanted."""
 
     __tablename__ = "prompts"
@@ -54,7 +63,7 @@ class Prompt(Numbered, Base):
     content_sha256: Mapped[str] = mapped_column(String(64))
 
 
-class Demonstration(Numbered, Base):
+class Demonstration(FromImport, Numbered, Base):
     """A response a person wrote, for supervised fine-tuning."""
 
     __tablename__ = "demonstrations"
@@ -66,7 +75,7 @@ class Demonstration(Numbered, Base):
     content_sha256: Mapped[str] = mapped_column(String(64))
 
 
-class Solution(Numbered, Base):
+class Solution(FromImport, Numbered, Base):
     """A response in steps, each with a label, for process reward models."""
 
     __tablename__ = "solutions"
@@ -79,7 +88,7 @@ class Solution(Numbered, Base):
     content_sha256: Mapped[str] = mapped_column(String(64))
 
 
-class Response(Numbered, Base):
+class Response(FromImport, Numbered, Base):
     """What a model or a person answered to a prompt."""
 
     __tablename__ = "responses"
@@ -97,7 +106,7 @@ class Response(Numbered, Base):
     scores: Mapped[dict[str, Any]]
 
 
-class Comparison(Numbered, Base):
+class Comparison(FromImport, Numbered, Base):
     """A prompt with K responses to be ranked, 2 <= K <= 9."""
 
     __tablename__ = "comparisons"
@@ -121,7 +130,7 @@ class Comparison(Numbered, Base):
     content_sha256: Mapped[str | None] = mapped_column(String(64))
 
 
-class Assignment(Numbered, Base):
+class Assignment(FromImport, Numbered, Base):
     """One annotator's lease on a comparison."""
 
     __tablename__ = "assignments"
@@ -181,7 +190,7 @@ class ProjectTally(Base):
     passed_up_to: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
 
-class Judgment(Numbered, Base):
+class Judgment(FromImport, Numbered, Base):
     """One annotator's ranking of a comparison; a later revision replaces an earlier one."""
 
     __tablename__ = "judgments"

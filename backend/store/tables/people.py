@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from backend.store.tables.columns import Base, Number, Numbered
+from backend.store.tables.columns import Base, FromImport, Number, Numbered
 
 
-class User(Numbered, Base):
+class User(FromImport, Numbered, Base):
     """A person or a program with a role."""
 
     __tablename__ = "users"

@@ -3442,9 +3442,9 @@ export interface operations {
                 strict?: boolean;
             };
             header?: {
-                "content-type"?: string;
                 /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
+                "content-type"?: string;
             };
             path: {
                 project_id: string;

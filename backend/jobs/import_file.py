@@ -1,0 +1,196 @@
+"""Importing a file, as a job: all of it is read and checked first, then written in short batches.
+
+The good records wait in a file without a name until it is known that the file can be taken. What is
+written is seen by nobody before the import is complete, and removed if it fails.
+"""
+
+import tempfile
+import time
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from backend.domain.formats import read_row
+from backend.domain.imported import (
+    AnyInput,
+    ComparisonInput,
+    DemonstrationInput,
+    PreferenceInput,
+    PromptInput,
+    SolutionInput,
+)
+from backend.errors import InvalidInput, TooLarge
+from backend.jobs import memory
+from backend.jobs.pace import SMALLEST, Pace
+from backend.jobs.withdrawal import DeadImports, settle, withdraw
+from backend.jobs.work import JSON, Work
+from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind
+from backend.store.data import imports
+from backend.store.data.keeping import NewImport, Tally
+from backend.uploads.rows import decode
+from backend.uploads.spool import full_disk_is_no_space, require_space
+
+# Rows between two looks at the disk and at whether anybody still waits.
+_ROWS_BETWEEN = 2000
+# Of a batch, however small the records of the last one were.
+_MOST_BYTES = 2 << 20
+# Seconds between two looks at whether another import has ended.
+_WAIT_S = 0.1
+
+_SHAPES: dict[ImportKind, TypeAdapter[Any]] = {
+    "prompts": TypeAdapter(PromptInput),
+    "demonstrations": TypeAdapter(DemonstrationInput),
+    "comparisons": TypeAdapter(ComparisonInput),
+    "preferences": TypeAdapter(PreferenceInput),
+    "solutions": TypeAdapter(SolutionInput),
+}
+
+
+class ImportArguments(BaseModel):
+    """An upload on disk and what to do with it."""
+
+    import_id: str
+    path: Path
+    content_type: str
+    project_id: str
+    user_id: str
+    kind: ImportKind
+    format: ImportFormat
+    strict: bool
+
+    def new_import(self) -> NewImport:
+        """The import as the store knows it."""
+        return NewImport(self.import_id, self.project_id, self.user_id, self.kind, self.format)
+
+
+def import_file(work: Work) -> dict[str, JSON]:
+    """The work function; arguments: those of `ImportArguments`. Progress in rows, then records.
+
+    Raises InvalidInput or TooLarge for a file that cannot be taken, and then has kept nothing.
+    """
+    asked = ImportArguments.model_validate(work.arguments)
+    with tempfile.TemporaryFile(dir=asked.path.parent) as kept, full_disk_is_no_space():
+        try:
+            with memory.limited():
+                tally, total = _read(work, asked, kept)
+        except MemoryError as error:
+            raise TooLarge(
+                "reading the file takes more memory than an import may have: it holds very large "
+                "values, or repeats them very often",
+                advice="Split the file, or send NDJSON.",
+            ) from error
+        _check_strict(asked, tally)
+        kept.seek(0)
+        answer = _write(work, asked, _Batches(asked.kind, kept), tally, total)
+    result: dict[str, JSON] = answer.model_dump(mode="json")
+    return result
+
+
+def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[Tally, int]:
+    """Check every row and spool the good ones as (line, record); what was rejected, how many."""
+    shape, tally, good = _SHAPES[asked.kind], Tally(), 0
+    with asked.path.open("rb") as file:
+        for place, (line, row, problem) in enumerate(decode(file, asked.content_type)):
+            if place % _ROWS_BETWEEN == 0:
+                work.check()
+                work.progress(place, None)
+                require_space(asked.path.parent, work.settings.min_free_bytes)
+            try:
+                record = _record(asked, row, problem)
+            except InvalidInput as error:
+                tally.reject(line, error.detail)
+                continue
+            text = shape.dump_json(record, exclude_defaults=True)
+            kept.write(b"%d\t%b\n" % (line, text))
+            good += 1
+    return tally, good
+
+
+def _record(asked: ImportArguments, row: object, problem: str | None) -> AnyInput:
+    if problem is not None:
+        raise InvalidInput(problem)
+    return read_row(asked.kind, asked.format, row)
+
+
+def _check_strict(asked: ImportArguments, tally: Tally) -> None:
+    if asked.strict and tally.rejected_total:
+        raise InvalidInput(
+            f"{tally.rejected_total} lines were rejected; the first is line "
+            f"{tally.rejected[0].line}: {tally.rejected[0].reason}",
+            advice="Correct them, or import with strict=false to take only the others.",
+            rejected=[one.model_dump() for one in tally.rejected],
+            rejected_total=tally.rejected_total,
+        )
+
+
+class _Batches:
+    """The spooled records in batches of any size."""
+
+    def __init__(self, kind: ImportKind, kept: IO[bytes]) -> None:
+        self._shape = _SHAPES[kind]
+        self._lines = iter(kept)
+
+    def next(self, size: int) -> list[tuple[int, AnyInput]]:
+        """The next `size` records or fewer with their lines, hashed already; none at the end."""
+        batch, n_bytes = [], 0
+        for line in islice(self._lines, size):
+            batch.append(self._one(line))
+            n_bytes += len(line)
+            if n_bytes > _MOST_BYTES:
+                break
+        return batch
+
+    def _one(self, line: bytes) -> tuple[int, AnyInput]:
+        number, _, text = line.partition(b"\t")
+        record: AnyInput = self._shape.validate_json(text)
+        _hash(record)
+        return int(number), record
+
+
+def _hash(record: AnyInput) -> None:
+    """Make the hashes that the record is known by, which takes time that no transaction has."""
+    if isinstance(record, PreferenceInput):
+        record = record.comparison
+    if not isinstance(record, PromptInput):
+        _ = record.prompt.content_sha256
+    if not isinstance(record, DemonstrationInput):
+        _ = record.content_sha256
+
+
+def _write(
+    work: Work, asked: ImportArguments, batches: _Batches, tally: Tally, total: int
+) -> ImportAnswer:
+    new, at = asked.new_import(), datetime.now(UTC)
+    _begin(work, new, at)
+    try:
+        # How long a record takes is not known before the first batch.
+        pace, done = Pace(SMALLEST), 0
+        while batch := batches.next(pace.size):
+            work.check()
+            with pace.batch(), work.database.write() as session:
+                tally.add(imports.keep(session, new, batch, at=at))
+            _check_strict(asked, tally)
+            done += len(batch)
+            work.progress(done, total)
+        with work.database.write() as session:
+            answer = imports.complete(session, new, tally)
+    except BaseException:
+        withdraw(work.database, new.id)
+        raise
+    settle(work.database, new.id)
+    return answer
+
+
+def _begin(work: Work, new: NewImport, at: datetime) -> None:
+    """Begin to write as soon as no other import writes into the project."""
+    others = DeadImports(work.database)
+    while True:
+        if not others.look(new.project_id):
+            with work.database.write() as session:
+                if imports.begin(session, new, at=at):
+                    return
+        work.check()
+        time.sleep(_WAIT_S)

@@ -1,0 +1,73 @@
+"""The rows of an uploaded file, one after another, none of them larger than a row may be.
+
+Read by `backend.jobs.import_file`; each other file beside this one knows one file format.
+"""
+
+import codecs
+from collections.abc import Iterator
+from typing import IO
+
+import orjson
+
+from backend.errors import TooLarge
+from backend.uploads import csv_rows, json_rows, limits, parquet_rows
+
+# A row's line number and the row, or the reason why there is none.
+DecodedRow = tuple[int, object, str | None]
+
+
+def is_parquet(head: bytes) -> bool:
+    """Whether a file that begins so is Parquet."""
+    return head.startswith(b"PAR1")
+
+
+def decode(file: IO[bytes], content_type: str) -> Iterator[DecodedRow]:
+    """Rows of an NDJSON, JSON, CSV or Parquet file, told apart by type and first bytes.
+
+    Raises InvalidInput for a file that as a whole cannot be read, TooLarge beyond the limits.
+    """
+    for count, row in enumerate(_rows(file, content_type)):
+        if count >= limits.MOST_ROWS:
+            raise TooLarge(
+                f"the file has more than {limits.MOST_ROWS} rows",
+                advice="Split the file and send the parts one after another.",
+            )
+        yield row
+
+
+def _rows(file: IO[bytes], content_type: str) -> Iterator[DecodedRow]:
+    head = file.read(4096)
+    file.seek(0)
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if is_parquet(head):
+        return parquet_rows.decode(file)
+    if "csv" in content_type:
+        return csv_rows.decode(file)
+    if start.startswith(b"["):
+        return json_rows.decode(file)
+    if start.startswith((b"{", b'"')) or "json" in content_type or not start:
+        return _ndjson(file)
+    return csv_rows.decode(file)
+
+
+def _ndjson(file: IO[bytes]) -> Iterator[DecodedRow]:
+    number = 0
+    while line := file.readline(limits.LARGEST_ROW + 1):
+        number += 1
+        if len(line) > limits.LARGEST_ROW:
+            yield (
+                number,
+                None,
+                f"the line is longer than {limits.LARGEST_ROW // limits.MIB} MiB; shorten or "
+                "split the record",
+            )
+            while line and not line.endswith(b"\n"):
+                line = file.readline(limits.LARGEST_ROW)
+            continue
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
+        if line.strip():
+            try:
+                yield number, orjson.loads(line), None
+            except orjson.JSONDecodeError as error:
+                yield number, None, f"the line is not valid JSON: {error}"

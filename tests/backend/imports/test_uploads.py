@@ -1,0 +1,203 @@
+"""Uploads: one a person, two in all, on a disk with room, and gone afterwards."""
+
+import fcntl
+import os
+import stat
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from backend.errors import NoSpace, TooBusy, TooLarge
+from backend.jobs.children import Children
+from backend.uploads import limits
+from backend.uploads.spool import remove_left_overs, require_space, spooled
+from backend.uploads.turns import AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, UploadTurns
+from tests.backend.conftest import Service, _serve
+from tests.backend.imports.work import texts
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The loop that the server runs in."""
+    return "asyncio"
+
+
+async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
+    """A body as it comes."""
+    for part in parts:
+        yield part
+
+
+async def test_an_upload_is_there_for_its_owner_alone_and_then_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "uploads"
+    async with spooled(chunks(b"ab", b"c" * 3_000_000), folder, min_free_bytes=0) as upload:
+        assert upload.path.read_bytes() == b"ab" + b"c" * 3_000_000
+        assert upload.size == 3_000_002
+        assert stat.S_IMODE(upload.path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert list(folder.iterdir()) == []
+
+
+async def test_what_comes_in_part_or_is_too_large_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        yield b"x" * (2 * limits.MIB)
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        async with spooled(broken(), tmp_path, min_free_bytes=0):
+            pass
+    monkeypatch.setattr(limits, "LARGEST_FILE", 1000)
+    with pytest.raises(TooLarge):
+        async with spooled(chunks(b"x" * 1001), tmp_path, min_free_bytes=0):
+            pass
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_nothing_is_taken_on_a_disk_without_room(tmp_path: Path) -> None:
+    taken = []
+
+    async def body() -> AsyncIterator[bytes]:
+        taken.append(1)
+        yield b"x"
+
+    with pytest.raises(NoSpace, match="PODIUM_MIN_FREE_GB"):
+        async with spooled(body(), tmp_path, min_free_bytes=10**18):
+            pass
+    assert taken == []
+    assert list(tmp_path.iterdir()) == []
+    require_space(tmp_path, 0)
+
+
+def test_files_of_dead_processes_are_removed_and_those_in_use_are_not(tmp_path: Path) -> None:
+    for name in ("upload-old", "upload-used", "upload-fresh", "other"):
+        (tmp_path / name).write_bytes(b"x")
+        if name != "upload-fresh":
+            os.utime(tmp_path / name, (time.time() - 60,) * 2)
+    with (tmp_path / "upload-used").open("rb") as used:
+        fcntl.flock(used, fcntl.LOCK_EX)
+        remove_left_overs(tmp_path)
+    assert {one.name for one in tmp_path.iterdir()} == {"upload-used", "upload-fresh", "other"}
+    remove_left_overs(tmp_path / "nowhere")
+
+
+class Crowd:
+    """People who upload until they are told to stop."""
+
+    def __init__(self, turns: UploadTurns) -> None:
+        self.turns = turns
+        self.busy: list[str] = []
+        self.most: dict[str, int] = {}
+        self.refused: list[TooBusy] = []
+
+    async def upload(self, person: str, seconds: float) -> None:
+        """One upload."""
+        try:
+            async with self.turns.turn(person):
+                self.busy.append(person)
+                for one in (person, "all"):
+                    now = len(self.busy) if one == "all" else self.busy.count(one)
+                    self.most[one] = max(self.most.get(one, 0), now)
+                await anyio.sleep(seconds)
+                self.busy.remove(person)
+        except TooBusy as error:
+            self.refused.append(error)
+
+
+async def test_one_upload_a_person_and_two_in_all() -> None:
+    crowd = Crowd(UploadTurns())
+    async with anyio.create_task_group() as tasks:
+        for n in range(12):
+            tasks.start_soon(crowd.upload, f"p{n % 4}", 0.01)
+    assert crowd.refused == []
+    assert crowd.most == {"all": AT_ONCE, "p0": 1, "p1": 1, "p2": 1, "p3": 1}
+
+
+async def test_who_waits_too_long_or_in_a_crowd_comes_again() -> None:
+    crowd = Crowd(UploadTurns(longest_wait_s=0.05))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(crowd.upload, "a", 0.5)
+        await anyio.sleep(0)
+        tasks.start_soon(crowd.upload, "a", 0.0)
+    assert len(crowd.refused) == 1
+    assert "your previous upload" in crowd.refused[0].detail
+    assert crowd.refused[0].retry_after_s is not None
+
+    crowd = Crowd(UploadTurns())
+    async with anyio.create_task_group() as tasks:
+        for _ in range(MOST_WAITING_OF_ONE + 3):
+            tasks.start_soon(crowd.upload, "a", 0.01)
+    assert len(crowd.refused) == 2
+
+    crowd = Crowd(UploadTurns())
+    async with anyio.create_task_group() as tasks:
+        for n in range(AT_ONCE + MOST_WAITING + 5):
+            tasks.start_soon(crowd.upload, f"p{n}", 0.01)
+    assert len(crowd.refused) >= 5
+
+
+async def test_a_turn_is_free_again_after_a_failure_or_a_client_that_left() -> None:
+    turns = UploadTurns(longest_wait_s=0.05)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="x"):
+            async with turns.turn("a"):
+                raise ValueError("x")
+        with anyio.move_on_after(0.01):
+            async with turns.turn("a"):
+                await anyio.sleep(1)
+    async with turns.turn("b"):
+        with anyio.move_on_after(0.01):
+            async with turns.turn("b"):
+                pass
+    async with turns.turn("b"):
+        pass
+
+
+@pytest.fixture
+def full_service(sqlite_url: str, tmp_path: Path, children: Children) -> Iterator[Service]:
+    """A service that wants more room than any disk has."""
+    yield from _serve(sqlite_url, tmp_path / "data", children, min_free_gb=1_000_000)
+
+
+def test_the_route_says_that_there_is_no_room(full_service: Service) -> None:
+    client = full_service.client()
+    project = client.post("/projects", json={"name": "P"}).json()["id"]
+    refused = client.post(f"/projects/{project}/imports?kind=prompts", content=texts("a"))
+    assert refused.status_code == 507
+    assert "PODIUM_MIN_FREE_GB" in refused.json()["detail"]
+    assert list((full_service.data_dir / "uploads").iterdir()) == []
+
+
+def test_the_route_says_when_to_come_again(light_service: Service) -> None:
+    client = light_service.client()
+    project = client.post("/projects", json={"name": "P"}).json()["id"]
+    user = client.get("/me").json()["id"]
+    turns = light_service.app.state.upload_turns = UploadTurns(longest_wait_s=0.05)
+    turns._busy.add(user)
+    address = f"/projects/{project}/imports?kind=prompts"
+    refused = client.post(address, content=texts("a"))
+    assert refused.status_code == 429
+    assert refused.headers["retry-after"] == "1"
+    turns._busy.clear()
+    assert client.post(address, content=texts("a")).json()["accepted"] == 1
+    assert list((light_service.data_dir / "uploads").iterdir()) == []
+
+
+def test_nobody_but_a_researcher_of_the_project_uploads(
+    light_service: Service,
+) -> None:
+    client = light_service.client()
+    project = client.post("/projects", json={"name": "P"}).json()["id"]
+    path = f"/projects/{project}/imports?kind=prompts"
+    anonymous = light_service.anonymous().post(f"/api/v1{path}", content=texts("a"))
+    assert anonymous.status_code == 401
+    assert not (light_service.data_dir / "uploads").exists()
+    wrong = client.post(f"/projects/{project}/imports?kind=nothing", content=texts("a"))
+    assert wrong.status_code == 422
+    assert not (light_service.data_dir / "uploads").exists()

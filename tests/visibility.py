@@ -1,0 +1,46 @@
+"""Every SELECT that a test sends to PostgreSQL leaves out the records of unfinished imports.
+
+Loaded by `tests/conftest.py`, so that each query of the store is looked at in the tests that it has
+anyway. On SQLite the same queries are restricted only while an import is unfinished.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Engine, event
+
+TABLES = (
+    "prompts", "demonstrations", "solutions", "responses", "comparisons", "assignments",
+    "judgments", "users",
+)  # fmt: skip
+_FROM = re.compile(rf"(?:\bFROM|\bJOIN|,)\s+({'|'.join(TABLES)})\b(?!\.)(?:\s+AS\s+(\w+))?")
+# What is loaded again by its number was seen before.
+_AGAIN = re.compile(r"FROM (\w+)\s+WHERE \1\.number = %\(\w+\)s(?:::\w+)?(?: FOR UPDATE)?\s*$")
+
+
+@lru_cache(10_000)
+def unrestricted(statement: str) -> frozenset[str]:
+    """The tables, by the names they have in it, whose unfinished records a SELECT would see."""
+    if not statement.lstrip().startswith(("SELECT", "WITH")) or _AGAIN.search(statement):
+        return frozenset()
+    names = [alias or table for table, alias in _FROM.findall(statement)]
+    return frozenset(
+        name
+        for name in names
+        if statement.count(f"{name}.import_id IS NULL OR") < names.count(name)
+    )
+
+
+def watch() -> None:
+    """Fail each query of a session that sees too much, from now on."""
+
+    @event.listens_for(Engine, "before_cursor_execute")
+    def _look(
+        _: Any, cursor: Any, statement: str, parameters: Any, context: Any, *more: Any
+    ) -> None:
+        if context is None or context.dialect.name != "postgresql" or not context.compiled:
+            return
+        if not context.execution_options.get("podium_sees_unfinished_imports"):
+            found = unrestricted(statement)
+            assert not found, f"unfinished imports are seen in {sorted(found)}: {statement}"
