@@ -9,12 +9,12 @@ import importlib
 import logging
 import os
 import queue
-import resource
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from backend.errors import ServiceError
@@ -73,7 +73,7 @@ class Child:
     def serve(self, idle_s: float = IDLE_S) -> None:
         """Do what is ordered, until nothing is for so long."""
         threading.Thread(target=self._listen, daemon=True).start()
-        while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < MOST_KEPT_BYTES:
+        while _kept_bytes() < MOST_KEPT_BYTES:
             try:
                 order = self._orders.get(timeout=idle_s)
             except queue.Empty:
@@ -135,6 +135,12 @@ class Child:
 
     def _say(self, message: Message) -> None:
         self._socket.sendall(packed(message))
+
+
+def _kept_bytes() -> int:
+    """The memory that this process has now; what `getrusage` says may be its parent's."""
+    pages = Path("/proc/self/statm")
+    return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if pages.exists() else 0
 
 
 def _function(kind: str) -> Callable[[Work], dict[str, JSON]]:

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from backend.errors import Conflict, InvalidInput, TooManyTries, Unavailable
 from backend.jobs import runner
+from backend.jobs.child import MOST_KEPT_BYTES
 from backend.jobs.children import Children
 from backend.jobs.runner import Jobs, Order
 from backend.schemas.data import SnapshotBody
@@ -262,6 +263,23 @@ def test_a_child_that_is_killed_fails_its_job_and_is_replaced(
 
     in_loop(database, settings, own_children, play)
     assert states(database) == ["failed", "succeeded"]
+
+
+def test_the_memory_of_the_parent_is_not_the_childs(
+    database: Database, settings: Settings, user: str, own_children: Children
+) -> None:
+    """The system counts it as the child's greatest, for the time before its program began."""
+    with database.write() as session:
+        project = planted.project(session, "empty")[0]
+    ballast = bytearray(b"x") * MOST_KEPT_BYTES
+
+    async def play(service: Jobs) -> None:
+        for _ in range(2):
+            await service.run("agreement", {"project_id": project}, caller_id=user)
+
+    in_loop(database, settings, own_children, play)
+    assert len(ballast) == MOST_KEPT_BYTES
+    assert states(database) == ["succeeded", "succeeded"]
 
 
 def test_an_idle_child_that_has_ended_is_no_failure(
