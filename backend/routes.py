@@ -20,7 +20,8 @@ from backend.auth import SAFE_METHODS
 from backend.domain.operations import KIB, OPERATIONS, Operation
 from backend.errors import TooLarge
 from backend.phases import Phases
-from backend.schemas.limits import Malformed, check_text
+from backend.pressure.json_text import check_text
+from backend.schemas.paging import Malformed
 
 # Bytes; checking them takes a fraction of a millisecond.
 CHECKED_IN_LOOP = 65_536

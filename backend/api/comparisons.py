@@ -14,8 +14,7 @@ from backend.schemas.comparisons import (
     ComparisonBody,
     JudgmentAnswer,
 )
-from backend.schemas.limits import Id
-from backend.schemas.paging import Listing
+from backend.schemas.paging import Id, Listing
 from backend.schemas.vocabulary import Role
 from backend.store.data import comparisons, judgments
 

@@ -3,8 +3,7 @@
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep, visible_project
 from backend.domain.access import Caller
 from backend.routes import api_router
-from backend.schemas.limits import Id
-from backend.schemas.paging import Listing
+from backend.schemas.paging import Id, Listing
 from backend.schemas.runs import ExperimentAnswer, ExperimentBody
 from backend.store.runs import experiments
 

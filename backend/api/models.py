@@ -11,9 +11,8 @@ from backend.jobs import inspect_model
 from backend.jobs.work import JSON
 from backend.phases import Phases
 from backend.routes import api_router
-from backend.schemas.limits import Id
 from backend.schemas.models import ModelAnswer, ModelBody, ModelDetail, ModelFacts
-from backend.schemas.paging import Listing
+from backend.schemas.paging import Id, Listing
 from backend.schemas.vocabulary import ModelKind, Role
 from backend.store.models import registry
 

@@ -3,8 +3,7 @@
 from backend.deps import PageDep, SessionDep
 from backend.routes import api_router
 from backend.schemas.data import DemonstrationAnswer, PromptAnswer, ResponseAnswer, SolutionAnswer
-from backend.schemas.limits import Id, Label
-from backend.schemas.paging import Listing
+from backend.schemas.paging import Id, Label, Listing
 from backend.store.data import prompts, responses, solutions
 
 router = api_router("data")

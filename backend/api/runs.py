@@ -8,8 +8,7 @@ from backend import queue
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep, SettingsDep, visible_project
 from backend.domain.access import Caller
 from backend.routes import api_router
-from backend.schemas.limits import Id, Label
-from backend.schemas.paging import Listing
+from backend.schemas.paging import Id, Label, Listing
 from backend.schemas.runs import (
     LARGEST,
     ArtifactAnswer,

@@ -1,3 +1,3 @@
-"""What the service knows of whoever sends requests before and after it trusts them: addresses,
-connections, and who may still have an open answer.
+"""What keeps one caller from stopping the others, beside turns: addresses, secrets that were valid,
+who may still have a long answer, and JSON that is too much.
 """

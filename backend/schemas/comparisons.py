@@ -5,8 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from backend.schemas.limits import Id, Label
-from backend.schemas.paging import ApiAnswer, Body
+from backend.schemas.paging import ApiAnswer, Body, Id, Label
 from backend.schemas.records import Message
 from backend.schemas.vocabulary import Verdict
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from backend.schemas.limits import Id
-from backend.schemas.paging import ApiAnswer, Body
+from backend.schemas.paging import ApiAnswer, Body, Id
 from backend.schemas.vocabulary import Method, ModelKind
 
 # Of an architecture or a precision, as characters.

@@ -5,8 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from backend.schemas.limits import Id
-from backend.schemas.paging import ApiAnswer, Body
+from backend.schemas.paging import ApiAnswer, Body, Id
 from backend.schemas.vocabulary import Role, Scope
 
 

@@ -5,9 +5,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from backend.schemas.limits import FreeObject, Id, Label
 from backend.schemas.numbers import Measured
-from backend.schemas.paging import ApiAnswer, Body
+from backend.schemas.paging import ApiAnswer, Body, FreeObject, Id, Label
 from backend.schemas.vocabulary import (
     FailureCause,
     Method,

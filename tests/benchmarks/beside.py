@@ -41,6 +41,8 @@ MODULE = "tests.benchmarks.beside"
 ANNOTATORS = 20
 # Round trips of a phase; the bars of the project speak of at least 1,000.
 ROUND_TRIPS = int(os.environ.get("PODIUM_BENCH_ROUND_TRIPS", "1000"))
+# As many as both phases and their warming-up rank.
+COMPARISONS = 3 * ROUND_TRIPS + 100
 # What nobody notices; below it twice the baseline is mostly chance.
 UNNOTICED_S = 0.050
 SINK_ANSWERS_AFTER_S = 0.05
@@ -139,7 +141,12 @@ class Site:
     """A served database with a project, comparisons to rank, annotators and one attacker."""
 
     def __init__(
-        self, url: str, folder: Path, *, comparisons: int = 20_000, role: Role = Role.RESEARCHER
+        self,
+        url: str,
+        folder: Path,
+        *,
+        comparisons: int = COMPARISONS,
+        role: Role = Role.RESEARCHER,
     ) -> None:
         self.url, self.folder = url, folder
         folder.mkdir(parents=True, exist_ok=True)

@@ -12,13 +12,8 @@ from fastapi.testclient import TestClient
 
 from backend.api.problems import MOST_BYTES, MOST_ERRORS
 from backend.main import create_app
-from backend.schemas.limits import (
-    MOST_DEPTH,
-    MOST_KEYS,
-    MOST_KEYS_IN_ALL,
-    check_text,
-    check_value,
-)
+from backend.pressure.json_text import MOST_KEYS_IN_ALL, check_text
+from backend.schemas.paging import MOST_DEPTH, MOST_KEYS, check_value
 from backend.settings import Settings
 from tests.backend.conftest import Service
 

@@ -1,37 +1,20 @@
-"""How large a request may be inside: keys, depth, values, lengths; no limit of the wire.
+"""JSON bodies before they are parsed: parsing makes objects many times as large as their text.
 
-Request schemas take their types from here; `backend.deps` has the text of each JSON body checked
-before it is parsed, because parsing makes objects many times as large as the text.
+Called by `backend.deps`; what stands in the objects is bounded by the request schemas.
 """
 
 import re
-from typing import Annotated, Any
 
-from pydantic import Field
+from backend.schemas.paging import MOST_DEPTH, Malformed
 
-MOST_KEYS = 1000  # of one object
-MOST_DEPTH = 32
 # Of a whole body: keys, objects with lists, and items of either.
 MOST_KEYS_IN_ALL = 50_000
 MOST_CONTAINERS = 50_000
 MOST_ITEMS = 250_000
 
-LONGEST_ID = 64
-LONGEST_LABEL = 200
-
 # Whole or cut off by the end: it always matches, so that no text takes quadratic time.
 _STRING = re.compile(rb'"(?:[^"\\]+|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _NO_BRACKETS = bytes(one for one in range(256) if one not in b"[]{}")
-
-Id = Annotated[str, Field(max_length=LONGEST_ID)]
-# A tag, a reason, the name of a metric.
-Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
-# JSON whose inside a request schema does not say; `check_value` bounds it.
-FreeObject = Annotated[dict[str, Any], Field(max_length=MOST_KEYS)]
-
-
-class Malformed(ValueError):
-    """No document that anybody means: nested further than any schema goes, or not UTF-8."""
 
 
 def check_text(body: bytes) -> None:
@@ -52,32 +35,6 @@ def check_text(body: bytes) -> None:
     for name, most in _MOST.items():
         if counts[name] > most:
             raise ValueError(f"it has {counts[name]} {name}; at most {most} are allowed")
-
-
-def check_value(value: Any) -> None:
-    """Raise ValueError for an object with too many keys, too deep a nesting, or a NUL in a text.
-
-    PostgreSQL keeps no NUL in a text; SQLite would, and the two would differ.
-    """
-    waiting: list[tuple[Any, int]] = [(value, 0)]
-    while waiting:
-        one, depth = waiting.pop()
-        if isinstance(one, str):
-            if "\0" in one:
-                raise ValueError("a text contains a NUL character; remove it")
-        elif isinstance(one, dict):
-            _check_size(one, depth)
-            waiting += [(inner, depth + 1) for inner in (*one.keys(), *one.values())]
-        elif isinstance(one, list):
-            _check_size((), depth)
-            waiting += [(inner, depth + 1) for inner in one]
-
-
-def _check_size(keys: Any, depth: int) -> None:
-    if len(keys) > MOST_KEYS:
-        raise ValueError(f"an object has {len(keys)} keys; at most {MOST_KEYS} are allowed")
-    if depth >= MOST_DEPTH:
-        raise Malformed(f"the value is nested more than {MOST_DEPTH} levels deep")
 
 
 _MOST = {"keys": MOST_KEYS_IN_ALL, "objects and lists": MOST_CONTAINERS, "items": MOST_ITEMS}
