@@ -99,6 +99,7 @@ help: ## show this list
 		PODIUM_HOST          'address that the API listens on (127.0.0.1)' \
 		PODIUM_PORT          'port of the API; 0 = a free port (8000)' \
 		PODIUM_PUBLIC_URL    'address under which browsers reach the API' \
+		PODIUM_TRUSTED_PROXIES  'proxies whose X-Forwarded-For counts, as 10.0.0.0/8,192.0.2.1 (none)' \
 		PODIUM_DATABASE_URL  'postgresql://... (SQLite in the data directory)' \
 		PODIUM_BROKER_URL    'redis://... (files in the data directory)' \
 		PODIUM_ARTIFACT_URL  's3://bucket/prefix (a folder in the data directory)' \

@@ -23,6 +23,7 @@ from backend.errors import Forbidden, NotFound, NotSignedIn, TooManyTries
 from backend.schemas.people import KeyAnswer, SignIn
 from backend.schemas.vocabulary import Role
 from backend.store.people import users
+from backend.store.people.users import Secret
 
 COOKIE = "podium_session"
 SESSION_LIFE = timedelta(days=14)
@@ -131,6 +132,15 @@ def authenticate(
             advice="Sign in again or ask an administrator for a new key.",
         )
     return caller
+
+
+def secret_of(credentials: Credentials) -> Secret | None:
+    """What `authenticate` looks at, by its hash; None if the request brings nothing."""
+    if credentials.authorization is not None:
+        return Secret("key", _sha256(credentials.authorization.partition(" ")[2].strip()))
+    if credentials.cookie is not None:
+        return Secret("cookie", _sha256(credentials.cookie))
+    return None
 
 
 def check_origin(credentials: Credentials, public_url: str | None) -> None:

@@ -8,45 +8,35 @@ here.
 import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-import anyio
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from fastapi.routing import APIRoute
-from sqlalchemy.exc import DataError, IntegrityError, InternalError, OperationalError
+from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
-from backend.auth import COOKIE, SAFE_METHODS, Credentials, authenticate
+from backend.auth import COOKIE, SAFE_METHODS, Credentials, authenticate, secret_of
 from backend.domain.access import Caller
-from backend.errors import Conflict, InvalidInput, Unavailable
+from backend.errors import Conflict, InvalidInput, NotSignedIn, Unavailable
+from backend.pressure.json_text import check_text
+from backend.pressure.permissions import Claim
+from backend.pressure.visitors import Connection, Visitors
+from backend.schemas.paging import Malformed
 from backend.schemas.vocabulary import Role
 from backend.settings import Settings
 from backend.store.data import projects
-from backend.store.db import Database
+from backend.store.db import AWAY, Database
 from backend.store.paging import Page
 from backend.store.people import audit, idempotency
 from backend.store.people.idempotency import KeptAnswer
+from backend.turns import Turns
 
-SESSIONS_AT_ONCE = 16
 ANSWERS_KEPT = timedelta(days=7)
-
-
-class Turns:
-    """How many requests may hold a session at once.
-
-    A request waits here without a thread. Without this, forty requests waiting inside threads for
-    the one writer would leave the writer no thread to finish in.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._readers = anyio.CapacityLimiter(SESSIONS_AT_ONCE)
-        self._writers = anyio.CapacityLimiter(1) if database.is_sqlite else self._readers
-
-    def of(self, method: str) -> anyio.CapacityLimiter:
-        """The limiter for requests of this HTTP method."""
-        return self._readers if method in SAFE_METHODS else self._writers
+# Bytes; checking them takes a fraction of a millisecond.
+CHECKED_IN_LOOP = 65_536
 
 
 class Replayed(Exception):
@@ -79,14 +69,30 @@ DatabaseDep = Annotated[Database, Depends(database_of)]
 Now = Annotated[datetime, Depends(now)]
 
 
-async def _session(request: Request, database: DatabaseDep) -> AsyncIterator[Session]:
+def person_of(request: Request) -> str:
+    """By whom turns are shared: whoever showed these credentials before, or an address."""
+    visitors: Visitors = request.app.state.visitors
+    secret = secret_of(credentials_of(request))
+    address: str = request.scope["podium.address"]
+    return visitors.person(None if secret is None else secret.sha256, address)
+
+
+def _turn(request: Request) -> AbstractAsyncContextManager[None]:
     turns: Turns = request.app.state.turns
+    person = person_of(request)
+    route = request.scope.get("route")
+    if isinstance(route, ApiRoute) and route.opens_stream:
+        return turns.opening(person)
+    return turns.reading(person) if request.method in SAFE_METHODS else turns.writing(person)
+
+
+async def _session(request: Request, database: DatabaseDep) -> AsyncIterator[Session]:
     opened = database.read() if request.method in SAFE_METHODS else database.write()
     try:
-        async with turns.of(request.method), contextmanager_in_threadpool(opened) as session:
+        async with _turn(request), contextmanager_in_threadpool(opened) as session:
             request.state.session = session
             yield session
-    except (OperationalError, InternalError) as error:
+    except AWAY as error:
         raise Unavailable(
             "the database did not answer", advice="Try again in a moment; see the service's log."
         ) from error
@@ -120,7 +126,32 @@ def credentials_of(request: Request) -> Credentials:
 
 def caller_of(request: Request, session: Session, settings: Settings, at: datetime) -> Caller:
     """Who sends a request. Raises NotSignedIn or Forbidden."""
-    return authenticate(session, credentials_of(request), at=at, public_url=settings.public_url)
+    credentials = credentials_of(request)
+    caller = authenticate(session, credentials, at=at, public_url=settings.public_url)
+    _welcome(request, credentials, caller)
+    return caller
+
+
+def _welcome(request: Request, credentials: Credentials, caller: Caller) -> None:
+    """From here on this person has turns of their own, and the connection stays open."""
+    visitors: Visitors = request.app.state.visitors
+    secret = secret_of(credentials)
+    if secret is not None:
+        visitors.learn(secret.sha256, caller.id)
+    connection: Connection | None = request.scope.get("podium.connection")
+    if connection is not None:
+        connection.is_known = True
+
+
+def claim_of(request: Request, caller: Caller, may: Callable[[Caller], bool]) -> Claim:
+    """What a long answer to this request stands on; `may` is asked of the caller again and again.
+
+    Raises NotSignedIn if the request has no credentials.
+    """
+    secret = secret_of(credentials_of(request))
+    if secret is None:
+        raise NotSignedIn("the request has neither a key nor a session")
+    return Claim(caller.id, secret, may)
 
 
 async def current_user(
@@ -171,7 +202,7 @@ def visible_project(session: Session, caller: Caller, project_id: str) -> None:
 def _page(
     limit: Annotated[int, Query(ge=1, le=500, description="Items per page.")] = 50,
     cursor: Annotated[
-        str | None, Query(description="The next_cursor of the previous page.")
+        str | None, Query(max_length=200, description="The next_cursor of the previous page.")
     ] = None,
     oldest_first: Annotated[
         bool, Query(description="List the oldest first; by default the newest comes first.")
@@ -183,17 +214,35 @@ def _page(
 PageDep = Annotated[Page, Depends(_page)]
 
 
+class _BoundedRequest(Request):
+    """A request whose JSON is parsed only if it is not too much."""
+
+    async def json(self) -> Any:
+        """The parsed body. Raises HTTPException for one with too many or too deep values."""
+        body = await self.body()
+        try:
+            if len(body) > CHECKED_IN_LOOP:
+                await run_in_threadpool(check_text, body)
+            else:
+                check_text(body)
+        except ValueError as error:
+            status = 400 if isinstance(error, Malformed) else 413
+            raise HTTPException(status, f"the JSON of the body is too large: {error}") from error
+        return await super().json()
+
+
 class ApiRoute(APIRoute):
     """A route that remembers, within its transaction, what a changing request did and answered."""
 
     is_audited = True
+    opens_stream = False
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler, then the remembering; the session is still open when it returns."""
         handle = super().get_route_handler()
 
         async def _handle_and_remember(request: Request) -> Response:
-            response = await handle(request)
+            response = await handle(_BoundedRequest(request.scope, request.receive))
             if request.method not in SAFE_METHODS and response.status_code < 300:
                 await run_in_threadpool(self._remember, request, response)
             return response

@@ -8,7 +8,8 @@
       NotFound        404
       Conflict        409  the object is in a state that does not allow this
       TooLarge        413
-      TooManyTries    429  wait a while
+      TooManyTries    429  too many wrong passwords; wait a while
+      TooBusy         429  too many requests wait already
       Unavailable     503  the database or the disk is away
       Damaged         500  something that is kept is not what was stored
 
@@ -19,17 +20,30 @@ from typing import Any
 
 
 class ServiceError(Exception):
-    """Base of all errors a client may see; `detail` says what was found, `advice` what to do."""
+    """Base of all errors a client may see; `detail` says what was found, `advice` what to do.
+
+    `retry_after_s` is when the same request may succeed; the answer carries it as `Retry-After`.
+    """
 
     status = 500
     title = "Something went wrong"
+    retry_after_s: float | None = None
 
-    def __init__(self, detail: str, *, advice: str | None = None, **extra: Any) -> None:
+    def __init__(
+        self,
+        detail: str,
+        *,
+        advice: str | None = None,
+        retry_after_s: float | None = None,
+        **extra: Any,
+    ) -> None:
         # Where nobody turns it into an answer, as at start-up, the text must say all.
         super().__init__(f"{detail}. {advice}" if advice else detail)
         self.detail = detail
         self.advice = advice
         self.extra = extra
+        if retry_after_s is not None:
+            self.retry_after_s = retry_after_s
 
 
 class InvalidInput(ServiceError, ValueError):
@@ -87,11 +101,20 @@ class TooManyTries(ServiceError):
     title = "Too many tries"
 
 
+class TooBusy(ServiceError):
+    """So many requests wait already that this one does not get to wait."""
+
+    status = 429
+    title = "Too many requests"
+    retry_after_s = 1.0
+
+
 class Unavailable(ServiceError):
     """Something the service needs is away for the moment."""
 
     status = 503
     title = "Unavailable"
+    retry_after_s = 2.0
 
 
 class Damaged(ServiceError):

@@ -1,13 +1,13 @@
 """The web service: `create_app` joins routers, error handlers, static files and start-up checks.
 
-Run by `backend.ops.serve` under `podium up`, elsewhere by `uvicorn --factory
-backend.main:create_app`. It contains no rules.
+Served by `backend.ops.serve`, which guards the connections. It contains no rules.
 """
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 from fastapi import APIRouter, FastAPI
 
 from backend.api import (
@@ -34,13 +34,16 @@ from backend.api import (
 )
 from backend.api.edge import Edge
 from backend.auth import PasswordTries, ensure_admin
-from backend.deps import ANSWERS_KEPT, Turns, now
+from backend.deps import ANSWERS_KEPT, now
 from backend.domain.worker_state import Heartbeats
+from backend.pressure.permissions import Permissions
+from backend.pressure.visitors import Visitors
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import idempotency
 from backend.store.revision import require_current
 from backend.stream import Streams
+from backend.turns import Turns
 
 PREFIX = "/api/v1"
 FRONTEND = Path(__file__).resolve().parents[1] / "frontend" / "dist"
@@ -82,10 +85,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.database = Database(settings.sqlalchemy_url)
     app.state.password_tries = PasswordTries()
     app.state.turns = Turns(app.state.database)
+    app.state.readiness = anyio.CapacityLimiter(1)
+    app.state.visitors = Visitors()
+    app.state.permissions = Permissions(app.state.database)
     app.state.streams = Streams(app.state.database)
     app.state.heartbeats = Heartbeats()
     problems.install(app)
-    app.add_middleware(Edge)
+    app.add_middleware(Edge, trusted=settings.trusted_networks)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)
@@ -104,5 +110,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     try:
         yield
     finally:
+        app.state.permissions.close()
         app.state.streams.close()
         database.close()

@@ -6,6 +6,7 @@ below them reads a setting from the environment. The trainer, another program, g
 """
 
 from functools import cached_property
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Literal
 
@@ -66,6 +67,11 @@ class Settings(BaseSettings):
         description="Folders in which a model's path may be, joined by ':' , besides the data "
         "directory.",
     )
+    trusted_proxies: str = Field(
+        "",
+        description="Addresses or networks of proxies, joined by commas, whose X-Forwarded-For and "
+        "X-Forwarded-Proto are believed; default: none.",
+    )
     public_url: str | None = Field(None, description="Address under which browsers reach the API.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severe event that is logged."
@@ -75,6 +81,18 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().resolve()
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: str) -> str:
+        for part in _parts(value):
+            try:
+                ip_network(part)
+            except ValueError as error:
+                raise ValueError(
+                    f"{part!r} is neither an address nor a network such as 10.0.0.0/8: {error}"
+                ) from error
+        return value
 
     @property
     def sqlalchemy_url(self) -> str:
@@ -111,7 +129,16 @@ class Settings(BaseSettings):
         return self.artifact_url or str(self.data_dir / "artifacts")
 
     @cached_property
+    def trusted_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """The proxies whose word on addresses counts."""
+        return tuple(ip_network(part) for part in _parts(self.trusted_proxies))
+
+    @cached_property
     def resolved_model_roots(self) -> tuple[Path, ...]:
         """Folders under which a model's `path` may lie, resolved."""
         named = [Path(part).expanduser().resolve() for part in self.model_roots.split(":") if part]
         return (self.data_dir, *named)
+
+
+def _parts(joined: str) -> list[str]:
+    return [part.strip() for part in joined.split(",") if part.strip()]

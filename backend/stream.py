@@ -2,34 +2,33 @@
 
 `backend.api.stream` sends what `Streams.follow` yields. One poller per process looks for new rows
 and fans them out to bounded queues; whoever joins or falls behind reads its part from the store. No
-session and no thread is held while waiting.
+session and no thread is held while waiting. `backend.pressure` says who may still follow.
 """
 
 import asyncio
+import contextvars
 import hashlib
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 from sqlalchemy.exc import SQLAlchemyError
 
-from backend.store.db import Database
+from backend.pressure.permissions import Permission
+from backend.store.db import CATCH_UPS, Database
 from backend.store.runs import events as run_events
 from backend.store.runs.events import KeptEvent
 
-T = TypeVar("T")
 log = logging.getLogger("podium.stream")
 
 POLL_S = 0.2
 PING_S = 15.0
 LIFETIME_S = 900.0  # Then the browser comes back by itself.
-ASK_S = 1.0  # A permission to follow holds for so long; then it is asked for again.
 RETRY_MS = 1000
 PAGE = 500
 QUEUE_LENGTH = 2000
@@ -39,13 +38,23 @@ _PING = b": ping\n\n"
 @dataclass(eq=False)
 class _Subscription:
     run_ids: frozenset[str]
-    may_follow: Callable[[], bool]
-    asks_at: float
+    permission: Permission | None
     ends_at: float
     queue: asyncio.Queue[KeptEvent | None] = field(
         default_factory=lambda: asyncio.Queue(QUEUE_LENGTH)
     )
     is_behind: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more may be sent: too old, or no longer permitted."""
+        is_permitted = self.permission is None or not self.permission.is_over
+        return not is_permitted or time.monotonic() >= self.ends_at
+
+    async def may_send(self) -> bool:
+        """Whether what has come may be told; waits for a fresh permission."""
+        is_permitted = self.permission is None or await self.permission.holds()
+        return is_permitted and not self.is_over
 
     def offer(self, event: KeptEvent | None) -> None:
         """Queue an event, None = wake up; a full queue means reading from the store again."""
@@ -76,7 +85,9 @@ class Streams:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._threads = anyio.CapacityLimiter(4)
+        self._catch_ups = anyio.CapacityLimiter(CATCH_UPS)
+        # Apart from them: what is new waits for nobody who reads what is old.
+        self._poll_thread = anyio.CapacityLimiter(1)
         self._subscriptions: set[_Subscription] = set()
         # Per watched run, the number up to which its events were fanned out.
         self._fanned: dict[str, int] = {}
@@ -91,28 +102,27 @@ class Streams:
         for subscription in self._subscriptions:
             subscription.offer(None)
 
-    async def follow(
+    def follow(
         self,
-        run_ids: Collection[str],
+        heads: Mapping[str, int],
         *,
         last_id: str | None = None,
         from_now: bool = False,
-        may_follow: Callable[[], bool] = lambda: True,
+        permission: Permission | None = None,
     ) -> AsyncGenerator[bytes, None]:
         """Server-sent events of these runs beyond `last_id`; without one all, or only new ones.
 
-        Each run's events come in order, none missing, none twice. An id that does not fit these
-        runs or this store gives one `reset` event and then only new events. Where the stream begins
-        is settled when this returns: "now" is before the caller's answer has begun. It ends when
-        `may_follow`, called in a thread, says no; nothing is sent on an answer older than `ASK_S`.
+        `heads` has the last number of each run (`backend.store.runs.events.heads`), read before the
+        caller's answer begins: that is where "now" is. Each run's events come in order, none
+        missing, none twice. An id that does not fit these runs or this store gives one `reset`
+        event and then only new events. The stream ends when `permission` does; None = it lasts.
         """
-        order = sorted(set(run_ids))
-        heads = await self._in_thread(partial(self._heads, order))
+        order = sorted(heads)
         at = dict(heads) if from_now else dict.fromkeys(order, 0)
         resumed = None if last_id is None else positions_of(last_id, heads)
         is_unknown = last_id is not None and resumed is None
-        now = time.monotonic()
-        subscription = _Subscription(frozenset(order), may_follow, now + ASK_S, now + LIFETIME_S)
+        ends_at = time.monotonic() + LIFETIME_S
+        subscription = _Subscription(frozenset(order), permission, ends_at)
         return self._events(subscription, dict(heads) if is_unknown else resumed or at, is_unknown)
 
     async def _events(
@@ -122,9 +132,11 @@ class Streams:
         if is_unknown:
             yield f"event: reset\nid: {id_of(at)}\ndata: {{}}\n\n".encode()
         self._subscriptions.add(subscription)
+        if subscription.permission is not None:
+            subscription.permission.on_end = partial(subscription.offer, None)
         self._ensure_poller()
         try:
-            while not await self._is_over(subscription):
+            while not self._is_over(subscription):
                 subscription.start_over()
                 async for chunk in self._catch_up(subscription, at):
                     yield chunk
@@ -136,21 +148,12 @@ class Streams:
         finally:
             self._leave(subscription)
 
-    async def _is_over(self, subscription: _Subscription) -> bool:
-        """Whether nothing more may be sent: closed, too old, or no longer permitted."""
-        now = time.monotonic()
-        if now >= subscription.asks_at and not self._is_closed:
-            subscription.asks_at = now + ASK_S
-            try:
-                is_permitted = await self._in_thread(subscription.may_follow)
-            except SQLAlchemyError:
-                # While the store is away, there is nothing new to tell either.
-                is_permitted = True
-            if not is_permitted:
-                subscription.ends_at = now
-        return self._is_closed or now >= subscription.ends_at
+    def _is_over(self, subscription: _Subscription) -> bool:
+        return self._is_closed or subscription.is_over
 
     def _leave(self, subscription: _Subscription) -> None:
+        if subscription.permission is not None:
+            subscription.permission.end()
         self._subscriptions.discard(subscription)
         watched = {run_id for other in self._subscriptions for run_id in other.run_ids}
         for run_id in subscription.run_ids - watched:
@@ -160,28 +163,33 @@ class Streams:
         self, subscription: _Subscription, at: dict[str, int]
     ) -> AsyncIterator[bytes]:
         for run_id in at:
-            page = await self._in_thread(partial(self._page, run_id, at[run_id]))
-            while page and not await self._is_over(subscription):
+            page = await self._caught_up(run_id, at[run_id])
+            while page and await subscription.may_send() and not self._is_closed:
                 yield _encoded(page, at)
-                page = await self._in_thread(partial(self._page, run_id, at[run_id]))
+                page = await self._caught_up(run_id, at[run_id])
 
     async def _live(self, subscription: _Subscription, at: dict[str, int]) -> AsyncIterator[bytes]:
         while True:
             taken = await subscription.take(PING_S)
-            # Asked after the wait: what has come may be told on a fresh permission alone.
-            if await self._is_over(subscription) or subscription.is_behind:
+            if self._is_over(subscription) or subscription.is_behind:
                 return
             fresh = [event for event in taken if event and event.seq > at[event.run_id]]
             if not _is_gapless(fresh, at):
                 return
             if fresh:
+                # Asked after the wait: what has come may be told on a fresh permission alone.
+                if not await subscription.may_send() or self._is_closed:
+                    return
                 yield _encoded(fresh, at)
             elif not taken:
                 yield _PING
 
     def _ensure_poller(self) -> None:
         if self._poller is None or self._poller.done():
-            self._poller = asyncio.get_running_loop().create_task(self._poll())
+            # In a context of its own: it outlives the request that happens to start it.
+            self._poller = asyncio.get_running_loop().create_task(
+                self._poll(), context=contextvars.Context()
+            )
 
     async def _poll(self) -> None:
         while self._subscriptions and not self._is_closed:
@@ -189,7 +197,8 @@ class Streams:
             if not self._fanned:
                 continue
             try:
-                events = await self._in_thread(partial(self._newer, dict(self._fanned)))
+                read = partial(self._newer, dict(self._fanned))
+                events = await anyio.to_thread.run_sync(read, limiter=self._poll_thread)
             except SQLAlchemyError as error:
                 log.warning("stream.poll_failed", extra={"error": type(error).__name__})
                 continue
@@ -205,12 +214,9 @@ class Streams:
             if event.run_id in subscription.run_ids:
                 subscription.offer(event)
 
-    async def _in_thread(self, read: Callable[[], T]) -> T:
-        return await anyio.to_thread.run_sync(read, limiter=self._threads)
-
-    def _heads(self, run_ids: Sequence[str]) -> dict[str, int]:
-        with self._database.read() as session:
-            return run_events.heads(session, run_ids)
+    async def _caught_up(self, run_id: str, seq: int) -> list[KeptEvent]:
+        read = partial(self._page, run_id, seq)
+        return await anyio.to_thread.run_sync(read, limiter=self._catch_ups)
 
     def _page(self, run_id: str, seq: int) -> list[KeptEvent]:
         with self._database.read() as session:

@@ -18,7 +18,7 @@ RUN pip install --constraint constraints.txt --editable '.[s3]' \
     && mkdir /data && chown podium:podium /data
 COPY --from=frontend /src/frontend/dist frontend/dist
 USER 10001
-ENV PODIUM_DATA_DIR=/data PODIUM_HOST=0.0.0.0
+ENV PODIUM_DATA_DIR=/data PODIUM_HOST=0.0.0.0 PODIUM_PORT=8000
 VOLUME /data
 EXPOSE 8000
-CMD ["uvicorn", "--factory", "backend.main:create_app", "--host", "0.0.0.0", "--port", "8000", "--timeout-graceful-shutdown", "5"]
+CMD ["python", "-m", "backend.ops.serve"]

@@ -16,7 +16,7 @@ from alembic.config import Config
 from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, text
 
-from backend.store.db import Database
+from backend.store.db import Database, SessionsOfARequest
 from tests import schedule, servers
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,6 +27,9 @@ _FOR_TESTS = ("PODIUM_BENCH_", "PODIUM_CHAOS_", "PODIUM_SOAK_", "PODIUM_TEST_")
 for _name in [name for name in os.environ if name.startswith("PODIUM_")]:
     if not _name.startswith(_FOR_TESTS):
         del os.environ[_name]
+
+# No request has two sessions at once: two such requests could wait for each other for ever.
+SessionsOfARequest.raises = True
 
 # Tests beside one another share the cores; the models of tests are too small for a second thread.
 if "PYTEST_XDIST_WORKER" in os.environ:

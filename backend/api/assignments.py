@@ -42,11 +42,18 @@ def take_assignment(
     """Lease the next comparison for 15 minutes; 204 if nothing is left for this annotator.
 
     Each call leases another comparison. With `held`, live leases that are not in the list are
-    returned first.
+    returned first. Whoever holds 20 comparisons of the project gets 409.
     """
     visible_project(session, caller, project_id)
     held = None if body is None else body.held
-    assignment = assignments.lease(session, project_id, caller.id, held=held, at=at)
+    assignment = assignments.lease(
+        session,
+        project_id,
+        caller.id,
+        held=held,
+        is_offline=body is not None and body.offline,
+        at=at,
+    )
     if assignment is None:
         response.status_code = 204
     return assignment
@@ -71,7 +78,10 @@ def skip(assignment_id: str, body: SkipBody, session: SessionDep, caller: Annota
 
 @router.post("/assignments/{assignment_id}/renew")
 def renew(assignment_id: str, session: SessionDep, caller: Annotator, at: Now) -> AssignmentAnswer:
-    """Renew the lease: it lasts 15 minutes from now."""
+    """Renew the lease: it lasts 15 minutes from now.
+
+    A lease ends 2 hours after it was granted, or 8 hours if it was taken with `offline`: then 409.
+    """
     return assignments.renew(session, assignment_id, caller.id, at=at)
 
 

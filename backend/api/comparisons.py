@@ -17,7 +17,7 @@ from backend.schemas.comparisons import (
     ComparisonBody,
     JudgmentAnswer,
 )
-from backend.schemas.paging import Listing
+from backend.schemas.paging import Id, Listing
 from backend.schemas.vocabulary import Role
 from backend.store.data import comparisons, judgments
 
@@ -39,8 +39,8 @@ def list_comparisons(
     session: SessionDep,
     caller: Viewer,
     page: PageDep,
-    run_id: str | None = None,
-    prompt_id: str | None = None,
+    run_id: Id | None = None,
+    prompt_id: Id | None = None,
     is_open: bool | None = None,
 ) -> Listing[ComparisonAnswer]:
     """The comparisons of a project and how many judgments each has."""
@@ -56,8 +56,8 @@ def list_judgments(
     session: SessionDep,
     caller: CurrentUser,
     page: PageDep,
-    comparison_id: str | None = None,
-    user_id: str | None = None,
+    comparison_id: Id | None = None,
+    user_id: Id | None = None,
 ) -> Listing[JudgmentAnswer]:
     """The judgments that count; an annotator sees only their own."""
     visible_project(session, caller, project_id)

@@ -5,7 +5,7 @@ Pure ASGI, installed by `create_app`; streams pass through untouched.
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -13,9 +13,14 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from backend.api.problems import problem
+from backend.pressure.visitors import Network, address_of, is_trusted
+from backend.store.db import one_session_at_a_time
 
 MIB = 1 << 20
 BODY_LIMIT = 8 * MIB
+# Characters; the longest that is of use is a list of a hundred runs with the names of metrics.
+PATH_LIMIT = 1000
+QUERY_LIMIT = 30_000
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _SECURITY: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; "
@@ -32,9 +37,12 @@ _SECURITY: Mapping[str, str] = {
 class Edge:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, *, body_limit: int = BODY_LIMIT) -> None:
+    def __init__(
+        self, app: ASGIApp, *, body_limit: int = BODY_LIMIT, trusted: Sequence[Network] = ()
+    ) -> None:
         self.app = app
         self.body_limit = body_limit
+        self.trusted = trusted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -45,6 +53,7 @@ class Edge:
         asked = headers.get("x-request-id", "")
         request_id = asked if _REQUEST_ID.fullmatch(asked) else secrets.token_hex(8)
         scope["podium.request_id"] = request_id
+        self._look_behind_proxies(scope, headers)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -53,7 +62,8 @@ class Edge:
 
         refusal = self._refusal(scope, headers)
         if refusal is None:
-            await self.app(scope, self._limited(scope, receive), send_with_headers)
+            with one_session_at_a_time():
+                await self.app(scope, self._limited(scope, receive), send_with_headers)
             return
         status, detail, advice = refusal
         answer = problem(
@@ -61,10 +71,31 @@ class Edge:
         )
         await answer(scope, receive, send_with_headers)
 
+    def _look_behind_proxies(self, scope: Scope, headers: Headers) -> None:
+        client = scope.get("client")
+        peer = client[0] if client else None
+        forwarded_for = ",".join(headers.getlist("x-forwarded-for"))
+        scope["podium.address"] = address_of(peer, forwarded_for, self.trusted)
+        if peer and is_trusted(peer, self.trusted):
+            scheme = headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower()
+            if scheme in ("http", "https"):
+                scope["scheme"] = scheme
+
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
         raw = scope.get("raw_path") or b""
         if b"%00" in raw or b"%00" in scope["query_string"]:
             return 400, "the address contains an encoded NUL character (%00)", "Remove it."
+        for part, text, limit in (
+            ("path", raw, PATH_LIMIT),
+            ("query", scope["query_string"], QUERY_LIMIT),
+        ):
+            if len(text) > limit:
+                return (
+                    414,
+                    f"the {part} of the address has {len(text)} characters; at most {limit} are "
+                    "allowed",
+                    "Look the address up in /api/v1/openapi.json.",
+                )
         length = headers.get("content-length", "0")
         if not _streams(scope) and length.isdigit() and int(length) > self.body_limit:
             return self._too_large()

@@ -10,7 +10,7 @@ from backend.deps import (
     api_router,
     visible_project,
 )
-from backend.schemas.paging import Listing
+from backend.schemas.paging import Id, Listing
 from backend.schemas.runs import ExperimentAnswer, ExperimentBody
 from backend.store.runs import experiments
 
@@ -28,7 +28,7 @@ def create_experiment(
 
 @router.get("/experiments")
 def list_experiments(
-    session: SessionDep, caller: Viewer, page: PageDep, project_id: str | None = None
+    session: SessionDep, caller: Viewer, page: PageDep, project_id: Id | None = None
 ) -> Listing[ExperimentAnswer]:
     """The experiments that the caller sees."""
     if project_id is not None:

@@ -5,12 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Response
+import anyio.to_thread
+from fastapi import APIRouter, Request, Response
 
 from backend import disk_space, queue
 from backend.deps import DatabaseDep, SettingsDep
 from backend.errors import Unavailable
+from backend.settings import Settings
 from backend.store import revision
+from backend.store.db import Database
 
 router = APIRouter(tags=["health"])
 
@@ -22,12 +25,20 @@ def is_alive() -> dict[str, str]:
 
 
 @router.get("/readyz")
-def is_ready(response: Response, database: DatabaseDep, settings: SettingsDep) -> dict[str, Any]:
+async def is_ready(
+    request: Request, response: Response, database: DatabaseDep, settings: SettingsDep
+) -> dict[str, Any]:
     """Every dependency and its state; 503 if one is away that requests need.
 
     Without the broker all requests work, and queued runs start a little later; with a disk that is
     nearly full they work, and a worker on it takes no new run.
     """
+    # Whoever asks has shown no key: all of them together get one thread and one connection.
+    one = request.app.state.readiness
+    return await anyio.to_thread.run_sync(_look, response, database, settings, limiter=one)
+
+
+def _look(response: Response, database: Database, settings: Settings) -> dict[str, Any]:
     needed = {
         "database": _state(lambda: revision.require_current(database)),
         "data_dir": _state(lambda: _check_folder(settings.data_dir)),

@@ -76,7 +76,7 @@ def import_file(
     at: Now,
     format: ImportFormat = "auto",
     strict: bool = False,
-    content_type: Annotated[str, Header()] = "",
+    content_type: Annotated[str, Header(max_length=200)] = "",
 ) -> ImportAnswer:
     """Import the valid records of a file and list each rejected line with the reason."""
     visible_project(session, caller, project_id)

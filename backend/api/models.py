@@ -13,7 +13,7 @@ from backend.deps import (
     visible_project,
 )
 from backend.schemas.models import ModelAnswer, ModelBody, ModelDetail
-from backend.schemas.paging import Listing
+from backend.schemas.paging import Id, Listing
 from backend.schemas.vocabulary import ModelKind
 from backend.store.models import registry
 
@@ -45,9 +45,9 @@ def list_models(
     session: SessionDep,
     caller: Viewer,
     page: PageDep,
-    project_id: str | None = None,
+    project_id: Id | None = None,
     kind: ModelKind | None = None,
-    run_id: str | None = None,
+    run_id: Id | None = None,
     archived: bool = False,
 ) -> Listing[ModelAnswer]:
     """Base models and the results of runs."""

@@ -1,10 +1,12 @@
 """Errors as `application/problem+json`: what was found, what to do, and the request's id.
 
-Installed by `create_app`; the only place where an exception becomes an HTTP answer.
+Installed by `create_app`; the only place where an exception becomes an HTTP answer. However long
+what was sent, an answer is short: it names places, and repeats no long values.
 """
 
 import json
 import logging
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,9 +16,18 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from backend.deps import Replayed
-from backend.errors import ServiceError
+from backend.errors import ServiceError, Unavailable
+from backend.pressure.permissions import NoLongerPermitted
+from backend.store.db import AWAY
 
 log = logging.getLogger("podium.api")
+
+MOST_ERRORS = 20
+MOST_BYTES = 16_000
+# Characters of one sentence, and of a place in what was sent.
+_LONGEST_TEXT = 2000
+_LONGEST_MESSAGE = 300
+_LONGEST_PLACE = 200
 
 _ADVICE = {
     404: "Look the address up in /api/v1/openapi.json.",
@@ -30,6 +41,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Replayed, _replayed)
+    for error in AWAY:
+        app.add_exception_handler(error, _away)
     app.add_exception_handler(Exception, _bug)
 
 
@@ -40,25 +53,55 @@ def problem(
     title: str,
     detail: str,
     advice: str | None = None,
+    retry_after_s: float | None = None,
     **extra: Any,
 ) -> Response:
-    """One answer in the shape of RFC 9457."""
+    """One answer in the shape of RFC 9457, of at most `MOST_BYTES`."""
     body = {
         "type": "about:blank",
         "title": title,
         "status": status,
-        "detail": detail,
-        "advice": advice,
+        "detail": _short(detail, _LONGEST_TEXT),
+        "advice": _short(advice, _LONGEST_TEXT) if advice else advice,
         "request_id": request.scope.get("podium.request_id"),
-        **extra,
+        **{
+            name: value[:MOST_ERRORS] if isinstance(value, list) else value
+            for name, value in extra.items()
+        },
     }
     # The answer to a bug leaves outside of the layer that gives all others their request id.
     headers = {"X-Request-Id": str(body["request_id"])}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    # ASCII: text of the request may stand in it, lone surrogates too.
-    content = json.dumps(body, default=str).encode("ascii")
+    if retry_after_s is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(retry_after_s)))
+    content = _encoded(body)
     return Response(content, status, headers, media_type="application/problem+json")
+
+
+def _encoded(body: dict[str, Any]) -> bytes:
+    """The answer; lists lose their ends, and then all that is not in every answer, if it is long.
+
+    ASCII: text of the request may stand in it, lone surrogates too.
+    """
+    content = json.dumps(body, default=str).encode("ascii")
+    while len(content) > MOST_BYTES and any(isinstance(one, list) and one for one in body.values()):
+        body = {
+            name: value[: len(value) // 2] if isinstance(value, list) else value
+            for name, value in body.items()
+        }
+        content = json.dumps(body, default=str).encode("ascii")
+    if len(content) > MOST_BYTES:
+        names = ("type", "title", "status", "request_id")
+        short = {name: body[name] for name in names}
+        # A character takes at most twelve bytes, as a pair of escaped surrogates.
+        texts = {name: _short(str(body[name] or ""), 500) for name in ("detail", "advice")}
+        content = json.dumps(short | texts, default=str).encode("ascii")
+    return content
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _service_error(request: Request, error: Exception) -> Response:
@@ -69,13 +112,15 @@ def _service_error(request: Request, error: Exception) -> Response:
         title=error.title,
         detail=error.detail,
         advice=error.advice,
+        retry_after_s=error.retry_after_s,
         **error.extra,
     )
 
 
 def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [_one(found["loc"], found["msg"]) for found in error.errors()]
+    all_errors = error.errors()
+    errors = [_one(found["loc"], found["msg"]) for found in all_errors[:MOST_ERRORS]]
     first = errors[0] if errors else {"path": "", "message": "the request is not valid"}
     return problem(
         request,
@@ -84,12 +129,28 @@ def _validation_error(request: Request, error: Exception) -> Response:
         detail=": ".join(part for part in first.values() if part),
         advice="Correct the named fields and send the request again.",
         errors=errors,
+        errors_total=len(all_errors),
     )
 
 
 def _one(path: Sequence[int | str], message: str) -> dict[str, str]:
     # The first element says body, query or path; the rest is the place that the client knows.
-    return {"path": ".".join(str(part) for part in path[1:]), "message": message}
+    place = ".".join(_short(str(part), _LONGEST_PLACE // 2) for part in path[1:])
+    return {"path": _short(place, _LONGEST_PLACE), "message": _short(message, _LONGEST_MESSAGE)}
+
+
+def _away(request: Request, error: Exception) -> Response:
+    log.warning(
+        "store.away request_id=%s error=%s",
+        request.scope.get("podium.request_id"),
+        type(error).__name__,
+    )
+    return _service_error(
+        request,
+        Unavailable(
+            "the database did not answer", advice="Try again in a moment; see the service's log."
+        ),
+    )
 
 
 def _http_error(request: Request, error: Exception) -> Response:
@@ -115,6 +176,8 @@ def _replayed(request: Request, error: Exception) -> Response:
 
 
 def _bug(request: Request, error: Exception) -> Response:
+    if isinstance(error, NoLongerPermitted):  # Its answer has begun; the server cuts it off.
+        return Response(status_code=403)
     log.error(
         "request.failed request_id=%s method=%s path=%s",
         request.scope.get("podium.request_id"),

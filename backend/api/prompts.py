@@ -2,7 +2,7 @@
 
 from backend.deps import PageDep, SessionDep, Viewer, api_router, visible_project
 from backend.schemas.data import DemonstrationAnswer, PromptAnswer, ResponseAnswer, SolutionAnswer
-from backend.schemas.paging import Listing
+from backend.schemas.paging import Id, Label, Listing
 from backend.store.data import prompts, responses, solutions
 
 router = api_router("data")
@@ -14,7 +14,7 @@ def list_prompts(
     session: SessionDep,
     caller: Viewer,
     page: PageDep,
-    external_id: str | None = None,
+    external_id: Label | None = None,
 ) -> Listing[PromptAnswer]:
     """The prompts of a project."""
     visible_project(session, caller, project_id)
@@ -27,7 +27,7 @@ def list_demonstrations(
     session: SessionDep,
     caller: Viewer,
     page: PageDep,
-    prompt_id: str | None = None,
+    prompt_id: Id | None = None,
 ) -> Listing[DemonstrationAnswer]:
     """The responses that people wrote."""
     visible_project(session, caller, project_id)
@@ -40,7 +40,7 @@ def list_solutions(
     session: SessionDep,
     caller: Viewer,
     page: PageDep,
-    prompt_id: str | None = None,
+    prompt_id: Id | None = None,
     is_finished: bool | None = None,
 ) -> Listing[SolutionAnswer]:
     """The responses in labelled steps, each with its prompt."""
@@ -56,8 +56,8 @@ def list_responses(
     session: SessionDep,
     caller: Viewer,
     page: PageDep,
-    run_id: str | None = None,
-    prompt_id: str | None = None,
+    run_id: Id | None = None,
+    prompt_id: Id | None = None,
 ) -> Listing[ResponseAnswer]:
     """The responses to be ranked and those ranked, with where they came from."""
     visible_project(session, caller, project_id)

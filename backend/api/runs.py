@@ -17,7 +17,7 @@ from backend.deps import (
     api_router,
     visible_project,
 )
-from backend.schemas.paging import Listing
+from backend.schemas.paging import Id, Label, Listing
 from backend.schemas.runs import (
     LARGEST,
     ArtifactAnswer,
@@ -74,10 +74,10 @@ def list_runs(
     session: SessionDep,
     caller: Viewer,
     page: PageDep,
-    project_id: str | None = None,
-    experiment_id: str | None = None,
-    state: Annotated[list[RunState] | None, Query()] = None,
-    method: Annotated[list[Method] | None, Query()] = None,
+    project_id: Id | None = None,
+    experiment_id: Id | None = None,
+    state: Annotated[list[RunState] | None, Query(max_length=len(RunState))] = None,
+    method: Annotated[list[Method] | None, Query(max_length=len(Method))] = None,
     tag: Annotated[str | None, Query(max_length=200)] = None,
     q: Annotated[str | None, Query(max_length=200, description="Part of the name.")] = None,
     archived: bool = False,
@@ -197,7 +197,9 @@ def list_events(
     session: SessionDep,
     after: AfterQuery = 0,
     limit: LimitQuery = 500,
-    type: Annotated[list[str] | None, Query(description="Types to send; default all.")] = None,
+    type: Annotated[
+        list[Label] | None, Query(max_length=20, description="Types to send; default all.")
+    ] = None,
 ) -> Listing[EventAnswer]:
     """The run's events in order, as the stream sends them; pass next_cursor as `after`."""
     found = views.events(session, run_id, after=after, limit=limit, types=type or ())

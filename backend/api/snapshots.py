@@ -1,8 +1,11 @@
 """Snapshots: freeze, look at, export."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
+from functools import partial
 
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from backend.deps import (
@@ -14,9 +17,12 @@ from backend.deps import (
     SessionDep,
     Viewer,
     api_router,
+    claim_of,
     visible_project,
 )
 from backend.domain import exports
+from backend.domain.access import Caller
+from backend.pressure.permissions import Claim, NoLongerPermitted, Permissions
 from backend.schemas.data import (
     ExportFormat,
     SnapshotAnswer,
@@ -24,9 +30,10 @@ from backend.schemas.data import (
     SnapshotLineAnswer,
 )
 from backend.schemas.paging import Listing
-from backend.schemas.vocabulary import SnapshotKind, Split
+from backend.schemas.vocabulary import Role, SnapshotKind, Split
 from backend.store.data import snapshots
 from backend.store.db import Database
+from backend.turns import Turns
 
 router = api_router("snapshots")
 
@@ -79,6 +86,7 @@ def list_lines(
     responses={200: {"content": {"application/x-ndjson": {}}}},
 )
 def export_snapshot(
+    request: Request,
     snapshot_id: str,
     session: SessionDep,
     database: DatabaseDep,
@@ -89,15 +97,12 @@ def export_snapshot(
     """One JSON object a line; the whole native file has the hash of the snapshot."""
     snapshot = snapshots.get(session, snapshot_id, caller)
     exports.check_format(snapshot.kind, format)
-    dropped = 0
-    if format != "native":
-        dropped = sum(
-            exports.dropped_ties(snapshot.kind, format, line)
-            for line in snapshots.every_line(session, snapshot_id, split=split)
-        )
+    dropped = _dropped_ties(session, snapshot, format, split)
+    claim = claim_of(request, caller, partial(_may_export, snapshot.project_id))
+    file = _File(database, request.app.state.turns, snapshot, format, split)
     name = "-".join([snapshot_id, format, *([split] if split else [])])
     return StreamingResponse(
-        _file(database, snapshot, format, split),
+        file.batches(request.app.state.permissions, claim),
         media_type="application/x-ndjson",
         headers={
             "Content-Disposition": f'attachment; filename="{name}.jsonl"',
@@ -121,18 +126,68 @@ def restore_snapshot(snapshot_id: str, session: SessionDep, caller: Researcher) 
     return snapshots.set_archived(session, snapshot_id, caller, at=None)
 
 
-def _file(
-    database: Database, snapshot: SnapshotAnswer, name: ExportFormat, split: Split | None
-) -> Iterator[bytes]:
-    after = -1
-    while True:
-        # A session for each few hundred lines: none is held while a slow client reads.
-        with database.read() as session:
-            batch = snapshots.lines(session, snapshot.id, split=split, after=after)
+class _File:
+    """The lines of a snapshot in a format, in batches of a few hundred."""
+
+    def __init__(
+        self,
+        database: Database,
+        turns: Turns,
+        snapshot: SnapshotAnswer,
+        name: ExportFormat,
+        split: Split | None,
+    ) -> None:
+        self._database = database
+        self._turns = turns
+        self._snapshot = snapshot
+        self._name = name
+        self._split = split
+        self._after = -1
+
+    async def batches(self, permissions: Permissions, claim: Claim) -> AsyncIterator[bytes]:
+        """The file, while this person may have it.
+
+        Raises NoLongerPermitted. Each batch has a turn and a session of its own: neither is held
+        while a slow client reads.
+        """
+        permission = permissions.open(claim)
+        try:
+            while True:
+                async with self._turns.exporting(claim.user_id):
+                    batch = await run_in_threadpool(self._next)
+                if batch is None:
+                    return
+                # Asked after the read, which may have waited for its turn.
+                if not await permission.holds():
+                    raise NoLongerPermitted
+                yield batch
+        finally:
+            permission.end()
+
+    def _next(self) -> bytes | None:
+        with self._database.read() as session:
+            batch = snapshots.lines(
+                session, self._snapshot.id, split=self._split, after=self._after
+            )
         if not batch:
-            return
-        after = batch[-1][0]
-        yield b"".join(_written(snapshot.kind, name, line) for _, line in batch)
+            return None
+        self._after = batch[-1][0]
+        return b"".join(_written(self._snapshot.kind, self._name, line) for _, line in batch)
+
+
+def _may_export(project_id: str, caller: Caller) -> bool:
+    return caller.holds(Role.VIEWER) and caller.sees(project_id)
+
+
+def _dropped_ties(
+    session: SessionDep, snapshot: SnapshotAnswer, name: ExportFormat, split: Split | None
+) -> int:
+    if name == "native":
+        return 0
+    return sum(
+        exports.dropped_ties(snapshot.kind, name, line)
+        for line in snapshots.every_line(session, snapshot.id, split=split)
+    )
 
 
 def _written(kind: SnapshotKind, name: ExportFormat, line: str) -> bytes:

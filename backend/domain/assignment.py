@@ -1,4 +1,4 @@
-"""Who gets which comparison: room under the quota, length of a lease, order on the screen.
+"""Who gets which comparison: room under the quota, how many leases, how long, in which order.
 
 Called by `backend.store.data.assignments`, which counts and locks; which comparison comes next
 (fewest judgments first, then oldest) is the order of its query.
@@ -6,9 +6,19 @@ Called by `backend.store.data.assignments`, which counts and locks; which compar
 
 import random
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 LEASE = timedelta(minutes=15)
+# From the grant; who works without a network cannot come back sooner.
+RENEWABLE = timedelta(hours=2)
+RENEWABLE_OFFLINE = timedelta(hours=8)
+# Live ones of an annotator in a project: each keeps a comparison from everybody else.
+MOST_LEASES = 20
+
+
+def renewable_until(granted_at: datetime, *, is_offline: bool) -> datetime:
+    """When a lease ends however often it is renewed."""
+    return granted_at + (RENEWABLE_OFFLINE if is_offline else RENEWABLE)
 
 
 def has_room(*, required: int, submitted: int, live_leases: int) -> bool:

@@ -22,6 +22,7 @@ import psutil
 from backend.auth import ensure_admin, new_sign_in_link
 from backend.errors import Conflict, Unavailable
 from backend.ops.child import Child
+from backend.ops.listening import bind, url_of
 from backend.ops.migration import migrate
 from backend.settings import Settings
 from backend.store.db import Database
@@ -54,8 +55,8 @@ class Launcher:
         self._lock = hold_data_dir(self.settings.data_dir)
         if self.settings.is_embedded_database:
             migrate(self.settings)
-        self._socket = _bind(self.settings.host, self.settings.port)
-        self.url = _url(self._socket)
+        self._socket = bind(self.settings.host, self.settings.port)
+        self.url = url_of(self._socket)
         self._children = self._make_children(self._socket)
         for child in self._children:
             child.start()
@@ -166,29 +167,6 @@ def _describe_holder(data_dir: Path) -> str:
     if not server:
         return "another podium process"
     return f"process {server.get('pid')} at {server.get('url')}"
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as error:
-        listener.close()
-        raise Unavailable(
-            f"cannot listen on {host}:{port}: {error.strerror}",
-            advice="Set PODIUM_PORT to another port, or to 0 for a free one; PODIUM_HOST must be "
-            "an address of this machine.",
-        ) from error
-    listener.listen(2048)
-    return listener
-
-
-def _url(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
-    return f"http://{shown}:{port}"
 
 
 def _is_ready(url: str) -> bool:

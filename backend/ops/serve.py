@@ -1,46 +1,100 @@
-"""The API on a socket that the launcher has bound already: `python -m backend.ops.serve FD`.
+"""The API as a server: `python -m backend.ops.serve`, wherever it runs.
 
-Started by `backend.ops.launcher`, so that a restarted API keeps its address and a free port is
-known before anything listens. Elsewhere uvicorn's own command line serves
-`backend.main:create_app`.
+It binds `PODIUM_HOST` and `PODIUM_PORT` itself, in containers for example; or it takes the number
+of a socket that `backend.ops.launcher` has bound already, so that a restarted API keeps its address
+and a free port is known before anything listens.
 """
 
+import logging
 import socket
 import sys
 from typing import Any
 
 import uvicorn
 
+from backend.errors import ServiceError
 from backend.main import create_app
+from backend.ops.connections import Guard, raise_file_limit
+from backend.ops.listening import BACKLOG, bind, url_of
 from backend.settings import Settings
 
 # Slow answers must not hold up the end for longer.
 GRACEFUL_SHUTDOWN_S = 5
+# New connections that are taken before others are served: a flood of them arrives in small parts.
+TAKEN_AT_ONCE = 8
+# Python's own 5 ms, times every thread that computes, is what each step of a small request would
+# wait for; of those there are about ten.
+SWITCH_THREADS_S = 0.0005
+_TICKS_BETWEEN_CHECKS = 5  # uvicorn's ticks, ten a second
+
+log = logging.getLogger("uvicorn.error")
 
 
 class _Server(uvicorn.Server):
-    """Ends the open streams first: uvicorn would wait for them, and they have no end."""
+    """Checks the connections, and ends open streams first: uvicorn would wait for them for ever."""
+
+    def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
+        super().__init__(config)
+        self._guard = guard
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start serving."""
+        await super().startup(sockets)
+        for listener in sockets or []:
+            # uvicorn's backlog is both how many it takes at once and how many may wait.
+            listener.listen(BACKLOG)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end; called ten times a second."""
+        if counter % _TICKS_BETWEEN_CHECKS == 0:
+            self._guard.check()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop serving."""
         app: Any = self.config.app
+        app.state.permissions.close()
         app.state.streams.close()
         await super().shutdown(sockets)
 
 
-def main(file_descriptor: int) -> None:
-    """Serve on an inherited listening socket until SIGTERM."""
-    settings = Settings()
+def server_of(settings: Settings, *, most_connections: int) -> uvicorn.Server:
+    """The server of the application with these settings; `run` gives it its sockets."""
+    guard = Guard(most_connections, settings.trusted_networks)
     config = uvicorn.Config(
         create_app(settings),
+        http=guard.protocol,  # type: ignore[arg-type]
+        ws="none",
+        # `backend.api.edge` believes the proxies that the settings name, and no other.
+        proxy_headers=False,
+        backlog=TAKEN_AT_ONCE,
+        reset_contextvars=True,
         log_level=settings.log_level,
         access_log=settings.log_level == "debug",
         timeout_graceful_shutdown=GRACEFUL_SHUTDOWN_S,
         server_header=False,
     )
+    return _Server(config, guard)
+
+
+def main(file_descriptor: int | None = None) -> None:
+    """Serve until SIGTERM, on an inherited listening socket if one is given."""
+    settings = Settings()
+    most = raise_file_limit()
+    server = server_of(settings, most_connections=most)
     # From the number alone: uvicorn's own --fd assumes a Unix socket, and Nagle's delay stays on.
-    _Server(config).run(sockets=[socket.socket(fileno=file_descriptor)])
+    listener = (
+        bind(settings.host, settings.port)
+        if file_descriptor is None
+        else socket.socket(fileno=file_descriptor)
+    )
+    log.info("Listening on %s, at most %d connections", url_of(listener), most)
+    sys.setswitchinterval(SWITCH_THREADS_S)
+    server.run(sockets=[listener])
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    try:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else None)
+    except ServiceError as error:
+        sys.exit(str(error))

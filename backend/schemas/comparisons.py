@@ -1,10 +1,11 @@
 """Comparisons, assignments and judgments as the API speaks of them."""
 
 from datetime import datetime
+from typing import Annotated
 
 from pydantic import Field
 
-from backend.schemas.paging import ApiAnswer, Body
+from backend.schemas.paging import ApiAnswer, Body, Id, Label
 from backend.schemas.records import Message
 from backend.schemas.vocabulary import Verdict
 
@@ -14,8 +15,8 @@ MAX_RESPONSES = 9
 class ComparisonBody(Body):
     """A comparison of responses to one prompt."""
 
-    prompt_id: str
-    response_ids: list[str] = Field(min_length=2, max_length=MAX_RESPONSES)
+    prompt_id: Id
+    response_ids: list[Id] = Field(min_length=2, max_length=MAX_RESPONSES)
     judgments_required: int | None = Field(None, ge=1, le=100)
 
 
@@ -65,13 +66,15 @@ class AssignmentAnswer(ApiAnswer):
 class JudgmentBody(Body):
     """A ranking: `tiers` best first, ties share a tier; each response in one place exactly."""
 
-    tiers: list[list[str]] = Field(default_factory=list, max_length=MAX_RESPONSES)
-    unranked: list[str] = Field(default_factory=list, max_length=MAX_RESPONSES)
+    tiers: list[Annotated[list[Id], Field(max_length=MAX_RESPONSES)]] = Field(
+        default_factory=list, max_length=MAX_RESPONSES
+    )
+    unranked: list[Id] = Field(default_factory=list, max_length=MAX_RESPONSES)
     verdict: Verdict
-    reasons: list[str] = Field(default_factory=list, max_length=20)
+    reasons: list[Label] = Field(default_factory=list, max_length=20)
     comment: str = Field("", max_length=10_000)
     active_ms: int | None = Field(None, ge=0, le=86_400_000)
-    flags: list[str] = Field(
+    flags: list[Id] = Field(
         default_factory=list, max_length=MAX_RESPONSES, description="Responses flagged for review."
     )
     revise: bool = Field(
@@ -100,8 +103,15 @@ class JudgmentAnswer(ApiAnswer):
 class AssignmentBody(Body):
     """What the client still has, so that leases lost in a reload come back before new ones."""
 
-    held: list[str] = Field(
-        max_length=100, description="Assignments that the client still has at hand."
+    held: list[Id] | None = Field(
+        None,
+        max_length=100,
+        description="Assignments that the client still has at hand; null = always lease a new one.",
+    )
+    offline: bool = Field(
+        False,
+        description="True if the client may be without a network: the lease can be renewed for 8 "
+        "hours instead of 2.",
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from backend.schemas.paging import ApiAnswer, Body
+from backend.schemas.paging import ApiAnswer, Body, Id, Label
 from backend.schemas.records import Message, SolutionStep
 from backend.schemas.vocabulary import FinishReason, SnapshotKind, Split
 
@@ -82,10 +82,10 @@ class ResponseAnswer(ApiAnswer):
 class SnapshotFilter(Body):
     """Which records go in; empty = all of the project."""
 
-    run_ids: list[str] | None = Field(None, max_length=1000)
-    tags: list[str] | None = Field(None, max_length=100)
-    prompt_ids: list[str] | None = Field(None, max_length=100_000)
-    comparison_ids: list[str] | None = Field(None, max_length=100_000)
+    run_ids: list[Id] | None = Field(None, max_length=1000)
+    tags: list[Label] | None = Field(None, max_length=100)
+    prompt_ids: list[Id] | None = Field(None, max_length=100_000)
+    comparison_ids: list[Id] | None = Field(None, max_length=100_000)
 
 
 class SnapshotBody(Body):

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from backend.schemas.paging import ApiAnswer, Body
+from backend.schemas.paging import ApiAnswer, Body, Id
 from backend.schemas.vocabulary import Method, ModelKind
 
 # Of an architecture or a precision, as characters.
@@ -27,7 +27,7 @@ class ModelBody(Body):
     name: str = Field(min_length=1, max_length=200)
     kind: ModelKind = ModelKind.CAUSAL_LM
     source: ModelSource
-    project_id: str | None = None
+    project_id: Id | None = None
 
 
 class ModelFacts(ApiAnswer):

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from backend.schemas.paging import ApiAnswer, Body
+from backend.schemas.paging import ApiAnswer, Body, Id
 from backend.schemas.vocabulary import Role
 
 
@@ -21,7 +21,7 @@ class UserBody(Body):
 
     name: str = Field(min_length=1, max_length=200)
     role: Role
-    project_ids: list[str] = Field(default_factory=list, max_length=1000)
+    project_ids: list[Id] = Field(default_factory=list, max_length=1000)
     email: str | None = Field(None, max_length=320, pattern=r"^[^@\s]+@[^@\s]+$")
     password: str | None = Field(None, min_length=10, max_length=200)
 

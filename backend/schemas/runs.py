@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from backend.schemas.numbers import Measured
-from backend.schemas.paging import ApiAnswer, Body
+from backend.schemas.paging import ApiAnswer, Body, FreeObject, Id, Label
 from backend.schemas.vocabulary import (
     FailureCause,
     Method,
@@ -26,11 +26,11 @@ LARGEST = 2**63 - 1
 class RunBody(Body):
     """A new run; `config` is validated by `backend.schemas.training`."""
 
-    project_id: str
-    experiment_id: str | None = None
+    project_id: Id
+    experiment_id: Id | None = None
     name: str = Field(min_length=1, max_length=200)
-    config: dict[str, Any]
-    tags: list[str] = Field(default_factory=list, max_length=50)
+    config: FreeObject
+    tags: list[Label] = Field(default_factory=list, max_length=50)
     priority: int = Field(0, ge=-100, le=100, description="Higher goes first.")
 
 
@@ -154,15 +154,15 @@ class CloneBody(Body):
     """
 
     name: str | None = Field(None, max_length=200)
-    overrides: dict[str, Any] = Field(default_factory=dict)
+    overrides: FreeObject = Field(default_factory=dict)
     from_checkpoint: int | None = Field(
         None,
         ge=0,
         description="Step of the parent's checkpoint to start from; null = start from the "
         "beginning.",
     )
-    experiment_id: str | None = None
-    tags: list[str] = Field(default_factory=list, max_length=50)
+    experiment_id: Id | None = None
+    tags: list[Label] = Field(default_factory=list, max_length=50)
     priority: int = Field(0, ge=-100, le=100, description="Higher goes first.")
 
 
@@ -170,7 +170,7 @@ class OutsidePoint(Body):
     """Values of an evaluation made outside; names start with gold/ or outside/."""
 
     step: int = Field(0, ge=0, le=LARGEST)
-    values: dict[str, Measured] = Field(min_length=1, max_length=1000)
+    values: dict[Label, Measured] = Field(min_length=1, max_length=1000)
 
 
 class OutsideMetricsBody(Body):
@@ -268,7 +268,7 @@ class EventAnswer(ApiAnswer):
 class ExperimentBody(Body):
     """A new experiment."""
 
-    project_id: str
+    project_id: Id
     name: str = Field(min_length=1, max_length=200)
     description: str = Field("", max_length=10_000)
 

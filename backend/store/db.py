@@ -2,23 +2,47 @@
 
 Sessions are opened at the edges: routes through `backend.deps`, streams, the commands in
 `backend.ops` and the worker. Store functions get a Session and never commit; `Database.write()`
-commits once at the end or rolls everything back.
+commits once at the end or rolls everything back. A request has one session at a time, and the pool
+has a connection for everybody who may ask for one.
 """
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy.exc import InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from sqlalchemy.orm import Session
 
 # Foreign keys name tables by text: whoever opens a database has them all.
 from backend.store.tables import access, data, models, people, runs, workers  # noqa: F401
 
+log = logging.getLogger("podium.store")
+
 BUSY_TIMEOUT_S = 30.0
-_MOST_CONNECTIONS = 30
+
+# Who may hold connections of one process at the same time, each one at most: `backend.turns` gives
+# requests so many turns, the others have so many threads. Whoever needs more says so here.
+READERS = 16
+WRITERS = 6  # SQLite has one.
+OPENINGS = 2  # Streams that are being opened.
+CATCH_UPS = 2  # Open streams that read what they missed.
+WATCHERS = 2  # What is new for streams, and who may still follow them.
+EXPORTS = 2
+JOBS = 2
+OTHERS = 2  # Start-up, readiness, and what a request asks before its turn.
+MOST_CONNECTIONS = READERS + WRITERS + OPENINGS + CATCH_UPS + WATCHERS + EXPORTS + JOBS + OTHERS
+# Somebody who was not counted above is told so soon, and does not wait among those who were.
+POOL_TIMEOUT_S = 3.0
+
+# The database is away, busy for too long, or has no connection left: trying again may help.
+AWAY = (OperationalError, InternalError, NoFreeConnection)
+
 # A network that is gone breaks connections after some seconds, so that callers can try again: TCP's
 # own patience of minutes and hours would cost a worker its runs and the API its threads.
 _SILENT_NETWORK = {
@@ -43,6 +67,60 @@ _write_locks: dict[str, threading.Lock] = {}
 _write_locks_guard = threading.Lock()
 
 
+class SecondSession(RuntimeError):
+    """A request opened a session while it had one: two such requests can wait for each other."""
+
+
+class SessionsOfARequest:
+    """How many sessions one request has open, in whichever thread."""
+
+    # Tests set this; production logs instead, because the request may well succeed.
+    raises = False
+
+    def __init__(self) -> None:
+        self._n_open = 0
+
+    def opened(self) -> None:
+        """Count one. Raises SecondSession where tests ask for it."""
+        self._n_open += 1
+        if self._n_open > 1:
+            error = SecondSession("a request opened a second session before it closed its first")
+            if self.raises:
+                self._n_open -= 1
+                raise error
+            log.error("store.second_session", exc_info=error, stack_info=True)
+
+    def closed(self) -> None:
+        """One is closed."""
+        self._n_open -= 1
+
+
+_request: ContextVar[SessionsOfARequest | None] = ContextVar("podium_request", default=None)
+
+
+@contextmanager
+def one_session_at_a_time() -> Iterator[None]:
+    """In this block and all that it calls, threads and tasks too, there is at most one session."""
+    token = _request.set(SessionsOfARequest())
+    try:
+        yield
+    finally:
+        _request.reset(token)
+
+
+@contextmanager
+def _counted() -> Iterator[None]:
+    request = _request.get()
+    if request is None:
+        yield
+        return
+    request.opened()
+    try:
+        yield
+    finally:
+        request.closed()
+
+
 class Database:
     """One engine and the two ways to use it."""
 
@@ -51,9 +129,9 @@ class Database:
     ) -> None:
         """Connect lazily to `url` (SQLAlchemy form, `sqlite:///file` or `postgresql+psycopg://`).
 
-        PostgreSQL: at most `idle_connections` stay open while nobody asks, 30 while many do. It
-        ends a writing session that says nothing for `longest_pause_s`, as that of a process which
-        was stopped: its locks would hold everybody else up.
+        PostgreSQL: at most `idle_connections` stay open while nobody asks, `MOST_CONNECTIONS` while
+        many do. It ends a writing session that says nothing for `longest_pause_s`, as that of a
+        process which was stopped: its locks would hold everybody else up.
         """
         self.url = url
         self.is_sqlite = url.startswith("sqlite")
@@ -73,13 +151,14 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session for reading; anything written in it is rolled back."""
-        with Session(self.engine, expire_on_commit=False) as session:
+        with _counted(), Session(self.engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session whose work is committed at the end, or undone by an exception."""
         with (
+            _counted(),
             self._write_lock if self.is_sqlite else nullcontext(),
             Session(self._write_engine, expire_on_commit=False) as session,
             session.begin(),
@@ -96,7 +175,8 @@ def _postgres_engine(url: str, idle_connections: int) -> Engine:
         url,
         pool_pre_ping=True,
         pool_size=idle_connections,
-        max_overflow=_MOST_CONNECTIONS - idle_connections,
+        max_overflow=MOST_CONNECTIONS - idle_connections,
+        pool_timeout=POOL_TIMEOUT_S,
         connect_args=_SILENT_NETWORK,
     )
 
@@ -112,7 +192,14 @@ def _postgres_engine(url: str, idle_connections: int) -> Engine:
 
 
 def _sqlite_engine(url: str) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S})
+    engine = create_engine(
+        url,
+        poolclass=QueuePool,
+        pool_size=MOST_CONNECTIONS,
+        max_overflow=0,
+        pool_timeout=POOL_TIMEOUT_S,
+        connect_args={"timeout": BUSY_TIMEOUT_S},
+    )
 
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _: Any) -> None:

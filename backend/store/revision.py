@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 
 from sqlalchemy import inspect, text
-from sqlalchemy.exc import OperationalError
 
 from backend.errors import Unavailable
-from backend.store.db import Database
+from backend.store.db import AWAY, Database
 
 VERSIONS = Path(__file__).resolve().parents[2] / "alembic" / "versions"
 # Read as text: importing Alembic would cost more than the rest of the start.
@@ -49,7 +48,7 @@ def current_revision(database: Database) -> str | None:
                 return None
             found = connection.execute(text("SELECT version_num FROM alembic_version"))
             return found.scalar_one_or_none()
-    except OperationalError as error:
+    except AWAY as error:
         raise Unavailable(
             "the database does not answer",
             advice="Check PODIUM_DATABASE_URL and that the database runs.",

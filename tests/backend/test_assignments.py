@@ -8,8 +8,15 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import select
 
-from backend.domain.assignment import LEASE, presented_order
+from backend.domain.assignment import (
+    LEASE,
+    MOST_LEASES,
+    RENEWABLE,
+    RENEWABLE_OFFLINE,
+    presented_order,
+)
 from backend.domain.formats import read_row
 from backend.errors import Conflict
 from backend.schemas.comparisons import JudgmentBody
@@ -19,6 +26,7 @@ from backend.store.data import assignments, comparisons, imports, judgments, pro
 from backend.store.db import Database
 from backend.store.paging import Page
 from backend.store.people import users
+from backend.store.tables.data import Assignment
 from tests.backend.conftest import Service
 from tests.backend.test_loop import comparison, upload
 
@@ -64,10 +72,23 @@ class Crowd:
                 kind="comparisons", file_format="auto", strict=True, at=NOW,
             )  # fmt: skip
 
-    def lease(self, person: int, at: datetime = NOW) -> Any:
+    def lease(self, person: int, at: datetime = NOW, *, is_offline: bool = False) -> Any:
         """Lease the next comparison to an annotator."""
         with self.database.write() as session:
-            return assignments.lease(session, self.project, self.people[person], held=None, at=at)
+            return assignments.lease(
+                session,
+                self.project,
+                self.people[person],
+                held=None,
+                is_offline=is_offline,
+                at=at,
+            )
+
+    def renew(self, person: int, assignment: Any, at: datetime) -> datetime:
+        """Renew a lease; the answer is when it expires."""
+        with self.database.write() as session:
+            answer = assignments.renew(session, assignment.id, self.people[person], at=at)
+            return answer.expires_at
 
     def judge(self, person: int, assignment: Any, at: datetime = NOW, **more: Any) -> Any:
         """Submit the shown order."""
@@ -155,6 +176,61 @@ def test_comparisons_with_the_fewest_judgments_come_first(database: Database) ->
     crowd.judge(0, first)
 
     assert crowd.lease(1).comparison.id != first.comparison.id
+
+
+def test_nobody_holds_more_than_twenty_comparisons_of_a_project(database: Database) -> None:
+    crowd = Crowd(database, n=MOST_LEASES + 5, required=1, annotators=2)
+    held = [crowd.lease(0) for _ in range(MOST_LEASES)]
+    with pytest.raises(Conflict, match="you hold 20 comparisons") as refused:
+        crowd.lease(0)
+    assert "Rank or skip" in (refused.value.advice or "")
+    assert crowd.lease(1) is not None
+
+    crowd.judge(0, held[0])
+    assert crowd.lease(0) is not None
+    with pytest.raises(Conflict):
+        crowd.lease(0)
+    # What has expired counts no more.
+    assert crowd.lease(0, NOW + LEASE) is not None
+
+
+@pytest.mark.parametrize(("is_offline", "longest"), [(False, RENEWABLE), (True, RENEWABLE_OFFLINE)])
+def test_a_lease_is_renewed_until_a_while_after_its_grant(
+    database: Database, is_offline: bool, longest: timedelta
+) -> None:
+    crowd = Crowd(database, n=1, required=1, annotators=2)
+    mine = crowd.lease(0, is_offline=is_offline)
+    at = NOW
+    while (expires_at := crowd.renew(0, mine, at)) < NOW + longest:
+        assert expires_at == at + LEASE
+        at = expires_at - timedelta(minutes=1)
+    assert expires_at == NOW + longest
+    with pytest.raises(Conflict, match="can be renewed until"):
+        crowd.renew(0, mine, NOW + longest)
+
+    # It may be granted anew, to whoever asks first, and then its time begins again.
+    again = crowd.lease(1, NOW + longest)
+    assert crowd.renew(1, again, NOW + longest) == NOW + longest + LEASE
+
+
+def test_a_judgment_is_taken_after_the_last_renewal_while_nobody_else_has_the_comparison(
+    database: Database,
+) -> None:
+    crowd = Crowd(database, n=1, required=1, annotators=1)
+    mine = crowd.lease(0)
+    assert crowd.judge(0, mine, NOW + 2 * RENEWABLE).revision == 1
+
+
+def test_a_lease_says_whether_it_was_taken_for_work_without_a_network(
+    service: Service, api: TestClient, project: str
+) -> None:
+    taken = [take(api, project, offline=True), take(api, project, held=[], offline=False)]
+    database: Database = service.app.state.database
+    with database.read() as session:
+        rows = session.execute(select(Assignment.id, Assignment.is_offline))
+        found = {row[0]: row[1] for row in rows}
+    assert found == {taken[0]["id"]: True}
+    assert taken[1]["id"] == taken[0]["id"]
 
 
 def test_a_comparison_is_made_of_responses_to_its_own_prompt(api: TestClient, project: str) -> None:

@@ -50,16 +50,14 @@ def migrated(tmp_path: Path) -> Path:
     return data_dir
 
 
-def uvicorn_command(port: int) -> list[str]:
-    address = ["--host", "127.0.0.1", "--port", str(port)]
-    return [sys.executable, "-m", "uvicorn", "--factory", "backend.main:create_app", *address]
+SERVE = [sys.executable, "-m", "backend.ops.serve"]
 
 
 def test_the_running_api_has_not_loaded_torch(migrated: Path, tmp_path: Path) -> None:
     port, log = free_port(), tmp_path / "api.log"
-    env = telling_environment(tmp_path, migrated)
+    env = telling_environment(tmp_path, migrated) | {"PODIUM_PORT": str(port)}
 
-    with processes.running(uvicorn_command(port), env, log) as api:
+    with processes.running(SERVE, env, log) as api:
         url = f"http://127.0.0.1:{port}/readyz"
         processes.wait_until(lambda: processes.answers(url), "ready", process=api, log=log)
         modules = loaded_modules(api, tmp_path, log)
@@ -97,7 +95,8 @@ def seconds_to_ready(data_dir: Path, log: Path) -> float:
     port = free_port()
     url = f"http://127.0.0.1:{port}/readyz"
     began = time.monotonic()
-    with processes.running(uvicorn_command(port), processes.environment(data_dir), log) as api:
+    env = processes.environment(data_dir, PODIUM_PORT=str(port))
+    with processes.running(SERVE, env, log) as api:
         processes.wait_until(lambda: processes.answers(url), "ready", process=api, log=log)
         return time.monotonic() - began - seconds_without_a_core(api.pid)
 

@@ -10,7 +10,13 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from backend.domain.assignment import LEASE, has_room, presented_order
+from backend.domain.assignment import (
+    LEASE,
+    MOST_LEASES,
+    has_room,
+    presented_order,
+    renewable_until,
+)
 from backend.errors import Conflict, NotFound
 from backend.schemas.comparisons import (
     AnnotationProgress,
@@ -26,12 +32,19 @@ LEASED, SUBMITTED, SKIPPED = "leased", "submitted", "skipped"
 
 
 def lease(
-    session: Session, project_id: str, user_id: str, *, held: Sequence[str] | None, at: datetime
+    session: Session,
+    project_id: str,
+    user_id: str,
+    *,
+    held: Sequence[str] | None,
+    is_offline: bool = False,
+    at: datetime,
 ) -> AssignmentAnswer | None:
     """Lease the next comparison to an annotator, None when nothing is left for this one.
 
     Comparisons with the fewest judgments come first, then the oldest. `held` names the leases that
-    the client still has; others of its live ones come back first. None = always a new one.
+    the client still has; others of its live ones come back first. None = always a new one. Raises
+    Conflict if the annotator has `MOST_LEASES` already, which nobody else can get meanwhile.
     """
     if held is not None:
         lost = session.scalar(
@@ -39,6 +52,7 @@ def lease(
         )
         if lost is not None:
             return answer(session, lost)
+    _must_hold_few(session, project_id, user_id, at)
     comparison = _next(session, project_id, user_id, at)
     if comparison is None:
         return None
@@ -57,8 +71,21 @@ def lease(
         session.add(assignment)
     assignment.state = LEASED
     assignment.expires_at = at + LEASE
+    assignment.granted_at = at
+    assignment.is_offline = is_offline
     session.flush()
     return answer(session, assignment)
+
+
+def _must_hold_few(session: Session, project_id: str, user_id: str, at: datetime) -> None:
+    live = session.scalar(
+        select(func.count()).select_from(_mine(project_id, user_id, at).order_by(None).subquery())
+    )
+    if (live or 0) >= MOST_LEASES:
+        raise Conflict(
+            f"you hold {live} comparisons of this project; {MOST_LEASES} are allowed at once",
+            advice="Rank or skip one of them, or wait until a lease expires (15 minutes).",
+        )
 
 
 def get_own(session: Session, assignment_id: str, user_id: str) -> Assignment:
@@ -103,9 +130,10 @@ def skip(session: Session, assignment_id: str, user_id: str, *, reason: str) -> 
 
 
 def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -> AssignmentAnswer:
-    """Begin the lease anew.
+    """Extend the lease, at most to the end that its grant gives it.
 
-    Raises Conflict if it is judged or skipped, or ran out and others took the comparison.
+    Raises Conflict if it is judged or skipped, was granted too long ago, or ran out and others took
+    the comparison.
     """
     assignment = get_own(session, assignment_id, user_id)
     if assignment.state != LEASED:
@@ -113,8 +141,18 @@ def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -
             f"this assignment is {assignment.state}, so it has no lease to renew",
             advice="Request another assignment.",
         )
+    # A lease from before grants were kept counts from its last renewal.
+    granted_at = assignment.granted_at or assignment.expires_at - LEASE
+    ends_at = renewable_until(granted_at, is_offline=assignment.is_offline)
+    if at >= ends_at:
+        raise Conflict(
+            f"this lease was granted at {granted_at.isoformat(timespec='seconds')} and can be "
+            f"renewed until {ends_at.isoformat(timespec='seconds')}",
+            advice="Send your judgment if you have one: it is taken unless others have taken the "
+            "comparison. Else request another assignment.",
+        )
     must_be_open(session, assignment, at=at)
-    assignment.expires_at = at + LEASE
+    assignment.expires_at = min(at + LEASE, ends_at)
     session.flush()
     return answer(session, assignment)
 

@@ -3,10 +3,11 @@
 Called by `backend.auth` and the user routes; stores hashes only and never sees a clear secret.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import delete, literal, or_, select, union_all
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
@@ -19,6 +20,13 @@ from backend.store.paging import Page, page_of
 from backend.store.tables.access import ApiKey, BrowserSession, SignInToken
 from backend.store.tables.data import Project
 from backend.store.tables.people import Membership, User
+
+
+class Secret(NamedTuple):
+    """What somebody showed to be let in, by its hash."""
+
+    kind: Literal["key", "cookie"]
+    sha256: str
 
 
 def create(
@@ -156,6 +164,53 @@ def by_cookie(session: Session, cookie_sha256: str, *, at: datetime) -> Caller |
         )
     )
     return _caller(session, user)
+
+
+def by_secrets(
+    session: Session, secrets: Collection[Secret], *, at: datetime | None = None
+) -> dict[Secret, Caller]:
+    """Who these secrets belong to, in one query; those that are not valid (now) are left out."""
+    at = at or datetime.now(UTC)
+    keys = [secret.sha256 for secret in secrets if secret.kind == "key"]
+    cookies = [secret.sha256 for secret in secrets if secret.kind == "cookie"]
+    who = (User.id, User.name, User.role, Membership.project_id)
+    by_keys = (
+        select(literal("key"), ApiKey.key_sha256, *who)
+        .join(User, User.id == ApiKey.user_id)
+        .outerjoin(Membership, Membership.user_id == User.id)
+        .where(
+            ApiKey.key_sha256.in_(keys),
+            ApiKey.revoked_at.is_(None),
+            or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > at),
+            User.is_active,
+        )
+    )
+    by_cookies = (
+        select(literal("cookie"), BrowserSession.cookie_sha256, *who)
+        .join(User, User.id == BrowserSession.user_id)
+        .outerjoin(Membership, Membership.user_id == User.id)
+        .where(
+            BrowserSession.cookie_sha256.in_(cookies),
+            BrowserSession.expires_at > at,
+            User.is_active,
+        )
+    )
+    found: dict[Secret, Caller] = {}
+    for kind, sha256, user_id, name, role, project_id in session.execute(
+        union_all(by_keys, by_cookies)
+    ):
+        secret = Secret("key" if kind == "key" else "cookie", sha256)
+        before = found.get(secret)
+        projects = (before.project_ids or frozenset()) if before else frozenset()
+        found[secret] = Caller(
+            id=user_id,
+            name=name,
+            role=Role(role),
+            project_ids=None
+            if role == Role.ADMIN
+            else projects | ({project_id} if project_id else frozenset()),
+        )
+    return found
 
 
 def add_sign_in_token(

@@ -6,7 +6,7 @@ Store modules query these.
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from backend.store.tables.columns import Base, Numbered
@@ -114,6 +114,8 @@ class Assignment(Numbered, Base):
     state: Mapped[str] = mapped_column(String(16))  # leased, submitted, skipped
     presented_order: Mapped[list[str]]
     expires_at: Mapped[datetime]
+    granted_at: Mapped[datetime | None]  # The lease; renewing it changes only expires_at.
+    is_offline: Mapped[bool] = mapped_column(default=False, server_default=false())
     skip_reason: Mapped[str | None] = mapped_column(String(200))
 
 

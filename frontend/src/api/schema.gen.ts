@@ -374,7 +374,7 @@ export interface paths {
          * @description Lease the next comparison for 15 minutes; 204 if nothing is left for this annotator.
          *
          *     Each call leases another comparison. With `held`, live leases that are not in the list are
-         *     returned first.
+         *     returned first. Whoever holds 20 comparisons of the project gets 409.
          */
         post: operations["take_assignment_api_v1_projects__project_id__assignments_post"];
         delete?: never;
@@ -437,6 +437,8 @@ export interface paths {
         /**
          * Renew
          * @description Renew the lease: it lasts 15 minutes from now.
+         *
+         *     A lease ends 2 hours after it was granted, or 8 hours if it was taken with `offline`: then 409.
          */
         post: operations["renew_api_v1_assignments__assignment_id__renew_post"];
         delete?: never;
@@ -1432,9 +1434,15 @@ export interface components {
         AssignmentBody: {
             /**
              * Held
-             * @description Assignments that the client still has at hand.
+             * @description Assignments that the client still has at hand; null = always lease a new one.
              */
-            held: string[];
+            held?: string[] | null;
+            /**
+             * Offline
+             * @description True if the client may be without a network: the lease can be renewed for 8 hours instead of 2.
+             * @default false
+             */
+            offline: boolean;
         };
         /**
          * AuditAnswer

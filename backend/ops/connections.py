@@ -1,0 +1,288 @@
+"""The connections to the API, guarded where ASGI sees nothing: slow, half-sent and too many.
+
+`backend.ops.serve` makes one `Guard` and gives it to uvicorn as its HTTP protocol. It knows no
+routes; the application tells it only on which connections valid credentials were shown.
+"""
+
+import asyncio
+import json
+import logging
+import resource
+from collections.abc import Iterator, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import h11
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from backend.pressure.permissions import NoLongerPermitted
+from backend.pressure.visitors import Connection, Network, is_trusted
+from backend.turns import client_has_left
+
+log = logging.getLogger("podium.server")
+
+# From the first byte of a request, or the opening of the connection, to the end of the headers.
+HEADERS_S = 10.0
+# Of a body, over a window; time in which the application does not read does not count.
+SLOWEST_BYTES_PER_S = 1000
+WINDOW_S = 5.0
+# After an answer that came before the end of the body, the rest is thrown away for so long.
+DRAIN_S = 5.0
+# A client that takes nothing of its answer for so long has gone without a word.
+STALL_S = 60.0
+
+MOST_CONNECTIONS = 8192
+# So many from one address before anybody has shown valid credentials on them.
+MOST_OF_A_STRANGER = 4096
+# File descriptors for all that is no connection: database, logs, artifacts, uploads.
+RESERVED_FILES = 256
+
+
+class Guard:
+    """All connections of one server."""
+
+    def __init__(self, most: int, trusted: Sequence[Network] = ()) -> None:
+        """`most` connections at once; of those from `trusted` proxies each is another person's."""
+        self.most = most
+        self._trusted = trusted
+        # Oldest first; the values have no meaning, a set would lose the order.
+        self._all: dict[Guarded, None] = {}
+        self._of_address: dict[str, dict[Guarded, None]] = {}
+
+    def protocol(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> "Guarded":
+        """The protocol of a new connection, as uvicorn asks for it."""
+        return Guarded(self, config, server_state, app_state, _loop)
+
+    def check(self) -> None:
+        """End what is too slow; to be called about twice a second."""
+        for connection in list(self._all):
+            connection.check()
+
+    def admit(self, connection: "Guarded") -> None:
+        """Take a new connection in, at the cost of the oldest that waits for a stranger."""
+        self._all[connection] = None
+        address = connection.address
+        if not is_trusted(address, self._trusted):
+            of_address = self._of_address.setdefault(address, {})
+            of_address[connection] = None
+            if len(of_address) > MOST_OF_A_STRANGER:
+                # Those who have shown who they are do not count, and are looked through only now.
+                strangers = [one for one in of_address if not one.known.is_known]
+                if len(strangers) > MOST_OF_A_STRANGER:
+                    _make_room(strangers, connection)
+        if len(self._all) > self.most:
+            _make_room(self._all, connection)
+
+    def forget(self, connection: "Guarded") -> None:
+        """A connection has ended."""
+        self._all.pop(connection, None)
+        of_address = self._of_address.get(connection.address, {})
+        of_address.pop(connection, None)
+        if not of_address:
+            self._of_address.pop(connection.address, None)
+
+
+class Guarded(H11Protocol):
+    """One connection; uvicorn's protocol, which waits for slow clients for ever, with deadlines."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, loop)
+        self.known = Connection()
+        self.address = "local"
+        self._guard = guard
+        self._wrapped = self.app
+        # None before the first request, which uvicorn's annotations leave out.
+        self.cycle: RequestResponseCycle | None = None  # type: ignore[assignment]
+        self.app = self._serve
+        self._has_left: asyncio.Future[None] = self.loop.create_future()
+        # When what is waited for now began: headers, a part of a body, its rest, a reader.
+        self._headers_since: float | None = None
+        self._has_bytes = False
+        self._window: tuple[float, int] | None = None
+        self._n_received = 0
+        self._draining_since: float | None = None
+        self._stalled_since: float | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client has connected."""
+        super().connection_made(transport)
+        self.address = self.client[0] if self.client else "local"
+        self._headers_since = self.loop.time()
+        self._guard.admit(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client, or we, have closed the connection."""
+        self._guard.forget(self)
+        if not self._has_left.done():
+            self._has_left.set_result(None)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes of a request."""
+        self._n_received += len(data)
+        if not self._has_bytes and self.conn.their_state is h11.IDLE:
+            self._has_bytes = True
+            self._headers_since = self.loop.time()
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._headers_since = None
+            self._has_bytes = False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nothing is lost if this connection ends: no request is here whole."""
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+    def check(self) -> None:
+        """End the connection if the client is too slow."""
+        now = self.loop.time()
+        if self.transport.is_closing():
+            return
+        if self._is_stalled(now):
+            self.transport.abort()
+            return
+        state = self.conn.their_state
+        if state is h11.IDLE:
+            self._check_headers(now)
+        elif state is h11.SEND_BODY:
+            self._check_body(now)
+        if state is not h11.SEND_BODY:
+            self._window = self._draining_since = None
+
+    def refuse(self, status: HTTPStatus, detail: str, advice: str) -> None:
+        """Close, with an answer where none has begun."""
+        if self.transport.is_closing():
+            return
+        has_begun = self.cycle is not None and (
+            self.cycle.response_started and not self.cycle.response_complete
+        )
+        is_drained = self.cycle is not None and self.cycle.response_complete
+        is_late = self.conn.their_state is h11.SEND_BODY and is_drained
+        if not has_begun and not is_late:
+            self.transport.write(_answer(status, detail, advice))
+        if self.cycle is not None and not self.cycle.response_complete:
+            # Whatever the application says from now on is not sent.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.close()
+
+    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+        scope["podium.connection"] = self.known
+        client_has_left.set(self._has_left)
+        try:
+            await self._wrapped(scope, receive, send)
+        except NoLongerPermitted:
+            # Without the last chunk: the client sees that the answer is not whole.
+            if self.cycle is not None:
+                self.cycle.disconnected = True
+            self.transport.close()
+
+    def _check_headers(self, now: float) -> None:
+        if self._headers_since is None:
+            self._headers_since = now
+        elif now - self._headers_since > HEADERS_S:
+            # Some may have come together with the request before.
+            if self._has_bytes or self.conn.trailing_data[0]:
+                self.refuse(
+                    HTTPStatus.REQUEST_TIMEOUT,
+                    f"the headers of the request did not come within {HEADERS_S:.0f} s",
+                    "Send the request again.",
+                )
+            else:
+                self.transport.close()
+
+    def _check_body(self, now: float) -> None:
+        if self.cycle is not None and self.cycle.response_complete:
+            self._draining_since = self._draining_since or now
+            if now - self._draining_since > DRAIN_S:
+                self.transport.close()
+            return
+        if (
+            self._window is None
+            or self.flow.read_paused
+            or self.conn.they_are_waiting_for_100_continue
+        ):
+            self._window = (now, self._n_received)
+            return
+        since, n_before = self._window
+        if now - since < WINDOW_S:
+            return
+        if self._n_received - n_before < SLOWEST_BYTES_PER_S * (now - since):
+            self.refuse(
+                HTTPStatus.REQUEST_TIMEOUT,
+                f"the body came slower than {SLOWEST_BYTES_PER_S} bytes per second",
+                "Send the request again over a better connection.",
+            )
+        self._window = (now, self._n_received)
+
+    def _is_stalled(self, now: float) -> bool:
+        if not self.flow.write_paused:
+            self._stalled_since = None
+            return False
+        self._stalled_since = self._stalled_since or now
+        return now - self._stalled_since > STALL_S
+
+
+def raise_file_limit() -> int:
+    """Let the process open as many files as it may; how many connections that leaves."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + RESERVED_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+        except (OSError, ValueError):
+            log.warning("server.file_limit", extra={"files": soft})
+    if soft == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return max(16, min(MOST_CONNECTIONS, soft - RESERVED_FILES))
+
+
+def _make_room(candidates: Iterator[Guarded] | Any, newcomer: Guarded) -> None:
+    """End the oldest that waits for a stranger; the newcomer if all others are busy or known."""
+    for one in candidates:
+        if one is newcomer:
+            continue
+        if not one.known.is_known and one.is_waiting and not one.transport.is_closing():
+            one.transport.abort()
+            return
+    newcomer.refuse(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "the service has no connection left",
+        "Try again in a moment, or close connections that you do not use.",
+    )
+
+
+def _answer(status: HTTPStatus, detail: str, advice: str) -> bytes:
+    problem = {
+        "type": "about:blank",
+        "title": status.phrase,
+        "status": int(status),
+        "detail": detail,
+        "advice": advice,
+    }
+    body = json.dumps(problem).encode()
+    head = [
+        f"HTTP/1.1 {int(status)} {status.phrase}",
+        "Content-Type: application/problem+json",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+        *(["Retry-After: 1"] if status == HTTPStatus.SERVICE_UNAVAILABLE else []),
+    ]
+    return "\r\n".join([*head, "", ""]).encode() + body

@@ -1,0 +1,203 @@
+"""Turns: how many requests may use the database at once, shared fairly by person.
+
+Routes take a turn through `backend.deps`, exports between two batches. A request waits here without
+a thread and without a connection. It runs in one event loop and knows nothing of the database but
+how many connections there are.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import ContextVar
+
+from backend.errors import TooBusy
+from backend.pressure.visitors import UNKNOWN
+from backend.store.db import EXPORTS, OPENINGS, READERS, WRITERS, Database
+
+# Beyond these waiting requests of one kind, one is refused for each that comes.
+WAITING = 64
+# A refusal is sent so late: whoever asks again at once is slowed down.
+REFUSE_AFTER_S = 0.25
+READING_EACH = 4
+WRITING_EACH = 1
+# Whoever opens a stream holds a connection of the server meanwhile, of which there are few enough.
+WAITING_FOR_STREAMS = 4096
+
+# Whether the client of this request has left; the server sets it.
+client_has_left: ContextVar["asyncio.Future[None] | None"] = ContextVar(
+    "client_has_left", default=None
+)
+
+
+class Line:
+    """The turns of one kind: `places` in all, at most `each` per person, the rest waits.
+
+    Everybody who is not known yet has together the share of one person, round robin by address.
+
+    Persons take turns round robin, the requests of one person in the order in which they came. When
+    more than `most_waiting` wait, the newest request of the person with the most is refused.
+    """
+
+    def __init__(
+        self,
+        places: int,
+        *,
+        each: int,
+        most_waiting: int = WAITING,
+        refuse_after_s: float = REFUSE_AFTER_S,
+    ) -> None:
+        self._free = places
+        self._refuse_after_s = refuse_after_s
+        self._each = each
+        self._most_waiting = most_waiting
+        self._n_waiting = 0
+        self._held: dict[str, int] = {}
+        # In the order in which they are served next; within a share its members the same way.
+        self._waiting: dict[str, dict[str, deque[asyncio.Future[bool]]]] = {}
+
+    @asynccontextmanager
+    async def turn(self, person: str) -> AsyncIterator[None]:
+        """A turn from here to the end of the block. Raises TooBusy."""
+        share = _share_of(person)
+        if not await self._get(share, person):
+            await asyncio.sleep(self._refuse_after_s)
+            raise TooBusy(
+                f"{self._most_waiting} requests wait already, and most of them are of one caller",
+                advice="Send fewer requests at once, and this one again after the time in "
+                "Retry-After.",
+            )
+        try:
+            yield
+        finally:
+            self._give_back(share)
+
+    async def _get(self, share: str, person: str) -> bool:
+        """Wait for a turn; whether there is one."""
+        if self._n_waiting == 0 and self._free and self._held.get(share, 0) < self._each:
+            self._take(share)
+            return True
+        place = self._join(share, person)
+        has_left = client_has_left.get()
+
+        def refuse(_: object) -> None:
+            self._drop(share, person, place)
+
+        if has_left is not None:
+            has_left.add_done_callback(refuse)
+        try:
+            return await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled() and place.result():
+                self._give_back(share)
+            else:
+                self._drop(share, person, place)
+            raise
+        finally:
+            if has_left is not None:
+                has_left.remove_done_callback(refuse)
+
+    def _join(self, share: str, person: str) -> asyncio.Future[bool]:
+        place: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(share, {}).setdefault(person, deque()).append(place)
+        self._n_waiting += 1
+        self._serve()
+        if self._n_waiting > self._most_waiting:
+            self._refuse_one()
+        return place
+
+    def _refuse_one(self) -> None:
+        """Refuse the newest request of the person with the most; of whom is unknown first."""
+        share, members = max(
+            self._waiting.items(), key=lambda one: (one[0] == UNKNOWN, _length(one[1]))
+        )
+        person, line = max(members.items(), key=lambda one: len(one[1]))
+        self._drop(share, person, line[-1])
+
+    def _drop(self, share: str, person: str, place: "asyncio.Future[bool]") -> None:
+        members = self._waiting.get(share, {})
+        line = members.get(person)
+        if line is None or place not in line:
+            return
+        line.remove(place)
+        self._n_waiting -= 1
+        if not place.done():
+            place.set_result(False)
+        self._forget_empty(share, person)
+
+    def _forget_empty(self, share: str, person: str) -> None:
+        members = self._waiting[share]
+        if not members[person]:
+            del members[person]
+        if not members:
+            del self._waiting[share]
+
+    def _take(self, share: str) -> None:
+        self._free -= 1
+        self._held[share] = self._held.get(share, 0) + 1
+
+    def _give_back(self, share: str) -> None:
+        self._free += 1
+        self._held[share] -= 1
+        if not self._held[share]:
+            del self._held[share]
+        self._serve()
+
+    def _serve(self) -> None:
+        """Give the free places away."""
+        while self._free:
+            share = next((one for one in self._waiting if self._may_have(one)), None)
+            if share is None:
+                return
+            members = self._waiting.pop(share)
+            person = next(iter(members))
+            line = members.pop(person)
+            place = line.popleft()
+            self._n_waiting -= 1
+            # Behind all others, if more of this person or share wait.
+            if line:
+                members[person] = line
+            if members:
+                self._waiting[share] = members
+            # A waiter that was cancelled just now has not said so yet.
+            if not place.done():
+                self._take(share)
+                place.set_result(True)
+
+    def _may_have(self, share: str) -> bool:
+        return self._held.get(share, 0) < self._each
+
+
+class Turns:
+    """The turns of one process, by kind."""
+
+    def __init__(self, database: Database) -> None:
+        """SQLite has one writer; on PostgreSQL there are more, and each person has one of them."""
+        self._reading = Line(READERS, each=READING_EACH)
+        self._writing = Line(1 if database.is_sqlite else WRITERS, each=WRITING_EACH)
+        self._opening = Line(OPENINGS, each=1, most_waiting=WAITING_FOR_STREAMS)
+        self._exporting = Line(EXPORTS, each=1, most_waiting=WAITING_FOR_STREAMS)
+
+    def reading(self, person: str) -> AbstractAsyncContextManager[None]:
+        """A turn to read. Raises TooBusy if too many wait."""
+        return self._reading.turn(person)
+
+    def writing(self, person: str) -> AbstractAsyncContextManager[None]:
+        """A turn to write. Raises TooBusy if too many wait."""
+        return self._writing.turn(person)
+
+    def opening(self, person: str) -> AbstractAsyncContextManager[None]:
+        """A turn to open a stream: browsers that all come back at once wait for one another."""
+        return self._opening.turn(person)
+
+    def exporting(self, person: str) -> AbstractAsyncContextManager[None]:
+        """A turn to read one batch of an export."""
+        return self._exporting.turn(person)
+
+
+def _share_of(person: str) -> str:
+    return UNKNOWN if person.startswith(UNKNOWN) else person
+
+
+def _length(members: dict[str, deque["asyncio.Future[bool]"]]) -> int:
+    return sum(len(line) for line in members.values())

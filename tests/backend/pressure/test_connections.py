@@ -1,0 +1,245 @@
+"""Connections of clients that are slow, silent or many, against the real server."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+
+from backend import auth
+from backend.ops import connections, serve
+from backend.ops.connections import Guard
+from backend.ops.listening import url_of
+from backend.settings import Settings
+from backend.store.db import Database
+from tests.processes import wait_until
+
+# Short, so that a test need not wait as long as a slow client may.
+HEADERS_S = 1.0
+WINDOW_S = 0.5
+MOST = 12
+PATIENCE_S = 30.0
+
+
+class Served:
+    """The server of production in a thread of this process, with short times."""
+
+    def __init__(self, settings: Settings, most: int) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=200)
+        self.url = url_of(self.listener)
+        self.key_file = settings.data_dir / "admin.key"
+        self.server = serve.server_of(settings, most_connections=most)
+        self._thread = threading.Thread(
+            target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True
+        )
+        self._thread.start()
+        httpx.get(f"{self.url}/healthz", timeout=60).raise_for_status()
+
+    @property
+    def guard(self) -> Guard:
+        guard: Guard = self.server._guard  # type: ignore[attr-defined]
+        return guard
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key_file.read_text().strip()}"}
+
+    def connect(self, text: bytes = b"") -> socket.socket:
+        """A connection on which some bytes were sent."""
+        connection = socket.create_connection(self.listener.getsockname(), timeout=PATIENCE_S)
+        connection.sendall(text)
+        return connection
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def served(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setattr(connections, "HEADERS_S", HEADERS_S)
+    monkeypatch.setattr(connections, "WINDOW_S", WINDOW_S)
+    monkeypatch.setattr(connections, "DRAIN_S", WINDOW_S)
+    monkeypatch.setattr(connections, "STALL_S", WINDOW_S)
+    settings = Settings(data_dir=tmp_path / "data", database_url=sqlite_url, min_free_gb=0)
+    served = Served(settings, MOST)
+    yield served
+    served.stop()
+
+
+def rest_of(connection: socket.socket) -> bytes:
+    """All that the server sends before it closes."""
+    text = b""
+    try:
+        while part := connection.recv(65536):
+            text += part
+    except ConnectionResetError:
+        pass
+    connection.close()
+    return text
+
+
+HALF = b"GET /api/v1/me HTTP/1.1\r\nHost: x\r\nX-"
+SLOW_BODY = (
+    b"POST /api/v1/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 5000\r\n\r\n{"
+)
+
+
+def is_taken(connection: socket.socket, text: bytes) -> bool:
+    """Whether the other end still takes what is sent."""
+    try:
+        connection.sendall(text)
+    except (BrokenPipeError, ConnectionResetError):
+        return False
+    return True
+
+
+def test_half_sent_headers_are_answered_with_408_and_closed(served: Served) -> None:
+    began = time.monotonic()
+    answer = rest_of(served.connect(HALF))
+    assert time.monotonic() - began >= HEADERS_S
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408 ")
+    assert b"Connection: close" in head
+    assert json.loads(body)["status"] == 408
+
+
+def test_headers_that_come_byte_by_byte_do_not_last_longer(served: Served) -> None:
+    connection = served.connect(HALF)
+    connection.settimeout(0.05)
+    began, answer = time.monotonic(), b""
+    while time.monotonic() - began < PATIENCE_S and not answer:
+        try:
+            connection.sendall(b"a")
+            answer = connection.recv(1000)
+        except TimeoutError:
+            continue
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    connection.close()
+
+
+def test_a_silent_connection_is_closed_without_a_word(served: Served) -> None:
+    assert rest_of(served.connect()) == b""
+
+
+def test_a_second_request_has_the_same_time_for_its_headers(served: Served) -> None:
+    connection = served.connect(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + HALF)
+    answer = rest_of(connection)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"HTTP/1.1 408 " in answer
+
+
+def test_a_slow_body_is_answered_with_408(served: Served) -> None:
+    connection = served.connect(SLOW_BODY)
+    connection.settimeout(0.1)
+    began, answer = time.monotonic(), b""
+    while time.monotonic() - began < PATIENCE_S and not answer:
+        try:
+            connection.sendall(b"1")
+            answer = connection.recv(1000)
+        except TimeoutError:
+            continue
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"slower than 1000 bytes per second" in answer + rest_of(connection)
+
+
+def test_a_body_that_is_fast_enough_is_taken(served: Served) -> None:
+    body = json.dumps({"email": "a@b.c", "password": "x" * 100}).encode()
+    head = SLOW_BODY.partition(b"Content-Length")[0] + b"Content-Length: 6000\r\n\r\n"
+    connection = served.connect(head)
+    padding = b" " * (6000 - len(body))
+    for start in range(0, len(padding), 500):
+        connection.sendall(padding[start : start + 500])
+        time.sleep(0.1)
+    connection.sendall(body)
+    assert connection.recv(1000).startswith(b"HTTP/1.1 401 ")
+    connection.close()
+
+
+def test_the_rest_of_a_refused_body_is_not_read_for_ever(served: Served) -> None:
+    head = b"POST /api/v1/projects HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n"
+    connection = served.connect(head)
+    assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
+    wait_until(lambda: not is_taken(connection, b"x" * 1000), "the server has closed")
+    connection.close()
+
+
+def test_many_half_sent_requests_leave_room_for_others(served: Served) -> None:
+    held = [served.connect(HALF) for _ in range(4 * MOST)]
+    for _ in range(5):
+        answer = httpx.get(f"{served.url}/api/v1/me", headers=served.headers, timeout=PATIENCE_S)
+        assert answer.status_code == 200
+    wait_until(lambda: len(served.guard._all) <= MOST, "the oldest were closed")
+    for connection in held:
+        connection.close()
+
+
+def test_who_has_shown_a_key_keeps_the_connection(served: Served) -> None:
+    with httpx.Client(base_url=served.url, headers=served.headers, timeout=PATIENCE_S) as client:
+        assert client.get("/api/v1/me").status_code == 200
+        own = [one for one in served.guard._all if one.known.is_known]
+        assert len(own) == 1
+        held = [served.connect(HALF) for _ in range(3 * MOST)]
+        wait_until(lambda: len(served.guard._all) >= MOST, "the server is full")
+        assert own[0] in served.guard._all
+        assert client.get("/api/v1/me").status_code == 200
+        for connection in held:
+            connection.close()
+
+
+def test_a_stranger_has_a_share_of_the_connections(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST_OF_A_STRANGER", 4)
+    held = [served.connect(HALF) for _ in range(8)]
+    other = socket.create_connection(
+        served.listener.getsockname(), timeout=PATIENCE_S, source_address=("127.0.0.9", 0)
+    )
+    wait_until(
+        lambda: len(served.guard._of_address.get("127.0.0.1", {})) == 4, "four are left of eight"
+    )
+    assert len(served.guard._of_address["127.0.0.9"]) == 1
+    for connection in [*held, other]:
+        connection.close()
+
+
+def test_when_all_are_known_a_newcomer_is_told_so(served: Served) -> None:
+    held = [served.connect(HALF) for _ in range(MOST)]
+    wait_until(lambda: len(served.guard._all) >= MOST, "the server is full")
+    for one in list(served.guard._all):
+        one.known.is_known = True
+    answer = rest_of(served.connect())
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"Retry-After: 1" in answer
+    for connection in held:
+        connection.close()
+
+
+@pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
+def test_the_word_of_a_proxy_counts_if_the_settings_name_it(
+    sqlite_url: str, tmp_path: Path, trusted: str
+) -> None:
+    settings = Settings(
+        data_dir=tmp_path / "data", database_url=sqlite_url, min_free_gb=0, trusted_proxies=trusted
+    )
+    served = Served(settings, MOST)
+    database = Database(sqlite_url)
+    with database.write() as session:
+        link = auth.new_sign_in_link(session, served.url, at=datetime.now(UTC))
+    answer = httpx.post(
+        f"{served.url}/api/v1/session",
+        headers={"X-Forwarded-Proto": "https"},
+        json={"token": link.partition("token=")[2]},
+        timeout=PATIENCE_S,
+    )
+    served.stop()
+    database.close()
+    assert answer.status_code == 201
+    assert ("secure" in answer.headers["set-cookie"].lower()) == bool(trusted)

@@ -1,0 +1,89 @@
+"""Connections: one per request, enough for everybody who was counted, 503 when there are none."""
+
+import asyncio
+import sqlite3
+from contextlib import ExitStack
+from pathlib import Path
+
+import anyio.to_thread
+import pytest
+from fastapi.testclient import TestClient
+
+from backend.store import db
+from backend.store.db import MOST_CONNECTIONS, Database, SecondSession, one_session_at_a_time
+from tests.backend.conftest import Service
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Databases that are opened from here on wait less long than in production."""
+    monkeypatch.setattr(db, "POOL_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(db, "BUSY_TIMEOUT_S", 0.3)
+
+
+def test_an_empty_pool_is_503_and_no_longer_than_it_is_empty(
+    impatient: None, service: Service, api: TestClient
+) -> None:
+    database: Database = service.app.state.database
+    with ExitStack() as held:
+        for _ in range(MOST_CONNECTIONS):
+            held.enter_context(database.engine.connect())
+        for answer in (
+            api.get("/me"),
+            api.post("/projects", json={"name": "p"}),
+            api.get("/stream?runs=run_x"),
+            api.get("/snapshots/snapshot_x/export"),
+        ):
+            assert answer.status_code == 503, answer.text
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert int(answer.headers["Retry-After"]) >= 1
+        assert service.anonymous().get("/readyz").status_code == 503
+    assert api.get("/me").status_code == 200
+    assert api.post("/projects", json={"name": "p"}).status_code == 201
+    assert service.anonymous().get("/readyz").status_code == 200
+
+
+def test_a_locked_file_is_503_and_no_longer_than_it_is_locked(
+    impatient: None, light_service: Service, sqlite_url: str
+) -> None:
+    api = light_service.client()
+    other = sqlite3.connect(Path(sqlite_url.removeprefix("sqlite:///")), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    answer = api.post("/projects", json={"name": "p"})
+    assert answer.status_code == 503
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert api.get("/me").status_code == 200  # Who reads waits for nobody.
+
+    other.execute("ROLLBACK")
+    other.close()
+    assert api.post("/projects", json={"name": "p"}).status_code == 201
+
+
+def test_a_request_has_one_session_at_a_time(database: Database) -> None:
+    with one_session_at_a_time():
+        with database.read():
+            pass
+        with database.write():
+            pass
+        with database.read():
+            for open_another in (database.read, database.write):
+                with pytest.raises(SecondSession), open_another():
+                    pass
+        with database.read():
+            pass
+    with database.read(), database.read():
+        pass  # Nobody counts outside of requests.
+
+
+def test_sessions_are_counted_over_threads_and_tasks(database: Database) -> None:
+    def in_a_thread() -> None:
+        with pytest.raises(SecondSession), database.read():
+            pass
+
+    async def check() -> None:
+        with one_session_at_a_time(), database.read():
+            await anyio.to_thread.run_sync(in_a_thread)
+            await asyncio.create_task(asyncio.to_thread(in_a_thread))
+
+    asyncio.run(check())
