@@ -11,7 +11,7 @@ from backend.main import create_app
 from backend.schemas.vocabulary import Role
 from backend.settings import Settings
 from backend.store.db import Database
-from backend.store.people import idempotency, users
+from backend.store.people import idempotency, sign_ins, users
 from backend.store.tables.access import BrowserSession, IdempotencyKey
 
 NOW = datetime.now(UTC)
@@ -89,7 +89,7 @@ def test_a_sign_in_forgets_some_expired_browsers(database: Database, person: str
     counts = []
     for n in range(2):
         with database.write() as session:
-            users.add_browser_session(
+            sign_ins.add_session(
                 session, user_id=person, cookie_sha256=f"new {n}",
                 expires_at=NOW + timedelta(days=1), at=NOW,
             )  # fmt: skip

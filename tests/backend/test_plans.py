@@ -18,7 +18,7 @@ from backend.schemas.runs import OutsidePoint
 from backend.store.data import assignments, judgments
 from backend.store.db import Database
 from backend.store.metrics import points
-from backend.store.people import idempotency, users
+from backend.store.people import idempotency, sign_ins
 from backend.store.tables.data import Assignment
 from tests.large_store import NOW, PROJECT, RUN, TIRELESS, Size, fill
 from tests.plans import plan, reads_much, sent_to
@@ -98,7 +98,7 @@ def forget(session: Session) -> None:
 
 
 def sign_in(session: Session) -> None:
-    users.add_browser_session(
+    sign_ins.add_session(
         session, user_id=LEASING, cookie_sha256="c", expires_at=NOW + timedelta(days=1), at=NOW
     )
 
