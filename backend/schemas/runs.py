@@ -1,9 +1,9 @@
 """Runs, metrics and samples as the API speaks of them."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from backend.schemas.numbers import Measured
 from backend.schemas.paging import ApiAnswer, Body, FreeObject, Id, Label
@@ -167,6 +167,10 @@ class CloneBody(Body):
     priority: int = Field(0, ge=-100, le=100, description="Higher goes first.")
 
 
+# What SQLite stores in a few hundredths of a second, while everybody else waits.
+MOST_OUTSIDE_VALUES = 1000
+
+
 class OutsidePoint(Body):
     """Values of an evaluation made outside; names start with gold/ or outside/."""
 
@@ -177,7 +181,16 @@ class OutsidePoint(Body):
 class OutsideMetricsBody(Body):
     """Results of outside evaluations."""
 
-    points: list[OutsidePoint] = Field(min_length=1, max_length=1000)
+    points: list[OutsidePoint] = Field(min_length=1, max_length=500)
+
+    @model_validator(mode="after")
+    def _must_be_stored_in_a_moment(self) -> Self:
+        values = sum(len(point.values) for point in self.points)
+        if values > MOST_OUTSIDE_VALUES:
+            raise ValueError(
+                f"the points have {values} values; send at most {MOST_OUTSIDE_VALUES} at once"
+            )
+        return self
 
 
 class MetricsAccepted(ApiAnswer):

@@ -225,7 +225,7 @@ turns = st.lists(
 )
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(wants=st.lists(st.integers(1, 3), min_size=1, max_size=4), turns=turns)
 def test_the_next_comparison_is_that_of_a_full_count(
     database: Database, wants: list[int], turns: list[tuple[str, int, int]]

@@ -133,8 +133,9 @@ def test_the_next_comparison_comes_in_the_order_of_an_index(large: Database) -> 
     with sent_to(large) as sent, undone(large) as session:
         lease(session, TIRELESS)
 
-    (idle,) = [one for one in sent if "ORDER BY comparisons.judged" in one.statement]
-    lines = plan(large, idle)
-    assert any("ix_comparisons_open" in line for line in lines), lines
-    assert any("ix_assignments_passed" in line for line in lines), lines
-    assert not any("Sort" in line or "TEMP B-TREE" in line for line in lines), lines
+    searches = [one for one in sent if "ORDER BY comparisons.judged" in one.statement]
+    assert searches
+    for lines in (plan(large, one) for one in searches):
+        assert any("ix_comparisons_open" in line for line in lines), lines
+        assert any("ix_assignments_passed" in line for line in lines), lines
+        assert not any("Sort" in line or "TEMP B-TREE" in line for line in lines), lines

@@ -51,15 +51,8 @@ def next_for(
     worth_noting: int = places.WORTH_NOTING,
 ) -> Comparison | None:
     """The best comparison with room for this annotator, its row locked; None if there is none."""
-    known = places.read(session, project_id, user_id)
-    found = _next(session, project_id, user_id, at, known)
-    places.note(session, project_id, user_id, known, up_to=found, worth=worth_noting)
-    return found
-
-
-def _next(
-    session: Session, project_id: str, user_id: str, at: datetime, known: Places
-) -> Comparison | None:
+    noted = places.read(session, project_id, user_id)
+    known = places.advance(session, project_id, user_id, noted, worth=worth_noting)
     # Rows that others are leasing this moment are skipped first and waited for only if nothing else
     # is left; after the lock the count is taken again, because it may be older than the lock.
     for skip_locked in (True, False):
@@ -129,8 +122,7 @@ def _best(
         idle = locked(of_all)
     else:
         for judged in places.levels(session, project_id):
-            beyond = Comparison.number > known.of(judged)
-            idle = locked(of_all.where(Comparison.judged == judged, beyond))
+            idle = locked(of_all.where(*places.beyond(session, judged, known.of(judged))))
             if idle is not None:
                 break
     # A comparison that somebody works on has at least one: only fewer can come before it.

@@ -13,13 +13,22 @@ number may be committed later, a place is noted only while nobody adds to the pr
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    except_,
+    func,
+    literal,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.orm import Session, aliased
 
 from backend.store.data import tallies
 from backend.store.tables.data import Assignment, Comparison, Project, ProjectTally
 
-# So many passed comparisons are read over before a place is noted: fewer cost less than noting.
+# A place is noted if it saves reading over so many passed comparisons: fewer cost less than noting.
 WORTH_NOTING = 500
 
 
@@ -57,56 +66,82 @@ def levels(session: Session, project_id: str) -> Iterable[int]:
         judged = found
 
 
-def note(
-    session: Session,
-    project_id: str,
-    user_id: str,
-    before: Places,
-    *,
-    up_to: Comparison | None,
-    worth: int = WORTH_NOTING,
-) -> None:
-    """Note a place if a search that ended at `up_to` (None = found nothing) read over many.
-
-    The last thing that a transaction does but for writing what it found.
-    """
-    ahead = select(Assignment.passed).where(
+def advance(
+    session: Session, project_id: str, user_id: str, known: Places, *, worth: int = WORTH_NOTING
+) -> Places:
+    """The places as they are now; noted if that saves reading over many passed comparisons."""
+    passed = (
         Assignment.user_id == user_id,
         Assignment.project_id == project_id,
-        Assignment.passed > before.of(0 if up_to is None else up_to.judged),
+        Assignment.passed > known.of(0),
     )
-    if up_to is not None:
-        ahead = ahead.where(Assignment.passed < up_to.number)
-    if len(session.scalars(ahead.limit(worth)).all()) < worth:
-        return
+    few = select(Assignment.passed).where(*passed).limit(worth).subquery()
+    if (session.scalar(select(func.count()).select_from(few)) or 0) < worth:
+        return known
+    found = _look(session, project_id, user_id, known)
+    if all(found.of(judged) - known.of(judged) < worth for judged in found.numbers):
+        return found
     alone = select(Project.number).where(Project.id == project_id)
     if session.scalar(alone.with_for_update(skip_locked=True)) is None:
-        return
-    last_passed = session.scalar(ahead.with_only_columns(func.max(Assignment.passed))) or 0
-    found = dict(before.numbers)
+        return found
+    if not _is_sqlite(session):
+        # What was committed while the lock was free counts, too.
+        found = _look(session, project_id, user_id, known)
+    tallies.add(session, project_id, user_id, judged=0)
+    row = session.get_one(ProjectTally, (project_id, user_id), populate_existing=True)
+    row.passed_up_to = {str(judged): number for judged, number in found.numbers.items()}
+    session.flush()
+    return found
+
+
+def _look(session: Session, project_id: str, user_id: str, known: Places) -> Places:
+    last = select(func.max(Assignment.passed)).where(
+        Assignment.user_id == user_id,
+        Assignment.project_id == project_id,
+        Assignment.passed.is_not(None),
+    )
+    last_passed = session.scalar(last) or 0
+    found = dict(known.numbers)
     left: list[int] = []
     for judged in levels(session, project_id):
-        if up_to is not None and judged > up_to.judged:
-            break
-        first = (
-            select(Comparison.number)
-            .where(
-                Comparison.project_id == project_id,
-                is_open(),
-                Comparison.judged == judged,
-                Comparison.number > before.of(judged),
-                ~has_passed(project_id, user_id),
-            )
-            .order_by(Comparison.number)
-            .limit(1)
-        )
-        left += session.scalars(first)
-        found[judged] = max(min(left) - 1 if left else last_passed, before.of(judged))
-    if found != before.numbers:
-        tallies.add(session, project_id, user_id, judged=0)
-        row = session.get_one(ProjectTally, (project_id, user_id), populate_existing=True)
-        row.passed_up_to = {str(judged): number for judged, number in found.items()}
-        session.flush()
+        place = known.of(judged)
+        left += session.scalars(_not_passed(session, project_id, user_id, judged, place))
+        found[judged] = max(min(left) - 1 if left else last_passed, place)
+    return Places(found)
+
+
+def _not_passed(
+    session: Session, project_id: str, user_id: str, judged: int, number: int
+) -> Executable:
+    """The first comparison with so many judgments beyond a number that is not passed."""
+    wanted = select(Comparison.number).where(
+        Comparison.project_id == project_id, is_open(), *beyond(session, judged, number)
+    )
+    if not _is_sqlite(session):
+        rest = wanted.where(~has_passed(project_id, user_id))
+        return rest.order_by(Comparison.judged, Comparison.number).limit(1)
+    passed = select(Assignment.passed).where(
+        Assignment.user_id == user_id,
+        Assignment.project_id == project_id,
+        Assignment.passed > number,
+    )
+    # SQLite reads both by their indexes side by side, three times as fast as one for each of the
+    # other, and ends at the first difference.
+    return except_(wanted, passed).order_by("number").limit(1)
+
+
+def _is_sqlite(session: Session) -> bool:
+    return session.get_bind().dialect.name == "sqlite"
+
+
+def beyond(session: Session, judged: int, number: int) -> tuple[ColumnElement[bool], ...]:
+    """Whether a comparison has so many judgments and a higher number, for a search by index."""
+    if _is_sqlite(session):
+        return Comparison.judged == judged, Comparison.number > number
+    # Told that the judgments are equal, PostgreSQL would rather read all comparisons of all
+    # projects by their number.
+    here = tuple_(Comparison.judged, Comparison.number)
+    return Comparison.judged <= judged, here > tuple_(literal(judged), literal(number))
 
 
 def forget(session: Session, project_id: str) -> None:

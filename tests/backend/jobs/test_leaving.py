@@ -104,19 +104,19 @@ def test_what_nobody_waits_for_any_more_is_cancelled_and_leaves_nothing(
     model = large_model(tmp_path / "data")
     with serving(store_url, tmp_path) as site:
         hashing = site.half_asked("POST", "/models", model)
+        processes.wait_until(lambda: states(database, "inspect_model") == ["running"], "it hashes")
+        hashing.close()
+        processes.wait_until(lambda: states(database, "inspect_model") == ["cancelled"], "an end")
+        assert site.api.get("/models").json()["items"] == []
+
         freezing = site.half_asked(
             "POST", f"/projects/{project}/snapshots", b'{"name": "s", "kind": "prompts"}'
         )
         processes.wait_until(lambda: lines(database) > 100, "lines are written")
-        assert site.api.get(f"/projects/{project}/snapshots").json()["items"] == []
-        # The store is free for others while these two wait.
-        site.api.post("/projects", json={"name": "another"}).raise_for_status()
-        hashing.close()
         freezing.close()
-        for kind in ("inspect_model", "freeze_snapshot"):
-            processes.wait_until(lambda k=kind: states(database, k) == ["cancelled"], kind)  # type: ignore[misc]
+        processes.wait_until(lambda: states(database, "freeze_snapshot") == ["cancelled"], "an end")
         processes.wait_until(lambda: lines(database) == 0, "nothing is left")
-        assert site.api.get("/models").json()["items"] == []
+        assert site.api.get(f"/projects/{project}/snapshots").json()["items"] == []
 
 
 def test_an_api_that_is_killed_takes_its_children_along_and_another_ends_its_jobs(

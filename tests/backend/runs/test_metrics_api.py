@@ -204,6 +204,18 @@ def test_results_from_outside_say_where_they_come_from(
     assert curve(api, run_id, "loss")["last"] == [1.0]
 
 
+@pytest.mark.parametrize(
+    ("points", "values", "status"), [(500, 2, 201), (501, 1, 422), (1, 1000, 201), (2, 501, 422)]
+)
+def test_a_request_brings_no_more_results_than_are_stored_in_a_moment(
+    api: TestClient, run_id: str, points: int, values: int, status: int
+) -> None:
+    said = {f"outside/v{n}": 1.0 for n in range(values)}
+    body = {"points": [{"step": step, "values": said} for step in range(points)]}
+
+    assert api.post(f"/runs/{run_id}/metrics", json=body).status_code == status
+
+
 def test_samples_come_back_by_step_and_score(
     api: TestClient, database: Database, run_id: str
 ) -> None:

@@ -1,0 +1,248 @@
+"""How long each route that writes holds the writer, from BEGIN to COMMIT, in a large store.
+
+Every writing route of the application is called; one that is missing here fails the benchmark. What
+takes long by its nature is not held to the bars and named in `LONG_JOBS`.
+"""
+
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
+from sqlalchemy import Connection, event, select, update
+
+from backend import auth
+from backend.deps import SAFE_METHODS, now
+from backend.main import ROUTERS, create_app
+from backend.settings import Settings
+from backend.store.db import Database
+from backend.store.tables.data import Comparison, Response
+from backend.store.tables.runs import Checkpoint, Run
+from tests.backend.runs.conftest import Seed, plant
+from tests.large_store import NOW, PROJECT, RUN, TIRELESS, Size, fill
+
+pytestmark = pytest.mark.benchmark
+
+TIMES = int(os.environ.get("PODIUM_BENCH_TIMES", "100"))
+COMPARISONS = int(os.environ.get("PODIUM_BENCH_COMPARISONS", "100000"))
+POINTS = int(os.environ.get("PODIUM_BENCH_POINTS", "1000000"))
+# Seconds: what 99 of 100 requests stay below, and what every one does.
+P99_S, MOST_S = 0.1, 0.25
+# They read or write as much as they are given; they are made of many short transactions, or wait
+# their turn to be.
+LONG_JOBS = {"import_file", "create_snapshot"}
+LEASING = "user_48271"
+POINTS_AT_ONCE = 200
+
+
+class Holds:
+    """Seconds by who held the writer: by the clock, and of this process's processor time.
+
+    On a busy machine the clock counts what others do; the time of a PostgreSQL server is not ours.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.seconds: defaultdict[str, list[float]] = defaultdict(list)
+        self.processor: defaultdict[str, list[float]] = defaultdict(list)
+        self._begun = 0.0
+        event.listen(database.engine, "begin", self._begin)
+        database.on_hold = self._tell
+
+    def _begin(self, _: Connection) -> None:
+        self._begun = time.process_time()
+
+    def _tell(self, by: str, seconds: float) -> None:
+        self.seconds[by].append(seconds)
+        self.processor[by].append(time.process_time() - self._begun)
+
+
+class Caller:
+    """Clients of one application, and requests that must succeed."""
+
+    def __init__(self, app: FastAPI, client: TestClient, database: Database, seed: Seed) -> None:
+        self.app = app
+        self.client = client
+        self.database = database
+        self.seed = seed
+        self.numbers = count()
+        key = Path(app.state.settings.data_dir, "admin.key").read_text().strip()
+        self.keys = {"admin": key, LEASING: self.key_of(LEASING), TIRELESS: self.key_of(TIRELESS)}
+
+    def key_of(self, user_id: str) -> str:
+        with self.database.write() as session:
+            answer = auth.add_key(session, user_id=user_id, name="k", expires_in_s=None, at=NOW)
+        return str(answer.key)
+
+    def send(self, method: str, path: str, body: Any = None, by: str = "admin", **more: Any) -> Any:
+        headers = {"Authorization": f"Bearer {self.keys[by]}"}
+        if method == "POST":
+            headers["Idempotency-Key"] = f"bench-{next(self.numbers)}"
+        answer = self.client.request(
+            method, f"/api/v1{path}", json=body, headers=headers | more.pop("headers", {}), **more
+        )
+        assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json() if answer.content else None
+
+    def post(self, path: str, body: Any = None, by: str = "admin") -> Any:
+        return self.send("POST", path, body, by)
+
+    def run(self) -> str:
+        """A fresh queued run."""
+        return str(self.post("/runs", self.seed.body(self.seed.sft()))["id"])
+
+    def set_state(self, run_id: str, state: str) -> None:
+        with self.database.write() as session:
+            session.execute(update(Run).where(Run.id == run_id).values(state=state))
+
+    def lease(self, by: str = LEASING) -> Any:
+        return self.post(f"/projects/{PROJECT}/assignments", by=by)
+
+
+def sign_in_and_out(caller: Caller) -> None:
+    with caller.database.write() as session:
+        link = auth.new_sign_in_link(session, "http://x", at=now())
+    token = link.partition("token=")[2]
+    caller.client.cookies.clear()
+    answer = caller.client.post("/api/v1/session", json={"token": token})
+    assert answer.status_code == 201, answer.text
+    headers = {"Origin": "http://podium.test"}
+    assert caller.client.delete("/api/v1/session", headers=headers).status_code == 204
+    caller.client.cookies.clear()
+
+
+def people(caller: Caller) -> None:
+    body = {"name": "n", "role": "annotator", "project_ids": [PROJECT]}
+    user = caller.post("/users", body)
+    key = caller.post(f"/users/{user['id']}/keys", {"name": "k"})
+    caller.send("DELETE", f"/users/{user['id']}/keys/{key['id']}")
+
+
+def projects(caller: Caller) -> None:
+    made = caller.post("/projects", {"name": "P"})
+    for verb in ("archive", "restore"):
+        caller.post(f"/projects/{made['id']}/{verb}")
+
+
+def comparisons(caller: Caller) -> None:
+    with caller.database.read() as session:
+        number = next(caller.numbers)
+        row = session.scalars(select(Comparison).order_by(Comparison.number).offset(number)).first()
+        assert row is not None
+        answers = session.scalars(select(Response.id).where(Response.prompt_id == row.prompt_id))
+        body = {"prompt_id": row.prompt_id, "response_ids": answers.all()}
+    caller.post(f"/projects/{PROJECT}/comparisons", body)
+
+
+def ranking(caller: Caller) -> None:
+    for by in (LEASING, TIRELESS):
+        taken = caller.lease(by)
+        address = f"/assignments/{taken['id']}"
+        caller.post(f"{address}/renew", by=by)
+        tiers = [[one] for one in taken["presented_order"]]
+        caller.post(f"{address}/judgment", {"verdict": "ranked", "tiers": tiers}, by)
+    taken = caller.lease()
+    caller.post(f"/assignments/{taken['id']}/skip", {"reason": "unsure"}, LEASING)
+
+
+def snapshots(caller: Caller) -> None:
+    for verb in ("archive", "restore"):
+        caller.post(f"/snapshots/{caller.seed.demonstrations}/{verb}")
+
+
+def models(caller: Caller) -> None:
+    body = {"name": "m", "kind": "causal_lm", "source": {"hub_id": "owner/name"}}
+    made = caller.post("/models", {**body, "project_id": PROJECT})
+    for verb in ("archive", "restore"):
+        caller.post(f"/models/{made['id']}/{verb}")
+
+
+def runs(caller: Caller) -> None:
+    caller.post("/runs/validate", caller.seed.body(caller.seed.policy_gradient()))
+    one = caller.run()
+    for verb in ("pause", "resume", "cancel", "archive", "restore"):
+        caller.post(f"/runs/{one}/{verb}")
+    caller.post(f"/runs/{one}/retry", {"from": "checkpoint"})
+    caller.post(f"/runs/{one}/clone", {})
+
+
+def pins(caller: Caller) -> None:
+    for verb in ("pin", "unpin"):
+        caller.post(f"/runs/{RUN}/checkpoints/1/{verb}")
+
+
+def experiments(caller: Caller) -> None:
+    caller.post("/experiments", {"project_id": PROJECT, "name": "e"})
+
+
+def outside_metrics(caller: Caller) -> None:
+    """Points scattered over the whole run, of a curve that is there and of one that is new."""
+    number = next(caller.numbers)
+    last = POINTS // 10
+    points = [
+        {"step": (number * 7919 + n * last // POINTS_AT_ONCE) % last,
+         "values": {"gold/score": 0.5, "outside/new": 1.0}}
+        for n in range(POINTS_AT_ONCE)
+    ]  # fmt: skip
+    caller.post(f"/runs/{RUN}/metrics", {"points": points})
+
+
+# Each calls some routes once, with whatever these need.
+WORK: tuple[Callable[[Caller], None], ...] = (
+    sign_in_and_out, people, projects, comparisons, ranking, snapshots, models, runs, pins,
+    experiments, outside_metrics,
+)  # fmt: skip
+
+
+def writing_routes() -> set[str]:
+    """The names of all routes that change something."""
+    found = [one for router in ROUTERS for one in router.routes if isinstance(one, APIRoute)]
+    return {one.name for one in found if not set(one.methods) <= SAFE_METHODS}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def caller(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Caller]:
+    """An application over a large store, once per kind of database."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'podium.sqlite3'}"
+    else:
+        url = request.getfixturevalue("empty_postgres_url")
+    fill(url, Size(comparisons=COMPARISONS, points=POINTS, passed=COMPARISONS // 2,
+                   judged=COMPARISONS // 5))  # fmt: skip
+    app = create_app(Settings(data_dir=tmp_path / "data", database_url=url, min_free_gb=0))
+    database: Database = app.state.database
+    seed = plant(database)
+    with database.write() as session:
+        session.add(Checkpoint(run_id=RUN, step=1, attempt=1, path="c", created_at=NOW))
+    with TestClient(app, base_url="http://podium.test") as client:
+        yield Caller(app, client, database, seed)
+
+
+def test_no_route_holds_the_writer_for_long(caller: Caller) -> None:
+    holds = Holds(caller.database)
+    for work in WORK:
+        for _ in range(TIMES):
+            work(caller)
+
+    names = writing_routes()
+    print(f"\n{'ms':28} {'n':>5} {'p50':>8} {'p99':>8} {'most':>8} {'cpu p50':>8} {'cpu p99':>8}")
+    slow = []
+    for name in sorted(names & set(holds.seconds)):
+        found = holds.seconds[name]
+        p50, p99, most = np.percentile(found, [50, 99, 100])
+        columns = [p50, p99, most, *np.percentile(holds.processor[name], [50, 99])]
+        print(f"{name:28} {len(found):5} " + " ".join(f"{one * 1e3:8.2f}" for one in columns))
+        if p99 > P99_S or most > MOST_S:
+            slow.append(name)
+    sys.stdout.flush()
+    rarely = {one for one in names - LONG_JOBS if len(holds.seconds[one]) < min(TIMES, 30)}
+    assert rarely == set(), "these routes were not measured; add them to WORK or to LONG_JOBS"
+    assert slow == []
