@@ -53,7 +53,7 @@ export interface paths {
         };
         /**
          * List Users
-         * @description All users.
+         * @description The people of the caller's projects; for an administrator all.
          */
         get: operations["list_users_api_v1_users_get"];
         put?: never;
@@ -63,6 +63,53 @@ export interface paths {
          */
         post: operations["create_user_api_v1_users_post"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change User
+         * @description Change a user's roles, name, address or password, or shut the user out, at once.
+         *
+         *     A user who is deactivated is signed out everywhere, and all of their keys end, with those that
+         *     were made with them. One administrator always stays.
+         */
+        patch: operations["change_user_api_v1_users__user_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/users/{user_id}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sessions
+         * @description The browsers in which a user is signed in, newest first.
+         */
+        get: operations["list_sessions_api_v1_users__user_id__sessions_get"];
+        put?: never;
+        post?: never;
+        /**
+         * End Sessions
+         * @description Sign a user out of every browser, at once; keys go on working.
+         */
+        delete: operations["end_sessions_api_v1_users__user_id__sessions_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -84,6 +131,9 @@ export interface paths {
         /**
          * Create Key
          * @description Create an API key; an administrator may do so for any user. The key is shown once.
+         *
+         *     A key that is created with another key may do no more than that one, expires no later and is
+         *     revoked with it.
          */
         post: operations["create_key_api_v1_users__user_id__keys_post"];
         delete?: never;
@@ -104,7 +154,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke Key
-         * @description Revoke a key at once.
+         * @description Revoke a key, and all that were made with it, at once.
          */
         delete: operations["revoke_key_api_v1_users__user_id__keys__key_id__delete"];
         options?: never;
@@ -145,7 +195,7 @@ export interface paths {
         };
         /**
          * Get Project
-         * @description One project, its guidelines and how much it holds.
+         * @description One project and its guidelines; how much it holds is not for annotators to see.
          */
         get: operations["get_project_api_v1_projects__project_id__get"];
         put?: never;
@@ -1171,7 +1221,7 @@ export interface paths {
          * @description Events of several runs, each run's in order, none missing and none twice.
          *
          *     Types: state, start, metric, progress, sample, checkpoint, alert, log, rewind. `data` is
-         *     `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything again.
+         *     `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything anew.
          */
         get: operations["stream_runs_api_v1_stream_get"];
         put?: never;
@@ -1924,6 +1974,8 @@ export interface components {
         /**
          * KeyAnswer
          * @description An API key; `key` is shown once, in the answer that creates it.
+         *
+         *     A key that was made with another one (`parent_id`) is revoked together with it.
          */
         KeyAnswer: {
             /** Id */
@@ -1934,6 +1986,10 @@ export interface components {
             prefix: string;
             /** Key */
             key?: string | null;
+            /** Scopes */
+            scopes: components["schemas"]["Scope"][];
+            /** Parent Id */
+            parent_id: string | null;
             /** Expires At */
             expires_at: string | null;
             /**
@@ -1951,6 +2007,11 @@ export interface components {
             name: string;
             /** Expires In S */
             expires_in_s?: number | null;
+            /**
+             * Scopes
+             * @description What the key may be used for: `read`; `rank`: take and judge comparisons; `run`: change projects, data, models and runs; `administer`: users, keys and the audit. Left out: all that the sender of this request may do.
+             */
+            scopes?: components["schemas"]["Scope"][] | null;
         };
         /**
          * LineageNode
@@ -2096,6 +2157,13 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
+        /** Listing[SessionAnswer] */
+        Listing_SessionAnswer_: {
+            /** Items */
+            items: components["schemas"]["SessionAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
         /** Listing[SnapshotAnswer] */
         Listing_SnapshotAnswer_: {
             /** Items */
@@ -2137,6 +2205,28 @@ export interface components {
             stream: string;
             /** Text */
             text: string;
+        };
+        /**
+         * MembershipAnswer
+         * @description The role that a user has in one project.
+         */
+        MembershipAnswer: {
+            /** Project Id */
+            project_id: string;
+            role: components["schemas"]["Role"];
+        };
+        /**
+         * MembershipBody
+         * @description The role that a user has in one project.
+         */
+        MembershipBody: {
+            /** Project Id */
+            project_id: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "researcher" | "annotator" | "viewer";
         };
         /**
          * Message
@@ -2752,6 +2842,12 @@ export interface components {
             items: components["schemas"]["SampleAnswer"][];
         };
         /**
+         * Scope
+         * @description What an API key may be used for; within it, the roles of its owner decide.
+         * @enum {string}
+         */
+        Scope: "read" | "rank" | "run" | "administer";
+        /**
          * Series
          * @description A curve in buckets: x ascending and unique, columns of equal length, null = gap.
          */
@@ -2775,6 +2871,22 @@ export interface components {
              * @description Points the buckets were made of.
              */
             n: number;
+        };
+        /**
+         * SessionAnswer
+         * @description A browser that is signed in.
+         */
+        SessionAnswer: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
         };
         /**
          * SignIn
@@ -2937,6 +3049,9 @@ export interface components {
         /**
          * UserAnswer
          * @description A user; `project_ids` is null for an administrator, who sees all.
+         *
+         *     `role` counts in the whole service, where no project decides: who may create projects. Each of
+         *     `memberships` counts in its project.
          */
         UserAnswer: {
             /** Id */
@@ -2948,6 +3063,10 @@ export interface components {
             role: components["schemas"]["Role"];
             /** Project Ids */
             project_ids: string[] | null;
+            /** Memberships */
+            memberships: components["schemas"]["MembershipAnswer"][];
+            /** Is Active */
+            is_active: boolean;
             /**
              * Created At
              * Format: date-time
@@ -2956,7 +3075,9 @@ export interface components {
         };
         /**
          * UserBody
-         * @description A new user; everybody but an administrator sees only the projects named here.
+         * @description A new user with a role in the service, who has it in the projects named here too.
+         *
+         *     An administrator sees every project, everybody else only their own.
          */
         UserBody: {
             /** Name */
@@ -2968,6 +3089,38 @@ export interface components {
             email?: string | null;
             /** Password */
             password?: string | null;
+        };
+        /**
+         * UserChange
+         * @description What to change about a user; what is left out stays as it is.
+         *
+         *     An administrator may change everything. Everybody may change their own name, and with
+         *     `current_password` their own password.
+         */
+        UserChange: {
+            /** Name */
+            name?: string | null;
+            /** Email */
+            email?: string | null;
+            /** @description The role in the whole service. */
+            role?: components["schemas"]["Role"] | null;
+            /**
+             * Memberships
+             * @description The roles in projects, in place of those until now.
+             */
+            memberships?: components["schemas"]["MembershipBody"][] | null;
+            /**
+             * Is Active
+             * @description False signs the user out everywhere and ends all of their keys.
+             */
+            is_active?: boolean | null;
+            /**
+             * Password
+             * @description The new password; it ends the user's other browser sessions.
+             */
+            password?: string | null;
+            /** Current Password */
+            current_password?: string | null;
         };
         /**
          * ValidationAnswer
@@ -3179,6 +3332,7 @@ export interface operations {
     list_users_api_v1_users_get: {
         parameters: {
             query?: {
+                is_active?: boolean;
                 /** @description Items per page. */
                 limit?: number;
                 /** @description The next_cursor of the previous page. */
@@ -3236,6 +3390,101 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["UserAnswer"];
                 };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    change_user_api_v1_users__user_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_sessions_api_v1_users__user_id__sessions_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing_SessionAnswer_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    end_sessions_api_v1_users__user_id__sessions_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Validation Error */
             422: {
@@ -3528,9 +3777,9 @@ export interface operations {
                 strict?: boolean;
             };
             header?: {
+                "content-type"?: string;
                 /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
-                "content-type"?: string;
             };
             path: {
                 project_id: string;
@@ -5074,8 +5323,8 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                step: number;
                 run_id: string;
+                step: number;
             };
             cookie?: never;
         };
@@ -5106,8 +5355,8 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                step: number;
                 run_id: string;
+                step: number;
             };
             cookie?: never;
         };
@@ -5391,13 +5640,13 @@ export interface operations {
             query: {
                 /** @description Ids of runs, joined by commas. */
                 runs: string;
-                /** @description As Last-Event-ID, if you cannot set a header. */
+                /** @description The same, where no header can be set. */
                 last_id?: string | null;
-                /** @description Without an id: start = with the first event, now = with the next. */
+                /** @description Where to start without an id. */
                 since?: "start" | "now";
             };
             header?: {
-                /** @description Id of the last event that was received. */
+                /** @description Sent by a browser that comes back. */
                 "last-event-id"?: string | null;
             };
             path?: never;
@@ -5428,13 +5677,13 @@ export interface operations {
     stream_run_api_v1_runs__run_id__stream_get: {
         parameters: {
             query?: {
-                /** @description As Last-Event-ID, if you cannot set a header. */
+                /** @description The same, where no header can be set. */
                 last_id?: string | null;
-                /** @description Without an id: start = with the first event, now = with the next. */
+                /** @description Where to start without an id. */
                 since?: "start" | "now";
             };
             header?: {
-                /** @description Id of the last event that was received. */
+                /** @description Sent by a browser that comes back. */
                 "last-event-id"?: string | null;
             };
             path: {
