@@ -53,7 +53,7 @@ class Ranking:
         with self.database.write() as session:
             project, _ = planted.project(session)
             ids = planted.prompts(session, project, count)
-            planted.judged(session, project, [], ids, random.Random(1))
+            planted.judged(session, project, [], ids, random.Random(1), required=ANNOTATORS)
         body = {"name": "a", "role": "annotator", "project_ids": [project]}
         users = [api.post("/users", json=body).json()["id"] for _ in range(ANNOTATORS)]
         made = [api.post(f"/users/{one}/keys", json={"name": "k"}).json() for one in users]
@@ -64,7 +64,7 @@ class Ranking:
         return asyncio.run(self._beside(job))
 
     async def _beside(self, job: Callable[[httpx.AsyncClient], Awaitable[None]] | None) -> Any:
-        people = await asyncio.to_thread(self._prepare, 4 * ROUNDS)
+        people = await asyncio.to_thread(self._prepare, ROUNDS)
         times: list[float] = []
         is_done = asyncio.Event()
         address = str(self.site.api.base_url)

@@ -69,6 +69,8 @@ def judged(
     user_ids: list[str],
     prompt_ids: list[str],
     draw: random.Random,
+    *,
+    required: int = 2,
 ) -> None:
     """A comparison for each prompt, judged by each of these people, by some of them twice."""
     assignments, judgments, comparisons, responses = [], [], [], []
@@ -82,7 +84,7 @@ def judged(
                 "project_id": project_id,
                 "prompt_id": prompt_id,
                 "response_ids": ids,
-                "judgments_required": len(user_ids) or 1,
+                "judgments_required": required,
             }
         )
         responses += [
