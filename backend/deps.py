@@ -15,16 +15,15 @@ import anyio
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from fastapi.routing import APIRoute
-from sqlalchemy.exc import DataError, IntegrityError, InternalError, OperationalError
 from sqlalchemy.orm import Session
 
 from backend.auth import COOKIE, SAFE_METHODS, Credentials, authenticate
 from backend.domain.access import Caller
-from backend.errors import Conflict, InvalidInput, Unavailable
+from backend.errors import InvalidInput
 from backend.schemas.vocabulary import Role
 from backend.settings import Settings
 from backend.store.data import projects
-from backend.store.db import Database
+from backend.store.db import Database, service_errors
 from backend.store.paging import Page
 from backend.store.people import audit, idempotency
 from backend.store.people.idempotency import KeptAnswer
@@ -82,24 +81,10 @@ Now = Annotated[datetime, Depends(now)]
 async def _session(request: Request, database: DatabaseDep) -> AsyncIterator[Session]:
     turns: Turns = request.app.state.turns
     opened = database.read() if request.method in SAFE_METHODS else database.write()
-    try:
+    with service_errors():
         async with turns.of(request.method), contextmanager_in_threadpool(opened) as session:
             request.state.session = session
             yield session
-    except (OperationalError, InternalError) as error:
-        raise Unavailable(
-            "the database did not answer", advice="Try again in a moment; see the service's log."
-        ) from error
-    except IntegrityError as error:
-        raise Conflict(
-            "another request changed the same thing at the same moment",
-            advice="Send the request again.",
-        ) from error
-    except DataError as error:
-        raise InvalidInput(
-            "the database cannot hold a value of this request",
-            advice="Remove NUL characters and numbers that are out of range.",
-        ) from error
 
 
 # A reading session for GET, else a writing one. Scope "function": it ends, and so is committed,
@@ -129,18 +114,27 @@ async def current_user(
     """Who is asking. Raises NotSignedIn, or Replayed for a POST that was answered before."""
     caller = await run_in_threadpool(caller_of, request, session, settings, at)
     request.state.user_id = caller.id
-    key = request.headers.get("idempotency-key")
-    if key and request.method == "POST":
-        request.state.idempotency = used = {
-            "user_id": caller.id,
-            "key": _checked_key(key),
-            "route": f"{request.url.path}?{request.url.query}",
-            "body_sha256": await _body_hash(request),
-        }
+    used = await used_key(request, caller)
+    if used is not None:
         kept = await run_in_threadpool(idempotency.find, session, **used)
         if kept is not None:
             raise Replayed(kept)
     return caller
+
+
+async def used_key(request: Request, caller: Caller) -> dict[str, str] | None:
+    """What this request's Idempotency-Key stands for, None without one."""
+    key = request.headers.get("idempotency-key")
+    if not key or request.method != "POST":
+        return None
+    used: dict[str, str] = {
+        "user_id": caller.id,
+        "key": _checked_key(key),
+        "route": f"{request.url.path}?{request.url.query}",
+        "body_sha256": await _body_hash(request),
+    }
+    request.state.idempotency = used
+    return used
 
 
 CurrentUser = Annotated[Caller, Depends(current_user)]
@@ -194,7 +188,8 @@ class ApiRoute(APIRoute):
 
         async def _handle_and_remember(request: Request) -> Response:
             response = await handle(request)
-            if request.method not in SAFE_METHODS and response.status_code < 300:
+            is_change = request.method not in SAFE_METHODS and response.status_code < 300
+            if is_change and not getattr(request.state, "remembers_itself", False):
                 await run_in_threadpool(self._remember, request, response)
             return response
 
@@ -204,16 +199,8 @@ class ApiRoute(APIRoute):
         session: Session = request.state.session
         answer = json.loads(bytes(response.body) or b"null")
         if self.is_audited:
-            _audit(session, request, self.name, answer)
-        used: dict[str, str] | None = getattr(request.state, "idempotency", None)
-        if used is not None:
-            idempotency.keep(
-                session,
-                **used,
-                status=response.status_code,
-                answer={"body": _without_key(answer)},
-                at=now(),
-            )
+            audit_change(session, request, self.name, answer)
+        keep_answer(session, request, response.status_code, answer)
 
 
 class UnauditedRoute(ApiRoute):
@@ -222,7 +209,15 @@ class UnauditedRoute(ApiRoute):
     is_audited = False
 
 
-def _audit(session: Session, request: Request, action: str, answer: Any) -> None:
+def keep_answer(session: Session, request: Request, status: int, answer: Any) -> None:
+    """Keep what is answered under the request's Idempotency-Key, if it has one."""
+    used: dict[str, str] | None = getattr(request.state, "idempotency", None)
+    if used is not None:
+        body = {"body": _without_key(answer)}
+        idempotency.keep(session, **used, status=status, answer=body, at=now())
+
+
+def audit_change(session: Session, request: Request, action: str, answer: Any) -> None:
     """Write who changed what; a request that names no object has changed nothing."""
     named: dict[str, str] = request.path_params
     answered = str(answer["id"]) if isinstance(answer, dict) and "id" in answer else None

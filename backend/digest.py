@@ -9,7 +9,7 @@ from io import BufferedReader
 from pathlib import Path
 
 # Between two checks; a slow disk reads so much in milliseconds.
-_CHUNK_BYTES = 2**20
+CHUNK_BYTES = 2**20
 
 
 def go_on() -> None:
@@ -28,7 +28,7 @@ def of_file(path: Path, check: Callable[[], None] = go_on) -> bytes:
 def of_open(file: BufferedReader, check: Callable[[], None] = go_on) -> bytes:
     """The same of what an open file holds from here on."""
     sha256 = hashlib.sha256()
-    chunk = memoryview(bytearray(_CHUNK_BYTES))
+    chunk = memoryview(bytearray(CHUNK_BYTES))
     while size := file.readinto(chunk):
         check()
         sha256.update(chunk[:size])

@@ -17,6 +17,7 @@ from backend.api import (
     experiments,
     health,
     imports,
+    jobs,
     methods,
     metrics,
     models,
@@ -36,6 +37,8 @@ from backend.api.edge import Edge
 from backend.auth import PasswordTries, ensure_admin
 from backend.deps import ANSWERS_KEPT, Turns, now
 from backend.domain.worker_state import Heartbeats
+from backend.jobs.children import Children
+from backend.jobs.runner import Jobs
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import idempotency
@@ -50,6 +53,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     users.router,
     projects.router,
     imports.router,
+    jobs.router,
     prompts.router,
     comparisons.router,
     assignments.router,
@@ -66,8 +70,11 @@ ROUTERS: tuple[APIRouter, ...] = (
 )
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
-    """The ASGI application; it opens nothing before its lifespan starts."""
+def create_app(settings: Settings | None = None, *, children: Children | None = None) -> FastAPI:
+    """The ASGI application; it opens nothing before its lifespan starts.
+
+    `children`: processes for jobs that somebody else ends; by default it has its own.
+    """
     settings = settings or Settings()
     app = FastAPI(
         title="Podium",
@@ -83,6 +90,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.password_tries = PasswordTries()
     app.state.turns = Turns(app.state.database)
     app.state.streams = Streams(app.state.database)
+    app.state.jobs = Jobs(app.state.database, settings, children)
     app.state.heartbeats = Heartbeats()
     problems.install(app)
     app.add_middleware(Edge)
@@ -101,8 +109,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     with database.write() as session:
         ensure_admin(session, settings.data_dir, at=now())
         idempotency.forget(session, before=now() - ANSWERS_KEPT)
+    app.state.jobs.open()
     try:
         yield
     finally:
         app.state.streams.close()
+        await app.state.jobs.close()
         database.close()

@@ -27,6 +27,8 @@ LARGEST_HASHED = 2048 * MIB
 # Of a tensor, as torch has it.
 MOST_DIMENSIONS = 64
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
+# What facts are read from, besides the weights.
+_FACT_FILES = ("config.json", "chat_template.jinja", "tokenizer_config.json")
 _DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
 
 
@@ -42,11 +44,46 @@ class Inspected:
     sha256: str | None
 
 
-def inspect(source: ModelSource, roots: Sequence[Path]) -> Inspected:
+def inspect(
+    source: ModelSource,
+    roots: Sequence[Path],
+    digest_of: Callable[[Path], bytes] = digest.of_file,
+) -> Inspected:
     """What a model is, by its path or hub id; a hub is never asked.
 
     Raises InvalidInput for anything that must not or cannot be loaded.
     """
+    found = _located(source, roots)
+    if found is None:
+        return Inspected({"hub_id": str(source.hub_id)}, ModelFacts(), None)
+    path, weights = found
+    facts = read_facts(path, weights)
+    is_small = (facts.size_bytes or 0) <= LARGEST_HASHED
+    sha256 = content_sha256(path, weights, digest_of) if is_small else None
+    return Inspected({"path": str(path)}, facts, sha256)
+
+
+def fingerprint(source: ModelSource, roots: Sequence[Path]) -> str | None:
+    """What `inspect` depends on, without reading a file; None for a hub id.
+
+    A file that was written to has another inode, size or time. Raises InvalidInput for what can be
+    seen to be no model.
+    """
+    found = _located(source, roots)
+    if found is None:
+        return None
+    path, weights = found
+    sha256 = hashlib.sha256(str(path).encode(errors="surrogateescape"))
+    beside = [path / name for name in _FACT_FILES if path.is_dir()]
+    for file in [*(one for one in beside if one.is_file()), *weights]:
+        told = file.stat()
+        facts = [told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns]
+        sha256.update(f"{file.name!r}{facts}".encode())
+    return sha256.hexdigest()
+
+
+def _located(source: ModelSource, roots: Sequence[Path]) -> tuple[Path, list[Path]] | None:
+    """Where a model is and the files of its weights; None for a hub id."""
     if (source.path is None) == (source.hub_id is None):
         raise InvalidInput(
             "`source` must have exactly one of `path` and `hub_id`; found "
@@ -54,16 +91,13 @@ def inspect(source: ModelSource, roots: Sequence[Path]) -> Inspected:
             advice="Give exactly one of them.",
         )
     if source.path is None:
-        return Inspected({"hub_id": str(source.hub_id)}, ModelFacts(), None)
+        return None
     path = confined(source.path, roots)
     weights = weight_files(path, roots)
     if weights[0].suffix == ".gguf" and not weights[0].is_symlink():
         # Beside a config.json the folder would be taken for one of safetensors.
         path = weights[0]
-    facts = read_facts(path, weights)
-    is_small = (facts.size_bytes or 0) <= LARGEST_HASHED
-    sha256 = content_sha256(path, weights) if is_small else None
-    return Inspected({"path": str(path)}, facts, sha256)
+    return path, weights
 
 
 def confined(path: str, roots: Sequence[Path]) -> Path:

@@ -1,5 +1,10 @@
 """Comparisons, what people said of them, and how far they agree."""
 
+from typing import Annotated
+
+from fastapi import Depends, Response
+
+from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, Asked, asked_by
 from backend.deps import (
     IDEMPOTENT,
     CurrentUser,
@@ -11,6 +16,7 @@ from backend.deps import (
     api_router,
     visible_project,
 )
+from backend.jobs.agreement import cache_key
 from backend.schemas.comparisons import (
     AgreementAnswer,
     ComparisonAnswer,
@@ -68,8 +74,15 @@ def list_judgments(
     )
 
 
-@router.get("/projects/{project_id}/agreement")
-def agreement(project_id: str, session: SessionDep, caller: Viewer) -> AgreementAnswer:
+@router.get(
+    "/projects/{project_id}/agreement",
+    dependencies=[RESPOND_ASYNC],
+    response_model=AgreementAnswer,
+    responses=ACCEPTED,
+)
+async def agreement(
+    project_id: str, asked: Annotated[Asked, Depends(asked_by(Role.VIEWER))]
+) -> Response:
     """Krippendorff's alpha with its interval, and what each annotator's judgments look like."""
-    visible_project(session, caller, project_id)
-    return judgments.report(session, project_id)
+    key = await asked.read(lambda session: cache_key(session, project_id))
+    return await asked.job("agreement", {"project_id": project_id}, cache_key=key)

@@ -1,43 +1,65 @@
 """The model registry."""
 
+from typing import Annotated
+
+from fastapi import Depends, Response
+from fastapi.concurrency import run_in_threadpool
+
 from backend import model_files
+from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, Asked, asked_by
 from backend.deps import (
     IDEMPOTENT,
     Now,
     PageDep,
     Researcher,
     SessionDep,
-    SettingsDep,
     Viewer,
     api_router,
-    visible_project,
 )
-from backend.schemas.models import ModelAnswer, ModelBody, ModelDetail
+from backend.jobs import inspect_model
+from backend.jobs.work import JSON
+from backend.schemas.models import ModelAnswer, ModelBody, ModelDetail, ModelFacts
 from backend.schemas.paging import Listing
-from backend.schemas.vocabulary import ModelKind
+from backend.schemas.vocabulary import ModelKind, Role
 from backend.store.models import registry
 
 router = api_router("models")
 
 
-@router.post("/models", status_code=201, dependencies=[IDEMPOTENT])
-def register_model(
-    body: ModelBody, session: SessionDep, settings: SettingsDep, caller: Researcher, at: Now
-) -> ModelAnswer:
+@router.post(
+    "/models",
+    status_code=201,
+    dependencies=[IDEMPOTENT, RESPOND_ASYNC],
+    response_model=ModelAnswer,
+    responses=ACCEPTED,
+)
+async def register_model(
+    body: ModelBody, asked: Annotated[Asked, Depends(asked_by(Role.RESEARCHER))], at: Now
+) -> Response:
     """Register a folder under the model roots, a GGUF file there, or a hub id."""
     if body.project_id is not None:
-        visible_project(session, caller, body.project_id)
-    inspected = model_files.inspect(body.source, settings.resolved_model_roots)
-    return registry.register(
-        session,
-        name=body.name,
-        kind=body.kind,
-        source=inspected.source,
-        facts=inspected.facts,
-        sha256=inspected.sha256,
-        project_id=body.project_id,
-        at=at,
-    )
+        asked = await asked.about(body.project_id)
+    roots = asked.settings.resolved_model_roots
+    files = await run_in_threadpool(model_files.fingerprint, body.source, roots)
+
+    def register(session: SessionDep, inspected: dict[str, JSON]) -> dict[str, JSON]:
+        return registry.register(
+            session,
+            name=body.name,
+            kind=body.kind,
+            source=inspected["source"],
+            facts=ModelFacts.model_validate(inspected["facts"]),
+            sha256=inspected["sha256"],
+            project_id=body.project_id,
+            at=at,
+        ).model_dump(mode="json")
+
+    if files is None:
+        nothing = inspect_model.told(model_files.inspect(body.source, roots))
+        return await asked.write(lambda session, _: register(session, nothing))
+    arguments = {"source": body.source.model_dump(mode="json")}
+    cache_key = f"{inspect_model.VERSION}:{files}"
+    return await asked.job("inspect_model", arguments, cache_key=cache_key, finish=register)
 
 
 @router.get("/models")

@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from typing import Annotated
 
+from fastapi import Depends, Response
 from fastapi.responses import StreamingResponse
 
+from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, Asked, asked_by
 from backend.deps import (
     IDEMPOTENT,
     DatabaseDep,
@@ -17,6 +20,7 @@ from backend.deps import (
     visible_project,
 )
 from backend.domain import exports
+from backend.jobs.work import JSON
 from backend.schemas.data import (
     ExportFormat,
     SnapshotAnswer,
@@ -24,20 +28,33 @@ from backend.schemas.data import (
     SnapshotLineAnswer,
 )
 from backend.schemas.paging import Listing
-from backend.schemas.vocabulary import SnapshotKind, Split
+from backend.schemas.vocabulary import Role, SnapshotKind, Split
 from backend.store.data import snapshots
 from backend.store.db import Database
 
 router = api_router("snapshots")
 
 
-@router.post("/projects/{project_id}/snapshots", status_code=201, dependencies=[IDEMPOTENT])
-def create_snapshot(
-    project_id: str, body: SnapshotBody, session: SessionDep, caller: Researcher, at: Now
-) -> SnapshotAnswer:
+@router.post(
+    "/projects/{project_id}/snapshots",
+    status_code=201,
+    dependencies=[IDEMPOTENT, RESPOND_ASYNC],
+    response_model=SnapshotAnswer,
+    responses=ACCEPTED,
+)
+async def create_snapshot(
+    project_id: str,
+    body: SnapshotBody,
+    asked: Annotated[Asked, Depends(asked_by(Role.RESEARCHER))],
+    at: Now,
+) -> Response:
     """Freeze records of a project, split by prompt; runs refer to snapshots only."""
-    visible_project(session, caller, project_id)
-    return snapshots.create(session, project_id, body, at=at)
+    arguments = {
+        "project_id": project_id,
+        "body": body.model_dump(mode="json"),
+        "at": at.isoformat(),
+    }
+    return await asked.job("freeze_snapshot", arguments, finish=_publish)
 
 
 @router.get("/projects/{project_id}/snapshots")
@@ -119,6 +136,10 @@ def archive_snapshot(
 def restore_snapshot(snapshot_id: str, session: SessionDep, caller: Researcher) -> SnapshotAnswer:
     """Bring an archived snapshot back."""
     return snapshots.set_archived(session, snapshot_id, caller, at=None)
+
+
+def _publish(session: SessionDep, frozen: dict[str, JSON]) -> dict[str, JSON]:
+    return snapshots.publish(session, **frozen).model_dump(mode="json")
 
 
 def _file(

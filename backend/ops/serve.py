@@ -19,12 +19,13 @@ GRACEFUL_SHUTDOWN_S = 5
 
 
 class _Server(uvicorn.Server):
-    """Ends the open streams first: uvicorn would wait for them, and they have no end."""
+    """Ends the open streams first: uvicorn would wait for them, and they have no end; jobs too."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop serving."""
         app: Any = self.config.app
         app.state.streams.close()
+        app.state.jobs.stop()
         await super().shutdown(sockets)
 
 

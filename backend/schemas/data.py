@@ -1,4 +1,4 @@
-"""Prompts, responses, imports and snapshots as the API speaks of them."""
+"""Prompts, responses, imports, snapshots and jobs as the API speaks of them."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -7,7 +7,7 @@ from pydantic import Field
 
 from backend.schemas.paging import ApiAnswer, Body
 from backend.schemas.records import Message, SolutionStep
-from backend.schemas.vocabulary import FinishReason, SnapshotKind, Split
+from backend.schemas.vocabulary import FinishReason, JobState, SnapshotKind, Split
 
 ImportKind = Literal["prompts", "demonstrations", "comparisons", "preferences", "solutions"]
 ImportFormat = Literal["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
@@ -120,3 +120,28 @@ class SnapshotLineAnswer(ApiAnswer):
     position: int
     split: Split
     record: dict[str, Any]
+
+
+class JobProgress(ApiAnswer):
+    """How far a job is, in units of its kind: records or bytes."""
+
+    done: int
+    total: int | None = Field(description="Null while nobody knows.")
+
+
+class JobAnswer(ApiAnswer):
+    """Work that goes on beside the requests."""
+
+    id: str
+    kind: str
+    project_id: str | None
+    state: JobState
+    progress: JobProgress
+    result: dict[str, Any] | None = Field(
+        description="Of a job that succeeded: what the request would have answered."
+    )
+    error: dict[str, Any] | None = Field(
+        description="Of a job that failed: title, status, detail and advice of the problem."
+    )
+    created_at: datetime
+    finished_at: datetime | None

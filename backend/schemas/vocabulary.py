@@ -29,6 +29,16 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class JobState(StrEnum):
+    """Where a job stands: work that a process beside the API does."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
 class StopReason(StrEnum):
     """Why a running run was asked to stop; decides which state follows `stopping`."""
 

@@ -12,10 +12,13 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DataError, IntegrityError, InternalError, OperationalError
 from sqlalchemy.orm import Session
 
+from backend.errors import Conflict, InvalidInput, Unavailable
+
 # Foreign keys name tables by text: whoever opens a database has them all.
-from backend.store.tables import access, data, models, people, runs, workers  # noqa: F401
+from backend.store.tables import access, data, jobs, models, people, runs, workers  # noqa: F401
 
 BUSY_TIMEOUT_S = 30.0
 _MOST_CONNECTIONS = 30
@@ -77,6 +80,23 @@ class Database:
             yield session
 
     @contextmanager
+    def read_at_once(self) -> Iterator[Session]:
+        """A session for reading a lot: it sees what was committed at its first read, all the time.
+
+        A read that lasts keeps SQLite from shortening its log and PostgreSQL from cleaning up: end
+        it before a long computation.
+        """
+        with Session(self.engine, expire_on_commit=False) as session:
+            if not self.is_sqlite:  # whose readers have no other way
+                session.connection(
+                    execution_options={
+                        "isolation_level": "REPEATABLE READ",
+                        "postgresql_readonly": True,
+                    }
+                )
+            yield session
+
+    @contextmanager
     def write(self) -> Iterator[Session]:
         """A session whose work is committed at the end, or undone by an exception."""
         with (
@@ -89,6 +109,27 @@ class Database:
     def close(self) -> None:
         """Give back every connection."""
         self.engine.dispose()
+
+
+@contextmanager
+def service_errors() -> Iterator[None]:
+    """What the database complains of, as errors of the service."""
+    try:
+        yield
+    except (OperationalError, InternalError) as error:
+        raise Unavailable(
+            "the database did not answer", advice="Try again in a moment; see the service's log."
+        ) from error
+    except IntegrityError as error:
+        raise Conflict(
+            "another request changed the same thing at the same moment",
+            advice="Send the request again.",
+        ) from error
+    except DataError as error:
+        raise InvalidInput(
+            "the database cannot hold a value of this request",
+            advice="Remove NUL characters and numbers that are out of range.",
+        ) from error
 
 
 def _postgres_engine(url: str, idle_connections: int) -> Engine:

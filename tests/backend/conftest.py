@@ -12,6 +12,7 @@ from anyio.from_thread import BlockingPortal
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from backend.jobs.children import Children
 from backend.main import create_app
 from backend.settings import Settings
 
@@ -42,8 +43,18 @@ class Service:
         return client
 
 
-def _serve(url: str, data_dir: Path) -> Iterator[Service]:
-    app = create_app(Settings(data_dir=data_dir, database_url=url, min_free_gb=0))
+@pytest.fixture(scope="session")
+def children() -> Iterator[Children]:
+    """Processes for the jobs of all tests: each costs a start of Python."""
+    children = Children()
+    yield children
+    children.close()
+
+
+def _serve(url: str, data_dir: Path, children: Children) -> Iterator[Service]:
+    app = create_app(
+        Settings(data_dir=data_dir, database_url=url, min_free_gb=0), children=children
+    )
     with TestClient(app) as lifespan:
         assert lifespan.portal is not None
         key_file = data_dir / "admin.key"
@@ -52,15 +63,15 @@ def _serve(url: str, data_dir: Path) -> Iterator[Service]:
 
 
 @pytest.fixture
-def service(store_url: str, tmp_path: Path) -> Iterator[Service]:
+def service(store_url: str, tmp_path: Path, children: Children) -> Iterator[Service]:
     """The application, once per kind of database."""
-    yield from _serve(store_url, tmp_path / "data")
+    yield from _serve(store_url, tmp_path / "data", children)
 
 
 @pytest.fixture
-def light_service(sqlite_url: str, tmp_path: Path) -> Iterator[Service]:
+def light_service(sqlite_url: str, tmp_path: Path, children: Children) -> Iterator[Service]:
     """The application on SQLite alone, for what no database can change."""
-    yield from _serve(sqlite_url, tmp_path / "data")
+    yield from _serve(sqlite_url, tmp_path / "data", children)
 
 
 @pytest.fixture

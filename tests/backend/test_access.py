@@ -86,6 +86,8 @@ RULES: dict[str, frozenset[str] | None] = {
     "GET /runs/{run_id}/samples": READING,
     "GET /stream": READING,
     "GET /runs/{run_id}/stream": READING,
+    "GET /jobs/{job_id}": ANYBODY,
+    "DELETE /jobs/{job_id}": ANYBODY,
     "GET /methods": ANYBODY,
     "GET /workers": ANYBODY,
     "GET /version": ANYBODY,
@@ -106,7 +108,8 @@ def every_route() -> set[str]:
 def call(client: TestClient, rule: str) -> int:
     """The status of a call with ids of nothing and an empty body."""
     method, path = rule.split()
-    for name in ("user", "key", "assignment", "snapshot", "model", "run", "experiment", "project"):
+    objects = ("user", "key", "assignment", "snapshot", "model", "run", "experiment", "project")
+    for name in (*objects, "job"):
         path = path.replace(f"{{{name}_id}}", f"{name}_nothing").replace("{step}", "1")
     body: dict[str, Any] | None = {} if method == "POST" else None
     return client.request(method, path, json=body).status_code

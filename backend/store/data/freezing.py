@@ -1,17 +1,20 @@
 """The lines of a new snapshot: which records go in, on which side of the split, in which words.
 
-Called by `backend.store.data.snapshots` alone; reads, writes nothing.
+Called by `backend.jobs.freeze_snapshot` alone; reads, writes nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, Unpack
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session, aliased, defer
+from sqlalchemy.sql.base import ExecutableOption
 
 from backend.domain.ranking import Ranking
-from backend.domain.split import heldout
+from backend.domain.split import Sides
 from backend.errors import InvalidInput
 from backend.schemas.data import SnapshotBody, SnapshotFilter
 from backend.schemas.records import (
@@ -27,7 +30,9 @@ from backend.schemas.vocabulary import SnapshotKind, Split, Verdict
 from backend.store.data import judgments
 from backend.store.tables.data import Assignment, Comparison, Demonstration, Judgment, Prompt, Response, Solution
 
+_Rows = Select[Unpack[tuple[Any, ...]]]
 BATCH = 200
+_WITHOUT_TEXTS = (defer(Prompt.messages), defer(Prompt.reference))
 
 
 @dataclass(frozen=True)
@@ -41,10 +46,11 @@ class FrozenLine:
     ties: int = 0
 
 
-def lines(session: Session, project_id: str, body: SnapshotBody) -> Iterator[FrozenLine]:
+def lines(session: Session, project_id: str, body: SnapshotBody) -> Generator[FrozenLine, None, None]:
     """The records that the filter lets through, in order of creation.
 
-    Raises InvalidInput for a filter that does not fit the kind.
+    It holds a batch of them at a time and reads twice, so the session must see the same data all
+    the time. Raises InvalidInput for a filter that does not fit the kind.
     """
     if body.kind is not SnapshotKind.PREFERENCES:
         for name in ("run_ids", "comparison_ids"):
@@ -53,87 +59,84 @@ def lines(session: Session, project_id: str, body: SnapshotBody) -> Iterator[Fro
                     f"filter.{name} does not fit a snapshot of {body.kind}",
                     advice="Choose by prompt_ids or tags.",
                 )
-    rows = _READERS[body.kind](session, project_id, body.filter)
-    held = heldout(
-        {row.Prompt.content_sha256 for row in rows},
-        fraction=body.heldout_fraction,
-        seed=body.seed,
-    )
-    for first in range(0, len(rows), BATCH):
-        batch = rows[first : first + BATCH]
-        texts = _responses(session, batch) if body.kind is SnapshotKind.PREFERENCES else {}
-        for row in batch:
-            is_held = row.Prompt.content_sha256 in held
-            split = Split.HELDOUT if is_held else Split.TRAIN
-            yield _WRITERS[body.kind](row, split, texts)
+    sides = Sides(fraction=body.heldout_fraction, seed=body.seed)
+    if sides.is_needed:
+        with closing(_batches(session, project_id, body, _WITHOUT_TEXTS)) as batches:
+            for row in chain.from_iterable(batches):
+                sides.see(row.Prompt.content_sha256)
+    with closing(_batches(session, project_id, body)) as batches:
+        for batch in batches:
+            texts = _responses(session, batch) if body.kind is SnapshotKind.PREFERENCES else {}
+            for row in batch:
+                is_held = sides.holds_out(row.Prompt.content_sha256)
+                yield _WRITERS[body.kind](row, Split.HELDOUT if is_held else Split.TRAIN, texts)
 
 
-def _prompt_rows(session: Session, project_id: str, wanted: SnapshotFilter) -> Sequence[Any]:
-    rows = session.execute(
-        select(Prompt).where(Prompt.project_id == project_id).order_by(Prompt.number)
-    )
-    is_wanted = _by_prompt(wanted)
-    return [row for row in rows if is_wanted(row.Prompt)]
+def _batches(
+    session: Session, project_id: str, body: SnapshotBody, options: Sequence[ExecutableOption] = ()
+) -> Generator[list[Any], None, None]:
+    """The rows that the filter lets through, a batch at a time."""
+    statement = _STATEMENTS[body.kind](project_id).options(*options)
+    is_wanted = _filter(body.filter)
+    with session.execute(statement, execution_options={"yield_per": BATCH}) as rows:
+        for partition in rows.partitions():
+            if batch := [row for row in partition if is_wanted(row)]:
+                yield batch
 
 
-def _demonstration_rows(session: Session, project_id: str, wanted: SnapshotFilter) -> Sequence[Any]:
-    rows = session.execute(
+def _prompts(project_id: str) -> _Rows:
+    return select(Prompt).where(Prompt.project_id == project_id).order_by(Prompt.number)
+
+
+def _demonstrations(project_id: str) -> _Rows:
+    return (
         select(Demonstration, Prompt)
         .join(Prompt, Prompt.id == Demonstration.prompt_id)
         .where(Demonstration.project_id == project_id)
         .order_by(Demonstration.number)
     )
-    is_wanted = _by_prompt(wanted)
-    return [row for row in rows if is_wanted(row.Prompt)]
 
 
-def _solution_rows(session: Session, project_id: str, wanted: SnapshotFilter) -> Sequence[Any]:
-    rows = session.execute(
+def _solutions(project_id: str) -> _Rows:
+    return (
         select(Solution, Prompt)
         .join(Prompt, Prompt.id == Solution.prompt_id)
         .where(Solution.project_id == project_id)
         .order_by(Solution.number)
     )
-    is_wanted = _by_prompt(wanted)
-    return [row for row in rows if is_wanted(row.Prompt)]
 
 
-def _preference_rows(session: Session, project_id: str, wanted: SnapshotFilter) -> Sequence[Any]:
+def _preferences(project_id: str) -> _Rows:
     current = judgments.latest(project_id).subquery()
     judgment = aliased(Judgment, current, name="Judgment")
-    rows = session.execute(
+    return (
         select(judgment, Comparison, Prompt, Assignment)
         .join(Comparison, Comparison.id == judgment.comparison_id)
         .join(Prompt, Prompt.id == Comparison.prompt_id)
         .join(Assignment, Assignment.id == judgment.assignment_id)
         .order_by(judgment.number)
     )
-    is_wanted = _by_prompt(wanted)
-    runs = None if wanted.run_ids is None else set(wanted.run_ids)
-    chosen = None if wanted.comparison_ids is None else set(wanted.comparison_ids)
-    return [
-        row
-        for row in rows
-        if is_wanted(row.Prompt)
-        and (runs is None or row.Comparison.run_id in runs)
-        and (chosen is None or row.Comparison.id in chosen)
-    ]
 
 
-_READERS: Mapping[SnapshotKind, Callable[[Session, str, SnapshotFilter], Sequence[Any]]] = {
-    SnapshotKind.PROMPTS: _prompt_rows,
-    SnapshotKind.DEMONSTRATIONS: _demonstration_rows,
-    SnapshotKind.PREFERENCES: _preference_rows,
-    SnapshotKind.SOLUTIONS: _solution_rows,
+_STATEMENTS: Mapping[SnapshotKind, Callable[[str], _Rows]] = {
+    SnapshotKind.PROMPTS: _prompts,
+    SnapshotKind.DEMONSTRATIONS: _demonstrations,
+    SnapshotKind.PREFERENCES: _preferences,
+    SnapshotKind.SOLUTIONS: _solutions,
 }
 
 
-def _by_prompt(wanted: SnapshotFilter) -> Callable[[Prompt], bool]:
+def _filter(wanted: SnapshotFilter) -> Callable[[Any], bool]:
     prompt_ids = None if wanted.prompt_ids is None else set(wanted.prompt_ids)
     tags = None if wanted.tags is None else set(wanted.tags)
-    return lambda prompt: (
-        (prompt_ids is None or prompt.id in prompt_ids)
-        and (tags is None or not tags.isdisjoint(prompt.tags))
+    # Of preferences alone.
+    runs = None if wanted.run_ids is None else set(wanted.run_ids)
+    chosen = None if wanted.comparison_ids is None else set(wanted.comparison_ids)
+    return lambda row: (
+        (prompt_ids is None or row.Prompt.id in prompt_ids)
+        and (tags is None or not tags.isdisjoint(row.Prompt.tags))
+        and (runs is None or row.Comparison.run_id in runs)
+        and (chosen is None or row.Comparison.id in chosen)
     )
 
 

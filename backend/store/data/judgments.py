@@ -7,7 +7,7 @@ import hashlib
 from collections import defaultdict
 from datetime import datetime
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.agreement import JudgedComparison, agreement, annotator_facts
@@ -114,6 +114,14 @@ def listing(
         statement = statement.where(Judgment.user_id == user_id)
     rows, cursor = page_of(session, statement, Judgment.number, page)
     return Listing(items=[_answer(row) for row in rows], next_cursor=cursor)
+
+
+def extent(session: Session, project_id: str) -> tuple[int, int]:
+    """How many judgments a project has, earlier revisions too, and the number of the newest."""
+    row = session.execute(
+        select(func.count(), func.max(Judgment.number)).where(Judgment.project_id == project_id)
+    ).one()
+    return row[0], row[1] or 0
 
 
 def report(session: Session, project_id: str) -> AgreementAnswer:

@@ -1,39 +1,42 @@
 """Snapshots: records frozen as the exact lines of their native file, split by prompt, hashed.
 
-Called by the snapshot routes and by `worker.run_directory.export`, which writes the same bytes into a run
-directory. How the lines are made is `backend.store.data.freezing`.
+Called by the job that freezes (`backend.jobs.freeze_snapshot`), by the snapshot routes and by
+`worker.run_directory.export`, which writes the same bytes into a run directory. How the lines are made is
+`backend.store.data.freezing`.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
 
-from sqlalchemy import insert, select
+from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
-from backend.errors import InvalidInput, NotFound
+from backend.errors import Conflict, InvalidInput, NotFound
 from backend.schemas.data import SnapshotAnswer, SnapshotBody, SnapshotLineAnswer
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import SnapshotKind, Split
-from backend.store.data import freezing
 from backend.store.data.freezing import FrozenLine
 from backend.store.ids import new_id
+from backend.store.jobs import UNFINISHED
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import Snapshot, SnapshotLine
+from backend.store.tables.jobs import Job
 
 BATCH = 500
 
 
-def create(
-    session: Session, project_id: str, body: SnapshotBody, *, at: datetime
-) -> SnapshotAnswer:
-    """Freeze what the project holds at this moment.
-
-    Raises InvalidInput if nothing would be in it, or no pair to learn from.
-    """
+def begin(
+    session: Session,
+    project_id: str,
+    body: SnapshotBody,
+    *,
+    job_id: str,
+    at: datetime,
+) -> str:
+    """A snapshot that nobody sees before its job has published it; returns its id."""
     snapshot = Snapshot(
         id=new_id("snapshot"),
         project_id=project_id,
@@ -44,28 +47,71 @@ def create(
         seed=body.seed,
         filter=body.filter.model_dump(exclude_none=True),
         counts={},
+        job_id=job_id,
         created_at=at,
     )
     session.add(snapshot)
     session.flush()
-    tally = _Tally(body.kind)
-    every = iter(freezing.lines(session, project_id, body))
-    while batch := list(islice(every, BATCH)):
-        rows = [
-            {
-                "snapshot_id": snapshot.id,
-                "position": tally.take(one),
-                "split": one.split,
-                "line": one.line,
-            }
-            for one in batch
-        ]
-        session.execute(insert(SnapshotLine), rows)
-    tally.check()
-    snapshot.sha256 = tally.sha256
-    snapshot.counts = tally.counts
+    return snapshot.id
+
+
+def add_lines(
+    session: Session, snapshot_id: str, position: int, lines: Sequence[tuple[Split, str]]
+) -> None:
+    """The next lines of a snapshot that was begun, from this position on.
+
+    Raises Conflict if it has been removed meanwhile.
+    """
+    is_begun = select(Snapshot.id).where(Snapshot.id == snapshot_id, Snapshot.job_id.is_not(None))
+    if session.scalar(is_begun) is None:
+        raise Conflict("the snapshot was removed before it was complete", advice="Freeze it again.")
+    rows = [
+        {"snapshot_id": snapshot_id, "position": position + n, "split": split, "line": line}
+        for n, (split, line) in enumerate(lines)
+    ]
+    session.execute(insert(SnapshotLine), rows)
+
+
+def publish(
+    session: Session,
+    snapshot_id: str,
+    *,
+    sha256: str,
+    counts: Mapping[str, Mapping[str, int]],
+) -> SnapshotAnswer:
+    """Everybody who sees the project sees the snapshot from now on; all lines are there."""
+    snapshot = session.scalars(
+        select(Snapshot).where(Snapshot.id == snapshot_id, Snapshot.job_id.is_not(None))
+    ).one()
+    snapshot.sha256 = sha256
+    snapshot.counts = {split: dict(found) for split, found in counts.items()}
+    snapshot.job_id = None
     session.flush()
     return _answer(snapshot)
+
+
+def abandoned(session: Session) -> list[str]:
+    """The snapshots whose job has ended without publishing them."""
+    going = select(Job.id).where(Job.id == Snapshot.job_id, Job.state.in_(UNFINISHED))
+    found = session.scalars(
+        select(Snapshot.id).where(Snapshot.job_id.is_not(None), ~going.exists())
+    )
+    return list(found)
+
+
+def remove_some(session: Session, snapshot_id: str, at_most: int) -> bool:
+    """Remove lines of a snapshot that was never published, at last itself; whether any is left."""
+    of_it = SnapshotLine.snapshot_id == snapshot_id
+    first = session.scalar(select(func.min(SnapshotLine.position)).where(of_it))
+    if first is not None:
+        session.execute(
+            delete(SnapshotLine).where(of_it, SnapshotLine.position < first + at_most)
+        )
+        return True
+    session.execute(
+        delete(Snapshot).where(Snapshot.id == snapshot_id, Snapshot.job_id.is_not(None))
+    )
+    return False
 
 
 def get(session: Session, snapshot_id: str, caller: Caller) -> SnapshotAnswer:
@@ -83,7 +129,9 @@ def listing(
 ) -> Listing[SnapshotAnswer]:
     """A project's snapshots, those in use or those archived."""
     statement = select(Snapshot).where(
-        Snapshot.project_id == project_id, Snapshot.archived_at.is_not(None) == archived
+        Snapshot.project_id == project_id,
+        Snapshot.job_id.is_(None),
+        Snapshot.archived_at.is_not(None) == archived,
     )
     if kind:
         statement = statement.where(Snapshot.kind == kind)
@@ -103,7 +151,9 @@ def set_archived(
 
 def recorded_sha256(session: Session, snapshot_id: str) -> str | None:
     """The SHA-256 of a snapshot's native file; None if there is no such snapshot."""
-    return session.scalar(select(Snapshot.sha256).where(Snapshot.id == snapshot_id))
+    return session.scalar(
+        select(Snapshot.sha256).where(Snapshot.id == snapshot_id, Snapshot.job_id.is_(None))
+    )
 
 
 def lines(
@@ -143,7 +193,7 @@ def line_page(
     return Listing(items=items, next_cursor=f"n{shown[-1][0]}" if len(found) > len(shown) else None)
 
 
-class _Tally:
+class Tally:
     """Hash and counts of a snapshot while its lines go by."""
 
     def __init__(self, kind: SnapshotKind) -> None:
@@ -151,25 +201,27 @@ class _Tally:
         self.counts: dict[str, dict[str, int]] = {}
         self._prompts: dict[str, set[str]] = {}
         self._hash = hashlib.sha256()
-        self._position = 0
+        self.lines = 0
         for split in Split:
             self.counts[split] = {"records": 0, "prompts": 0}
             self._prompts[split] = set()
             if kind is SnapshotKind.PREFERENCES:
                 self.counts[split] |= {"pairs": 0, "ties": 0}
 
-    def take(self, one: FrozenLine) -> int:
-        """Count a line; returns its position."""
+    def take(self, one: FrozenLine) -> None:
+        """Count a line."""
         self._hash.update(one.line.encode() + b"\n")
         counts = self.counts[one.split]
-        self._prompts[one.split].add(one.prompt_id)
         counts["records"] += 1
-        counts["prompts"] = len(self._prompts[one.split])
+        if self.kind is SnapshotKind.PROMPTS:
+            counts["prompts"] += 1
+        else:
+            self._prompts[one.split].add(one.prompt_id)
+            counts["prompts"] = len(self._prompts[one.split])
         if self.kind is SnapshotKind.PREFERENCES:
             counts["pairs"] += one.pairs
             counts["ties"] += one.ties
-        self._position += 1
-        return self._position - 1
+        self.lines += 1
 
     @property
     def sha256(self) -> str:
@@ -177,7 +229,7 @@ class _Tally:
 
     def check(self) -> None:
         """Raise InvalidInput if the snapshot would be of no use."""
-        if self._position == 0:
+        if self.lines == 0:
             raise InvalidInput(
                 f"there are no {self.kind} to freeze",
                 advice="Import or collect some, or widen the filter.",
@@ -187,7 +239,7 @@ class _Tally:
         pairs = sum(self.counts[split]["pairs"] for split in Split)
         if pairs == 0:
             raise InvalidInput(
-                f"the {self._position} judgments contain no pair: no response is ranked above "
+                f"the {self.lines} judgments contain no pair: no response is ranked above "
                 "another",
                 advice="Rank some comparisons into at least two tiers first.",
             )
@@ -199,7 +251,9 @@ class _Tally:
 
 
 def _row(session: Session, snapshot_id: str, caller: Caller) -> Snapshot:
-    snapshot = session.scalar(select(Snapshot).where(Snapshot.id == snapshot_id))
+    snapshot = session.scalar(
+        select(Snapshot).where(Snapshot.id == snapshot_id, Snapshot.job_id.is_(None))
+    )
     if snapshot is None:
         raise NotFound(f"there is no snapshot {snapshot_id} that you can see")
     caller.must_see(snapshot.project_id, f"snapshot {snapshot_id}")

@@ -131,7 +131,9 @@ def _check_snapshot(
             "Give the id of a snapshot; only models have a hub_id.",
         )
         return
-    snapshot = session.scalars(select(Snapshot).where(Snapshot.id == reference.id)).one_or_none()
+    snapshot = session.scalars(
+        select(Snapshot).where(Snapshot.id == reference.id, Snapshot.job_id.is_(None))
+    ).one_or_none()
     if snapshot is None or not caller.sees(snapshot.project_id):
         advice = _MISSING.format(list="projects/{id}/snapshots")
         found.add(path, f"snapshot {reference.id} does not exist, or you cannot see it", advice)

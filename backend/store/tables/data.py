@@ -149,6 +149,8 @@ class Snapshot(Numbered, Base):
     seed: Mapped[int] = mapped_column(BigInteger)
     filter: Mapped[dict[str, Any]]
     counts: Mapped[dict[str, Any]]
+    # The job that still writes its lines; None = complete, and visible.
+    job_id: Mapped[str | None] = mapped_column(String(64))
     archived_at: Mapped[datetime | None]
 
 

@@ -216,6 +216,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Job
+         * @description One job that you asked for; administrators see all.
+         */
+        get: operations["get_job_api_v1_jobs__job_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel Job
+         * @description Cancel a job; one that has ended stays as it is.
+         */
+        delete: operations["cancel_job_api_v1_jobs__job_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project_id}/prompts": {
         parameters: {
             query?: never;
@@ -1765,6 +1789,60 @@ export interface components {
             /** Rejected Total */
             rejected_total: number;
         };
+        /**
+         * JobAnswer
+         * @description Work that goes on beside the requests.
+         */
+        JobAnswer: {
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Project Id */
+            project_id: string | null;
+            state: components["schemas"]["JobState"];
+            progress: components["schemas"]["JobProgress"];
+            /**
+             * Result
+             * @description Of a job that succeeded: what the request would have answered.
+             */
+            result: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Error
+             * @description Of a job that failed: title, status, detail and advice of the problem.
+             */
+            error: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Finished At */
+            finished_at: string | null;
+        };
+        /**
+         * JobProgress
+         * @description How far a job is, in units of its kind: records or bytes.
+         */
+        JobProgress: {
+            /** Done */
+            done: number;
+            /**
+             * Total
+             * @description Null while nobody knows.
+             */
+            total: number | null;
+        };
+        /**
+         * JobState
+         * @description Where a job stands: work that a process beside the API does.
+         * @enum {string}
+         */
+        JobState: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /**
          * JudgmentAnswer
          * @description A judgment as it is kept.
@@ -3475,6 +3553,68 @@ export interface operations {
             };
         };
     };
+    get_job_api_v1_jobs__job_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    cancel_job_api_v1_jobs__job_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     list_prompts_api_v1_projects__project_id__prompts_get: {
         parameters: {
             query?: {
@@ -3755,7 +3895,10 @@ export interface operations {
     agreement_api_v1_projects__project_id__agreement_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description `respond-async`: answer 202 at once; the job goes on without the client. */
+                prefer?: string | null;
+            };
             path: {
                 project_id: string;
             };
@@ -3770,6 +3913,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgreementAnswer"];
+                };
+            };
+            /** @description The job that goes on; `Location` has its address. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
                 };
             };
             /** @description Validation Error */
@@ -4007,6 +4159,8 @@ export interface operations {
             header?: {
                 /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
+                /** @description `respond-async`: answer 202 at once; the job goes on without the client. */
+                prefer?: string | null;
             };
             path: {
                 project_id: string;
@@ -4026,6 +4180,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SnapshotAnswer"];
+                };
+            };
+            /** @description The job that goes on; `Location` has its address. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
                 };
             };
             /** @description Validation Error */
@@ -4251,6 +4414,8 @@ export interface operations {
             header?: {
                 /** @description The same key and body give the same answer again; nothing is done twice. */
                 "idempotency-key"?: string | null;
+                /** @description `respond-async`: answer 202 at once; the job goes on without the client. */
+                prefer?: string | null;
             };
             path?: never;
             cookie?: never;
@@ -4268,6 +4433,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelAnswer"];
+                };
+            };
+            /** @description The job that goes on; `Location` has its address. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
                 };
             };
             /** @description Validation Error */

@@ -1,0 +1,21 @@
+"""How far the annotators of a project agree, as a job."""
+
+from sqlalchemy.orm import Session
+
+from backend.jobs.work import JSON, Work
+from backend.store.data import judgments
+
+# To be raised when the arithmetic changes: kept answers of another version are not given.
+VERSION = 1
+
+
+def cache_key(session: Session, project_id: str) -> str:
+    """What the answer depends on: judgments are only added: their count and the newest."""
+    count, newest = judgments.extent(session, project_id)
+    return f"{VERSION}:{project_id}:{count}:{newest}"
+
+
+def agreement(work: Work) -> dict[str, JSON]:
+    """The work function; arguments: project_id."""
+    with work.database.read_at_once() as session:
+        return judgments.report(session, work.arguments["project_id"]).model_dump(mode="json")

@@ -1,0 +1,118 @@
+"""Child processes that wait for jobs: started when one is wanted, used again, ended by their id.
+
+A child belongs to no application and no event loop, so that several applications of one process can
+share them. `backend.jobs.runner` says how many there may be.
+"""
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+
+from backend.jobs.messages import Message, Unpacker, packed
+
+_PIECE = 1 << 16
+# Seconds in which a process that was killed, or has closed its socket, is gone.
+_END_S = 10.0
+
+
+class Child:
+    """One process and our end of its socket."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            number = theirs.fileno()
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "backend.jobs.child", str(number)],
+                stdin=subprocess.DEVNULL,
+                pass_fds=(number,),
+                start_new_session=True,  # A Ctrl-C reaches it through us alone.
+            )
+        ours.setblocking(False)
+        self._socket = ours
+        self._unpacker = Unpacker()
+        self._received: deque[Message] = deque()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def lives(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    async def send(self, message: Message) -> None:
+        """Send a message. Raises OSError if nobody listens."""
+        await asyncio.get_running_loop().sock_sendall(self._socket, packed(message))
+
+    async def receive(self) -> Message | None:
+        """The next message, None when the process has ended or is ending."""
+        while not self._received:
+            try:
+                piece = await asyncio.get_running_loop().sock_recv(self._socket, _PIECE)
+            except OSError:
+                return None
+            if not piece:
+                return None
+            self._received.extend(self._unpacker.take(piece))
+        return self._received.popleft()
+
+    def kill(self) -> None:
+        """SIGKILL; `end` says what it died of."""
+        if self.lives():
+            self._process.kill()
+
+    def end(self) -> str:
+        """Close the socket, wait until the process is gone, and say how it ended."""
+        self._socket.close()
+        try:
+            code = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+class Children:
+    """Those that have nothing to do."""
+
+    def __init__(self) -> None:
+        self._idle: list[Child] = []
+        self._lock = threading.Lock()
+
+    def take(self) -> Child:
+        """One that lives, as far as one can know; a new one if there is none."""
+        while True:
+            with self._lock:
+                child = self._idle.pop() if self._idle else None
+            if child is None:
+                return Child()
+            if child.lives():
+                return child
+            child.end()
+
+    def give_back(self, child: Child) -> None:
+        """It has answered, and may be used again."""
+        with self._lock:
+            self._idle.append(child)
+
+    def bury(self) -> None:
+        """Forget those that have ended by themselves."""
+        with self._lock:
+            dead = [child for child in self._idle if not child.lives()]
+            self._idle = [child for child in self._idle if child not in dead]
+        for child in dead:
+            child.end()
+
+    def close(self) -> None:
+        """End them all."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for child in idle:
+            child.kill()
+            child.end()

@@ -1,0 +1,41 @@
+"""What the files of a model say and hash to, as a job."""
+
+from pathlib import Path
+
+from backend import digest, model_files
+from backend.jobs.work import JSON, Work
+from backend.model_files import Inspected
+from backend.schemas.models import ModelSource
+
+# To be raised when more is read from the files: kept answers of another version are not given.
+VERSION = 1
+
+
+def inspect_model(work: Work) -> dict[str, JSON]:
+    """The work function; arguments: source. Progress in bytes of the files that are hashed."""
+    source = ModelSource.model_validate(work.arguments["source"])
+    done = 0
+
+    def hash_of(file: Path) -> bytes:
+        nonlocal done
+        read = 0
+
+        def check() -> None:
+            nonlocal read
+            work.check()
+            read += digest.CHUNK_BYTES
+            work.progress(done + read, None)
+
+        sha256 = digest.of_file(file, check)
+        done += file.stat().st_size
+        return sha256
+
+    found = model_files.inspect(source, work.settings.resolved_model_roots, hash_of)
+    work.progress(done, done)
+    return told(found)
+
+
+def told(found: Inspected) -> dict[str, JSON]:
+    """What was found, as JSON."""
+    facts = found.facts.model_dump(mode="json")
+    return {"source": found.source, "facts": facts, "sha256": found.sha256}

@@ -1,0 +1,9 @@
+"""The kinds of jobs: each by the function that does it, named so that only a child loads it."""
+
+KINDS: dict[str, str] = {
+    "agreement": "backend.jobs.agreement:agreement",
+    "freeze_snapshot": "backend.jobs.freeze_snapshot:freeze_snapshot",
+    "inspect_model": "backend.jobs.inspect_model:inspect_model",
+}
+# These last for minutes: one child is always left to the others.
+LONG = frozenset({"freeze_snapshot", "import_file"})

@@ -1,0 +1,32 @@
+"""How a child writes much without keeping others from writing: short batches, with pauses.
+
+On SQLite one writer keeps all others waiting, wherever they are; a batch is as large as fits into
+the time that others can wait without noticing.
+"""
+
+import time
+
+# Seconds that a transaction should last, and that others get after it at least.
+HOLD_S = 0.02
+LEAST_PAUSE_S = 0.005
+SMALLEST, LARGEST = 20, 2000
+
+
+class Pace:
+    """How many records the next batch should have: `began`, the transaction's end, `ended`."""
+
+    def __init__(self, size: int = 200) -> None:
+        self.size = size
+        self._began = 0.0
+
+    def began(self) -> None:
+        """The transaction has the writer now."""
+        self._began = time.monotonic()
+
+    def ended(self) -> None:
+        """It is committed; others get as long as it lasted."""
+        took_s = time.monotonic() - self._began
+        # Towards the right size by half a step: one slow commit says little.
+        fitting = self.size * HOLD_S / max(took_s, 1e-4)
+        self.size = round(min(max((self.size + fitting) / 2, SMALLEST), LARGEST))
+        time.sleep(max(took_s, LEAST_PAUSE_S))

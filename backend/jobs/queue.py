@@ -1,0 +1,52 @@
+"""Which job is next: long ones leave a child free, and people take turns."""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+
+from backend.jobs.kinds import LONG
+
+MOST_CHILDREN = 3
+
+
+@dataclass(eq=False)
+class Turn:
+    """A job's place in the queue."""
+
+    kind: str
+    user_id: str
+    has_come: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Queue:
+    """Jobs that wait for a child, and those that have one."""
+
+    def __init__(self, children: int = MOST_CHILDREN) -> None:
+        self._children = children
+        self._waiting: list[Turn] = []
+        self._running: list[Turn] = []
+
+    def enter(self, turn: Turn) -> None:
+        """Wait; `turn.has_come` says when it is over."""
+        self._waiting.append(turn)
+        self._go_on()
+
+    def leave(self, turn: Turn) -> None:
+        """The job has ended, whether or not its turn had come."""
+        for turns in (self._waiting, self._running):
+            if turn in turns:
+                turns.remove(turn)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while len(self._running) < self._children and (turn := self._next()) is not None:
+            self._waiting.remove(turn)
+            self._running.append(turn)
+            turn.has_come.set()
+
+    def _next(self) -> Turn | None:
+        long = sum(turn.kind in LONG for turn in self._running)
+        may = [t for t in self._waiting if t.kind not in LONG or long < self._children - 1]
+        held = Counter(turn.user_id for turn in self._running)
+        # The oldest of whoever has the fewest: `min` takes the first.
+        return min(may, key=lambda turn: held[turn.user_id], default=None)
