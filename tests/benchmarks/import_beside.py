@@ -4,6 +4,7 @@ Prints the annotators' round trips (lease and judgment) without and beside the i
 import takes alone and beside them, and how much memory the API and the import's process take more.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -28,7 +29,7 @@ from tests.benchmarks.beside import AT, Phase, Site
 pytestmark = pytest.mark.benchmark
 
 MIB = 1 << 20
-FILE_MIB = 128
+FILE_MIB = int(os.environ.get("PODIUM_BENCH_IMPORT_MIB", "128"))
 ROUND_TRIPS = beside.ROUND_TRIPS
 _ROW = b'{"prompt": "Question %d of part %d? %b", "id": "x%d", "tags": ["bench"]}\n'
 _TEXT = b"Explain step by step how the answer follows, and name what you left out. " * 5
