@@ -15,19 +15,28 @@ SMALLEST, LARGEST = 20, 2000
 
 
 class Pace:
-    """How many records the next batch should have."""
+    """How many records the next batch should have: `began`, the transaction's end, `ended`."""
 
     def __init__(self, size: int = 200) -> None:
         self.size = size
+        self._began = 0.0
+
+    def began(self) -> None:
+        """The transaction has the writer now."""
+        self._began = time.monotonic()
+
+    def ended(self) -> None:
+        """It is committed; others get as long as it lasted."""
+        took_s = time.monotonic() - self._began
+        # Towards the right size by half a step: one slow commit says little.
+        fitting = self.size * HOLD_S / max(took_s, 1e-4)
+        self.size = round(min(max((self.size + fitting) / 2, SMALLEST), LARGEST))
+        time.sleep(max(took_s, LEAST_PAUSE_S))
 
     @contextmanager
     def batch(self) -> Iterator[int]:
-        """Around a transaction that writes so many records; pauses as long as it lasted."""
+        """Around a transaction, the wait for its turn included; gives its size."""
         size = self.size
-        began = time.monotonic()
+        self.began()
         yield size
-        took_s = time.monotonic() - began
-        # Towards the right size by half a step: one slow commit says little.
-        fitting = size * HOLD_S / max(took_s, 1e-4)
-        self.size = round(min(max((size + fitting) / 2, SMALLEST), LARGEST))
-        time.sleep(max(took_s, LEAST_PAUSE_S))
+        self.ended()
