@@ -170,8 +170,11 @@ def _write(
         pace, done = Pace(SMALLEST), 0
         while batch := batches.next(pace.size):
             work.check()
-            with pace.batch(), work.database.write() as session:
+            with work.database.write() as session:
+                pace.began()
                 tally.add(imports.keep(session, new, batch, at=at))
+            # Waiting for the writer makes no batch smaller and no pause longer.
+            pace.ended()
             _check_strict(asked, tally)
             done += len(batch)
             work.progress(done, total)

@@ -49,8 +49,10 @@ def withdraw(
     try:
         while is_left:
             check()
-            with pace.batch() as size, database.write() as session:
-                is_left = imports.remove(session, import_id, limit=size)
+            with database.write() as session:
+                pace.began()
+                is_left = imports.remove(session, import_id, limit=pace.size)
+            pace.ended()
     except Conflict:
         return  # Somebody else has removed the last of them.
 

@@ -1,4 +1,1 @@
-"""Uploaded files: who may send one now, the file on disk, and its rows under limits.
-
-What a row means is `backend.domain.formats`.
-"""
+"""Uploaded files: who may send one now, the file on disk, and its rows under limits."""

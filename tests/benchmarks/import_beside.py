@@ -4,11 +4,11 @@ Prints the annotators' round trips (lease and judgment) without and beside the i
 import takes alone and beside them, and how much memory the API and the import's process take more.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import httpx
@@ -19,7 +19,6 @@ from sqlalchemy import func, select
 from backend.store import visibility
 from backend.store.data import assignments, imports, projects, prompts
 from backend.store.data.keeping import NewImport
-from backend.store.db import Database
 from backend.store.paging import Page
 from backend.store.tables.data import Prompt
 from tests.benchmarks import beside
@@ -28,7 +27,7 @@ from tests.benchmarks.beside import AT, Phase, Site
 pytestmark = pytest.mark.benchmark
 
 MIB = 1 << 20
-FILE_MIB = 128
+FILE_MIB = int(os.environ.get("PODIUM_BENCH_IMPORT_MIB", "128"))
 ROUND_TRIPS = beside.ROUND_TRIPS
 _ROW = b'{"prompt": "Question %d of part %d? %b", "id": "x%d", "tags": ["bench"]}\n'
 _TEXT = b"Explain step by step how the answer follows, and name what you left out. " * 5
@@ -164,16 +163,18 @@ QUERIES: dict[str, Callable[[Any, Site], object]] = {
 }
 
 
-def _seconds(database: Database, site: Site, name: str, *, sees_all: bool) -> float:
-    took = []
-    for _ in range(9):
-        with database.read() as session:
+def _seconds(site: Site, name: str) -> tuple[float, float]:
+    """The best of each way to ask, in turns: seeing all records, and leaving out the unfinished."""
+    best = {True: float("inf"), False: float("inf")}
+    for turn in range(30):
+        sees_all = turn % 2 == 0
+        with site.database.read() as session:
             if sees_all:
                 visibility.see_unfinished(session)
             began = time.perf_counter()
             QUERIES[name](session, site)
-            took.append(time.perf_counter() - began)
-    return median(took)
+            best[sees_all] = min(best[sees_all], time.perf_counter() - began)
+    return best[True], best[False]
 
 
 def test_what_hiding_costs_the_queries(site: Site) -> None:
@@ -182,8 +183,7 @@ def test_what_hiding_costs_the_queries(site: Site) -> None:
         if state != "no import":
             _begin(site)
         for name in QUERIES:
-            plain = _seconds(site.database, site, name, sees_all=True)
-            hiding = _seconds(site.database, site, name, sees_all=False)
+            plain, hiding = _seconds(site, name)
             ratios[state, name] = hiding / plain
             where = f"{site.database.engine.dialect.name}, {state}, {name}"
             print(f"{where}: {plain * 1000:.2f} -> {hiding * 1000:.2f} ms ({hiding / plain:.2f} x)")
