@@ -40,17 +40,17 @@ from backend.domain.worker_state import Heartbeats
 from backend.jobs.children import Children
 from backend.jobs.runner import Jobs
 from backend.jobs.withdrawal import dead_imports_removed
-from backend.passwords import Passwords
+from backend.pressure.passwords import Passwords
 from backend.pressure.permissions import Permissions
+from backend.pressure.sign_in_delay import SignInDelay
+from backend.pressure.turns import Turns
 from backend.pressure.visitors import Visitors
 from backend.settings import Settings
-from backend.sign_in_delay import SignInDelay
 from backend.store.db import Database
 from backend.store.people import idempotency
 from backend.store.revision import require_current
 from backend.stream import Streams
 from backend.transactions import Transactions
-from backend.turns import Turns
 from backend.uploads.spool import folder_of, remove_left_overs
 from backend.uploads.turns import UploadTurns
 

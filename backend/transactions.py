@@ -13,8 +13,8 @@ from typing import TypeVar
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.orm import Session
 
+from backend.pressure.turns import Turns
 from backend.store.db import Database, service_errors
-from backend.turns import Turns
 
 T = TypeVar("T")
 

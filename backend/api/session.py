@@ -9,11 +9,11 @@ from backend import auth
 from backend.deps import Now, SessionDep, SettingsDep
 from backend.domain.access import Caller
 from backend.errors import NotSignedIn, TooManyTries
-from backend.passwords import Passwords, is_outdated
 from backend.phases import Phases, credentials_of
+from backend.pressure.passwords import Passwords, is_outdated
+from backend.pressure.sign_in_delay import SignInDelay
 from backend.routes import api_router
 from backend.schemas.people import SignIn, UserAnswer
-from backend.sign_in_delay import SignInDelay
 from backend.store.people import users
 
 router = api_router("session")

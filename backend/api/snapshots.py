@@ -15,6 +15,7 @@ from backend.domain.access import Caller
 from backend.jobs.work import JSON
 from backend.phases import Phases
 from backend.pressure.permissions import Claim, NoLongerPermitted, Permissions
+from backend.pressure.turns import Turns
 from backend.routes import api_router
 from backend.schemas.data import (
     ExportFormat,
@@ -26,7 +27,6 @@ from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import Role, SnapshotKind, Split
 from backend.store.data import snapshots
 from backend.store.db import Database
-from backend.turns import Turns
 
 router = api_router("snapshots")
 

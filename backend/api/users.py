@@ -6,8 +6,8 @@ from backend import auth
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
 from backend.errors import Forbidden
-from backend.passwords import Passwords
 from backend.phases import Phases
+from backend.pressure.passwords import Passwords
 from backend.routes import api_router
 from backend.schemas.paging import Listing
 from backend.schemas.people import (

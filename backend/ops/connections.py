@@ -18,8 +18,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from backend.pressure.permissions import NoLongerPermitted
+from backend.pressure.turns import client_has_left
 from backend.pressure.visitors import Connection, Network, is_trusted
-from backend.turns import client_has_left
 
 log = logging.getLogger("podium.server")
 

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from backend.errors import TooManyTries
-from backend.passwords import MOST_WAITING, Passwords
+from backend.pressure.passwords import MOST_WAITING, Passwords
 from tests.backend.conftest import Service
 
 

@@ -1,7 +1,7 @@
 """The wait after wrong passwords: it grows, ends, and is nobody else's."""
 
 from backend.errors import TooManyTries
-from backend.sign_in_delay import (
+from backend.pressure.sign_in_delay import (
     DELAYS_S,
     FORGOTTEN_AFTER_S,
     MOST_ADDRESSES,

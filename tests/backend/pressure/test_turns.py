@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.errors import TooBusy
+from backend.pressure.turns import Line, client_has_left
 from backend.pressure.visitors import UNKNOWN
-from backend.turns import Line, client_has_left
 
 PLACES, EACH, MOST_WAITING = 3, 2, 4
 PERSONS = ("ann", "bob", "eve", f"{UNKNOWN}10.0.0.1", f"{UNKNOWN}10.0.0.2")
