@@ -17,6 +17,7 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
+    true,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
@@ -65,23 +66,25 @@ def _refresh(session: Session, run_id: str, spans: Iterable[Sequence[Any]]) -> N
     # Written out: PostgreSQL takes two parameters for two values when it compares with GROUP BY.
     width: ColumnElement[int] = literal_column(str(WIDTH))
     start = MetricPoint.step // width * width
-    sums = (
-        select(
-            MetricPoint.run_id,
-            MetricPoint.name,
-            start,
-            func.max(MetricPoint.step),
-            func.count(),
-            func.count(MetricPoint.value),
-            func.min(MetricPoint.value),
-            func.max(MetricPoint.value),
-            func.sum(MetricPoint.value),
-        )
-        .select_from(span)
-        .join(MetricPoint, is_inside)
-        .group_by(MetricPoint.run_id, MetricPoint.name, start)
-    )
+    sums = select(
+        MetricPoint.run_id.label("run_id"),
+        MetricPoint.name.label("name"),
+        start.label("step"),
+        func.max(MetricPoint.step).label("last_step"),
+        func.count().label("n"),
+        func.count(MetricPoint.value).label("n_values"),
+        func.min(MetricPoint.value).label("min"),
+        func.max(MetricPoint.value).label("max"),
+        func.sum(MetricPoint.value).label("total"),
+    ).group_by(MetricPoint.run_id, MetricPoint.name, start)
     is_sqlite = session.get_bind().dialect.name == "sqlite"
+    if is_sqlite:
+        sums = sums.select_from(span).join(MetricPoint, is_inside)
+    else:
+        # PostgreSQL cannot know how short the spans are, and would rather read all points: so it
+        # is told to work out one after the other.
+        each = sums.where(is_inside).correlate(span).lateral("sums")
+        sums = select(*each.c).select_from(span.join(each, true()))
     statement = (sqlite if is_sqlite else postgresql).insert(MetricBucket)
     statement = statement.from_select([*_KEY, *_SUMS], sums)
     anew = {name: statement.excluded[name] for name in _SUMS}
