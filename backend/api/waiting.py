@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Request, Response
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from backend.deps import SessionDep
@@ -113,7 +114,10 @@ def _keeping(
 
 
 def _answer(phases: Phases, answer: Mapping[str, JSON]) -> Response:
-    return JSONResponse(answer, phases.status)
+    # As the schema has it: what PostgreSQL has kept comes back in another order.
+    model: type[BaseModel] = phases.request.scope["route"].response_model
+    content = model.model_validate(answer).model_dump_json()
+    return Response(content, phases.status, media_type="application/json")
 
 
 async def _unless_left(request: Request, answer: Awaitable[T]) -> T:

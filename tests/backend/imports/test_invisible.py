@@ -58,23 +58,27 @@ def answers(api: TestClient, places: list[str]) -> dict[str, bytes]:
     return {place: answer.content for place, answer in asked.items() if answer.is_success}
 
 
-def plant(service: Service, project: str) -> list[NewImport]:
-    """Unfinished imports of each kind, into this project and another; one of them is withdrawn."""
+def plant(service: Service, project: str) -> tuple[NewImport, Tally]:
+    """Unfinished imports of each kind, into this project and another; one of them is withdrawn.
+
+    Gives the one into this project, and what it brings.
+    """
     database: Database = service.app.state.database
     user = service.client().get("/me").json()["id"]
     place = Place(database, service.data_dir, user=user, project=project)
     begun = [begin(place, "preferences", *PREFERENCES)]
+    tally = Tally()
     for kind, rows in FILES.items():
         # One import at a time writes into a project; the rows of the others are those of one.
         with database.write() as session:
             new = NewImport(begun[0].id, project, place.user, kind, "auto")  # type: ignore[arg-type]
             records = [(n, one) for n, one in enumerate(records_of(kind, rows))]
-            imports.keep(session, new, records, at=AT)
+            tally.add(imports.keep(session, new, records, at=AT))
     other = service.client().post("/projects", json={"name": "Q"}).json()["id"]
     begun.append(begin(place, "prompts", *FILES["prompts"], project=other))
     with database.write() as session:
         imports.withdraw(session, begun[1].id)
-    return begun
+    return begun[0], tally
 
 
 def records_of(kind: str, rows: list[Any]) -> list[Any]:
@@ -87,14 +91,14 @@ def test_no_route_shows_anything_of_an_unfinished_import(
 ) -> None:
     places = addresses(api, project)
     before = answers(api, places)
-    begun = plant(service, project)
+    begun, tally = plant(service, project)
     # `plant` makes one more project; nothing else may differ.
     projects = {one for one in places if one.startswith("/projects?")}
     after = answers(api, places)
     assert len(before) > 15
     assert [one for one in before if before[one] != after[one] and one not in projects] == []
     with service.app.state.database.write() as session:
-        imports.complete(session, begun[0], Tally())
+        imports.complete(session, begun, tally)
     shown = answers(api, places)
     changed = {
         one.partition("?")[0].rpartition("/")[2] for one in before if shown[one] != before[one]
