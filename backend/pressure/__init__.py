@@ -1,3 +1,3 @@
-"""How one process is shared when many ask at once: turns, waits for passwords, who seems to be asking,
-who may still have a long answer, and JSON that is too much; no permission is given here.
+"""How one process is shared when many ask at once: turns, waits for passwords, who seems to be
+asking, who may still have a long answer, and JSON that is too much; no permission is given here.
 """

@@ -37,8 +37,8 @@ BUSY_TIMEOUT_S = 30.0
 # No request holds the writer for longer; see docs/operations.md.
 LONG_HOLD_S = 0.25
 
-# Who may hold connections of one process at the same time, each one at most: `backend.pressure.turns` gives
-# requests so many turns, the others have so many threads. Whoever needs more says so here.
+# Who may hold connections of one process at the same time, each one at most: requests have so many
+# turns (`backend.pressure.turns`), the others so many threads. Whoever needs more says so here.
 READERS = 16
 WRITERS = 6  # SQLite has one.
 OPENINGS = 2  # Streams that are being opened.
