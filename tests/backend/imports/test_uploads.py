@@ -17,14 +17,7 @@ from backend.uploads.spool import remove_left_overs, require_space, spooled
 from backend.uploads.turns import AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, UploadTurns
 from tests.backend.conftest import Service, _serve
 from tests.backend.imports.work import texts
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    """The loop that the server runs in."""
-    return "asyncio"
+from tests.loops import looped
 
 
 async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
@@ -33,6 +26,7 @@ async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
         yield part
 
 
+@looped
 async def test_an_upload_is_there_for_its_owner_alone_and_then_gone(tmp_path: Path) -> None:
     folder = tmp_path / "uploads"
     async with spooled(chunks(b"ab", b"c" * 3_000_000), folder, min_free_bytes=0) as upload:
@@ -43,6 +37,7 @@ async def test_an_upload_is_there_for_its_owner_alone_and_then_gone(tmp_path: Pa
     assert list(folder.iterdir()) == []
 
 
+@looped
 async def test_what_comes_in_part_or_is_too_large_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +55,7 @@ async def test_what_comes_in_part_or_is_too_large_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
+@looped
 async def test_nothing_is_taken_on_a_disk_without_room(tmp_path: Path) -> None:
     taken = []
 
@@ -110,6 +106,7 @@ class Crowd:
             self.refused.append(error)
 
 
+@looped
 async def test_one_upload_a_person_and_two_in_all() -> None:
     crowd = Crowd(UploadTurns())
     async with anyio.create_task_group() as tasks:
@@ -119,6 +116,7 @@ async def test_one_upload_a_person_and_two_in_all() -> None:
     assert crowd.most == {"all": AT_ONCE, "p0": 1, "p1": 1, "p2": 1, "p3": 1}
 
 
+@looped
 async def test_who_waits_too_long_or_in_a_crowd_comes_again() -> None:
     crowd = Crowd(UploadTurns(longest_wait_s=0.05))
     async with anyio.create_task_group() as tasks:
@@ -142,6 +140,7 @@ async def test_who_waits_too_long_or_in_a_crowd_comes_again() -> None:
     assert len(crowd.refused) >= 5
 
 
+@looped
 async def test_a_turn_is_free_again_after_a_failure_or_a_client_that_left() -> None:
     turns = UploadTurns(longest_wait_s=0.05)
     for _ in range(3):

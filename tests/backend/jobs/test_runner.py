@@ -28,6 +28,7 @@ from backend.store.tables.data import Snapshot, SnapshotLine
 from backend.store.tables.jobs import Job
 from tests.backend.jobs import planted
 from tests.backend.test_models import write_safetensors
+from tests.loops import in_a_loop
 
 PATIENCE_S = 120.0
 GIB = 2**30
@@ -90,7 +91,7 @@ def in_loop(
         finally:
             await service.close()
 
-    return asyncio.run(run())
+    return in_a_loop(run())
 
 
 def states(database: Database) -> list[str]:
@@ -336,7 +337,7 @@ def test_the_children_of_a_service_end_with_it(
             await service.ask(long_order(settings, user))
         return pids & child_pids()
 
-    assert asyncio.run(play()) == set()
+    assert in_a_loop(play()) == set()
     assert states(database) == ["failed"]
 
 

@@ -3,8 +3,7 @@
 import asyncio
 import gc
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -27,16 +26,11 @@ from backend.store.people.credentials import Secret, callers_of
 from backend.store.tables.access import ApiKey
 from backend.store.tables.people import User
 from tests.backend.conftest import Service
+from tests.loops import in_a_loop
 
 AT = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 # Promised is one second; the machine of a test run has other things to do.
 PATIENCE_S = 20.0
-
-
-def in_a_loop(asked: Coroutine[Any, Any, None]) -> None:
-    """Run it in a thread: the browser of other tests keeps a loop running in this one."""
-    with ThreadPoolExecutor(1) as threads:
-        threads.submit(asyncio.run, asked).result()
 
 
 def claim(database: Database, name: str, may: Callable[[Caller], bool] = lambda _: True) -> Claim:

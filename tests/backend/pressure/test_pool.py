@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from backend.store import db
 from backend.store.db import MOST_CONNECTIONS, Database, SecondSession, one_session_at_a_time
 from tests.backend.conftest import Service
+from tests.loops import in_a_loop
 
 
 @pytest.fixture
@@ -86,4 +87,4 @@ def test_sessions_are_counted_over_threads_and_tasks(database: Database) -> None
             await anyio.to_thread.run_sync(in_a_thread)
             await asyncio.create_task(asyncio.to_thread(in_a_thread))
 
-    asyncio.run(check())
+    in_a_loop(check())

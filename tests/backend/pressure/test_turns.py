@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from backend.errors import TooBusy
 from backend.pressure.turns import Line, client_has_left
 from backend.pressure.visitors import UNKNOWN
+from tests.loops import in_a_loop
 
 PLACES, EACH, MOST_WAITING = 3, 2, 4
 PERSONS = ("ann", "bob", "eve", f"{UNKNOWN}10.0.0.1", f"{UNKNOWN}10.0.0.2")
@@ -168,7 +169,7 @@ def test_the_line_does_what_plain_lists_say(steps: list[tuple[str, int]]) -> Non
             assert len(plain.waiting) <= MOST_WAITING
         await real.end()
 
-    asyncio.run(follow())
+    in_a_loop(follow())
 
 
 @given(steps=STEPS)
@@ -196,11 +197,11 @@ def test_whatever_happened_all_places_come_back(steps: list[tuple[str, int]]) ->
         assert anew.of("holding") == set(range(PLACES))
         await anew.end()
 
-    asyncio.run(follow())
+    in_a_loop(follow())
 
 
 def run(check: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(check())  # type: ignore[arg-type]
+    in_a_loop(check())  # type: ignore[arg-type]
 
 
 def test_a_flood_holds_nobody_else_up() -> None:

@@ -4,8 +4,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from backend.store.runs.runs import NewRun
 from backend.store.tables.people import Membership
 from backend.stream import Streams
 from tests.backend.runs.conftest import AT, Seed
+from tests.loops import in_a_loop
 from tests.processes import wait_until
 from tests.served import Server
 
@@ -161,12 +161,6 @@ def test_since_now_sends_only_what_comes_next(
     with server.client.stream("GET", f"/runs/{run_id}/stream?since=now") as response:
         write(database, run_id, range(50, 51))
         assert next(events_of(response)).data["step"] == 50
-
-
-def in_a_loop(asked: Coroutine[Any, Any, _Result]) -> _Result:
-    """Run it in a thread: the browser of other tests keeps a loop running in this one."""
-    with ThreadPoolExecutor(1) as threads:
-        return threads.submit(asyncio.run, asked).result()
 
 
 def test_now_is_before_the_answer_begins(database: Database, seed: Seed) -> None:
