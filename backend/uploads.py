@@ -90,7 +90,11 @@ def _ndjson(file: IO[bytes]) -> Iterator[DecodedRow]:
             try:
                 yield number, orjson.loads(line), None
             except orjson.JSONDecodeError as error:
-                yield number, None, f"the line is not valid JSON: {error}"
+                yield (
+                    number,
+                    None,
+                    f"the line is not valid JSON at column {error.colno}: {error.msg}",
+                )
 
 
 def _json(file: IO[bytes]) -> Iterator[DecodedRow]:

@@ -42,7 +42,7 @@ def read_row(kind: ImportKind, file_format: ImportFormat, row: object) -> AnyInp
     if isinstance(row, str) and kind == "prompts":
         row = {"prompt": row}
     if not isinstance(row, Mapping):
-        raise InvalidInput(f"found a {type(row).__name__}, expected an object")
+        raise InvalidInput(f"a record must be an object; found {_found(row)}")
     if kind == "prompts":
         return _prompt(row)
     if kind == "demonstrations":
@@ -69,7 +69,7 @@ def detect(row: Row) -> ImportFormat:
     formats = ", ".join(name for name in get_args(ImportFormat) if name != "auto")
     raise InvalidInput(
         f"found the keys {sorted(map(str, row))[:8]}, which match none of the formats {formats}; "
-        "rename the keys, or name the format with ?format="
+        "rename the keys, or choose a `format`"
     )
 
 

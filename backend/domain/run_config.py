@@ -5,6 +5,7 @@ release can run, not which models and snapshots exist.
 """
 
 import difflib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -55,13 +56,55 @@ def _problem(found: Any, config: Mapping[str, Any], known: Sequence[str]) -> Con
         at = f"{path}.{word}" if path else word
         choices = found["ctx"].get("expected_tags") or ", ".join(repr(str(m)) for m in METHODS)
         return ConfigProblem(path=at, message=f"{at} must be one of {choices}")
-    message = found["msg"].removeprefix("Value error, ")
+    message = _out_of_bounds(found, path) or found["msg"].removeprefix("Value error, ")
     if not path:
         # A rule between sections: its message begins with the key that it is about.
         path = next((key for key in known if key == message.split(" ")[0]), "")
     if found["type"] == "missing":
         message = f"{path} is missing"
     return ConfigProblem(path=path, message=message)
+
+
+# What a value must be, by pydantic's name of the complaint.
+_BOUNDS = {
+    "greater_than_equal": "at least {ge:.10g}",
+    "greater_than": "above {gt:.10g}",
+    "less_than_equal": "at most {le:.10g}",
+    "less_than": "below {lt:.10g}",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "text",
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+    "string_pattern_mismatch": "text that matches {pattern}",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "list_type": "a list",
+}
+_SIZES = {
+    "too_short": "at least {min_length}",
+    "string_too_short": "at least {min_length}",
+    "too_long": "at most {max_length}",
+    "string_too_long": "at most {max_length}",
+}
+
+
+def _out_of_bounds(found: Any, path: str) -> str | None:
+    """What was found and what is expected, where pydantic would tell only one of the two."""
+    kind, said, value = found["type"], found.get("ctx", {}), found["input"]
+    if kind in _BOUNDS:
+        shown = json.dumps(value, default=str)[:100]
+        return f"{path} is {shown}, but must be {_BOUNDS[kind].format(**said)}"
+    if kind in _SIZES:
+        what = "characters" if isinstance(value, str) else "items"
+        return f"{path} has {len(value)} {what}, but must have {_SIZES[kind].format(**said)}"
+    return None
 
 
 def _path(loc: Sequence[int | str], config: Any) -> str:

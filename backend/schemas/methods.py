@@ -91,7 +91,7 @@ METHODS: Mapping[str, MethodSpec] = {
         loop="worker.trainer.methods.policy_gradient.loop.train",
         result=ModelKind.CAUSAL_LM,
         next_steps=(
-            NextStep(ModelKind.CAUSAL_LM, "Optimize it", is_main=True),
+            NextStep(ModelKind.CAUSAL_LM, "Optimize as policy", is_main=True),
             NextStep(ModelKind.REWARD_MODEL, "Train a policy with it", is_main=True),
         ),
     ),

@@ -40,7 +40,7 @@ class Kl(Section):
         None,
         gt=0,
         le=1e4,
-        description="Target KL in nats per response: beta is adapted to hold it; off (null) = "
+        description="Target KL in nats per response: beta is adapted to hold it; none (null) = "
         "constant beta.",
     )
     horizon: int | None = Field(
@@ -62,14 +62,14 @@ class Kl(Section):
 class Clip(Section):
     """PPO clipping of the probability ratio."""
 
-    low: float = Field(0.2, ge=0, lt=1, description="Ratio is clipped below 1 - low.")
-    high: float = Field(0.2, ge=0, le=10, description="Ratio is clipped above 1 + high.")
+    low: float = Field(0.2, ge=0, lt=1, description="The ratio is raised to at least 1 - low.")
+    high: float = Field(0.2, ge=0, le=10, description="The ratio is lowered to at most 1 + high.")
     dual: float | None = Field(
         None,
         gt=1,
         le=100,
         description="Dual-clip bound for negative advantages: the loss is at most this factor "
-        "times the advantage's size; off (null) = no bound.",
+        "times the advantage's size; none (null) = no bound.",
     )
 
 
@@ -153,7 +153,7 @@ class Importance(Section):
 
 
 class PolicyGradientConfig(Common):
-    """Sample, score, estimate advantages, update; one step = one rollout with all its updates."""
+    """Sample responses, score them and update the policy; a step is a rollout with its updates."""
 
     method: Literal["policy_gradient"] = "policy_gradient"
     estimator: Estimator = Field(
@@ -183,7 +183,10 @@ class PolicyGradientConfig(Common):
     )
     entropy_coef: float = Field(0.0, ge=0, le=10, description="Weight of the entropy bonus.")
     loss_average: Literal["token", "sequence", "constant"] = Field(
-        "token", description="What the policy loss is averaged over."
+        "token",
+        description="Mean of the policy loss: token = over all response tokens; sequence = over "
+        "each response, then over the responses; constant = the sum divided by responses x "
+        "rollout.max_new_tokens.",
     )
     overlong: Literal["keep", "mask", "penalize"] = Field(
         "keep",

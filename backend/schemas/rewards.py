@@ -48,7 +48,7 @@ class ProcessReward(RewardTerm):
 
 
 class LengthReward(RewardTerm):
-    """1 for low to high words, falling linearly to 0 at zero words and at 2 x high words."""
+    """1 if the response has low to high words; falls linearly to 0 at no and at 2 x high words."""
 
     kind: Literal["length"] = "length"
     low: int = Field(1, ge=0, le=100_000, description="Fewest words that score 1.")
@@ -101,7 +101,7 @@ REWARD_TERMS: Mapping[str, type[RewardTerm]] = {
 
 
 class Reward(BaseModel):
-    """The reward of a response: weighted terms, then normalize, then clip."""
+    """The reward of a response: the weighted sum of its terms, normalized, then clipped."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -109,7 +109,10 @@ class Reward(BaseModel):
         min_length=1, max_length=16, description="The reward is the weighted sum of these terms."
     )
     clip: float | None = Field(
-        10.0, gt=0, le=1e6, description="Clip of the reward to [-clip, clip] after normalization."
+        10.0,
+        gt=0,
+        le=1e6,
+        description="The normalized reward is clipped to [-clip, clip]; none (null) = no clip.",
     )
     clip_after_baseline: bool = Field(
         False,

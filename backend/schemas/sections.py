@@ -122,7 +122,8 @@ class Log(Section):
     )
     tokens: Literal["none", "best_worst", "all"] = Field(
         "best_worst",
-        description="Which samples include per-token values (log-prob, KL, advantage).",
+        description="Samples that include per-token values (log-prob, KL, advantage); best_worst = "
+        "those with the highest and the lowest reward.",
     )
 
 
@@ -140,8 +141,8 @@ class Resources(Section):
         None,
         ge=1,
         le=1024,
-        description="CPU threads; default: OMP_NUM_THREADS of the worker if it is set, else all "
-        "cores, as they are at the first start.",
+        description="CPU threads; default: OMP_NUM_THREADS of the worker if it is set, else the "
+        "number of its cores. Later attempts use the number of the first one.",
     )
     timeout_s: float | None = Field(
         None,
@@ -220,7 +221,7 @@ class Rollout(Section):
         1.0,
         gt=0,
         le=10,
-        description="Sampling temperature; log-probabilities are computed at it too.",
+        description="Sampling temperature; it scales the log-probabilities too.",
     )
     top_p: float = Field(
         1.0,

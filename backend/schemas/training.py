@@ -70,8 +70,8 @@ class RewardModelConfig(Common):
         0.0,
         ge=0,
         le=100,
-        description="Required score difference of a pair, for each tier between the two "
-        "responses; must be 0 with listwise.",
+        description="Score difference that a pair must reach, times the number of tiers by which "
+        "the two responses differ; must be 0 with listwise.",
     )
 
     @model_validator(mode="after")
@@ -85,7 +85,7 @@ class RewardModelConfig(Common):
 
 
 class ProcessRewardModelConfig(Common):
-    """Train a model that says how likely each step of a response is right, from labelled steps."""
+    """Train a model that gives the probability that each step of a response is right."""
 
     method: Literal["process_reward_model"] = "process_reward_model"
     model: LanguageModel = Field(description="The language model to start from.")
@@ -178,7 +178,7 @@ class EvaluateConfig(Common):
         ge=-1e6,
         le=1e6,
         description="A response passes (for pass@k) if its weighted reward sum is at least this "
-        "value; off (null) = no pass@k.",
+        "value; none (null) = no pass@k.",
     )
     samples_per_prompt: int = Field(1, ge=1, le=1024, description="Responses per prompt.")
     rollout: Rollout = Field(default_factory=Rollout)

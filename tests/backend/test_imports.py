@@ -67,7 +67,8 @@ def test_good_lines_go_in_and_bad_ones_come_back_with_line_and_reason(
     assert (report["accepted"], report["duplicates"], report["rejected_total"]) == (2, 1, 9)
     reasons = {one["line"]: one["reason"] for one in report["rejected"]}
     assert sorted(reasons) == [2, 3, 6, 7, 8, 9, 10, 11, 12]
-    assert reasons[2].startswith("the line is not valid JSON")
+    assert reasons[2].startswith("the line is not valid JSON at column ")
+    assert "line 1" not in reasons[2]
     assert "there is no prompt" in reasons[6]
     assert "found a list" in reasons[7]
     assert "NUL" in reasons[9]

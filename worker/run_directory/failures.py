@@ -56,7 +56,7 @@ class RunFailed(Exception):
 
 TIMEOUT = Failure(
     FailureCause.TIMEOUT,
-    "The run took longer than resources.timeout_s.",
+    "The run exceeded its time limit (resources.timeout_s).",
     "Retry gives the run the same time again, from its last checkpoint if it has one. To allow "
     "more time, clone the run with a larger resources.timeout_s.",
 )

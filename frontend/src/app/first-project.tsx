@@ -29,7 +29,7 @@ export function ProjectForm({ onClose }: { onClose?: () => void }) {
           onChange={(event) => setGuidelines(event.target.value)}
           placeholder="What makes one response better than another? Markdown works."
         />
-        <span className="hint">Annotators press O on the Rank page to read them.</span>
+        <span className="hint">Annotators open them on the Rank page.</span>
       </div>
     </CreateForm>
   );
@@ -43,7 +43,7 @@ export function FirstProject() {
           <h1>Start with a project</h1>
           <p>
             A project contains prompts, annotators and runs. To see the whole loop on an example,
-            run <code className="mono">make demo</code>.
+            run <code className="mono nowrap">make demo</code>.
           </p>
         </div>
       </div>

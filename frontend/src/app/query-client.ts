@@ -14,10 +14,13 @@ export const queryClient: QueryClient = new QueryClient({
   }),
   defaultOptions: {
     queries: {
+      // A browser without internet still reaches a Podium on its own machine or network; one that
+      // does not must say so, and not wait in silence.
+      networkMode: "always",
       staleTime: 10_000,
       retry: (count, error) => error instanceof Problem && error.isPassing && count < 2,
       retryDelay: (count) => 500 * 2 ** count,
     },
-    mutations: { retry: false },
+    mutations: { networkMode: "always", retry: false },
   },
 });

@@ -95,7 +95,7 @@ function SignedOut() {
       <Icon name="lock" />
       <span className="grow">
         <b>You are signed out.</b> This page keeps your work, and judgments that are not sent yet
-        stay in this browser. Sign in in another tab, then return to this one.
+        stay in this browser. The button opens another tab: sign in there, then return to this one.
       </span>
       <a className="btn" href="/sign-in" target="_blank" rel="noopener">
         Sign in

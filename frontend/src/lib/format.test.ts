@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { ago, bytes, duration, number, ordinal, sentence, signed } from "./format";
+import { ago, bytes, duration, number, ordinal, sentence, signed, summaryLine } from "./format";
 
 describe("format", () => {
   it("shows a missing or non-finite number as a dash, never as NaN", () => {
@@ -28,6 +28,18 @@ describe("format", () => {
   it("makes a message a sentence", () => {
     expect(sentence("the store is away")).toBe("The store is away.");
     expect(sentence("Is it away?")).toBe("Is it away?");
+  });
+  it("leaves a name at the beginning of a message as it is", () => {
+    expect(sentence("kl/exact is 9 nats")).toBe("kl/exact is 9 nats.");
+    expect(sentence("rollout.top_p is below 1")).toBe("rollout.top_p is below 1.");
+    expect(sentence("max_tokens is 7")).toBe("max_tokens is 7.");
+    expect(sentence("line 3. the rest")).toBe("Line 3. the rest.");
+  });
+  it("takes of a traceback the last line, of anything else the first", () => {
+    expect(summaryLine("Traceback (most recent call last):\n  f()\nKeyError: 3\n")).toBe(
+      "KeyError: 3",
+    );
+    expect(summaryLine("out of memory\nmore")).toBe("out of memory");
   });
   it("knows English ordinals", () => {
     expect([1, 2, 3, 4, 11, 12].map(ordinal)).toEqual(["1st", "2nd", "3rd", "4th", "11th", "12th"]);

@@ -66,10 +66,19 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
 }
 
+/** A name of a metric, key or file, such as kl/mean, max_tokens, optim.lr: its letters stay. */
+const IDENTIFIER = /^[\w-]+[_/.][\w]/;
+
 /** A message of the API as a sentence: with a capital letter and a full stop. */
 export function sentence(text: string): string {
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  const first = IDENTIFIER.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+/** The line that says most: of a traceback its last, of anything else its first. */
+export function summaryLine(message: string): string {
+  const lines = message.trim().split("\n");
+  return (lines[0]?.startsWith("Traceback") === true ? lines.at(-1) : lines[0]) ?? "";
 }
 
 /** reward_model -> "reward model". */

@@ -52,6 +52,36 @@ def test_an_unknown_key_is_named_with_what_was_meant(
     assert (found["path"], found["advice"]) == (path, advice)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": -1}, "seed is -1, but must be at least 0"),
+        ({"seed": 1.5}, "seed is 1.5, but must be a whole number"),
+        ({"seed": None}, "seed is null, but must be a whole number"),
+        ({"optim": {"grad_clip": 0}}, "optim.grad_clip is 0, but must be above 0"),
+        ({"optim": {"lr": "fast"}}, 'optim.lr is "fast", but must be a number'),
+        ({"optim": {"schedule": "step"}}, "but must be 'constant', 'linear' or 'cosine'"),
+        ({"lora": {"dropout": 1}}, "lora.dropout is 1, but must be below 1"),
+        ({"max_tokens": 4_000_000}, "max_tokens is 4000000, but must be at most 1048576"),
+        ({"packing": "maybe"}, 'packing is "maybe", but must be true or false'),
+        ({"system": "a" * 10_001}, "system has 10001 characters, but must have at most 10000"),
+        ({"model": 3}, "model is 3, but must be an object"),
+    ],
+)
+def test_a_value_out_of_bounds_is_told_with_the_bound(
+    api: TestClient, seed: Seed, change: dict[str, Any], message: str
+) -> None:
+    (found,) = problems(api, seed, seed.sft(**change))
+
+    assert message in found["message"]
+
+
+def test_a_reward_without_terms_is_refused(api: TestClient, seed: Seed) -> None:
+    (found,) = problems(api, seed, seed.policy_gradient(reward={"terms": []}))
+
+    assert found["message"] == "reward.terms has 0 items, but must have at least 1"
+
+
 def test_an_unknown_key_of_a_reward_term_is_found_in_its_place(api: TestClient, seed: Seed) -> None:
     term = {"kind": "length", "low": 3, "hihg": 14}
     config = seed.policy_gradient(reward={"terms": [term]})

@@ -9,7 +9,8 @@ import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Failure } from "@/components/states";
 import { Table } from "@/components/table";
-import { bytes, plural } from "@/lib/format";
+import { Sentence } from "@/components/text/sentence";
+import { bytes, plural, sentence } from "@/lib/format";
 
 const KINDS: readonly (readonly [ImportKind, string])[] = [
   ["prompts", "Prompts"],
@@ -47,12 +48,16 @@ function Result({
 }) {
   const { accepted, duplicates, rejected, rejected_total: refused } = result;
   const tab = TAB_OF[kind] ?? kind;
+  const isEmpty = accepted + duplicates + refused === 0;
+  const isGood = refused === 0 && !isEmpty;
   return (
     <section className="card" aria-live="polite">
-      <div className={`note ${refused === 0 ? "good" : "warn"} import-note`}>
-        <Icon name={refused === 0 ? "check" : "alert"} />
+      <div className={`note ${isGood ? "good" : "warn"} import-note`}>
+        <Icon name={isGood ? "check" : "alert"} />
         <span className="grow">
           <b>{plural(accepted, "record")} imported.</b>
+          {isEmpty &&
+            " No records were found in the file. It must be NDJSON, JSON, CSV or Parquet."}
           {duplicates > 0 &&
             ` ${plural(duplicates, "record")} ${duplicates === 1 ? "was" : "were"} already in the project.`}
           {refused > 0 &&
@@ -67,7 +72,9 @@ function Result({
           {({ line, reason }) => (
             <tr key={`${line}-${reason}`}>
               <td className="num">{line}</td>
-              <td>{reason}</td>
+              <td>
+                <Sentence text={sentence(reason)} />
+              </td>
             </tr>
           )}
         </Table>

@@ -13,7 +13,7 @@ import {
 import type { Judgment, Listing } from "@/api/types";
 import { More } from "@/components/more";
 import { Empty, Loaded } from "@/components/states";
-import { Table } from "@/components/table";
+import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { firstWords } from "@/components/text/conversation";
 import { number, shortId, words } from "@/lib/format";
@@ -30,7 +30,7 @@ interface PagedQuery<Item> {
 
 export function Pages<Item extends { id: string }>(props: {
   query: PagedQuery<Item>;
-  columns: readonly string[];
+  columns: readonly Column[];
   empty: ReactNode;
   row: (item: Item) => ReactNode;
 }) {
@@ -64,7 +64,7 @@ export function PromptList({ projectId }: { projectId: string }) {
   return (
     <Pages
       query={query}
-      columns={["Prompt", "Tags", "Turns", "Added"]}
+      columns={["Prompt", "Tags", ["Turns", "num"], "Added"]}
       empty={
         <Empty icon="data" title="No prompts yet" actions={<ImportLink projectId={projectId} />}>
           Import a file with one prompt per record: NDJSON, JSON, CSV or Parquet.
@@ -95,7 +95,7 @@ export function DemonstrationList({ projectId }: { projectId: string }) {
   return (
     <Pages
       query={query}
-      columns={["Response", "Prompt", "Added"]}
+      columns={["Response", "Prompt id", "Added"]}
       empty={
         <Empty
           icon="note"
@@ -124,7 +124,7 @@ export function ComparisonList({ projectId }: { projectId: string }) {
   return (
     <Pages
       query={query}
-      columns={["Comparison", "Responses", "Judgments", "Source", "Added"]}
+      columns={["Comparison id", ["Responses", "num"], ["Judgments", "num"], "Source", "Added"]}
       empty={
         <Empty
           icon="rank"
@@ -181,8 +181,8 @@ function Annotators({ projectId }: { projectId: string }) {
         Annotators
         <span className="muted">
           {alpha === null
-            ? "; agreement needs comparisons that two annotators judged"
-            : `; Krippendorff's α ${alpha.toFixed(2)} over ${number(query.data?.comparisons)} comparisons`}
+            ? " Agreement needs comparisons that two annotators judged."
+            : ` Krippendorff's α is ${alpha.toFixed(2)} over ${number(query.data?.comparisons)} comparisons.`}
         </span>
       </h2>
       <Table
@@ -190,7 +190,7 @@ function Annotators({ projectId }: { projectId: string }) {
           "Name",
           ["Judgments", "num"],
           ["Tied pairs", "num"],
-          ["Best was shown first", "num"],
+          ["Best response shown first", "num"],
           ["Longer response won", "num"],
           ["Median active time", "num"],
         ]}
@@ -220,7 +220,7 @@ export function JudgmentList({ projectId }: { projectId: string }) {
       <Annotators projectId={projectId} />
       <Pages
         query={query}
-        columns={["Ranking, best first", "Comment", "Active time", "Submitted"]}
+        columns={["Response ids, best first", "Note", ["Active time", "num"], "Submitted"]}
         empty={
           <Empty
             icon="rank"

@@ -100,7 +100,7 @@ export function ModelPage() {
               <Lineage nodes={model.lineage} selfId={model.id} projectId={projectId} />
             </section>
             <section className="card padded">
-              <h2>From the model files</h2>
+              <h2>Model files</h2>
               <Facts model={model} />
             </section>
           </>

@@ -81,7 +81,7 @@ function RegisterDialog({ projectId, onClose }: { projectId: string; onClose: ()
         <span className="hint">
           {sourceKind === "path"
             ? "A path on the machine that runs the API, inside the data directory or a folder of PODIUM_MODEL_ROOTS."
-            : "The worker downloads the model when a run needs it. Only safetensors weights are accepted."}
+            : "The worker downloads the model from the Hugging Face Hub when a run needs it. Only safetensors weights are accepted."}
         </span>
       </div>
     </CreateForm>
@@ -159,7 +159,7 @@ export function ModelsPage() {
                 empty={
                   <Empty icon="models" title="No models yet" actions={register}>
                     Register the model you want to improve: a folder with safetensors, a GGUF file,
-                    or a name on a hub.
+                    or an id on the Hugging Face Hub.
                   </Empty>
                 }
               >

@@ -81,8 +81,7 @@ function Problems(props: {
               </button>
               {!isSoft(problem) && (
                 <span>
-                  {" "}
-                  <Sentence text={problem.message + adviceOf(problem)} />
+                  <Sentence text={afterPath(problem) + adviceOf(problem)} />
                 </span>
               )}
             </li>
@@ -91,6 +90,12 @@ function Problems(props: {
       )}
     </div>
   );
+}
+
+/** The message without the path that it begins with: the path stands before it. */
+function afterPath({ path, message }: ConfigProblem): string {
+  if (path === "") return `: ${message}`;
+  return message.startsWith(`${path} `) ? message.slice(path.length) : `: ${message}`;
 }
 
 const tone = (problem: ConfigProblem, isSoft: boolean) =>

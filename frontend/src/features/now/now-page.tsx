@@ -16,7 +16,7 @@ import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { MethodName } from "@/components/text/names";
 import { Sentence } from "@/components/text/sentence";
-import { duration, number, plural, sentence, words } from "@/lib/format";
+import { duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
 const REFRESH_MS = 3000;
@@ -32,8 +32,8 @@ function RunLine({ run }: { run: Run }) {
       <Link className="line" to={`/projects/${run.project_id}/runs/${run.id}`}>
         <span className="who">
           <b className="clip">{run.name}</b>
-          <span className="small muted clip">
-            {run.error === null ? <MethodName run={run} /> : run.error.message}
+          <span className="small muted clip" title={run.error?.message}>
+            {run.error === null ? <MethodName run={run} /> : summaryLine(run.error.message)}
           </span>
         </span>
         <StatePill state={run.state} title={run.state_sentence} />
@@ -51,7 +51,12 @@ function RunLine({ run }: { run: Run }) {
                   .filter(Boolean)
                   .join(", ")
               : ""}
-            {!isRunning && <Ago at={run.finished_at ?? run.created_at} />}
+            {!isRunning && (
+              <>
+                {run.finished_at === null ? "created" : "ended"}{" "}
+                <Ago at={run.finished_at ?? run.created_at} />
+              </>
+            )}
           </span>
         </span>
       </Link>
@@ -134,7 +139,7 @@ function RankingProgress({ project }: { project: Project }) {
           value={alpha === null ? "–" : alpha.toFixed(2)}
           sub={
             alpha === null || interval === null
-              ? "needs a comparison with two judgments"
+              ? "needs comparisons that two annotators judged"
               : `${interval[0].toFixed(2)} to ${interval[1].toFixed(2)}`
           }
         />
@@ -207,13 +212,13 @@ const FIRST_STEPS: readonly Step[] = [
   {
     icon: "models",
     title: "Register a model",
-    text: "Choose a folder or GGUF file on the machine that runs Podium, or a hub id.",
+    text: "Choose a folder or GGUF file on the machine that runs Podium, or a Hugging Face id.",
     to: "models",
   },
   {
     icon: "play",
     title: "Sample responses",
-    text: "A generate run samples several responses to each prompt.",
+    text: "Freeze the prompts as a snapshot. A generate run samples several responses to each.",
     to: "runs/new?method=generate",
   },
   {
@@ -224,8 +229,8 @@ const FIRST_STEPS: readonly Step[] = [
   },
   {
     icon: "lock",
-    title: "Freeze a snapshot",
-    text: "Freeze the rankings. Runs read snapshots only.",
+    title: "Freeze the rankings",
+    text: "A snapshot of preferences holds the judgments. Runs read snapshots only.",
     to: "data/snapshots",
   },
   {

@@ -71,7 +71,7 @@ export function Card(props: CardProps) {
           className="btn ghost icon"
           aria-pressed={isFlagged}
           aria-label={`Flag ${letter}`}
-          title={`Flag (Shift ${letter})`}
+          title={`Flag for readers of the judgment (Shift ${letter})`}
           onClick={props.onFlag}
         >
           <Icon name="flag" />

@@ -18,22 +18,23 @@ import { completed, letterOf, whatIsMissing, type Ranking } from "./ranking/rank
 import { useRanking } from "./use-ranking";
 
 const KEYS: KeyHelp = [
-  ["A … I", "place this card next; on a placed card: select it"],
-  ["=", "tie: the next letter shares the rank of the one before"],
-  ["1 … 9", "move the last card to this rank (a tie if the rank is taken)"],
-  ["↑ ↓", "move the last card up or down; a tied card first leaves its tie"],
-  ["Backspace", "remove the last card from the ranking"],
+  // The selected response is the one ranked or chosen last.
+  ["A … I", "rank this response next and select it; if it is ranked, only select it"],
+  ["=", "tie: the next letter shares the rank of the selected response"],
+  ["1 … 9", "move the selected response to this rank (a tie if the rank is taken)"],
+  ["↑ ↓", "move the selected response up or down; a tied response first leaves its tie"],
+  ["Backspace", "remove the selected response from the ranking"],
   ["Enter", "submit"],
   ["Z", "undo; right after submitting, reopen the last comparison"],
   ["X", "all bad"],
   ["J", "cannot judge, then a digit for the reason"],
   ["S", "skip, with a reason"],
-  ["Shift A … I", "flag this card"],
+  ["Shift A … I", "flag this response for readers of the judgment"],
   ["N", "add a note"],
   ["V", "compare two responses word by word"],
   ["R", "raw text instead of rendered markdown"],
   ["O", "guidelines"],
-  ["← →", "scroll to the previous or next card"],
+  ["← →", "scroll to the previous or next response"],
   ["?", "show these shortcuts"],
 ];
 
@@ -121,7 +122,7 @@ export function Comparison(props: ComparisonProps) {
           <button type="button" className="btn ghost" onClick={() => setOpen("guidelines")}>
             Guidelines <kbd>O</kbd>
           </button>
-          <button type="button" className="btn ghost" onClick={() => setOpen("help")}>
+          <button type="button" className="btn ghost by-key" onClick={() => setOpen("help")}>
             Shortcuts <kbd>?</kbd>
           </button>
         </div>

@@ -96,7 +96,9 @@ function CurrentRanking(props: PodiumBarProps) {
     return (
       <div className="row grow">
         <span className="pill bad">All bad</span>
-        <span className="small muted">No response is acceptable. Press X to undo.</span>
+        <span className="small muted">
+          No response is acceptable. Choose All bad again to undo.
+        </span>
       </div>
     );
   const rest = unranked(ranking);

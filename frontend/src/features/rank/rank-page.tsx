@@ -159,7 +159,8 @@ function Numbers({ progress }: { progress: AnnotationProgress }) {
   return (
     <>
       <span className="small muted nowrap" title={`${plural(mine, "judgment")} by you in total`}>
-        {today} today{today > 0 && today % DAILY_STEP === 0 ? ", time for a break" : ""}
+        {plural(today, "judgment")} today
+        {today > 0 && today % DAILY_STEP === 0 ? ", time for a break" : ""}
       </span>
       <div
         className="bar"

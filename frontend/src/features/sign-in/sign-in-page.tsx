@@ -74,7 +74,7 @@ function TokenExchange({ token }: { token: string }) {
         <div>
           <b>This sign-in link is no longer valid.</b> A link works once, within ten minutes. To get
           a new one, run this command on the machine that runs Podium:{" "}
-          <code className="mono">podium sign-in</code>
+          <code className="mono nowrap">podium sign-in</code>
         </div>
       </div>
       <PasswordForm />
@@ -100,8 +100,8 @@ function PasswordForm() {
       }}
     >
       <p className="muted">
-        Open the sign-in link that <code className="mono">make up</code> printed, or sign in with
-        the e-mail and password of your account.
+        Open the sign-in link that Podium printed when it started, or sign in with the e-mail and
+        password of your account.
       </p>
       <div className="field">
         <label htmlFor={ids[0]}>E-mail</label>

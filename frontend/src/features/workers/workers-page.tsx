@@ -47,7 +47,7 @@ function Runs({ worker }: { worker: Worker }) {
   if (worker.busy === 0) return <span className="small faint">idle</span>;
   return (
     <span className="small">
-      {worker.run_ids.length > 0 && "runs "}
+      {worker.run_ids.length > 0 && "running "}
       <RunLinks {...worker} />
     </span>
   );
@@ -89,7 +89,7 @@ export function WorkersPage() {
       <div className="page-head">
         <div>
           <h1>Workers</h1>
-          <p>Workers take queued runs that fit their free devices and run them.</p>
+          <p>A worker claims queued runs that fit its free devices and executes them.</p>
         </div>
       </div>
       {workers.data !== undefined && workers.error !== null && (

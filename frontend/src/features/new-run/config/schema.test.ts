@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { JsonObject, Method } from "@/api/types";
 
-import { fieldsOf, grouped, numberRange } from "./schema";
+import { emptyWord, fieldsOf, grouped, numberRange, type Field } from "./schema";
 
 const common: JsonObject = {
   seed: { type: "integer", minimum: 0, maximum: 2 ** 63, default: 0, description: "Seed." },
@@ -76,7 +76,7 @@ describe("the fields of a method", () => {
       type: "reference",
       wants: "causal_lm",
       isRequired: true,
-      description: "A language model from the registry or from a hub.",
+      description: "A language model from the registry or from the Hugging Face Hub.",
     });
     expect(byName.get("reward")).toMatchObject({
       fields: [
@@ -108,6 +108,24 @@ describe("the groups of a form", () => {
       "Model and data",
       "Training and resources",
     ]);
+  });
+});
+
+describe("a field without a value", () => {
+  const field = (description: string, fallback: null | number): Field => ({
+    name: "batch_size",
+    description,
+    isRequired: false,
+    isNullable: true,
+    fallback,
+    type: "number",
+    isInteger: true,
+    range: "",
+  });
+  it("has the default that its description names, else none", () => {
+    expect(emptyWord(field("Records per step; default 16.", null))).toBe("default");
+    expect(emptyWord(field("Clip of the reward.", null))).toBe("none");
+    expect(emptyWord(field("Clip; the default keeps most.", 10))).toBe("none");
   });
 });
 

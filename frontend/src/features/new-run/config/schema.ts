@@ -39,6 +39,10 @@ type Shape =
 export type Field = Common & Shape;
 export type FieldOf<Type extends Field["type"]> = Extract<Field, { type: Type }>;
 
+/** What a field without a value means: a default that its description names, or nothing. */
+export const emptyWord = ({ fallback, description }: Field): "default" | "none" =>
+  fallback === null && /\bdefault\b/.test(description) ? "default" : "none";
+
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -98,7 +102,8 @@ function fieldOf(
 /** For references, which have one description for all of them. */
 function sentenceFor(wants: string | undefined): string {
   if (wants === undefined) return "";
-  if (wants === "causal_lm") return "A language model from the registry or from a hub.";
+  if (wants === "causal_lm")
+    return "A language model from the registry or from the Hugging Face Hub.";
   if (wants === "process_model") return "A process reward model.";
   return wants === "reward_model" ? "A reward model." : `A frozen snapshot of ${wants}.`;
 }

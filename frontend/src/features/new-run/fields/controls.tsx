@@ -2,7 +2,7 @@
 import { useState } from "react";
 
 import type { Json } from "@/api/types";
-import type { Field, FieldOf } from "@/features/new-run/config/schema";
+import { emptyWord, type Field, type FieldOf } from "@/features/new-run/config/schema";
 import { numberOf, shownValue } from "@/features/new-run/config/typing";
 
 interface ControlProps<Kind extends Field = Field> {
@@ -49,7 +49,7 @@ function NumberControl(props: ControlProps<FieldOf<"number">>) {
         inputMode={field.isInteger ? "numeric" : "decimal"}
         autoComplete="off"
         spellCheck={false}
-        placeholder={field.isNullable ? "none" : ""}
+        placeholder={field.isNullable ? emptyWord(field) : ""}
         value={draft ?? shownValue(value)}
         onChange={(event) => {
           setDraft(event.target.value);

@@ -5,7 +5,7 @@ import type { Json } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Sentence } from "@/components/text/sentence";
 import { isSame, valueAt } from "@/features/new-run/config/paths";
-import type { Field } from "@/features/new-run/config/schema";
+import { emptyWord, type Field } from "@/features/new-run/config/schema";
 import { shownValue } from "@/features/new-run/config/typing";
 
 import { Control } from "./controls";
@@ -82,7 +82,7 @@ function Row(props: {
         </label>
         <p id={`${id}-about`} className="hint">
           {field.description}
-          {bounds !== "" && <span className="bounds"> {bounds}.</span>}
+          {bounds !== "" && <span className="bounds"> Allowed: {bounds}.</span>}
         </p>
       </div>
       <div className="control">
@@ -98,9 +98,16 @@ function Default(props: { field: Field; isChanged: boolean; onReset: () => void 
   const { field } = props;
   if (field.isRequired || field.fallback === undefined) return null;
   const text = shownValue(field.fallback) || (field.type === "text" ? "empty" : "none");
+  // Where the description says what the default is, "none" beside it would say otherwise.
+  const isDescribed = emptyWord(field) === "default";
+  if (isDescribed && !props.isChanged) return null;
   return (
     <span className="default small faint">
-      default <span className="mono">{text}</span>
+      {!isDescribed && (
+        <>
+          default <span className="mono">{text}</span>
+        </>
+      )}
       {props.isChanged && (
         <button
           type="button"

@@ -7,7 +7,7 @@ import { Icon } from "@/components/icons";
 import { Copyable } from "@/components/text/copyable";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
 import { fitting } from "@/features/new-run/config/initial-config";
-import { isObject, type FieldOf } from "@/features/new-run/config/schema";
+import { emptyWord, isObject, type FieldOf } from "@/features/new-run/config/schema";
 import { ago, plural, shortHash, shortId, words } from "@/lib/format";
 
 import { useForm } from "./form-context";
@@ -42,9 +42,9 @@ export function ReferenceControl(props: {
         value={hubId === null ? id : HUB}
         onChange={(event) => props.onChange(referenceTo(event.target.value))}
       >
-        <option value="">{props.field.isRequired ? "Choose…" : "none"}</option>
+        <option value="">{props.field.isRequired ? "Choose…" : emptyWord(props.field)}</option>
         <CandidateOptions candidates={fits} id={id} />
-        {takesHub && <option value={HUB}>model from a hub…</option>}
+        {takesHub && <option value={HUB}>model from the Hugging Face Hub…</option>}
       </select>
       {hubId !== null && <HubName name={hubId} field={props.field} onChange={props.onChange} />}
       {chosen !== undefined && <Chosen one={chosen} />}
@@ -152,7 +152,7 @@ function NothingFits(props: {
             )}{" "}
             or{" "}
             <button type="button" className="link" onClick={() => props.onChange({ hub_id: "" })}>
-              use one from a hub
+              use one from the Hugging Face Hub
             </button>
             .
           </>

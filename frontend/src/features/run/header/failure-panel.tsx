@@ -11,7 +11,7 @@ import { Refused } from "@/components/refused";
 import { Failure } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Sentence } from "@/components/text/sentence";
-import { bytes, duration, number, plural, words } from "@/lib/format";
+import { bytes, duration, number, plural, summaryLine, words } from "@/lib/format";
 
 import { useRunAction } from "./use-run-action";
 
@@ -23,12 +23,6 @@ const MEASURES: readonly (readonly [string, string, (value: number) => string])[
   ["ran_s", "run time", duration],
   ["cpu_s", "CPU time", duration],
 ];
-
-/** The line that says most: of a traceback its last, of anything else its first. */
-function summaryLine(message: string): string {
-  const lines = message.trim().split("\n");
-  return (lines[0]?.startsWith("Traceback") === true ? lines.at(-1) : lines[0]) ?? "";
-}
 
 /** The end of a log is what is looked for. */
 function showEnd({ currentTarget }: SyntheticEvent<HTMLDetailsElement>) {

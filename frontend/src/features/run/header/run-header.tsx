@@ -173,7 +173,8 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
             </span>
             <Copyable text={run.id} shown={shortId(run.id)} label="run id" />
             <span className="small muted">
-              {plural(run.attempt, "attempt")}, <RunDuration run={run} />
+              {run.attempt > 0 && `${plural(run.attempt, "attempt")}, `}
+              <RunDuration run={run} />
             </span>
             {run.parent_id !== null && (
               <Link className="small" to={`/projects/${run.project_id}/runs/${run.parent_id}`}>
