@@ -17,8 +17,9 @@ WHEEL_NODE = $(eval WHEEL_NODE := $$(shell \
 NPM = $(if $(WHEEL_NODE),PATH="$(CURDIR)/$(BIN):$$PATH" )npm --prefix frontend
 # More arguments for pytest: make test ARGS="-k ranking"
 ARGS ?=
-# How many tests run at once; each process of them takes a core and a gigabyte of memory.
-JOBS ?= 2
+# How many tests run at once, each process of them with a gigabyte of memory: one more than there are
+# cores, because many tests wait for other programs.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 ##@ Use
 .PHONY: demo up
@@ -30,7 +31,7 @@ up: $(VENV)/.ready frontend/dist/.ready ## start the API, the browser UI and one
 
 ##@ Prove
 .PHONY: test check bench chaos mutate
-test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## run every test: SQLite and PostgreSQL, files and Redis, Chromium (ARGS="-k NAME": some; JOBS=2: at once)
+test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## run every test: SQLite and PostgreSQL, files and Redis, Chromium (ARGS="-k NAME": some; JOBS=3: at once)
 	@status=0; \
 	$(NPM) run --silent test || { status=$$?; browser="the tests of frontend/ failed; see the beginning"; }; \
 	$(BIN)/python -m pytest --numprocesses=$(JOBS) --durations=10 --session-timeout=4500 $(ARGS) || status=$$?; \

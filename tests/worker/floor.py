@@ -251,7 +251,8 @@ class Floor:
         launcher: Sequence[str], app: str, env: Mapping[str, str], log: Path
     ) -> Iterator[processes.Process]:
         arguments = ["celery", "--app", app, "worker"]
-        if launcher:
+        # Who brings modules of its own would find those of the others loaded.
+        if launcher or "PYTHONPATH" in env:
             command = [*launcher, sys.executable, "-m", *arguments]
             with processes.running(command, env, log) as process:
                 yield process
@@ -274,7 +275,7 @@ class Floor:
         """A real Celery worker whose trainer is the fake one with these flags.
 
         It begins with its libraries loaded, unless `launcher` is the beginning of a command that
-        becomes the worker.
+        becomes the worker, or PYTHONPATH names other libraries.
         """
         trainer = f"{sys.executable} -S -m worker.process.fake_trainer {' '.join(flags)}"
         given = {
