@@ -100,11 +100,13 @@ help: ## show this list
 		PODIUM_HOST          'address that the API listens on (127.0.0.1)' \
 		PODIUM_PORT          'port of the API; 0 = a free port (8000)' \
 		PODIUM_PUBLIC_URL    'address under which browsers reach the API' \
+		PODIUM_ALLOWED_HOSTS "more host names that the API answers to, as gpubox,*.example.org (none)" \
+		PODIUM_INSECURE      '1: listen beyond this machine without https (0)' \
 		PODIUM_TRUSTED_PROXIES  'proxies whose X-Forwarded-For counts, as 10.0.0.0/8,192.0.2.1 (none)' \
 		PODIUM_DATABASE_URL  'postgresql://... (SQLite in the data directory)' \
 		PODIUM_BROKER_URL    'redis://... (files in the data directory)' \
 		PODIUM_ARTIFACT_URL  's3://bucket/prefix (a folder in the data directory)' \
-		PODIUM_MODEL_ROOTS   "folders a model's path may name, joined by ':' (the data directory)" \
+		PODIUM_MODEL_ROOTS   "folders a model's path may name, joined by ':' (models/, demo/)" \
 		PODIUM_MIN_FREE_GB   'free GB on disk that a worker needs to take a new run (2)' \
 		PODIUM_SLOTS         'CPU runs at once per worker (1)' \
 		PODIUM_STOP_GRACE_S  'seconds a trainer gets to write a checkpoint (60)' \

@@ -12,11 +12,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from sqlalchemy.orm import Session
 
 from backend.domain.access import EVERY_SCOPE, ApiKeyUsed, Caller
+from backend.domain.own_address import OwnAddress
 from backend.errors import Forbidden, NotFound, NotSignedIn
 from backend.schemas.people import KeyAnswer
 from backend.schemas.vocabulary import Role, Scope
@@ -39,6 +39,7 @@ class Credentials:
     cookie: str | None
     origin: str | None
     host: str | None
+    scheme: str
 
 
 def add_key(
@@ -83,7 +84,7 @@ def add_key(
 
 
 def authenticate(
-    session: Session, credentials: Credentials, *, at: datetime, public_url: str | None
+    session: Session, credentials: Credentials, *, at: datetime, own: OwnAddress
 ) -> Caller:
     """Who is asking, by bearer key or by cookie.
 
@@ -97,7 +98,7 @@ def authenticate(
             else None
         )
     elif credentials.cookie is not None:
-        check_origin(credentials, public_url)
+        check_origin(credentials, own)
         caller = sign_ins.caller_of(session, _sha256(credentials.cookie), at=at)
     else:
         raise NotSignedIn(
@@ -121,7 +122,7 @@ def secret_of(credentials: Credentials) -> Secret | None:
     return None
 
 
-def check_origin(credentials: Credentials, public_url: str | None) -> None:
+def check_origin(credentials: Credentials, own: OwnAddress) -> None:
     """Refuse what another site makes a signed-in browser send.
 
     Raises Forbidden if a changing request has no Origin, or any request a foreign one.
@@ -133,12 +134,10 @@ def check_origin(credentials: Credentials, public_url: str | None) -> None:
             "a request with a session cookie needs an Origin header",
             advice="Programs should send `Authorization: Bearer KEY` instead of the cookie.",
         )
-    ours = {credentials.host}
-    if public_url:
-        ours.add(urlsplit(public_url).netloc)
-    if urlsplit(credentials.origin).netloc not in ours:
+    if not own.is_own(credentials.origin, scheme=credentials.scheme, host=credentials.host):
         raise Forbidden(
-            f"the Origin header is {credentials.origin}, but this service is {credentials.host}",
+            f"the Origin header is {credentials.origin[:200]}, but this service is "
+            f"{credentials.scheme}://{credentials.host}",
             advice="Open Podium at its own address, or set PODIUM_PUBLIC_URL to the address that "
             "browsers use.",
         )

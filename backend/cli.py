@@ -20,7 +20,7 @@ from backend.ops import backup, doctor
 from backend.ops.launcher import Launcher, read_server, sign_in_link
 from backend.ops.migration import migrate
 from backend.ops.prune import Prune
-from backend.settings import Settings
+from backend.settings import UMASK, Settings
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "closed_loop.py"
 
@@ -32,6 +32,7 @@ class Interrupted(Exception):
 def main(arguments: list[str] | None = None) -> int:
     """Run one verb; 0 = done, 1 = an error said on stderr, 2 = wrong usage, 130 = interrupted."""
     options = _parser().parse_args(arguments)
+    os.umask(UMASK)
     try:
         return int(options.run(Settings(), options) or 0)
     except ValidationError as error:
@@ -56,8 +57,8 @@ def up(settings: Settings, _: argparse.Namespace) -> None:
     """Start the API, the browser UI and one worker; Ctrl-C ends them."""
     with _running(settings) as launcher:
         _say(
-            f"Podium runs at {launcher.url}; its data is in {settings.data_dir}. Press Ctrl-C to "
-            "end it."
+            f"Podium runs at {launcher.url}, for {launcher.reach}. Its data is in "
+            f"{settings.data_dir}. Press Ctrl-C to end it."
         )
         _say(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
         _watch_until_interrupted(launcher, lambda: False)

@@ -110,7 +110,7 @@ def create_app(settings: Settings | None = None, *, children: Children | None = 
     app.state.jobs = Jobs(app.state.database, settings, children)
     app.state.heartbeats = Heartbeats()
     problems.install(app)
-    app.add_middleware(Edge, trusted=settings.trusted_networks)
+    app.add_middleware(Edge, own=settings.own_address, trusted=settings.trusted_networks)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)

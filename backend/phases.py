@@ -83,7 +83,7 @@ class Phases:
         """Who asks, as the store says now; streams and exports ask again while they last."""
         settings = settings_of(self.request)
         sent = credentials_of(self.request)
-        caller = authenticate(session, sent, at=now(), public_url=settings.public_url)
+        caller = authenticate(session, sent, at=now(), own=settings.own_address)
         return _admitted(session, caller, self.operation, self.request.path_params)
 
     async def read(self, work: Callable[[Session], T]) -> T:
@@ -212,6 +212,7 @@ def credentials_of(request: Request) -> Credentials:
         cookie=request.cookies.get(COOKIE),
         origin=request.headers.get("origin"),
         host=request.headers.get("host"),
+        scheme=request.url.scheme,
     )
 
 

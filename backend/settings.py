@@ -13,6 +13,11 @@ from typing import Literal
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from backend.domain.own_address import OwnAddress
+
+# Of every program that writes into the data directory: what it holds is for its owner alone.
+UMASK = 0o077
+
 
 class Settings(BaseSettings):
     """Every setting with its unit, range and default."""
@@ -64,15 +69,29 @@ class Settings(BaseSettings):
     )
     model_roots: str = Field(
         "",
-        description="Folders in which a model's path may be, joined by ':' , besides the data "
-        "directory.",
+        description="Folders in which a model's path may be, joined by ':', besides models/ and "
+        "demo/ in the data directory.",
     )
     trusted_proxies: str = Field(
         "",
         description="Addresses or networks of proxies, joined by commas, whose X-Forwarded-For and "
         "X-Forwarded-Proto are believed; default: none.",
     )
-    public_url: str | None = Field(None, description="Address under which browsers reach the API.")
+    public_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^/@?#\s]+/?$",
+        description="Address under which browsers reach the API, for example "
+        "https://podium.example.org.",
+    )
+    allowed_hosts: str = Field(
+        "",
+        description="Host names that the API answers to besides localhost, plain addresses and "
+        "that of PODIUM_PUBLIC_URL, joined by commas; *.example.org stands for every name below.",
+    )
+    insecure: bool = Field(
+        False,
+        description="Listen beyond this machine although PODIUM_PUBLIC_URL is not https.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severe event that is logged."
     )
@@ -137,7 +156,13 @@ class Settings(BaseSettings):
     def resolved_model_roots(self) -> tuple[Path, ...]:
         """Folders under which a model's `path` may lie, resolved."""
         named = [Path(part).expanduser().resolve() for part in self.model_roots.split(":") if part]
-        return (self.data_dir, *named)
+        own = [(self.data_dir / name).resolve() for name in ("models", "demo")]
+        return (*own, *named)
+
+    @cached_property
+    def own_address(self) -> OwnAddress:
+        """The names under which browsers may reach the API."""
+        return OwnAddress(self.public_url, tuple(_parts(self.allowed_hosts)))
 
 
 def _parts(joined: str) -> list[str]:

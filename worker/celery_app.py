@@ -5,6 +5,7 @@ every way of starting it gives the same worker. It imports no torch: the trainer
 """
 
 import logging
+import os
 from typing import Any
 
 from celery import Celery, signals
@@ -12,7 +13,7 @@ from celery.apps.worker import Worker
 
 from backend.errors import ServiceError
 from backend.queue import TASK, broker_settings
-from backend.settings import Settings
+from backend.settings import UMASK, Settings
 from backend.store.revision import require_current
 from worker import json_log, tasks
 from worker.outage import OUTAGES
@@ -30,6 +31,7 @@ class PodiumWorker(Worker):  # type: ignore[misc]  # Celery ships no types
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Refuse to start on a foreign schema; raises SystemExit with what to do."""
+        os.umask(UMASK)
         try:
             require_current(self.this_worker.database)
             self.this_worker.register()

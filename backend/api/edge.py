@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from backend.api.problems import problem
+from backend.domain.own_address import OwnAddress
 from backend.pressure.visitors import Network, address_of, is_trusted
 from backend.store.db import one_session_at_a_time
 
@@ -38,9 +39,15 @@ class Edge:
     """The outermost layer of the application."""
 
     def __init__(
-        self, app: ASGIApp, *, body_limit: int = BODY_LIMIT, trusted: Sequence[Network] = ()
+        self,
+        app: ASGIApp,
+        *,
+        own: OwnAddress,
+        body_limit: int = BODY_LIMIT,
+        trusted: Sequence[Network] = (),
     ) -> None:
         self.app = app
+        self.own = own
         self.body_limit = body_limit
         self.trusted = trusted
 
@@ -82,6 +89,14 @@ class Edge:
                 scope["scheme"] = scheme
 
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
+        host = headers.get("host", "")
+        if not self.own.answers_to(host):
+            return (
+                400,
+                f"this service does not answer to the host {host[:255]!r}",
+                "Open it at its own address. Its operator can name this host in PODIUM_PUBLIC_URL "
+                "or PODIUM_ALLOWED_HOSTS.",
+            )
         raw = scope.get("raw_path") or b""
         if b"%00" in raw or b"%00" in scope["query_string"]:
             return 400, "the address contains an encoded NUL character (%00)", "Remove it."

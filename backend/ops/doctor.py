@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 from backend import disk_space, queue
 from backend.errors import ServiceError, Unavailable
@@ -33,6 +34,7 @@ def examine(settings: Settings) -> list[Finding]:
     return [
         _python(),
         _data_dir(settings),
+        *_modes(settings),
         _database(settings),
         _broker(settings),
         _trainer(),
@@ -51,7 +53,7 @@ def _python() -> Finding:
 def _data_dir(settings: Settings) -> Finding:
     folder = settings.data_dir
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             space = disk_space.look_at(folder, settings.min_free_bytes)
     except OSError as error:
@@ -72,6 +74,23 @@ def _data_dir(settings: Settings) -> Finding:
     if space.free_bytes < ENOUGH_FREE_BYTES:
         return Finding("data directory", False, f"{sentence}; a run needs about 5 GB: free space")
     return Finding("data directory", True, sentence)
+
+
+def _modes(settings: Settings) -> list[Finding]:
+    """Nothing unless other users of this machine can reach what Podium keeps."""
+    folders = [settings.data_dir, Path(settings.resolved_artifact_url)]
+    open_ = [folder for folder in folders if folder.is_dir() and folder.stat().st_mode & 0o077]
+    if settings.data_dir not in open_:
+        open_ = [folder for folder in open_ if not folder.is_relative_to(settings.data_dir)]
+    return [
+        Finding(
+            "file modes",
+            False,
+            f"other users of this machine can open {folder} (mode {folder.stat().st_mode & 0o777:o}"
+            f"): run `chmod -R go= {folder}`",
+        )
+        for folder in open_
+    ]
 
 
 def _database(settings: Settings) -> Finding:

@@ -22,7 +22,7 @@ import psutil
 from backend.auth import ensure_admin, new_sign_in_link
 from backend.errors import Conflict, Unavailable
 from backend.ops.child import Child
-from backend.ops.listening import bind, url_of
+from backend.ops.listening import listen, reach_of, url_of
 from backend.ops.migration import migrate
 from backend.settings import Settings
 from backend.store.db import Database
@@ -40,6 +40,7 @@ class Launcher:
         """`say` gets sentences for the person at the terminal."""
         self.settings = settings
         self.url = ""
+        self.reach = ""
         self._say = say
         self._lock: IO[str] | None = None
         self._socket: socket.socket | None = None
@@ -51,12 +52,13 @@ class Launcher:
         Raises Conflict if another server holds the data directory, Unavailable if the address is
         taken or the API does not become ready.
         """
-        self.settings.data_dir.mkdir(parents=True, exist_ok=True)
+        (self.settings.data_dir / "models").mkdir(parents=True, exist_ok=True)
         self._lock = hold_data_dir(self.settings.data_dir)
         if self.settings.is_embedded_database:
             migrate(self.settings)
-        self._socket = bind(self.settings.host, self.settings.port)
+        self._socket = listen(self.settings)
         self.url = url_of(self._socket)
+        self.reach = reach_of(self._socket)
         self._children = self._make_children(self._socket)
         for child in self._children:
             child.start()

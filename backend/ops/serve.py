@@ -6,6 +6,7 @@ and a free port is known before anything listens.
 """
 
 import logging
+import os
 import socket
 import sys
 from typing import Any
@@ -15,8 +16,8 @@ import uvicorn
 from backend.errors import ServiceError
 from backend.main import create_app
 from backend.ops.connections import Guard, raise_file_limit
-from backend.ops.listening import BACKLOG, bind, url_of
-from backend.settings import Settings
+from backend.ops.listening import BACKLOG, listen, reach_of, url_of
+from backend.settings import UMASK, Settings
 
 # Slow answers must not hold up the end for longer.
 GRACEFUL_SHUTDOWN_S = 5
@@ -80,16 +81,19 @@ def server_of(settings: Settings, *, most_connections: int) -> uvicorn.Server:
 
 def main(file_descriptor: int | None = None) -> None:
     """Serve until SIGTERM, on an inherited listening socket if one is given."""
+    os.umask(UMASK)
     settings = Settings()
     most = raise_file_limit()
     server = server_of(settings, most_connections=most)
     # From the number alone: uvicorn's own --fd assumes a Unix socket, and Nagle's delay stays on.
     listener = (
-        bind(settings.host, settings.port)
+        listen(settings)
         if file_descriptor is None
         else socket.socket(fileno=file_descriptor)
     )
-    log.info("Listening on %s, at most %d connections", url_of(listener), most)
+    log.info(
+        "Listening on %s for %s; at most %d connections", url_of(listener), reach_of(listener), most
+    )
     sys.setswitchinterval(SWITCH_THREADS_S)
     server.run(sockets=[listener])
 

@@ -30,12 +30,12 @@ class Service:
         """A client with a key, the administrator's by default; lifespan runs already."""
         headers = {"Authorization": f"Bearer {key or self.admin_key}"}
         return self._on_one_loop(
-            TestClient(self.app, base_url="http://podium.test/api/v1", headers=headers)
+            TestClient(self.app, base_url="http://localhost/api/v1", headers=headers)
         )
 
     def anonymous(self) -> TestClient:
         """A client without credentials."""
-        return self._on_one_loop(TestClient(self.app, base_url="http://podium.test"))
+        return self._on_one_loop(TestClient(self.app, base_url="http://localhost"))
 
     def _on_one_loop(self, client: TestClient) -> TestClient:
         # As in production: requests of all clients share the event loop that lifespan began on.

@@ -368,9 +368,32 @@ def test_doctor_names_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
 def test_doctor_is_content_with_a_fresh_installation(site: Site) -> None:
     code, said = site.podium("doctor")
 
-    assert "BAD" not in said.replace("BAD  data directory", ""), said
+    expected = ("BAD  data directory", "BAD  file modes")
+    others = [line for line in said.splitlines() if not line.startswith(expected)]
+    assert "BAD" not in "".join(others), said
     assert "database: schema revision" in said
     assert code in (0, 1)
+
+
+def test_doctor_names_a_folder_that_others_can_open(site: Site) -> None:
+    site.data_dir.chmod(0o700)
+    assert "file modes" not in site.podium("doctor")[1]
+
+    site.data_dir.chmod(0o750)
+    code, said = site.podium("doctor")
+
+    assert code == 1
+    assert f"BAD  file modes: other users of this machine can open {site.data_dir}" in said
+    assert f"chmod -R go= {site.data_dir}" in said
+
+
+def test_what_is_made_is_its_owners_alone(tmp_path: Path) -> None:
+    made = sqlite_site(tmp_path / "data")
+    made.podium("migrate")
+
+    modes = {path.name: path.stat().st_mode & 0o777 for path in made.data_dir.rglob("*")}
+    assert modes["podium.sqlite3"] == 0o600
+    assert made.data_dir.stat().st_mode & 0o777 == 0o700
 
 
 def test_doctor_names_a_broker_that_is_away(site: Site) -> None:

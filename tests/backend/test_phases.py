@@ -27,13 +27,13 @@ class SlowRequest:
         self._service = service
         self._may_send = anyio.Event()
         self._asked = anyio.Event()
-        headers = [(b"content-type", b"application/json"), (b"host", b"podium.test")]
+        headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
         headers += [(b"authorization", f"Bearer {key}".encode())] if key else []
         headers += [(b"content-length", str(length).encode())] if length is not None else []
         self._scope = {
             "type": "http", "http_version": "1.1", "method": "POST", "scheme": "http",
             "path": "/api/v1/projects", "raw_path": b"/api/v1/projects", "query_string": b"",
-            "root_path": "", "headers": headers, "server": ("podium.test", 80),
+            "root_path": "", "headers": headers, "server": ("localhost", 80),
             "client": ("127.0.0.1", 1), "asgi": {"version": "3.0"}, "state": {},
         }  # fmt: skip
 

@@ -152,7 +152,7 @@ def test_a_dead_broker_is_no_error_of_a_new_run(sqlite_url: str, tmp_path: Path)
     seed = plant(database)
     settings = Settings(data_dir=tmp_path / "data", database_url=sqlite_url, broker_url=DEAD_REDIS)
 
-    with TestClient(create_app(settings), base_url="http://podium.test/api/v1") as client:
+    with TestClient(create_app(settings), base_url="http://localhost/api/v1") as client:
         key = (tmp_path / "data" / "admin.key").read_text().strip()
         answer = client.post(
             "/runs", json=seed.body(seed.sft()), headers={"Authorization": f"Bearer {key}"}

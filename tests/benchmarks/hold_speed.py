@@ -114,7 +114,7 @@ def sign_in_and_out(caller: Caller) -> None:
     caller.client.cookies.clear()
     answer = caller.client.post("/api/v1/session", json={"token": token})
     assert answer.status_code == 201, answer.text
-    headers = {"Origin": "http://podium.test"}
+    headers = {"Origin": "http://localhost"}
     assert caller.client.delete("/api/v1/session", headers=headers).status_code == 204
     caller.client.cookies.clear()
 
@@ -222,7 +222,7 @@ def caller(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Caller]:
     seed = plant(database)
     with database.write() as session:
         session.add(Checkpoint(run_id=RUN, step=1, attempt=1, path="c", created_at=NOW))
-    with TestClient(app, base_url="http://podium.test") as client:
+    with TestClient(app, base_url="http://localhost") as client:
         yield Caller(app, client, database, seed)
 
 

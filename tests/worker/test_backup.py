@@ -49,7 +49,7 @@ def podium(data_dir: Path, url: str, *arguments: str) -> str:
 def client(data_dir: Path, url: str, key: str) -> Iterator[TestClient]:
     """The API over an installation, for whom the key belongs to."""
     app = create_app(Settings(data_dir=data_dir, database_url=url))
-    with TestClient(app, base_url="http://podium.test/api/v1") as made:
+    with TestClient(app, base_url="http://localhost/api/v1") as made:
         made.headers["Authorization"] = f"Bearer {key}"
         yield made
 
@@ -141,7 +141,7 @@ def test_a_restored_installation_is_the_one_that_was_backed_up_and_works(
     second, folder = tmp_path / "restored", tmp_path / "backup"
     with floor.database.write() as session:
         key = add_key(session, user_id="user_seed", name="key", expires_in_s=None, at=AT).key
-        new_sign_in_link(session, "http://podium.test", at=AT)
+        new_sign_in_link(session, "http://localhost", at=AT)
     with client(floor.data_dir, store_url, key) as api, floor.worker(slots=3):
         ids = annotate(api)
         trained = floor.new_run(behaviour={"steps": 6, "checkpoint_every": 2, "noise_bytes": 100})

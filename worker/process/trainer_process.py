@@ -33,6 +33,14 @@ _ALLOWED = (
     "NCCL_SOCKET_IFNAME", "PYTORCH_CUDA_ALLOC_CONF", "TRITON_CACHE_DIR", "PODIUM_VLLM_PYTHON",
 )  # fmt: skip
 
+# The operator's token for the Hugging Face Hub lies beside its cache, in HF_HOME: the library must
+# not find it there, for a run would then reach every private model that the operator may read.
+_WITHOUT_TOKEN = {
+    "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
+    "HF_TOKEN_PATH": os.devnull,
+    "HF_STORED_TOKENS_PATH": os.devnull,
+}
+
 # torch asks for aligned tensors, for which glibc takes more than it keeps and frees the rest: a
 # few bytes between tensors, which its caches give to small objects, so that freed tensors never
 # grow together again. Without these caches SmolLM2-135M trains in a tenth less memory.
@@ -72,6 +80,7 @@ def environment(visible_devices: str) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": visible_devices,
+        **_WITHOUT_TOKEN,
     }
 
 

@@ -39,7 +39,7 @@ class Site:
         """A connection on which something was asked for, and nothing was read yet."""
         connection = socket.create_connection(("127.0.0.1", self.port))
         head = (
-            f"{verb} /api/v1{path} HTTP/1.1\r\nHost: podium.test\r\n"
+            f"{verb} /api/v1{path} HTTP/1.1\r\nHost: localhost\r\n"
             f"Authorization: {self.api.headers['Authorization']}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         )

@@ -38,7 +38,7 @@ def claim(database: Database, name: str, may: Callable[[Caller], bool] = lambda 
     with database.write() as session:
         user = users.create(session, name=name, role=Role.VIEWER, at=AT)
         key = auth.add_key(session, user_id=user.id, name="key", expires_in_s=None, at=AT).key
-    credentials = auth.Credentials("GET", f"Bearer {key}", None, None, None)
+    credentials = auth.Credentials("GET", f"Bearer {key}", None, None, None, "http")
     secret = auth.secret_of(credentials)
     assert secret is not None
     return Claim(user.id, secret, may)
