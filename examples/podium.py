@@ -74,15 +74,15 @@ class Podium:
     def wait(self, run_id: str, on_progress: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """Follow a run to its end and return it; `on_progress` sees it at every look.
 
-        Raises RunEndedBadly unless it succeeded, also if it crashed: the service may try such a run
-        again, but this client does not wait for that.
+        A crashed run that the service retries by itself has not ended. Raises RunEndedBadly if it
+        ended in another way than `succeeded`.
         """
         while True:
             run: dict[str, Any] = self.get(f"/runs/{run_id}")
             on_progress(run)
             if run["state"] == "succeeded":
                 return run
-            if run["state"] in ENDED:
+            if run["state"] in ENDED and not run["is_retried"]:
                 raise RunEndedBadly(_why(run, self.url))
             time.sleep(POLL_S)
 

@@ -67,8 +67,15 @@ def running(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    try:
+    with ending(process):
         yield process
+
+
+@contextmanager
+def ending(process: "Process") -> Iterator[None]:
+    """Ask a process to end when the block ends."""
+    try:
+        yield
     finally:
         end(process)
 

@@ -24,7 +24,7 @@ _CONTEXT.set_forkserver_preload(
      "worker.sweeper", "worker.tasks", "kombu.transport.filesystem", "psycopg", "redis"]
 )  # fmt: skip
 # What the libraries read when they are loaded.
-_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 
 Main = Callable[[Sequence[str]], int]
 
@@ -52,7 +52,7 @@ class WarmProcess:
         log.touch()
         given = (main, arguments, dict(environment), str(log))
         self._process = _CONTEXT.Process(target=_begin, args=given)
-        with patch.dict(os.environ, _ENVIRONMENT):
+        with patch.dict(os.environ, ENVIRONMENT):
             forkserver.ensure_running()
             self._process.start()
 

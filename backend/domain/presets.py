@@ -142,11 +142,10 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
             },
         ),
         Preset(
-            name="paper-baseline",
-            description="REINFORCE++-baseline with settings of the paper's appendix (Hu et al. "
-            "2025): the mean reward of a prompt's responses is subtracted, and a k2 KL with "
-            "coefficient 1e-3 is in the loss. Each rollout gets one update, so the clip never "
-            "acts.",
+            name="REINFORCE++-baseline (settings of the paper)",
+            description="Settings of the appendix of Hu et al. 2025: the mean reward of a prompt's "
+            "responses is subtracted, and a k2 KL with coefficient 1e-3 is in the loss. Each "
+            "rollout gets one update, so the clip never acts.",
             config=_PAPER_BATCH
             | {
                 "estimator": "reinforce_pp_baseline",
@@ -154,11 +153,10 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
             },
         ),
         Preset(
-            name="openrlhf-compat",
-            description="REINFORCE++-baseline in OpenRLHF's order: the reward is clipped after "
-            "the baseline and not normalized; k1 KL in the reward with coefficient 0.01 and "
-            "the cosine schedule are OpenRLHF's too. Batch sizes, learning rate and one "
-            "update per rollout are not its defaults.",
+            name="REINFORCE++-baseline (order of OpenRLHF)",
+            description="The reward is clipped after the baseline and not normalized; k1 KL in the "
+            "reward with coefficient 0.01 and the cosine schedule are OpenRLHF's too. Batch "
+            "sizes, learning rate and one update per rollout are not its defaults.",
             config=_PAPER_BATCH
             | {
                 "estimator": "reinforce_pp_baseline",

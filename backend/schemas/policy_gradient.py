@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from backend.schemas.references import LanguageModel, Prompts
 from backend.schemas.rewards import ModelReward, Reward
-from backend.schemas.sections import Caution, Common, Rollout, Section
+from backend.schemas.sections import Caution, Common, Rollout, Section, when_absent
 from backend.schemas.vocabulary import (
     CRITIC_ESTIMATORS,
     DISCOUNTED_ESTIMATORS,
@@ -115,8 +115,8 @@ class OverlongPenalty(Section):
         None,
         ge=1,
         le=1_048_576,
-        description="Number of tokens before the limit over which the penalty grows; default: a "
-        "fifth of rollout.max_new_tokens.",
+        json_schema_extra=when_absent("a fifth of rollout.max_new_tokens"),
+        description="Number of tokens before the limit over which the penalty grows.",
     )
     factor: float = Field(
         1.0, gt=0, le=1000, description="Penalty at the limit, in units of the weighted reward sum."
@@ -161,7 +161,9 @@ class PolicyGradientConfig(Common):
     )
     model: LanguageModel = Field(description="The policy to start from.")
     reference: LanguageModel | None = Field(
-        None, description="The model that the KL is measured against; default: the starting model."
+        None,
+        json_schema_extra=when_absent("the starting model"),
+        description="The model that the KL is measured against.",
     )
     prompts: Prompts = Field(description="A snapshot of prompts to answer.")
     reward: Reward
@@ -214,8 +216,8 @@ class PolicyGradientConfig(Common):
         None,
         ge=1,
         le=65536,
-        description="Responses per optimizer step; default: the whole rollout, that is one "
-        "update per epoch.",
+        json_schema_extra=when_absent("the whole rollout, that is one update per epoch"),
+        description="Responses per optimizer step.",
     )
 
     @property

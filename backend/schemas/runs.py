@@ -116,6 +116,9 @@ class RunAnswer(ApiAnswer):
     )
     state: RunState
     state_sentence: str = Field(description="The state and its reason in one sentence.")
+    is_retried: bool = Field(
+        description="Whether the run has crashed and goes back to the queue by itself."
+    )
     stop_reason: StopReason | None
     attempt: int
     priority: int

@@ -7,7 +7,7 @@ carries its unit, range and default here and nowhere else.
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol, Self, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from backend.schemas.references import Reference
 
@@ -34,6 +34,11 @@ class Caution:
     rule: str
     message: str
     advice: str
+
+
+def when_absent(words: str) -> dict[str, JsonValue]:
+    """For a field whose default depends on other things: the default in words, for the form."""
+    return {"x-default": words}
 
 
 class Section(BaseModel):
@@ -83,7 +88,8 @@ class Optim(Section):
         None,
         ge=1,
         le=65536,
-        description="Records per optimizer step (rankings for reward_model and dpo); default 16. "
+        json_schema_extra=when_absent("16"),
+        description="Records per optimizer step (rankings for reward_model and dpo). "
         "Not allowed in policy_gradient, which has rollout.prompts_per_step and "
         "minibatch_size.",
     )
@@ -104,7 +110,8 @@ class Optim(Section):
         None,
         gt=0,
         le=1000,
-        description="Passes over the training records; default 1. Not allowed in policy_gradient.",
+        json_schema_extra=when_absent("1"),
+        description="Passes over the training records. Not allowed in policy_gradient.",
     )
 
     @property
@@ -141,8 +148,8 @@ class Resources(Section):
         None,
         ge=1,
         le=1024,
-        description="CPU threads; default: OMP_NUM_THREADS of the worker if it is set, else the "
-        "number of its cores. Later attempts use the number of the first one.",
+        json_schema_extra=when_absent("OMP_NUM_THREADS of the worker if it is set, else its cores"),
+        description="CPU threads. Later attempts use the number of the first one.",
     )
     timeout_s: float | None = Field(
         None,

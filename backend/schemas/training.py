@@ -18,7 +18,14 @@ from backend.schemas.references import (
     Reference,
 )
 from backend.schemas.rewards import AnyRewardTerm, Reward
-from backend.schemas.sections import Common, HasRollout, RecordTokens, Rollout, SystemPrompt
+from backend.schemas.sections import (
+    Common,
+    HasRollout,
+    RecordTokens,
+    Rollout,
+    SystemPrompt,
+    when_absent,
+)
 from backend.schemas.vocabulary import ModelKind, SnapshotKind
 
 SCHEMA_VERSION = 1
@@ -105,7 +112,9 @@ class DpoConfig(Common):
     method: Literal["dpo"] = "dpo"
     model: LanguageModel = Field(description="The language model to start from.")
     reference: LanguageModel | None = Field(
-        None, description="The reference model for the log-ratios; default: the starting model."
+        None,
+        json_schema_extra=when_absent("the starting model"),
+        description="The reference model for the log-ratios.",
     )
     preferences: Preferences = Field(description="A snapshot of preferences (judgments).")
     system: SystemPrompt = ""

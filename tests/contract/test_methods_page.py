@@ -57,8 +57,9 @@ def as_text(field: FieldInfo) -> str | None:
         return None
     if value is None:
         # What stands in its place is said by the field itself.
-        instead = re.search(r"default:? (\d+)\b", field.description or "")
-        return instead[1] if instead else "none"
+        extra = field.json_schema_extra
+        words = str(extra.get("x-default")) if isinstance(extra, dict) else ""
+        return words if words.isdecimal() else "none"
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, bool):

@@ -1,7 +1,37 @@
 """What the example client says when the service refuses something or a run fails."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import httpx
-from podium import _problem, _why
+import pytest
+from podium import Podium, RunEndedBadly, _problem, _why
+
+
+class Following(Podium):
+    """A client that sees these states of a run, one at each look."""
+
+    def __init__(self, *states: tuple[str, bool]) -> None:
+        super().__init__("http://podium", "key")
+        self._states: Iterator[tuple[str, bool]] = iter(states)
+
+    def get(self, path: str, **query: Any) -> Any:
+        state, is_retried = next(self._states)
+        return {"id": "run_1", "name": "policy", "state": state, "is_retried": is_retried}
+
+
+def test_a_crashed_run_is_waited_for_while_the_service_retries_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("podium.POLL_S", 0)
+    seen: list[str] = []
+    podium = Following(("crashed", True), ("queued", False), ("succeeded", False))
+
+    podium.wait("run_1", lambda run: seen.append(run["state"]))
+
+    assert seen == ["crashed", "queued", "succeeded"]
+    with pytest.raises(RunEndedBadly, match="'policy' is crashed"):
+        Following(("crashed", False)).wait("run_1", lambda _: None)
 
 
 def test_a_refusal_is_told_in_sentences_with_one_full_stop_each() -> None:

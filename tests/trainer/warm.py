@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.warm import WarmProcess
+from tests.warm import ENVIRONMENT, WarmProcess
 
 
 def _train(arguments: Sequence[str]) -> int:
@@ -21,7 +21,7 @@ class WarmTrainer(WarmProcess):
 
     def __init__(self, run_dir: Path, environment: Mapping[str, str]) -> None:
         arguments = [str(run_dir / "config.json"), "--run-dir", str(run_dir)]
-        given = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"} | environment
+        given = os.environ | ENVIRONMENT | environment
         super().__init__(_train, arguments, given, run_dir / "trainer.log")
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:

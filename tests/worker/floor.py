@@ -258,10 +258,8 @@ class Floor:
                 yield process
             return
         worker = WarmProcess(_work, arguments, env, log)
-        try:
+        with processes.ending(worker):
             yield worker
-        finally:
-            processes.end(worker)
 
     @contextmanager
     def worker(

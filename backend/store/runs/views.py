@@ -62,6 +62,7 @@ def _answer(run: Run, output_model_ids: list[str]) -> RunAnswer:
             "state_sentence": run_state.sentence(
                 state, reason, method=run.method, is_tried_again=again
             ),
+            "is_retried": state == RunState.CRASHED and again,
             "progress": progress,
             "output_model_ids": output_model_ids,
             "allowed": list(run_state.allowed_verbs(state)),

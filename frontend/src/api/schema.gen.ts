@@ -2690,6 +2690,11 @@ export interface components {
              * @description The state and its reason in one sentence.
              */
             state_sentence: string;
+            /**
+             * Is Retried
+             * @description Whether the run has crashed and goes back to the queue by itself.
+             */
+            is_retried: boolean;
             stop_reason: components["schemas"]["StopReason"] | null;
             /** Attempt */
             attempt: number;

@@ -63,18 +63,19 @@ def test_a_crashed_run_is_said_to_be_tried_again_only_while_it_is(
     again = "Crashed; the error says why. Podium retries it automatically; Retry queues it now."
     never = "Crashed; the error says why. Podium does not retry it automatically; use Retry."
 
-    def said() -> str:
-        return str(api.get(f"/runs/{run_id}").json()["state_sentence"])
+    def said() -> tuple[str, bool]:
+        run = api.get(f"/runs/{run_id}").json()
+        return run["state_sentence"], run["is_retried"]
 
-    assert said() == again
+    assert said() == (again, True)
     api.post(f"/runs/{run_id}/archive").raise_for_status()
-    assert said() == never
+    assert said() == (never, False)
     api.post(f"/runs/{run_id}/restore").raise_for_status()
-    assert said() == again
+    assert said() == (again, True)
     with database.write() as session:
         run = runs.get(session, run_id)
         run.crashes = supervision.CRASH_LIMIT
-    assert said() == never
+    assert said() == (never, False)
 
 
 def test_the_default_back_off_has_a_wait_for_each_crash_that_is_tried_again() -> None:

@@ -410,7 +410,7 @@ def test_openrlhf_compat_leaves_the_scores_of_a_reward_model_as_they_are(seed: S
     given = {"method": "policy_gradient", **seed.policy_gradient()} | {"reward": {"terms": terms}}
     presets = {preset.name: preset.config for preset in PRESETS[Method.POLICY_GRADIENT]}
 
-    config = parse_run_config(merged(given, presets["openrlhf-compat"]))
+    config = parse_run_config(merged(given, presets["REINFORCE++-baseline (order of OpenRLHF)"]))
 
     assert isinstance(config, PolicyGradientConfig)
     assert config.reward.normalize == "none"

@@ -112,20 +112,20 @@ describe("the groups of a form", () => {
 });
 
 describe("a field without a value", () => {
-  const field = (description: string, fallback: null | number): Field => ({
+  const field = (whenAbsent: string | null): Field => ({
     name: "batch_size",
-    description,
+    description: "Records per step.",
     isRequired: false,
     isNullable: true,
-    fallback,
+    fallback: null,
+    whenAbsent,
     type: "number",
     isInteger: true,
     range: "",
   });
-  it("has the default that its description names, else none", () => {
-    expect(emptyWord(field("Records per step; default 16.", null))).toBe("default");
-    expect(emptyWord(field("Clip of the reward.", null))).toBe("none");
-    expect(emptyWord(field("Clip; the default keeps most.", 10))).toBe("none");
+  it("has the default that the schema says in words, else none", () => {
+    expect(emptyWord(field("16"))).toBe("default");
+    expect(emptyWord(field(null))).toBe("none");
   });
 });
 

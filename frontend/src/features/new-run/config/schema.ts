@@ -13,6 +13,8 @@ interface Common {
   readonly isNullable: boolean;
   /** What the service takes where nothing is said; undefined where something must be said. */
   readonly fallback: Json | undefined;
+  /** The default in words, where `fallback` is null because it depends on other things. */
+  readonly whenAbsent: string | null;
 }
 
 export interface Variant {
@@ -39,9 +41,9 @@ type Shape =
 export type Field = Common & Shape;
 export type FieldOf<Type extends Field["type"]> = Extract<Field, { type: Type }>;
 
-/** What a field without a value means: a default that its description names, or nothing. */
-export const emptyWord = ({ fallback, description }: Field): "default" | "none" =>
-  fallback === null && /\bdefault\b/.test(description) ? "default" : "none";
+/** What a control shows that has no value: the field has a default all the same, or nothing. */
+export const emptyWord = ({ whenAbsent }: Field): "default" | "none" =>
+  whenAbsent === null ? "none" : "default";
 
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -94,6 +96,7 @@ function fieldOf(
     isRequired: false,
     isNullable,
     fallback: schema["default"],
+    whenAbsent: textOf(property["x-default"]) || null,
   };
   if (wants !== undefined) return { ...common, type: "reference", wants };
   return { ...common, ...shapeOf(schema, path, context) };

@@ -5,7 +5,7 @@ import type { Json } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Sentence } from "@/components/text/sentence";
 import { isSame, valueAt } from "@/features/new-run/config/paths";
-import { emptyWord, type Field } from "@/features/new-run/config/schema";
+import type { Field } from "@/features/new-run/config/schema";
 import { shownValue } from "@/features/new-run/config/typing";
 
 import { Control } from "./controls";
@@ -97,17 +97,10 @@ function Row(props: {
 function Default(props: { field: Field; isChanged: boolean; onReset: () => void }) {
   const { field } = props;
   if (field.isRequired || field.fallback === undefined) return null;
-  const text = shownValue(field.fallback) || (field.type === "text" ? "empty" : "none");
-  // Where the description says what the default is, "none" beside it would say otherwise.
-  const isDescribed = emptyWord(field) === "default";
-  if (isDescribed && !props.isChanged) return null;
+  const value = shownValue(field.fallback) || (field.type === "text" ? "empty" : "none");
   return (
     <span className="default small faint">
-      {!isDescribed && (
-        <>
-          default <span className="mono">{text}</span>
-        </>
-      )}
+      default {field.whenAbsent ?? <span className="mono">{value}</span>}
       {props.isChanged && (
         <button
           type="button"
