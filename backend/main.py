@@ -36,6 +36,7 @@ from backend.api import (
 from backend.api.edge import Edge
 from backend.auth import ensure_admin
 from backend.deps import now
+from backend.domain.own_address import OwnAddress
 from backend.domain.worker_state import Heartbeats
 from backend.jobs.children import Children
 from backend.jobs.runner import Jobs
@@ -109,8 +110,10 @@ def create_app(settings: Settings | None = None, *, children: Children | None = 
     app.state.streams = Streams(app.state.database)
     app.state.jobs = Jobs(app.state.database, settings, children)
     app.state.heartbeats = Heartbeats()
+    own = OwnAddress(settings.public_url, settings.host_names)
+    app.state.own_address = own
     problems.install(app)
-    app.add_middleware(Edge, own=settings.own_address, trusted=settings.trusted_networks)
+    app.add_middleware(Edge, own=own, trusted=settings.trusted_networks)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)

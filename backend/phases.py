@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from backend.auth import COOKIE, Credentials, authenticate, secret_of
-from backend.deps import now, settings_of
+from backend.deps import now
 from backend.domain.access import Caller, missing
 from backend.domain.operations import Of, Operation
 from backend.errors import InvalidInput
@@ -81,9 +81,8 @@ class Phases:
 
     def admitted(self, session: Session) -> Caller:
         """Who asks, as the store says now; streams and exports ask again while they last."""
-        settings = settings_of(self.request)
-        sent = credentials_of(self.request)
-        caller = authenticate(session, sent, at=now(), own=settings.own_address)
+        sent, own = credentials_of(self.request), self.request.app.state.own_address
+        caller = authenticate(session, sent, at=now(), own=own)
         return _admitted(session, caller, self.operation, self.request.path_params)
 
     async def read(self, work: Callable[[Session], T]) -> T:

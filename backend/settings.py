@@ -13,8 +13,6 @@ from typing import Literal
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from backend.domain.own_address import OwnAddress
-
 # Of every program that writes into the data directory: what it holds is for its owner alone.
 UMASK = 0o077
 
@@ -160,9 +158,9 @@ class Settings(BaseSettings):
         return (*own, *named)
 
     @cached_property
-    def own_address(self) -> OwnAddress:
-        """The names under which browsers may reach the API."""
-        return OwnAddress(self.public_url, tuple(_parts(self.allowed_hosts)))
+    def host_names(self) -> tuple[str, ...]:
+        """What `allowed_hosts` names."""
+        return tuple(_parts(self.allowed_hosts))
 
 
 def _parts(joined: str) -> list[str]:

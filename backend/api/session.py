@@ -26,7 +26,7 @@ async def sign_in(
     """Exchange the token of a sign-in link, or e-mail and password, for a session cookie."""
     request = phases.request
     if request.headers.get("origin") is not None:
-        auth.check_origin(credentials_of(request), settings.own_address)
+        auth.check_origin(credentials_of(request), request.app.state.own_address)
     proven = None if body.token else await _proven(body, phases)
     cookie = auth.new_cookie()
 

@@ -10,8 +10,8 @@ from fastapi.responses import StreamingResponse
 
 from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, answer_of_job
 from backend.deps import IDEMPOTENT, DatabaseDep, Now, PageDep, SessionDep
-from backend.domain import exports
 from backend.domain.access import Caller
+from backend.domain.records import exports
 from backend.jobs.work import JSON
 from backend.phases import Phases
 from backend.pressure.permissions import Claim, NoLongerPermitted, Permissions

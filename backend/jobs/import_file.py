@@ -13,8 +13,8 @@ from typing import IO, Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from backend.domain.formats import read_row
-from backend.domain.imported import (
+from backend.domain.records.formats import read_row
+from backend.domain.records.imported import (
     AnyInput,
     ComparisonInput,
     DemonstrationInput,

@@ -87,9 +87,7 @@ def main(file_descriptor: int | None = None) -> None:
     server = server_of(settings, most_connections=most)
     # From the number alone: uvicorn's own --fd assumes a Unix socket, and Nagle's delay stays on.
     listener = (
-        listen(settings)
-        if file_descriptor is None
-        else socket.socket(fileno=file_descriptor)
+        listen(settings) if file_descriptor is None else socket.socket(fileno=file_descriptor)
     )
     log.info(
         "Listening on %s for %s; at most %d connections", url_of(listener), reach_of(listener), most

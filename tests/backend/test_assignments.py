@@ -18,7 +18,7 @@ from backend.domain.assignment import (
     RENEWABLE_OFFLINE,
     presented_order,
 )
-from backend.domain.formats import read_row
+from backend.domain.records.formats import read_row
 from backend.errors import Conflict
 from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.people import ProjectBody

@@ -10,8 +10,8 @@ import pyarrow.parquet
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.domain.formats import detect, read_row
-from backend.domain.imported import PreferenceInput
+from backend.domain.records.formats import detect, read_row
+from backend.domain.records.imported import PreferenceInput
 from backend.errors import InvalidInput
 from backend.uploads import limits
 from tests.backend.conftest import Service

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from backend.domain.imported import PromptInput
+from backend.domain.records.imported import PromptInput
 from backend.errors import InvalidInput
 from backend.schemas.people import ProjectBody
 from backend.schemas.records import GeneratedRecord, Message

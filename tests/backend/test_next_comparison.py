@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from backend.domain.assignment import LEASE
-from backend.domain.formats import read_row
+from backend.domain.records.formats import read_row
 from backend.errors import Conflict
 from backend.schemas.comparisons import (
     AnnotationProgress,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.ranking import Ranking, checked
-from backend.domain.split import heldout, position
+from backend.domain.records.split import heldout, position
 from backend.errors import InvalidInput
 from backend.schemas.vocabulary import Verdict
 

@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from backend import auth
+from backend.domain.own_address import OwnAddress
 from backend.errors import NotSignedIn
 from backend.store.db import Database
 from backend.store.people import users

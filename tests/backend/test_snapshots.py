@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.domain.exports import dropped_ties, rows
+from backend.domain.records.exports import dropped_ties, rows
 from backend.schemas.records import Message, PreferenceRecord, ResponseRecord, SolutionRecord
 from backend.schemas.vocabulary import SnapshotKind, Split, Verdict
 from tests.backend.conftest import Service

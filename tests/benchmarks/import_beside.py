@@ -191,7 +191,7 @@ def test_what_hiding_costs_the_queries(site: Site) -> None:
 
 
 def _begin(site: Site) -> None:
-    from backend.domain.imported import PromptInput
+    from backend.domain.records.imported import PromptInput
     from backend.schemas.records import Message
 
     with site.database.read() as session:

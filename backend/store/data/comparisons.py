@@ -10,7 +10,7 @@ from itertools import groupby
 from sqlalchemy import Select, insert, select
 from sqlalchemy.orm import Session
 
-from backend.domain.imported import ComparisonInput
+from backend.domain.records.imported import ComparisonInput
 from backend.errors import InvalidInput, NotFound
 from backend.schemas.comparisons import MAX_RESPONSES, ComparisonAnswer, ComparisonBody
 from backend.schemas.paging import Listing

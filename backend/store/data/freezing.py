@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, aliased, defer
 from sqlalchemy.sql.base import ExecutableOption
 
 from backend.domain.ranking import Ranking
-from backend.domain.split import Sides
+from backend.domain.records.split import Sides
 from backend.errors import InvalidInput
 from backend.schemas.data import SnapshotBody, SnapshotFilter
 from backend.schemas.records import (

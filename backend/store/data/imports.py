@@ -1,6 +1,6 @@
 """Imports: records go in batch by batch, seen by nobody before the whole import is complete.
 
-Called by `backend.jobs.import_file` with records that `backend.domain.formats` has read: `begin`,
+Called by `backend.jobs.import_file` with records that `backend.domain.records.formats` has read: `begin`,
 `keep` for each batch, then `complete`; or `withdraw` and `remove` if it comes to nothing. Sending a
 file again adds nothing: records are recognised by the hash of their content, judgments by
 annotator, comparison and ranking.
@@ -18,7 +18,7 @@ from typing import Protocol, cast
 from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from backend.domain.imported import AnyInput
+from backend.domain.records.imported import AnyInput
 from backend.errors import Conflict
 from backend.schemas.data import ImportAnswer
 from backend.store.data import assignments, keeping, places, projects, tallies

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
-from backend.domain.imported import (
+from backend.domain.records.imported import (
     AnyInput,
     ComparisonInput,
     DemonstrationInput,

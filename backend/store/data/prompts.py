@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
-from backend.domain.imported import DemonstrationInput, PromptInput, hash_of
+from backend.domain.records.imported import DemonstrationInput, PromptInput, hash_of
 from backend.schemas.data import DemonstrationAnswer, PromptAnswer
 from backend.schemas.paging import Listing
 from backend.store.ids import new_id

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
-from backend.domain.imported import ResponseInput, hash_of
+from backend.domain.records.imported import ResponseInput, hash_of
 from backend.errors import InvalidInput
 from backend.schemas.data import ResponseAnswer
 from backend.schemas.paging import Listing

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
-from backend.domain.imported import SolutionInput
+from backend.domain.records.imported import SolutionInput
 from backend.schemas.data import SolutionAnswer
 from backend.schemas.paging import Listing
 from backend.store.data import prompts

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 from sqlalchemy.orm import aliased
 
-from backend.domain.formats import read_row
+from backend.domain.records.formats import read_row
 from backend.store.data import imports
 from backend.store.data.keeping import NewImport, Tally
 from backend.store.db import Database

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from backend.domain.formats import read_row
+from backend.domain.records.formats import read_row
 from backend.jobs.import_file import import_file
 from backend.schemas.data import ImportAnswer, ImportKind
 from backend.schemas.people import ProjectBody

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.ranking import Ranking
-from backend.domain.split import position
+from backend.domain.records.split import position
 from backend.schemas.data import SnapshotBody, SnapshotFilter
 from backend.schemas.records import (
     DemonstrationRecord,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from backend.domain.split import heldout
+from backend.domain.records.split import heldout
 from backend.errors import Conflict, InvalidInput
 from backend.jobs.freeze_snapshot import clear_abandoned, freeze_snapshot
 from backend.jobs.work import JSON, Cancelled

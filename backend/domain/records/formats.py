@@ -10,7 +10,8 @@ from typing import Any, TypeGuard, get_args
 
 from pydantic import ValidationError
 
-from backend.domain.imported import (
+from backend.domain.ranking import checked
+from backend.domain.records.imported import (
     AnyInput,
     ComparisonInput,
     DemonstrationInput,
@@ -19,7 +20,6 @@ from backend.domain.imported import (
     ResponseInput,
     SolutionInput,
 )
-from backend.domain.ranking import checked
 from backend.errors import InvalidInput
 from backend.schemas.comparisons import MAX_RESPONSES
 from backend.schemas.data import ImportFormat, ImportKind

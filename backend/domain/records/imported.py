@@ -1,6 +1,6 @@
 """Records as they come in, free of any file format: texts and places, no ids of ours.
 
-Made by `backend.domain.formats`, kept by `backend.store.data.imports`.
+Made by `backend.domain.records.formats`, kept by `backend.store.data.imports`.
 """
 
 import hashlib
