@@ -1,4 +1,4 @@
-"""The command line: `podium up | demo | migrate | sign-in | backup | restore | prune | doctor`.
+"""The command line: `podium VERB`; `podium --help` lists the verbs.
 
 Entry point of the installed script; each verb is a few lines over the module that does the work.
 """
@@ -16,7 +16,7 @@ from types import FrameType
 from pydantic import ValidationError
 
 from backend.errors import ServiceError
-from backend.ops import backup, doctor
+from backend.ops import audit, backup, doctor
 from backend.ops.launcher import Launcher, read_server, sign_in_link
 from backend.ops.migration import migrate
 from backend.ops.prune import Prune
@@ -116,6 +116,14 @@ def run_prune(settings: Settings, options: argparse.Namespace) -> None:
             _say(plan.carry_out())
 
 
+def run_audit(settings: Settings, options: argparse.Namespace) -> None:
+    """Check that the log of changes is what was written, or copy it into a file."""
+    if options.what == "export":
+        _say(audit.export(settings, Path(options.file or "audit.jsonl")))
+    else:
+        _say(audit.verify(settings, [Path(options.file)] if options.file else []))
+
+
 def run_doctor(settings: Settings, _: argparse.Namespace) -> int:
     """Check the machine and the installation; the exit code is 1 if something needs attention."""
     findings = doctor.examine(settings)
@@ -141,6 +149,14 @@ def _parser() -> argparse.ArgumentParser:
     add("backup", run_backup).add_argument("folder", help="a folder that does not exist yet")
     add("restore", run_restore).add_argument("folder", help="a folder made by backup")
     add("prune", run_prune).add_argument("--yes", action="store_true", help="delete without asking")
+    log = add("audit", run_audit)
+    log.add_argument("what", choices=["verify", "export"])
+    log.add_argument(
+        "file",
+        nargs="?",
+        help="verify: one more file of heads, as audit.heads of another API process; export: a "
+        "new file (audit.jsonl)",
+    )
     add("doctor", run_doctor)
     return parser
 

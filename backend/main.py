@@ -21,6 +21,7 @@ from backend.api import (
     methods,
     metrics,
     models,
+    openapi,
     problems,
     projects,
     prompts,
@@ -51,6 +52,8 @@ from backend.store.db import Database
 from backend.store.people import idempotency
 from backend.store.revision import require_current
 from backend.stream import Streams
+from backend.traces.collector import Traces
+from backend.traces.heads import Heads
 from backend.transactions import Transactions
 from backend.uploads.spool import folder_of, remove_left_overs
 from backend.uploads.turns import UploadTurns
@@ -108,6 +111,7 @@ def create_app(settings: Settings | None = None, *, children: Children | None = 
     app.state.permissions = Permissions(app.state.database)
     app.state.upload_turns = UploadTurns()
     app.state.streams = Streams(app.state.database)
+    app.state.traces = Traces(app.state.database, now)
     app.state.jobs = Jobs(app.state.database, settings, children)
     app.state.heartbeats = Heartbeats()
     own = OwnAddress(settings.public_url, settings.host_names)
@@ -117,6 +121,7 @@ def create_app(settings: Settings | None = None, *, children: Children | None = 
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)
+    openapi.install(app, ROUTERS, PREFIX)
     static.mount(app, FRONTEND)
     return app
 
@@ -132,7 +137,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     remove_left_overs(folder_of(settings.data_dir))
     app.state.jobs.open()
     try:
-        async with dead_imports_removed(database):
+        async with (
+            dead_imports_removed(database),
+            Heads(database, settings.data_dir).kept(),
+            app.state.traces.written(),
+        ):
             yield
     finally:
         app.state.permissions.close()

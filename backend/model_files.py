@@ -103,11 +103,11 @@ def _located(source: ModelSource, roots: Sequence[Path]) -> tuple[Path, list[Pat
 def confined(path: str, roots: Sequence[Path]) -> Path:
     """The real path of a model, symbolic links followed, if it lies under one of the roots.
 
-    A relative path is under the first root. Raises InvalidInput for anything else.
+    Raises InvalidInput for anything else.
     """
     if "\0" in path:
         raise InvalidInput("the path contains a NUL character", advice="Remove it.")
-    real = (roots[0] / path).resolve()
+    real = Path(path).resolve()
     if not any(real.is_relative_to(root) for root in roots):
         raise InvalidInput(
             "the path is outside the folders that models may be loaded from",

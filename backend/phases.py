@@ -31,6 +31,7 @@ from backend.schemas.vocabulary import Role, Scope
 from backend.store.owners import owner_of
 from backend.store.people import audit, idempotency
 from backend.store.people.idempotency import KeptAnswer
+from backend.traces.collector import NO_OBJECT, Trace, Traces
 from backend.transactions import Transactions
 
 T = TypeVar("T")
@@ -57,6 +58,7 @@ class Phases:
     # What an Idempotency-Key is compared by; an upload sets it, because its stream is read once.
     body_sha256: str | None = None
     _caller: Caller | None = field(default=None, init=False)
+    _change: Mapping[str, Any] = field(default_factory=dict, init=False)
 
     @property
     def caller(self) -> Caller:
@@ -91,6 +93,10 @@ class Phases:
         read = transactions.open_stream if self.opens_stream else transactions.read
         return await read(self._person, work)
 
+    async def read_much(self, work: Callable[[Session], T]) -> T:
+        """The same in the turn of a heavy operation."""
+        return await self._transactions.read_much(self._person, work)
+
     async def write(self, work: Callable[[Session, Caller], T]) -> T:
         """Do the work of this request and remember it, in one transaction.
 
@@ -118,6 +124,25 @@ class Phases:
             return done
 
         return await self._transactions.write(self._person, _worked, by=self.name)
+
+    def note_change(self, *, before: object, after: object) -> None:
+        """Let the audit line say what was there before and is there now; never a secret."""
+        self._change = {"before": before, "after": after}
+
+    def trace(self, outcome: str = "done") -> None:
+        """Let the audit know, a second later, what this request asked for without a change."""
+        traces: Traces = self.request.app.state.traces
+        named = list(self.request.path_params.values()) if self._caller else []
+        traces.add(
+            Trace(
+                user_id=self._caller.id if self._caller else None,
+                action=self.name,
+                # What nobody in particular names can be anything.
+                object_id=str(named[-1])[:64] if named else NO_OBJECT,
+                address=self.request.scope["podium.address"],
+                outcome=outcome,
+            )
+        )
 
     def claim(self, may: Callable[[Caller], bool]) -> Claim:
         """What an answer that lasts stands on; `may` is asked of the caller again and again."""
@@ -191,7 +216,7 @@ class Phases:
                 user_id=self._caller.id if self._caller else answer.get("id"),
                 action=self.name,
                 object_id=object_id,
-                data=named,
+                data={**named, **self._change},
                 request_id=self.request.scope.get("podium.request_id"),
                 at=now(),
             )

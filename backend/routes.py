@@ -8,12 +8,15 @@ for `phases` and opens its sessions itself.
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine
+import json
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from pydantic_core import to_json
 from starlette.types import Message
 
 from backend.auth import SAFE_METHODS
@@ -65,7 +68,10 @@ class ApiRoute(APIRoute):
                 _must_fit(_said_length(request), operation.body_limit)
                 # Here, because FastAPI takes every error while it reads for a mistake in the JSON.
                 await request.body()
-            return await handle(request)
+            answer = await handle(request)
+            if operation.is_traced:
+                phases.trace()
+            return answer
 
         return _handle
 
@@ -105,6 +111,10 @@ def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
             return await endpoint(**_filled(values, **known))
         if "session" not in given:
             return await run_in_threadpool(endpoint, **_filled(values, **known))
+        if phases.operation.is_heavy:
+            return await phases.read_much(
+                lambda session: _as_answer(endpoint(**_filled(values, **known, session=session)))
+            )
         if request.method in SAFE_METHODS:
             return await phases.read(
                 lambda session: endpoint(**_filled(values, **known, session=session))
@@ -119,6 +129,27 @@ def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     _call.__signature__ = _asked(signature)  # type: ignore[attr-defined]
     _call.is_phased = True  # type: ignore[attr-defined]
     return _call
+
+
+def _as_answer(made: BaseModel) -> Response:
+    """The answer as JSON, made where it is called and in pieces.
+
+    Pydantic lets no other thread compute until a call returns: one call for all of a large answer
+    would keep everybody waiting.
+    """
+    parts = (json.dumps(name).encode() + b":" + b"".join(_pieces(value)) for name, value in made)
+    return Response(b"{" + b",".join(parts) + b"}", media_type="application/json")
+
+
+def _pieces(value: object) -> Iterator[bytes]:
+    if not isinstance(value, list):
+        yield to_json(value)
+        return
+    yield b"["
+    for number, item in enumerate(value):
+        yield b"," if number else b""
+        yield to_json(item)
+    yield b"]"
 
 
 def _asked(signature: inspect.Signature) -> inspect.Signature:

@@ -31,6 +31,11 @@ class Transactions:
         async with self._turns.reading(person):
             return await run_in_threadpool(_within, self._database.read, work)
 
+    async def read_much(self, person: str, work: Callable[[Session], T]) -> T:
+        """The same for what computes for long: one at a time. Raises TooBusy."""
+        async with self._turns.reading_much(person):
+            return await run_in_threadpool(_within, self._database.read, work)
+
     async def open_stream(self, person: str, work: Callable[[Session], T]) -> T:
         """The same for a stream that begins: browsers that all come back at once wait here."""
         async with self._turns.opening(person):

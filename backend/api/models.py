@@ -31,8 +31,8 @@ async def register_model(
 ) -> Response:
     """Register a folder under the model roots, a GGUF file there, or a hub id."""
     await phases.read(lambda session: _must_be_theirs(session, phases.caller, body.project_id))
-    roots = settings.resolved_model_roots
-    files = await run_in_threadpool(model_files.fingerprint, body.source, roots)
+    roots, source = settings.resolved_model_roots, body.source.below(settings.data_dir)
+    files = await run_in_threadpool(model_files.fingerprint, source, roots)
 
     def _register(
         session: SessionDep, caller: Caller, inspected: dict[str, JSON]
@@ -50,14 +50,14 @@ async def register_model(
         ).model_dump(mode="json")
 
     if files is None:
-        nothing = inspect_model.told(model_files.inspect(body.source, roots))
+        nothing = inspect_model.told(model_files.inspect(source, roots))
         return await answer_at_once(
             phases, lambda session, caller, _: _register(session, caller, nothing)
         )
     return await answer_of_job(
         phases,
         "inspect_model",
-        {"source": body.source.model_dump(mode="json")},
+        {"source": source.model_dump(mode="json")},
         project_id=body.project_id,
         cache_key=f"{inspect_model.VERSION}:{files}",
         conclude=_register,

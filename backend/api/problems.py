@@ -15,8 +15,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from backend.api.openapi import methods_of
 from backend.errors import ServiceError, Unavailable
-from backend.phases import Replayed
+from backend.phases import Phases, Replayed
 from backend.pressure.permissions import NoLongerPermitted
 from backend.store.db import AWAY
 
@@ -28,6 +29,9 @@ MOST_BYTES = 16_000
 _LONGEST_TEXT = 2000
 _LONGEST_MESSAGE = 300
 _LONGEST_PLACE = 200
+
+# Refusals that the audit knows of: who is nobody, who may not, who tries too often.
+_TRACED = frozenset({401, 403, 429})
 
 _ADVICE = {
     404: "Look the address up in /api/v1/openapi.json.",
@@ -106,6 +110,9 @@ def _short(text: str, most: int) -> str:
 
 def _service_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServiceError)
+    phases: Phases | None = getattr(request.state, "phases", None)
+    if phases is not None and error.status in _TRACED:
+        phases.trace(str(error.status))
     answer = problem(
         request,
         status=error.status,
@@ -166,6 +173,10 @@ def _http_error(request: Request, error: Exception) -> Response:
         advice=_ADVICE.get(error.status_code),
     )
     answer.headers.update(error.headers or {})
+    if error.status_code == 405:
+        # The router knows the methods of one route, and an address can have several.
+        methods = methods_of(request.app, request.url.path)
+        answer.headers["Allow"] = ", ".join(methods or ["GET", "HEAD"])
     return answer
 
 

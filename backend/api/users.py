@@ -1,6 +1,7 @@
 """Users, their roles, their API keys and their browser sessions."""
 
 from fastapi import Request
+from pydantic import JsonValue
 
 from backend import auth
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
@@ -61,6 +62,7 @@ async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -
     def _change(session: SessionDep, caller: Caller) -> UserAnswer:
         if not caller.is_admin:
             _must_be_own_business(body)
+        before = _rights(users.get(session, user_id))
         users.change(
             session,
             user_id,
@@ -77,7 +79,10 @@ async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -
             keys.revoke_all(session, user_id, at=at)
         if hashed is not None or body.is_active is False:
             auth.end_sessions(session, user_id, but=phases.request.cookies.get(auth.COOKIE))
-        return users.get(session, user_id)
+        user = users.get(session, user_id)
+        password = {"password": "changed"} if hashed is not None else {}
+        phases.note_change(before=before, after=_rights(user) | password)
+        return user
 
     return await phases.write(_change)
 
@@ -98,14 +103,14 @@ def end_sessions(user_id: str, session: SessionDep) -> None:
 
 @router.post("/users/{user_id}/keys", status_code=201, dependencies=[IDEMPOTENT])
 def create_key(
-    user_id: str, body: KeyBody, session: SessionDep, caller: Caller, at: Now
+    user_id: str, body: KeyBody, session: SessionDep, caller: Caller, phases: Phases, at: Now
 ) -> KeyAnswer:
     """Create an API key; an administrator may do so for any user. The key is shown once.
 
     A key that is created with another key may do no more than that one, expires no later and is
     revoked with it.
     """
-    return auth.add_key(
+    key = auth.add_key(
         session,
         user_id=user_id,
         name=body.name,
@@ -114,6 +119,8 @@ def create_key(
         made_with=caller.key,
         at=at,
     )
+    phases.note_change(before=None, after=_powers(key))
+    return key
 
 
 @router.get("/users/{user_id}/keys")
@@ -123,9 +130,22 @@ def list_keys(user_id: str, session: SessionDep, page: PageDep) -> Listing[KeyAn
 
 
 @router.delete("/users/{user_id}/keys/{key_id}", status_code=204)
-def revoke_key(user_id: str, key_id: str, session: SessionDep, at: Now) -> None:
+def revoke_key(user_id: str, key_id: str, session: SessionDep, phases: Phases, at: Now) -> None:
     """Revoke a key, and all that were made with it, at once."""
-    keys.revoke(session, user_id, key_id, at=at)
+    key = keys.revoke(session, user_id, key_id, at=at)
+    phases.note_change(before=_powers(key), after=None)
+
+
+def _rights(user: UserAnswer) -> dict[str, JsonValue]:
+    """What a user may do, for the audit."""
+    return user.model_dump(mode="json", include={"role", "memberships", "is_active"})
+
+
+def _powers(key: KeyAnswer) -> dict[str, JsonValue]:
+    """What a key may do, for the audit."""
+    return key.model_dump(
+        mode="json", include={"id", "prefix", "scopes", "parent_id", "expires_at"}
+    )
 
 
 def _passwords(request: Request) -> Passwords:

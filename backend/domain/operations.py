@@ -36,6 +36,8 @@ class Operation(NamedTuple):
     of: Of
     scope: Scope
     body_limit: int | None = 64 * KIB  # bytes; None: the route counts them itself
+    is_traced: bool = False  # it changes nothing, and the audit knows of it all the same
+    is_heavy: bool = False  # an answer can take long to make: one at a time is made
 
 
 def _anybody(of: Of, scope: Scope = Scope.READ) -> Operation:
@@ -84,13 +86,13 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_responses": _reads(Of.PROJECT),
     "create_comparison": _runs(Of.PROJECT, 8 * MIB),
     "list_comparisons": _reads(Of.PROJECT),
-    "list_judgments": _anybody(Of.PROJECT),
-    "agreement": _reads(Of.PROJECT),
+    "list_judgments": _anybody(Of.PROJECT)._replace(is_traced=True),
+    "agreement": _reads(Of.PROJECT)._replace(is_traced=True),
     "create_snapshot": _runs(Of.PROJECT, 8 * MIB),
     "list_snapshots": _reads(Of.PROJECT),
     "get_snapshot": _reads(Of.SNAPSHOT),
     "list_lines": _reads(Of.SNAPSHOT),
-    "export_snapshot": _reads(Of.SNAPSHOT),
+    "export_snapshot": _reads(Of.SNAPSHOT)._replace(is_traced=True),
     "archive_snapshot": _runs(Of.SNAPSHOT),
     "restore_snapshot": _runs(Of.SNAPSHOT),
     # Ranking
@@ -128,7 +130,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_experiments": _reads(Of.ANYWHERE),
     "get_experiment": _reads(Of.EXPERIMENT),
     # Curves, samples and the live stream
-    "read_metrics": _reads(Of.ANYWHERE),
+    "read_metrics": _reads(Of.ANYWHERE)._replace(is_heavy=True),
     "add_outside_metrics": _runs(Of.RUN, 8 * MIB),
     "list_samples": _reads(Of.RUN),
     "stream_runs": _reads(Of.ANYWHERE),

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 
 from backend.errors import TooBusy
 from backend.pressure.visitors import UNKNOWN
-from backend.store.db import EXPORTS, OPENINGS, READERS, WRITERS, Database
+from backend.store.db import EXPORTS, HEAVY, OPENINGS, READERS, WRITERS, Database
 
 # Beyond these waiting requests of one kind, one is refused for each that comes.
 WAITING = 64
@@ -175,12 +175,17 @@ class Turns:
         """SQLite has one writer; on PostgreSQL there are more, and each person has one of them."""
         self._reading = Line(READERS, each=READING_EACH)
         self._writing = Line(1 if database.is_sqlite else WRITERS, each=WRITING_EACH)
+        self._reading_much = Line(HEAVY, each=1)
         self._opening = Line(OPENINGS, each=1, most_waiting=WAITING_FOR_STREAMS)
         self._exporting = Line(EXPORTS, each=1, most_waiting=WAITING_FOR_STREAMS)
 
     def reading(self, person: str) -> AbstractAsyncContextManager[None]:
         """A turn to read. Raises TooBusy if too many wait."""
         return self._reading.turn(person)
+
+    def reading_much(self, person: str) -> AbstractAsyncContextManager[None]:
+        """A turn to read what computes for long. Raises TooBusy if too many wait."""
+        return self._reading_much.turn(person)
 
     def writing(self, person: str) -> AbstractAsyncContextManager[None]:
         """A turn to write. Raises TooBusy if too many wait."""

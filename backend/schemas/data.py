@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from backend.schemas.paging import ApiAnswer, Body, Id, Label
+from backend.schemas.paging import ApiAnswer, Body, Id, Label, Name
 from backend.schemas.records import Message, SolutionStep
 from backend.schemas.vocabulary import FinishReason, JobState, SnapshotKind, Split
 
@@ -91,7 +91,7 @@ class SnapshotFilter(Body):
 class SnapshotBody(Body):
     """A snapshot to freeze; whole prompts go to one side of the split."""
 
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     kind: SnapshotKind
     heldout_fraction: float = Field(0.0, ge=0, lt=1)
     seed: int = Field(0, ge=0, le=2**31 - 1)

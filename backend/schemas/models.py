@@ -1,11 +1,12 @@
 """Models and their lineage as the API speaks of them."""
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field, field_validator
 
-from backend.schemas.paging import ApiAnswer, Body, Id
+from backend.schemas.paging import ApiAnswer, Body, Id, Name
 from backend.schemas.vocabulary import Method, ModelKind
 
 # Of an architecture or a precision, as characters.
@@ -20,11 +21,15 @@ class ModelSource(Body):
         None, max_length=200, pattern=r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$"
     )
 
+    def below(self, folder: Path) -> "ModelSource":
+        """The same; a relative path begins at this folder."""
+        return self if self.path is None else ModelSource(path=str(folder / self.path))
+
 
 class ModelBody(Body):
     """A base model to register."""
 
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     kind: ModelKind = ModelKind.CAUSAL_LM
     source: ModelSource
     project_id: Id | None = None

@@ -1,17 +1,52 @@
-"""What requests and lists are made of: bounded bodies, pages. It knows no resource."""
+"""What requests and lists are made of: bounded bodies, names, pages. It knows no resource."""
 
+import unicodedata
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 MOST_KEYS = 1000  # of one object
 MOST_DEPTH = 32
 LONGEST_ID = 64
 LONGEST_LABEL = 200
 
+# Unicode: controls, formats (bidi and zero-width among them), half surrogate pairs, line ends.
+_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# Letters that no font shows: fillers of Hangul and an empty pattern of Braille.
+_UNSEEN_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
+# Persian, Hindi and others are spelled with these inside a word.
+_JOINERS = frozenset("\u200c\u200d")
+
 Item = TypeVar("Item")
 
+
+def _as_name(text: str) -> str:
+    """The name in one spelling (NFC), without spaces around it.
+
+    Raises ValueError for characters that nobody sees or that turn the direction of text: two names
+    that look alike would be different ones.
+    """
+    name = unicodedata.normalize("NFC", text).strip()
+    if not name:
+        raise ValueError("the name is empty")
+    for at, one in enumerate(name):
+        is_unseen = unicodedata.category(one) in _UNSEEN_CATEGORIES or one in _UNSEEN_LETTERS
+        if is_unseen and not (one in _JOINERS and _is_inside_word(name, at)):
+            raise ValueError(
+                f"the name has a character that cannot be seen (U+{ord(one):04X}) at place "
+                f"{at + 1}; remove it"
+            )
+    return name
+
+
+def _is_inside_word(name: str, at: int) -> bool:
+    around = name[at - 1 : at], name[at + 1 : at + 2]
+    return all(one and unicodedata.category(one)[0] in "LM" for one in around)
+
+
 Id = Annotated[str, Field(max_length=LONGEST_ID)]
+# Of a person, a project, a run: what lists and links show.
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_as_name)]
 # A tag, a reason, the name of a metric.
 Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
 # JSON whose inside a request schema does not say; `check_value` bounds it.

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
-from backend.schemas.paging import ApiAnswer, Body, Id
+from backend.schemas.paging import ApiAnswer, Body, Id, Name
 from backend.schemas.vocabulary import Role, Scope
 
 
@@ -23,7 +23,7 @@ class UserBody(Body):
     An administrator sees every project, everybody else only their own.
     """
 
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     role: Role
     project_ids: list[Id] = Field(default_factory=list, max_length=1000)
     email: str | None = Field(None, max_length=320, pattern=r"^[^@\s]+@[^@\s]+$")
@@ -44,7 +44,7 @@ class UserChange(Body):
     `current_password` their own password.
     """
 
-    name: str | None = Field(None, min_length=1, max_length=200)
+    name: Name | None = None
     email: str | None = Field(None, max_length=320, pattern=r"^[^@\s]+@[^@\s]+$")
     role: Role | None = Field(None, description="The role in the whole service.")
     memberships: list[MembershipBody] | None = Field(
@@ -96,7 +96,7 @@ class SessionAnswer(ApiAnswer):
 class KeyBody(Body):
     """A new API key."""
 
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     expires_in_s: int | None = Field(None, ge=60, le=315_360_000)
     scopes: list[Scope] | None = Field(
         None,
@@ -125,22 +125,28 @@ class KeyAnswer(ApiAnswer):
 
 
 class AuditAnswer(ApiAnswer):
-    """One change. `action` is the operation of this API, `data` the ids of its address."""
+    """One change, or one read or refusal that is kept, too. `action` is the operation of this API.
+
+    `data`: the ids of its address and, for rights and keys, what was there `before` and `after`.
+    Refusals, exports and reads of others' votes have `outcome` ("done" or the status), `address`
+    and `count`, how often that second. Each `sha256` covers the line and the hash before it.
+    """
 
     number: int
     user_id: str | None
     user_name: str | None = None
     action: str
     object_id: str
-    data: dict[str, str]
+    data: dict[str, JsonValue]
     request_id: str | None
     created_at: datetime
+    sha256: str
 
 
 class ProjectBody(Body):
     """A new project."""
 
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     guidelines: str = Field("", max_length=50_000)
     judgments_per_comparison: int = Field(1, ge=1, le=100)
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from backend.schemas.numbers import Measured
-from backend.schemas.paging import ApiAnswer, Body, FreeObject, Id, Label
+from backend.schemas.paging import ApiAnswer, Body, FreeObject, Id, Label, Name
 from backend.schemas.vocabulary import (
     FailureCause,
     Method,
@@ -28,7 +28,7 @@ class RunBody(Body):
 
     project_id: Id
     experiment_id: Id | None = None
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     config: FreeObject
     tags: list[Label] = Field(default_factory=list, max_length=50)
     priority: int = Field(0, ge=-100, le=100, description="Higher goes first.")
@@ -157,7 +157,7 @@ class CloneBody(Body):
     the clone has the parent's name with " (copy)" added.
     """
 
-    name: str | None = Field(None, max_length=200)
+    name: Name | None = None
     overrides: FreeObject = Field(default_factory=dict)
     from_checkpoint: int | None = Field(
         None,
@@ -286,7 +286,7 @@ class ExperimentBody(Body):
     """A new experiment."""
 
     project_id: Id
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     description: str = Field("", max_length=10_000)
 
 

@@ -40,6 +40,9 @@ LONG_HOLD_S = 0.25
 # Who may hold connections of one process at the same time, each one at most: requests have so many
 # turns (`backend.pressure.turns`), the others so many threads. Whoever needs more says so here.
 READERS = 16
+# Python computes in one thread at a time: several that do so for long only delay each other, and
+# each small request waits for all of them.
+HEAVY = 1
 WRITERS = 6  # SQLite has one.
 OPENINGS = 2  # Streams that are being opened.
 CATCH_UPS = 2  # Open streams that read what they missed.
@@ -47,7 +50,9 @@ WATCHERS = 2  # What is new for streams, and who may still follow them.
 EXPORTS = 2
 JOBS = 2
 OTHERS = 2  # Start-up, readiness, and what a request asks before its turn.
-MOST_CONNECTIONS = READERS + WRITERS + OPENINGS + CATCH_UPS + WATCHERS + EXPORTS + JOBS + OTHERS
+MOST_CONNECTIONS = sum(
+    (READERS, HEAVY, WRITERS, OPENINGS, CATCH_UPS, WATCHERS, EXPORTS, JOBS, OTHERS),
+)
 # Somebody who was not counted above is told so soon, and does not wait among those who were.
 POOL_TIMEOUT_S = 3.0
 

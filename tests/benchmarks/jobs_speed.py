@@ -161,8 +161,8 @@ class Beside:
             ids = self._plant(self._judged, first, min(_AT_ONCE, JUDGED - first))
             with self._database.write() as session:
                 planted.judged(session, self._judged, [user, other], ids, random.Random(first))
-        self._model = data_dir / "large"
-        self._model.mkdir()
+        self._model = data_dir / "models" / "large"
+        self._model.mkdir(parents=True)
         (self._model / "config.json").write_text("{}")
         write_safetensors(self._model / "model.safetensors", {"w": ("F32", [1])})
         os.truncate(self._model / "model.safetensors", 2**31 - 4096)

@@ -33,6 +33,7 @@ HERE = "tests.benchmarks.pressure_speed"
 STEPS, LINES = 25_000, 20_000
 HALF_SENT = 3000
 STREAMS = 200
+JSON = {"Content-Type": "application/json"}
 HALF = b"POST /api/v1/session HTTP/1.1\r\nHost: podium\r\nContent-Type: application/json\r\nX-"
 
 
@@ -73,6 +74,58 @@ def flood(target: Target, tally: Tally) -> None:
         return answer.status
 
     _again_and_again(64, target, tally, ask)
+
+
+def wrong_passwords(target: Target, tally: Tally) -> None:
+    """Eight connections that guess passwords, each time of another person."""
+
+    def ask(client: http.client.HTTPConnection, number: int) -> int:
+        email = f"person{number}-{time.monotonic_ns()}@x.test"
+        return _post(client, "/session", {"email": email, "password": "wrong horse!"}, JSON)
+
+    _again_and_again(8, target, tally, ask)
+
+
+def anonymous_posts(target: Target, tally: Tally) -> None:
+    """Eight connections that send 8 MB without credentials."""
+    text = json.dumps({"name": "x" * (8 << 20)})
+
+    def ask(client: http.client.HTTPConnection, number: int) -> int:
+        return _post(client, "/projects", text, JSON)
+
+    _again_and_again(8, target, tally, ask)
+
+
+def key_bomb(target: Target, tally: Tally) -> None:
+    """Four connections that send objects of 60,000 keys, with a valid key."""
+    text = json.dumps({"project_id": target.project, "config": {f"k{n}": n for n in range(60_000)}})
+
+    def ask(client: http.client.HTTPConnection, number: int) -> int:
+        return _post(client, "/runs", text, target.headers)
+
+    _again_and_again(4, target, tally, ask)
+
+
+def hoard_leases(target: Target, tally: Tally) -> None:
+    """Eight connections that take comparisons and never judge."""
+
+    def ask(client: http.client.HTTPConnection, number: int) -> int:
+        return _post(client, f"/projects/{target.project}/assignments", {}, target.headers)
+
+    _again_and_again(8, target, tally, ask)
+
+
+def _post(
+    client: http.client.HTTPConnection,
+    path: str,
+    body: str | dict[str, str],
+    headers: dict[str, str],
+) -> int:
+    text = body if isinstance(body, str) else json.dumps(body)
+    client.request("POST", f"/api/v1{path}", text, headers)
+    answer = client.getresponse()
+    answer.read()
+    return answer.status
 
 
 def read_much(target: Target, tally: Tally) -> None:
@@ -214,12 +267,27 @@ def site(store_url: str, tmp_path: Path) -> Iterator[Site]:
     site.close()
 
 
-@pytest.mark.parametrize("attack", ["flood", "read_much", "half_send", "open_streams"])
+ATTACKS = (
+    "wrong_passwords",
+    "anonymous_posts",
+    "key_bomb",
+    "hoard_leases",
+    "flood",
+    "read_much",
+    "half_send",
+    "open_streams",
+)
+# A body that is refused is not kept.
+MOST_GROWTH_MB = {"anonymous_posts": 50, "key_bomb": 50}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("has_own_addresses", [True, False], ids=["own addresses", "one address"])
 def test_annotators_do_not_notice(site: Site, attack: str, has_own_addresses: bool) -> None:
     baseline, attacked = beside(site, f"{HERE}:{attack}", has_own_addresses=has_own_addresses)
     assert not baseline.failures
     check_fair(baseline, attacked)
+    assert attacked.growth_mb <= MOST_GROWTH_MB.get(attack, 1000)
     server_errors = {status for status in attacked.attacker if status.startswith("5")} - {"503"}
     assert not server_errors
 

@@ -5,7 +5,7 @@ come as they are; long ones are put together by the database from what `metric_b
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
@@ -26,10 +26,14 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from backend.domain.downsample import Bucket, ascending, bucket_width
+from backend.errors import InvalidInput
 from backend.schemas.events import LAST_STEP
 from backend.schemas.runs import MetricsAnswer, Series
 from backend.store.metrics import buckets as metric_buckets
 from backend.store.tables.runs import MetricBucket, MetricPoint, Run
+
+# Of one answer: a run with 300 curves at the 1,000 points of a screen.
+MOST_BUCKETS = 300_000
 
 Axis = Literal["step", "time", "tokens"]
 
@@ -88,6 +92,7 @@ def read(
     known = _names(session, run_ids)
     wanted = known if names is None else list(dict.fromkeys(names))
     extents = _extents(session, run_ids, wanted, window)
+    _must_fit(extents.values(), window)
     short = [key for key, extent in extents.items() if extent.n <= window.points]
     found = dict(_short_curves(session, short, window))
     for key, extent in extents.items():
@@ -105,6 +110,15 @@ class _Extent:
     n: int
     first_step: int
     last_step: int
+
+
+def _must_fit(extents: Iterable[_Extent], window: Window) -> None:
+    count = sum(min(extent.n, window.points) for extent in extents)
+    if count > MOST_BUCKETS:
+        raise InvalidInput(
+            f"the answer would have {count:,} buckets; at most {MOST_BUCKETS:,} are allowed",
+            advice="Ask for fewer points, names or runs.",
+        )
 
 
 def _names(session: Session, run_ids: Sequence[str]) -> list[str]:

@@ -1,20 +1,26 @@
 """Who did what to which object: one line per change, in the transaction of the change itself.
 
-Called by `backend.deps` for every changing request that went well, and read by the audit route.
-Lines are added and never changed.
+Called by `backend.phases` for every changing request that went well, by `backend.traces` for what
+changes nothing, and read by the audit route and `podium audit`. Lines are added and never changed,
+which triggers of the database see to; `backend.domain.audit_chain` says how they hang together.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from backend.domain.audit_chain import BEGINNING, Head, Line, Link, sha256_of
 from backend.schemas.paging import Listing
 from backend.schemas.people import AuditAnswer
 from backend.store.paging import Page, page_of
 from backend.store.tables.people import AuditEntry, User
+
+# Of PostgreSQL's advisory locks: whoever adds a line waits for the line before.
+_LOCK = 7_246_001
+_READ_AT_ONCE = 1000
 
 
 def record(
@@ -27,18 +33,34 @@ def record(
     request_id: str | None,
     at: datetime,
 ) -> None:
-    """Add a line."""
-    session.add(
-        AuditEntry(
-            user_id=user_id,
-            action=action,
-            object_id=object_id,
-            data=dict(data),
-            request_id=request_id,
-            created_at=at,
-        )
-    )
+    """Add a line at the end of the chain.
+
+    Others who add one wait until this transaction ends: add it last.
+    """
+    if session.get_bind().dialect.name != "sqlite":
+        session.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+    last = head(session)
+    line = Line(last.number + 1, user_id, action, object_id, dict(data), request_id, at)
+    session.add(AuditEntry(**line._asdict(), sha256=sha256_of(line, last.sha256)))
     session.flush()
+
+
+def head(session: Session) -> Head:
+    """The last line's number and hash."""
+    newest = select(AuditEntry.number, AuditEntry.sha256).order_by(AuditEntry.number.desc())
+    found = session.execute(newest.limit(1)).one_or_none()
+    return Head(0, BEGINNING) if found is None else Head(*found)
+
+
+def chain(session: Session) -> Iterator[Link]:
+    """Every line with its hash, in order."""
+    entry = AuditEntry
+    statement = select(*(getattr(entry, name) for name in Line._fields), entry.sha256)
+    rows = session.execute(
+        statement.order_by(entry.number).execution_options(yield_per=_READ_AT_ONCE)
+    )
+    for row in rows:
+        yield Link(Line(*row[:-1]), row.sha256)
 
 
 def listing(session: Session, page: Page, wanted: Mapping[str, str | None]) -> Listing[AuditAnswer]:

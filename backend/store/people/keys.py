@@ -59,12 +59,15 @@ def listing(session: Session, user_id: str, page: Page) -> Listing[KeyAnswer]:
     return Listing(items=[KeyAnswer.model_validate(row) for row in rows], next_cursor=cursor)
 
 
-def revoke(session: Session, user_id: str, key_id: str, *, at: datetime) -> None:
-    """End a key at once, and all that were made with it. Raises NotFound."""
-    found = select(ApiKey.id).where(ApiKey.id == key_id, ApiKey.user_id == user_id)
-    if session.scalar(found) is None:
+def revoke(session: Session, user_id: str, key_id: str, *, at: datetime) -> KeyAnswer:
+    """End a key at once, and all that were made with it; gives it as it was. Raises NotFound."""
+    found = select(ApiKey).where(ApiKey.id == key_id, ApiKey.user_id == user_id)
+    key = session.scalar(found)
+    if key is None:
         raise NotFound(f"there is no key {key_id} of this user")
+    before = KeyAnswer.model_validate(key)
     _revoke(session, ApiKey.id == key_id, at)
+    return before
 
 
 def revoke_all(session: Session, user_id: str, *, at: datetime) -> None:

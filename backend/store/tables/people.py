@@ -34,7 +34,7 @@ class Membership(Base):
 
 
 class AuditEntry(Base):
-    """Who did what to which object, in which request."""
+    """Who did what to which object, in which request; `sha256` is its link of the chain."""
 
     __tablename__ = "audit"
     number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
@@ -44,3 +44,4 @@ class AuditEntry(Base):
     data: Mapped[dict[str, Any]]
     request_id: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime]
+    sha256: Mapped[str] = mapped_column(String(64), server_default="")

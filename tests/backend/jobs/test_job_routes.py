@@ -188,8 +188,8 @@ def test_a_model_is_hashed_again_when_a_file_of_it_has_changed(
     service: Service, database: Database
 ) -> None:
     api = service.client()
-    folder = service.data_dir / "model"
-    folder.mkdir()
+    folder = service.data_dir / "models" / "m"
+    folder.mkdir(parents=True)
     (folder / "config.json").write_text('{"vocab_size": 4}')
     write_safetensors(folder / "model.safetensors", {"w": ("F32", [2])})
     body = {"name": "m", "kind": "causal_lm", "source": {"path": str(folder)}}

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,11 +52,10 @@ class Site:
 def serving(url: str, tmp_path: Path, name: str = "api") -> Iterator[Site]:
     """The API as a process of its own."""
     port, log = servers.free_port(), tmp_path / f"{name}.log"
-    env = processes.environment(tmp_path / "data", PODIUM_DATABASE_URL=url)
-    address = ["--host", "127.0.0.1", "--port", str(port)]
-    address += ["--timeout-graceful-shutdown", "1"]
-    command = [processes.BIN / "uvicorn", "--factory", "backend.main:create_app", *address]
-    with processes.running([str(part) for part in command], env, log) as process:
+    given = {"PODIUM_DATABASE_URL": url, "PODIUM_PORT": str(port)}
+    env = processes.environment(tmp_path / "data", **given)
+    command = [sys.executable, "-m", "backend.ops.serve"]
+    with processes.running(command, env, log) as process:
         ready = f"http://127.0.0.1:{port}/readyz"
         processes.wait_until(
             lambda: processes.answers(ready), "the API answers", process=process, log=log
@@ -89,7 +89,7 @@ def lines(database: Database) -> int:
 
 def large_model(data_dir: Path) -> bytes:
     """Two gigabytes to hash; the body that registers them."""
-    folder = data_dir / "large"
+    folder = data_dir / "models" / "large"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
     write_safetensors(folder / "model.safetensors", {"w": ("F32", [1])})

@@ -64,8 +64,8 @@ def own_children() -> Iterator[Children]:
 
 def long_order(settings: Settings, user: str, size: int = 2 * GIB - 4096, **more: Any) -> Order:
     """Two gigabytes to hash, which take seconds and no disk."""
-    folder = settings.data_dir / "large"
-    folder.mkdir(exist_ok=True)
+    folder = settings.data_dir / "models" / "large"
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text("{}")
     file = folder / "model.safetensors"
     write_safetensors(file, {"w": ("F32", [1])})

@@ -1,0 +1,99 @@
+"""Traces of what changes nothing: sign-ins that failed, refusals, exports, reads of others' votes.
+
+Routes and error handlers add them without waiting; once a second they become audit lines, equal
+ones together, in one short transaction. What was typed is never among them.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import NamedTuple
+
+import anyio
+import anyio.to_thread
+from sqlalchemy.exc import SQLAlchemyError
+
+from backend.errors import ServiceError
+from backend.store.db import Database
+from backend.store.people import audit
+
+log = logging.getLogger("podium.traces")
+
+WRITE_EVERY_S = 1.0
+# Different traces of one second; further ones are counted together.
+MOST_KINDS = 100
+NO_OBJECT = "-"
+
+
+class Trace(NamedTuple):
+    """Who asked for which operation on what, from where, and how it ended.
+
+    `outcome`: "done", or the status of the refusal.
+    """
+
+    user_id: str | None
+    action: str
+    object_id: str
+    address: str
+    outcome: str
+
+
+class Traces:
+    """Those of one process that are not written yet."""
+
+    def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
+        self._database = database
+        self._now = now
+        self._counts: Counter[Trace] = Counter()
+        self._lock = threading.Lock()
+
+    def add(self, trace: Trace) -> None:
+        """Count one."""
+        with self._lock:
+            if trace not in self._counts and len(self._counts) >= MOST_KINDS:
+                trace = Trace(None, trace.action, NO_OBJECT, "several", trace.outcome)
+            self._counts[trace] += 1
+
+    def write(self) -> None:
+        """Add a line for each kind of trace since the last time; nothing if there was none."""
+        with self._lock:
+            counts, self._counts = self._counts, Counter()
+        if not counts:
+            return
+        with self._database.write(by="traces") as session:
+            for trace, count in counts.items():
+                audit.record(
+                    session,
+                    user_id=trace.user_id,
+                    action=trace.action,
+                    object_id=trace.object_id,
+                    data={"outcome": trace.outcome, "address": trace.address, "count": count},
+                    request_id=None,
+                    at=self._now(),
+                )
+
+    @asynccontextmanager
+    async def written(self) -> AsyncIterator[None]:
+        """Write what comes while the block runs, and the rest at its end."""
+
+        async def go_on() -> None:
+            while True:
+                await anyio.sleep(WRITE_EVERY_S)
+                await anyio.to_thread.run_sync(self._try_to_write)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(go_on)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+                self._try_to_write()
+
+    def _try_to_write(self) -> None:
+        try:
+            self.write()
+        except (ServiceError, SQLAlchemyError) as error:
+            log.warning("traces.lost error=%s", type(error).__name__)

@@ -1,0 +1,86 @@
+"""The head of the audit chain, kept outside the database: a file beside it that only grows.
+
+Whoever can write the database can write the whole chain anew, but not this file. `podium audit
+verify` looks for each of its heads in the chain.
+"""
+
+import json
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from sqlalchemy.exc import SQLAlchemyError
+
+from backend.domain.audit_chain import Head
+from backend.errors import InvalidInput
+from backend.store.db import Database
+from backend.store.people import audit
+
+log = logging.getLogger("podium.traces")
+
+FILE = "audit.heads"
+KEEP_EVERY_S = 10.0
+
+
+class Heads:
+    """The file in the data directory of this process."""
+
+    def __init__(self, database: Database, data_dir: Path) -> None:
+        self._database = database
+        self._path = data_dir / FILE
+        self._last: Head | None = None
+
+    def keep(self) -> None:
+        """Add the present head, unless it is the last that was kept."""
+        with self._database.read() as session:
+            head = audit.head(session)
+        if head == self._last or head.number == 0:
+            return
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(json.dumps(head._asdict()) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._last = head
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Keep the head while the block runs, and at its end."""
+
+        async def go_on() -> None:
+            while True:
+                await anyio.to_thread.run_sync(self._try_to_keep)
+                await anyio.sleep(KEEP_EVERY_S)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(go_on)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+                self._try_to_keep()
+
+    def _try_to_keep(self) -> None:
+        try:
+            self.keep()
+        except (OSError, SQLAlchemyError) as error:
+            log.warning("audit.head_not_kept error=%s", error)
+
+
+def read(path: Path) -> list[Head]:
+    """The heads of a file, none if it does not exist. Raises InvalidInput for what is none."""
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except FileNotFoundError:
+        return []
+    try:
+        return [Head(**json.loads(line)) for line in lines]
+    except (ValueError, TypeError) as error:
+        raise InvalidInput(
+            f"{path} is not a file of heads: {error}",
+            advice="Give a file that the service wrote as audit.heads, or a copy of it.",
+        ) from error

@@ -1,0 +1,324 @@
+"""The audit log is added to, never changed; what was changed all the same is found."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+from sqlalchemy.exc import DatabaseError
+
+from backend.domain.audit_chain import BEGINNING, Head, Line, Link, broken, sha256_of
+from backend.errors import Damaged
+from backend.ops import audit as verbs
+from backend.settings import Settings
+from backend.store.db import Database
+from backend.store.people import audit
+from backend.traces import heads
+from backend.traces.collector import MOST_KINDS, Trace, Traces
+from backend.traces.heads import Heads
+from tests.backend.conftest import Service
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+TABLE = sa.table("audit", sa.column("number"), sa.column("object_id"), sa.column("sha256"))
+
+
+def line(number: int, **given: Any) -> Line:
+    said = Line(number, "user_1", "create_run", f"run_{number}", {"a": "b"}, "request", AT)
+    return said._replace(**given)
+
+
+def linked(*lines: Line) -> list[Link]:
+    """The lines as a chain."""
+    chain, previous = [], BEGINNING
+    for one in lines:
+        previous = sha256_of(one, previous)
+        chain.append(Link(one, previous))
+    return chain
+
+
+def test_the_hash_of_a_line_is_a_worked_number() -> None:
+    text = (
+        '{"action":"create_run","created_at":"2026-01-02T03:04:05.678901+00:00",'
+        '"data":{"a":"b"},"number":1,"object_id":"run_1","previous":"' + "0" * 64 + '",'
+        '"request_id":"request","user_id":"user_1"}'
+    )
+    assert sha256_of(line(1), BEGINNING) == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_whole_chain_has_nothing_broken() -> None:
+    chain = linked(*(line(n) for n in range(1, 6)))
+    assert broken(chain, [Head(2, chain[1].sha256), Head(5, chain[4].sha256)]) is None
+    assert broken([], []) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"user_id": "user_2"},
+        {"user_id": None},
+        {"action": "cancel_run"},
+        {"object_id": "run_9"},
+        {"data": {"a": "c"}},
+        {"request_id": None},
+        {"created_at": AT + timedelta(microseconds=1)},
+    ],
+)
+def test_a_changed_line_is_found(change: dict[str, Any]) -> None:
+    chain = linked(*(line(n) for n in range(1, 6)))
+    chain[2] = Link(chain[2].line._replace(**change), chain[2].sha256)
+    assert "line 3 is not what was written" in str(broken(chain, []))
+
+
+def test_a_missing_an_added_and_a_moved_line_are_found() -> None:
+    chain = linked(*(line(n) for n in range(1, 6)))
+    assert broken(chain[:2] + chain[3:], [])
+    assert broken(chain[1:], [])
+    assert broken([*chain[:2], Link(line(9), "1" * 64), *chain[2:]], [])
+    assert broken([chain[0], chain[2], chain[1], *chain[3:]], [])
+
+
+def test_a_chain_that_was_written_anew_differs_from_what_was_kept() -> None:
+    kept = [Head(3, linked(*(line(n) for n in range(1, 4)))[2].sha256)]
+    forged = linked(line(1), line(2, object_id="run_other"), *(line(n) for n in range(3, 9)))
+    assert broken(forged, []) is None
+    assert "was written anew" in str(broken(forged, kept))
+
+
+def test_lines_that_were_cut_off_the_end_are_missed() -> None:
+    chain = linked(*(line(n) for n in range(1, 6)))
+    assert "the last line is 3, but line 5" in str(broken(chain[:3], [Head(5, chain[4].sha256)]))
+
+
+def record(database: Database, count: int, who: str = "user_1") -> None:
+    for number in range(count):
+        with database.write() as session:
+            audit.record(
+                session, user_id=who, action="create_run", object_id=f"run_{number}",
+                data={"n": number, "text": "\u2028 é"}, request_id=None, at=AT,
+            )  # fmt: skip
+
+
+def links(database: Database) -> list[Link]:
+    with database.read() as session:
+        return list(audit.chain(session))
+
+
+def test_writers_at_the_same_time_make_one_chain(database: Database) -> None:
+    threads = [threading.Thread(target=record, args=(database, 10, f"user_{n}")) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    chain = links(database)
+    assert [one.line.number for one in chain] == list(range(1, 61))
+    assert broken(chain, []) is None
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        sa.update(TABLE).where(TABLE.c.number == 2).values(object_id="run_other"),
+        sa.delete(TABLE).where(TABLE.c.number == 2),
+    ],
+    ids=["update", "delete"],
+)
+def test_the_database_refuses_to_change_a_line(database: Database, statement: Any) -> None:
+    record(database, 3)
+    with (
+        pytest.raises(DatabaseError, match="never changed or removed"),
+        database.write() as session,
+    ):
+        session.execute(statement)
+    assert broken(links(database), []) is None
+
+
+def force(database: Database, statement: Any) -> None:
+    """Change the log as somebody can who owns the database."""
+    triggers = ["audit_no_update", "audit_no_delete"] if database.is_sqlite else ["audit_stays"]
+    on = "" if database.is_sqlite else " ON audit"
+    with database.write() as session:
+        for trigger in triggers:
+            session.execute(sa.text(f"DROP TRIGGER {trigger}{on}"))
+        session.execute(statement)
+
+
+def rewrite(database: Database, number: int, object_id: str) -> None:
+    """Change a line and compute all later hashes anew, so that the chain fits."""
+    chain = links(database)
+    at = sa.update(TABLE)
+    force(database, at.where(TABLE.c.number == number).values(object_id=object_id))
+    changed = [
+        one.line._replace(object_id=object_id) if one.line.number == number else one.line
+        for one in chain
+    ]
+    with database.write() as session:
+        for one in linked(*changed):
+            session.execute(at.where(TABLE.c.number == one.line.number).values(sha256=one.sha256))
+
+
+@pytest.fixture
+def settings(database: Database, tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path, database_url=database.url)
+
+
+def test_one_changed_row_is_found(database: Database, settings: Settings) -> None:
+    record(database, 5)
+    assert verbs.verify(settings).startswith("The audit log is whole: 5 lines, checked against 0")
+
+    force(database, sa.update(TABLE).where(TABLE.c.number == 2).values(object_id="run_other"))
+
+    with pytest.raises(Damaged, match="line 2 is not what was written"):
+        verbs.verify(settings)
+
+
+def test_one_changed_row_is_found_although_the_whole_chain_was_written_anew(
+    database: Database, settings: Settings
+) -> None:
+    record(database, 5)
+    Heads(database, settings.data_dir).keep()
+
+    rewrite(database, 2, "run_other")
+
+    assert broken(links(database), []) is None
+    with pytest.raises(Damaged, match="line 5 differs from what was kept outside"):
+        verbs.verify(settings)
+
+
+def test_a_cut_end_is_found_by_the_head_of_another_process(
+    database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    record(database, 5)
+    other = tmp_path / "other"
+    other.mkdir()
+    Heads(database, other).keep()
+    force(database, sa.delete(TABLE).where(TABLE.c.number > 3))
+
+    assert verbs.verify(settings)
+    with pytest.raises(Damaged, match="the last line is 3, but line 5"):
+        verbs.verify(settings, [other / heads.FILE])
+
+
+def test_the_head_is_kept_once_and_for_its_owner_alone(
+    database: Database, settings: Settings
+) -> None:
+    keeper = Heads(database, settings.data_dir)
+    keeper.keep()
+    assert not (settings.data_dir / heads.FILE).exists()
+    record(database, 2)
+    keeper.keep()
+    keeper.keep()
+    record(database, 1)
+    keeper.keep()
+
+    file = settings.data_dir / heads.FILE
+    assert [head.number for head in heads.read(file)] == [2, 3]
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_export_has_every_line_with_its_hash(
+    database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    record(database, 3)
+    file = tmp_path / "copy.jsonl"
+
+    assert verbs.export(settings, file) == f"3 lines of the audit log are in {file}."
+
+    found = [json.loads(one) for one in file.read_text().splitlines()]
+    assert [one["sha256"] for one in found] == [one.sha256 for one in links(database)]
+    at = [datetime.fromisoformat(one.pop("created_at")) for one in found]
+    again = [
+        Line(**{name: one[name] for name in Line._fields if name != "created_at"}, created_at=when)
+        for one, when in zip(found, at, strict=True)
+    ]
+    assert [one.sha256 for one in linked(*again)] == [one["sha256"] for one in found]
+
+
+def test_traces_of_a_second_are_one_line_for_each_kind(database: Database) -> None:
+    traces = Traces(database, lambda: AT)
+    refused = Trace(None, "sign_in", "-", "10.0.0.1", "401")
+    for _ in range(500):
+        traces.add(refused)
+    traces.add(refused._replace(address="10.0.0.2"))
+    traces.write()
+    traces.write()
+
+    said = [one.line for one in links(database)]
+    assert [(one.action, one.user_id, one.data["address"], one.data["count"]) for one in said] == [
+        ("sign_in", None, "10.0.0.1", 500),
+        ("sign_in", None, "10.0.0.2", 1),
+    ]
+
+
+def test_traces_of_many_kinds_do_not_fill_the_log(database: Database) -> None:
+    traces = Traces(database, lambda: AT)
+    for number in range(10 * MOST_KINDS):
+        traces.add(Trace(None, "sign_in", "-", f"10.0.{number // 250}.{number % 250}", "401"))
+    traces.write()
+
+    said = [one.line for one in links(database)]
+    assert len(said) == MOST_KINDS + 1
+    assert sum(one.data["count"] for one in said) == 10 * MOST_KINDS
+
+
+def traced(service: Service, action: str) -> list[dict[str, Any]]:
+    """The lines of an operation, after the traces so far were written."""
+    service.app.state.traces.write()
+    items = service.client().get("/audit", params={"action": action}).json()["items"]
+    return [one for one in items if "outcome" in one["data"]]
+
+
+def test_a_failed_sign_in_is_kept_without_what_was_typed(service: Service) -> None:
+    browser = service.anonymous()
+    typed = {"email": "typed@x.test", "password": "correct horse"}
+    assert browser.post("/api/v1/session", json=typed).status_code == 401
+
+    (found,) = traced(service, "sign_in")
+    assert (found["user_id"], found["data"]["outcome"], found["data"]["count"]) == (None, "401", 1)
+    assert "typed" not in json.dumps(found)
+
+
+def test_refusals_exports_and_reads_of_votes_are_kept(
+    service: Service, new_user: Callable[..., tuple[TestClient, dict[str, Any]]]
+) -> None:
+    project = service.client().post("/projects", json={"name": "P"}).json()["id"]
+    annotator, annotator_row = new_user("annotator", project)
+    viewer, viewer_row = new_user("viewer", project)
+    assert annotator.get("/users").status_code == 403
+    assert viewer.get(f"/projects/{project}/judgments").status_code == 200
+
+    (refused,) = traced(service, "list_users")
+    (read,) = traced(service, "list_judgments")
+    assert (refused["user_id"], refused["data"]["outcome"]) == (annotator_row["id"], "403")
+    assert (read["user_id"], read["object_id"]) == (viewer_row["id"], project)
+    assert read["data"]["outcome"] == "done"
+
+
+def test_a_changed_role_and_a_key_are_kept_as_they_were_and_are(
+    service: Service, new_user: Callable[..., tuple[TestClient, dict[str, Any]]]
+) -> None:
+    admin = service.client()
+    user = new_user("viewer")[1]["id"]
+    admin.patch(f"/users/{user}", json={"role": "researcher", "password": "correct horse battery"})
+    key = admin.post(f"/users/{user}/keys", json={"name": "k", "scopes": ["read"]}).json()
+    admin.delete(f"/users/{user}/keys/{key['id']}")
+
+    def data(action: str) -> dict[str, Any]:
+        items = admin.get("/audit", params={"action": action}).json()["items"]
+        found: dict[str, Any] = items[0]["data"]
+        return found
+
+    changed = data("change_user")
+    assert (changed["before"]["role"], changed["after"]["role"]) == ("viewer", "researcher")
+    assert changed["after"]["password"] == "changed"
+    assert data("create_key")["after"]["scopes"] == ["read"]
+    assert data("revoke_key")["before"]["id"] == key["id"]
+    every = json.dumps(admin.get("/audit").json())
+    assert key["key"] not in every
+    assert "correct horse" not in every

@@ -1,0 +1,93 @@
+"""Names are in one spelling, and nothing in them is unseen; passwords are not the usual ones."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from backend.errors import InvalidInput
+from backend.pressure.passwords import check_uncommon
+from backend.schemas.paging import Name
+from tests.backend.conftest import Service
+
+NAME: TypeAdapter[str] = TypeAdapter(Name)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("REINFORCE++ seed 1", "REINFORCE++ seed 1"),
+        ("  spaces around\u00a0", "spaces around"),
+        ("Cafe\u0301", "Caf\u00e9"),
+        ("\u1112\u1161\u11ab", "\ud55c"),
+        # Persian "I go" and Sinhala "Sri" are spelled with a joiner or its opposite.
+        ("\u0645\u06cc\u200c\u0631\u0648\u0645", "\u0645\u06cc\u200c\u0631\u0648\u0645"),
+        ("\u0dc1\u0dca\u200d\u0dbb\u0dd3", "\u0dc1\u0dca\u200d\u0dbb\u0dd3"),
+        ("\u05e9\u05dc\u05d5\u05dd", "\u05e9\u05dc\u05d5\u05dd"),
+        ("Lauf \U0001f680", "Lauf \U0001f680"),
+    ],
+)
+def test_a_name_has_one_spelling(text: str, name: str) -> None:
+    assert NAME.validate_python(text) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "   ", "a\nb", "a\tb", "a\u202eb", "a\u2066b", "\u200bname", "a\u200bb", "a\ufeffb",
+     "a\u00adb", "a\u2028b", "1\u200d2", "\u200dab", "ab\u200c", "a \u200cb", "\u3164",
+     "a\u2800b", "a\x7fb", "a\x9bb", "a\U000e0041b", "x" * 201],
+)  # fmt: skip
+def test_a_name_has_nothing_unseen(text: str) -> None:
+    with pytest.raises(ValidationError):
+        NAME.validate_python(text)
+
+
+@given(st.text(min_size=1, max_size=50))
+def test_a_name_that_is_taken_is_taken_again_as_it_is(text: str) -> None:
+    try:
+        name = NAME.validate_python(text)
+    except ValidationError:
+        return
+    assert NAME.validate_python(name) == name
+    assert unicodedata.is_normalized("NFC", name)
+
+
+def test_a_name_is_refused_where_it_is_sent_with_its_character(light_service: Service) -> None:
+    refused = light_service.client().post("/projects", json={"name": "pay\u202epal"})
+
+    assert refused.status_code == 422
+    assert "U+202E) at place 4; remove it" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["1234567890", "QWERTYUIOP", "password123", "password2026!", "aaaaaaaaaaaa", "ababababab",
+     "!!dragon!!", "manchester"],
+)  # fmt: skip
+def test_a_usual_password_is_refused(password: str) -> None:
+    with pytest.raises(InvalidInput, match="guessed first"):
+        check_uncommon(password)
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "correct horse",
+        "monkey-83920174-x",
+        "Tr0ub4dor&3 and more",
+        "\u043f\u0430\u0440\u043e\u043b\u044c-\u0434\u043b\u0438\u043d",
+    ],
+)
+def test_another_one_is_taken(password: str) -> None:
+    check_uncommon(password)
+
+
+def test_a_usual_password_is_refused_where_it_is_set(light_service: Service) -> None:
+    person = {"name": "A", "role": "viewer", "email": "a@x.test", "password": "password123"}
+
+    refused = light_service.client().post("/users", json=person)
+
+    assert refused.status_code == 422
+    assert "password123" not in refused.text
