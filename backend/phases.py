@@ -58,6 +58,8 @@ class Phases:
     # What an Idempotency-Key is compared by; an upload sets it, because its stream is read once.
     body_sha256: str | None = None
     _caller: Caller | None = field(default=None, init=False)
+    # Known as soon as the credentials are, also if the operation is not theirs.
+    _sender: Caller | None = field(default=None, init=False)
     _change: Mapping[str, Any] = field(default_factory=dict, init=False)
 
     @property
@@ -84,7 +86,7 @@ class Phases:
     def admitted(self, session: Session) -> Caller:
         """Who asks, as the store says now; streams and exports ask again while they last."""
         sent, own = credentials_of(self.request), self.request.app.state.own_address
-        caller = authenticate(session, sent, at=now(), own=own)
+        self._sender = caller = authenticate(session, sent, at=now(), own=own)
         return _admitted(session, caller, self.operation, self.request.path_params)
 
     async def read(self, work: Callable[[Session], T]) -> T:
@@ -132,10 +134,10 @@ class Phases:
     def trace(self, outcome: str = "done") -> None:
         """Let the audit know, a second later, what this request asked for without a change."""
         traces: Traces = self.request.app.state.traces
-        named = list(self.request.path_params.values()) if self._caller else []
+        named = list(self.request.path_params.values()) if self._sender else []
         traces.add(
             Trace(
-                user_id=self._caller.id if self._caller else None,
+                user_id=self._sender.id if self._sender else None,
                 action=self.name,
                 # What nobody in particular names can be anything.
                 object_id=str(named[-1])[:64] if named else NO_OBJECT,

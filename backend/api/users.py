@@ -143,9 +143,7 @@ def _rights(user: UserAnswer) -> dict[str, JsonValue]:
 
 def _powers(key: KeyAnswer) -> dict[str, JsonValue]:
     """What a key may do, for the audit."""
-    return key.model_dump(
-        mode="json", include={"id", "prefix", "scopes", "parent_id", "expires_at"}
-    )
+    return key.model_dump(mode="json", include={"id", "scopes", "parent_id", "expires_at"})
 
 
 def _passwords(request: Request) -> Passwords:

@@ -30,7 +30,7 @@ from backend.jobs.work import JSON, Work
 from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind
 from backend.store.data import imports
 from backend.store.data.keeping import NewImport, Tally
-from backend.uploads.rows import decode
+from backend.uploads.rows import decode, prepare
 from backend.uploads.spool import full_disk_is_no_space, require_space
 
 # Rows between two looks at the disk and at whether anybody still waits.
@@ -74,6 +74,8 @@ def import_file(work: Work) -> dict[str, JSON]:
     asked = ImportArguments.model_validate(work.arguments)
     with tempfile.TemporaryFile(dir=asked.path.parent) as kept, full_disk_is_no_space():
         try:
+            with asked.path.open("rb") as file:
+                prepare(file)
             with memory.limited():
                 tally, total = _read(work, asked, kept)
         except MemoryError as error:

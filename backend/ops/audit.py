@@ -5,6 +5,7 @@ Called by the command line. It reads alone.
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from backend.domain.audit_chain import broken
@@ -23,8 +24,8 @@ def verify(settings: Settings, kept: Sequence[Path] = ()) -> str:
     files = [settings.data_dir / heads.FILE, *kept]
     known = [head for file in files for head in heads.read(file)]
     database = Database(settings.sqlalchemy_url)
-    with database.read_at_once() as session:
-        wrong = broken(audit.chain(session), known)
+    with database.read_at_once() as session, closing(audit.chain(session)) as chain:
+        wrong = broken(chain, known)
         last = audit.head(session)
     database.close()
     if wrong is not None:

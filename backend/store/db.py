@@ -55,6 +55,8 @@ MOST_CONNECTIONS = sum(
 )
 # Somebody who was not counted above is told so soon, and does not wait among those who were.
 POOL_TIMEOUT_S = 3.0
+# What threads that still use a connection get when the database is closed.
+LONGEST_END_S = 2.0
 
 # The database is away, busy for too long, or has no connection left: trying again may help.
 AWAY = (OperationalError, InternalError, NoFreeConnection)
@@ -221,7 +223,14 @@ class Database:
             self.on_hold(name, seconds)
 
     def close(self) -> None:
-        """Give back every connection."""
+        """Give back every connection.
+
+        A thread whose task was cancelled may still be reading; its connection would go back to a
+        pool that nobody closes any more.
+        """
+        pool, until = self.engine.pool, time.monotonic() + LONGEST_END_S
+        while isinstance(pool, QueuePool) and pool.checkedout() and time.monotonic() < until:
+            time.sleep(0.01)
         self.engine.dispose()
 
 

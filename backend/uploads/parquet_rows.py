@@ -7,6 +7,7 @@ unpacks pages, and texts within lists and structs, in as much memory as the proc
 """
 
 import importlib
+import io
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -27,15 +28,7 @@ def decode(file: IO[bytes]) -> Iterator[tuple[int, object, str | None]]:
 
     Raises InvalidInput for a file that is no Parquet, TooLarge for one that is too large unpacked.
     """
-    try:
-        # Loaded only for a Parquet file: it costs more than the rest of the service's start.
-        arrow: Any = importlib.import_module("pyarrow")
-    except ModuleNotFoundError as error:
-        raise InvalidInput(
-            "this service cannot read Parquet", advice="Install pyarrow or send NDJSON."
-        ) from error
-    # Others reserve memory in large pieces, all of which would count against the process.
-    arrow.set_memory_pool(arrow.system_memory_pool())
+    arrow = load()
     try:
         for number, row in enumerate(_rows(file), start=1):
             if row is None:
@@ -49,6 +42,29 @@ def decode(file: IO[bytes]) -> Iterator[tuple[int, object, str | None]]:
             f"the file is not valid Parquet: {error}",
             advice="Write the file again, or send NDJSON.",
         ) from error
+
+
+def load() -> Any:
+    """The library with all that reading starts; before memory is limited, for none of it is a file.
+
+    It costs more than the rest of the service's start. Raises InvalidInput if it is missing.
+    """
+    try:
+        arrow: Any = importlib.import_module("pyarrow")
+    except ModuleNotFoundError as error:
+        raise InvalidInput(
+            "this service cannot read Parquet", advice="Install pyarrow or send NDJSON."
+        ) from error
+    # Others reserve memory in large pieces, all of which would count against the process.
+    arrow.set_memory_pool(arrow.system_memory_pool())
+    arrow.set_io_thread_count(1)
+    parquet: Any = importlib.import_module("pyarrow.parquet")
+    importlib.import_module("pyarrow.compute")
+    # Its thread starts with the first file.
+    file = io.BytesIO()
+    parquet.write_table(arrow.table({"a": ["a"]}), file)
+    list(parquet.ParquetFile(file).iter_batches(use_threads=False))
+    return arrow
 
 
 def _too_long() -> str:

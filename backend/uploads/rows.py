@@ -21,6 +21,13 @@ def is_parquet(head: bytes) -> bool:
     return head.startswith(b"PAR1")
 
 
+def prepare(file: IO[bytes]) -> None:
+    """Load what reading this file needs, before memory is limited."""
+    if is_parquet(file.read(4)):
+        parquet_rows.load()
+    file.seek(0)
+
+
 def decode(file: IO[bytes], content_type: str) -> Iterator[DecodedRow]:
     """Rows of an NDJSON, JSON, CSV or Parquet file, told apart by type and first bytes.
 

@@ -103,7 +103,7 @@ def test_a_script_of_another_build_is_not_found_rather_than_a_page(tmp_path: Pat
     (tmp_path / "index.html").write_text("<title>Podium</title>")
     app = FastAPI()
     static.mount(app, tmp_path)
-    client = TestClient(app)
+    client = TestClient(app, base_url="http://localhost")
 
     assert client.get("/runs/run_1").text == "<title>Podium</title>"
     assert client.get("/assets/run-page-old.js").status_code == 404
@@ -117,7 +117,7 @@ def test_a_bug_says_its_request_id_and_nothing_else(
         raise RuntimeError("secret of the inside")
 
     client = light_service.anonymous()
-    calm = TestClient(light_service.app, raise_server_exceptions=False)
+    calm = TestClient(light_service.app, base_url="http://localhost", raise_server_exceptions=False)
     calm.portal = client.portal
     answer = calm.post("/bug")
     assert answer.status_code == 500
@@ -176,7 +176,7 @@ def test_ready_names_each_dependency(light_service: Service) -> None:
 def test_ready_names_a_broker_that_is_away_and_requests_go_on(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, broker_url="redis://127.0.0.1:1/0")
     migrate(settings)
-    with TestClient(create_app(settings)) as api:
+    with TestClient(create_app(settings), base_url="http://localhost") as api:
         ready = api.get("/readyz")
     assert ready.status_code == 200
     assert "broker does not answer" in ready.json()["checks"]["broker"]

@@ -136,7 +136,9 @@ def test_json_csv_and_parquet_hold_the_same_prompts(api: TestClient, project: st
 
     file = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)
-    assert send(api, project, "prompts", file.getvalue()).json()["duplicates"] == 2
+    answer = send(api, project, "prompts", file.getvalue())
+    assert answer.is_success, answer.text
+    assert answer.json()["duplicates"] == 2
 
 
 @pytest.mark.parametrize(

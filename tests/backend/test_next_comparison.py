@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from backend.domain.assignment import LEASE
 from backend.domain.records.formats import read_row
 from backend.errors import Conflict
+from backend.jobs.withdrawal import settle
 from backend.schemas.comparisons import (
     AnnotationProgress,
     AssignmentAnswer,
@@ -137,12 +138,20 @@ class Room:
 
     def take(self, kind: str, row: dict[str, Any]) -> None:
         """Import one row."""
+        read = read_row(kind, "auto", row)  # type: ignore[arg-type]
+        new = imports.NewImport(
+            new_id("import"),
+            self.project,
+            self.people[0],
+            kind,
+            "auto",  # type: ignore[arg-type]
+        )
         with self.database.write() as session:
-            read = read_row(kind, "auto", row)  # type: ignore[arg-type]
-            imports.take(
-                session, self.project, self.people[0], [(1, read)],
-                kind=kind, file_format="auto", strict=False, at=self.at,  # type: ignore[arg-type]
-            )  # fmt: skip
+            assert imports.begin(session, new, at=self.at)
+            tally = imports.keep(session, new, [(1, read)], at=self.at)
+        with self.database.write() as session:
+            imports.complete(session, new, tally)
+        settle(self.database, new.id)
 
     def add(self, want: int) -> None:
         """A comparison that wants so many judgments."""

@@ -34,7 +34,7 @@ STEPS, LINES = 25_000, 20_000
 HALF_SENT = 3000
 STREAMS = 200
 JSON = {"Content-Type": "application/json"}
-HALF = b"POST /api/v1/session HTTP/1.1\r\nHost: podium\r\nContent-Type: application/json\r\nX-"
+HALF = b"POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-"
 
 
 # The attacks.

@@ -5,7 +5,8 @@ changes nothing, and read by the audit route and `podium audit`. Lines are added
 which triggers of the database see to; `backend.domain.audit_chain` says how they hang together.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import closing
 from datetime import datetime
 from typing import Any
 
@@ -52,15 +53,14 @@ def head(session: Session) -> Head:
     return Head(0, BEGINNING) if found is None else Head(*found)
 
 
-def chain(session: Session) -> Iterator[Link]:
-    """Every line with its hash, in order."""
+def chain(session: Session) -> Generator[Link]:
+    """Every line with its hash, in order; close it before the session."""
     entry = AuditEntry
     statement = select(*(getattr(entry, name) for name in Line._fields), entry.sha256)
-    rows = session.execute(
-        statement.order_by(entry.number).execution_options(yield_per=_READ_AT_ONCE)
-    )
-    for row in rows:
-        yield Link(Line(*row[:-1]), row.sha256)
+    ordered = statement.order_by(entry.number).execution_options(yield_per=_READ_AT_ONCE)
+    with closing(session.execute(ordered)) as rows:
+        for row in rows:
+            yield Link(Line(*row[:-1]), row.sha256)
 
 
 def listing(session: Session, page: Page, wanted: Mapping[str, str | None]) -> Listing[AuditAnswer]:

@@ -85,9 +85,9 @@ def rest_of(connection: socket.socket) -> bytes:
     return text
 
 
-HALF = b"GET /api/v1/me HTTP/1.1\r\nHost: x\r\nX-"
+HALF = b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nX-"
 SLOW_BODY = (
-    b"POST /api/v1/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    b"POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     b"Content-Length: 5000\r\n\r\n{"
 )
 
@@ -130,7 +130,7 @@ def test_a_silent_connection_is_closed_without_a_word(served: Served) -> None:
 
 
 def test_a_second_request_has_the_same_time_for_its_headers(served: Served) -> None:
-    connection = served.connect(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + HALF)
+    connection = served.connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + HALF)
     answer = rest_of(connection)
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert b"HTTP/1.1 408 " in answer
@@ -164,7 +164,7 @@ def test_a_body_that_is_fast_enough_is_taken(served: Served) -> None:
 
 
 def test_the_rest_of_a_refused_body_is_not_read_for_ever(served: Served) -> None:
-    head = b"POST /api/v1/projects HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n"
+    head = b"POST /api/v1/projects HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n"
     connection = served.connect(head)
     assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
     wait_until(lambda: not is_taken(connection, b"x" * 1000), "the server has closed")

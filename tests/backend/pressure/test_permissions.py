@@ -44,13 +44,17 @@ def claim(database: Database, name: str, may: Callable[[Caller], bool] = lambda 
     return Claim(user.id, secret, may)
 
 
+# Of SQLite alone, before the first query of a transaction.
+_LOOK = "SELECT EXISTS (SELECT 1 FROM imports"
+
+
 @contextmanager
 def statements(database: Database) -> Iterator[list[str]]:
     """What is asked of the database in the block, but for the look at unfinished imports."""
     seen: list[str] = []
 
     def note(_c: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        if statement.startswith("SELECT") and "FROM imports" not in statement:
+        if statement.startswith("SELECT") and not statement.startswith(_LOOK):
             seen.append(statement)
 
     event.listen(database.engine, "before_cursor_execute", note)
