@@ -21,6 +21,7 @@ from backend.api import (
     methods,
     metrics,
     models,
+    numbers,
     openapi,
     problems,
     projects,
@@ -54,6 +55,7 @@ from backend.store.revision import require_current
 from backend.stream import Streams
 from backend.traces.collector import Traces
 from backend.traces.heads import Heads
+from backend.traces.requests import Numbers
 from backend.transactions import Transactions
 from backend.uploads.spool import folder_of, remove_left_overs
 from backend.uploads.turns import UploadTurns
@@ -111,6 +113,8 @@ def create_app(settings: Settings | None = None, *, children: Children | None = 
     app.state.permissions = Permissions(app.state.database)
     app.state.upload_turns = UploadTurns()
     app.state.streams = Streams(app.state.database)
+    app.state.numbers = Numbers()
+    app.state.database.on_hold = app.state.numbers.held
     app.state.traces = Traces(app.state.database, now)
     app.state.jobs = Jobs(app.state.database, settings, children)
     app.state.heartbeats = Heartbeats()
@@ -121,6 +125,7 @@ def create_app(settings: Settings | None = None, *, children: Children | None = 
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)
+    app.include_router(numbers.router)
     openapi.install(app, ROUTERS, PREFIX)
     static.mount(app, FRONTEND)
     return app

@@ -146,6 +146,14 @@ class Phases:
             )
         )
 
+    def seen(self) -> dict[str, str]:
+        """Who asked, and the ids in the address, for the log; of known senders alone."""
+        if self._sender is None:
+            return {}
+        return {"user_id": self._sender.id} | {
+            name: value for name, value in self.request.path_params.items() if name.endswith("_id")
+        }
+
     def claim(self, may: Callable[[Caller], bool]) -> Claim:
         """What an answer that lasts stands on; `may` is asked of the caller again and again."""
         secret = secret_of(credentials_of(self.request))

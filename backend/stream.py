@@ -94,6 +94,11 @@ class Streams:
         self._poller: asyncio.Task[None] | None = None
         self._is_closed = False
 
+    @property
+    def n_open(self) -> int:
+        """How many streams are open."""
+        return len(self._subscriptions)
+
     def close(self) -> None:
         """End every stream at once, so that the server can stop; call in the server's loop."""
         self._is_closed = True

@@ -15,7 +15,8 @@ from backend.errors import ServiceError
 from backend.queue import TASK, broker_settings
 from backend.settings import UMASK, Settings
 from backend.store.revision import require_current
-from worker import json_log, tasks
+from backend.traces import json_log
+from worker import tasks
 from worker.outage import OUTAGES
 from worker.presence import Presence
 from worker.sweeper import Sweeper
@@ -88,6 +89,9 @@ def make_app(settings: Settings) -> Celery:
     @signals.setup_logging.connect(weak=False)
     def _log_as_json(**_: Any) -> None:
         json_log.begin(settings.log_level)
+        # Celery tells of every ring, and a ring that finds nothing is no event.
+        logging.getLogger("celery.worker.strategy").setLevel(logging.WARNING)
+        logging.getLogger("celery.app.trace").setLevel(logging.WARNING)
 
     @signals.worker_shutting_down.connect(weak=False)
     def _drain(**_: Any) -> None:

@@ -5,6 +5,7 @@ Pure ASGI, installed by `create_app`; streams pass through untouched.
 
 import re
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,8 +15,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from backend.api.problems import problem
 from backend.domain.own_address import OwnAddress
+from backend.phases import Phases
 from backend.pressure.visitors import Network, address_of, is_trusted
 from backend.store.db import one_session_at_a_time
+from backend.traces.requests import Numbers, tell
 
 MIB = 1 << 20
 BODY_LIMIT = 8 * MIB
@@ -60,10 +63,14 @@ class Edge:
         asked = headers.get("x-request-id", "")
         request_id = asked if _REQUEST_ID.fullmatch(asked) else secrets.token_hex(8)
         scope["podium.request_id"] = request_id
+        scope.setdefault("state", {})
         self._look_behind_proxies(scope, headers)
+
+        began = time.monotonic()
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
+                _observe(scope, message["status"], time.monotonic() - began)
                 _add_headers(MutableHeaders(scope=message), request_id, scope["path"])
             await send(message)
 
@@ -138,6 +145,21 @@ class Edge:
             return message
 
         return limited
+
+
+def _observe(scope: Scope, status: int, seconds: float) -> None:
+    """Count and log a request whose answer begins."""
+    phases: Phases | None = scope.get("state", {}).get("phases")
+    operation = phases.name if phases else "other"
+    numbers: Numbers = scope["app"].state.numbers
+    numbers.answered(operation, status, seconds)
+    seen = {
+        "request_id": scope["podium.request_id"],
+        "method": scope["method"],
+        "operation": operation,
+        "address": scope["podium.address"],
+    }
+    tell(seen | (phases.seen() if phases else {}), status, seconds)
 
 
 def _streams(scope: Scope) -> bool:

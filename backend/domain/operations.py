@@ -142,4 +142,5 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_methods": _anybody(Of.ANYWHERE),
     "list_workers": _reads(Of.ANYWHERE),
     "get_version": _anybody(Of.SERVICE),
+    "scrape": Operation(Role.ADMIN, Of.SERVICE, Scope.READ),
 }

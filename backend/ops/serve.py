@@ -18,6 +18,7 @@ from backend.main import create_app
 from backend.ops.connections import Guard, raise_file_limit
 from backend.ops.listening import BACKLOG, listen, reach_of, url_of
 from backend.settings import UMASK, Settings
+from backend.traces import json_log
 
 # Slow answers must not hold up the end for longer.
 GRACEFUL_SHUTDOWN_S = 5
@@ -71,8 +72,9 @@ def server_of(settings: Settings, *, most_connections: int) -> uvicorn.Server:
         proxy_headers=False,
         backlog=TAKEN_AT_ONCE,
         reset_contextvars=True,
+        log_config=None,  # `main` has set it.
         log_level=settings.log_level,
-        access_log=settings.log_level == "debug",
+        access_log=False,  # `backend.traces.requests` knows more.
         timeout_graceful_shutdown=GRACEFUL_SHUTDOWN_S,
         server_header=False,
     )
@@ -83,6 +85,7 @@ def main(file_descriptor: int | None = None) -> None:
     """Serve until SIGTERM, on an inherited listening socket if one is given."""
     os.umask(UMASK)
     settings = Settings()
+    json_log.begin(settings.log_level)
     most = raise_file_limit()
     server = server_of(settings, most_connections=most)
     # From the number alone: uvicorn's own --fd assumes a Unix socket, and Nagle's delay stays on.

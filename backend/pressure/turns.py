@@ -56,6 +56,11 @@ class Line:
         # In the order in which they are served next; within a share its members the same way.
         self._waiting: dict[str, dict[str, deque[asyncio.Future[bool]]]] = {}
 
+    @property
+    def n_waiting(self) -> int:
+        """How many requests wait."""
+        return self._n_waiting
+
     @asynccontextmanager
     async def turn(self, person: str) -> AsyncIterator[None]:
         """A turn from here to the end of the block. Raises TooBusy."""
@@ -198,6 +203,17 @@ class Turns:
     def exporting(self, person: str) -> AbstractAsyncContextManager[None]:
         """A turn to read one batch of an export."""
         return self._exporting.turn(person)
+
+    def waiting(self) -> dict[str, float]:
+        """How many requests wait, by kind."""
+        lines = {
+            "read": self._reading,
+            "read much": self._reading_much,
+            "write": self._writing,
+            "open a stream": self._opening,
+            "export": self._exporting,
+        }
+        return {kind: line.n_waiting for kind, line in lines.items()}
 
 
 def _share_of(person: str) -> str:

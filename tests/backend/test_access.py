@@ -9,6 +9,7 @@ from typing import Any
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
+from backend.api import numbers
 from backend.domain.operations import OPERATIONS, Of
 from backend.main import ROUTERS
 from backend.schemas.vocabulary import Role
@@ -43,13 +44,19 @@ STATES = {
 
 
 def every_route() -> dict[str, APIRoute]:
-    """The routes below /api/v1 by the name of their operation."""
+    """The routes by the name of their operation: those below /api/v1, and what stands beside."""
     return {
         route.endpoint.__name__: route
-        for router in ROUTERS
+        for router in (*ROUTERS, numbers.router)
         for route in router.routes
         if isinstance(route, APIRoute)
     }
+
+
+def address_of(route: APIRoute) -> str:
+    """Where a client that stands below /api/v1 finds it."""
+    is_beside = route.endpoint.__name__ == "scrape"
+    return f"http://localhost{route.path}" if is_beside else route.path
 
 
 def addresses() -> list[str]:
@@ -187,7 +194,7 @@ def call(name: str, person: Person, site: Site, *, is_missing: bool = False) -> 
         named = {one: f"{one}_nothing" if one != "step" else "1" for one in named}
         if isinstance(body, dict) and "project_id" in body:
             body["project_id"] = "project_nothing"
-    path = route.path.format(**named)
+    path = address_of(route).format(**named)
     sent: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
     return person.client.request(min(route.methods), path, params=query, **sent).status_code
 
@@ -324,7 +331,7 @@ def test_nobody_is_nobody_on_every_route(light_service: Service) -> None:
             continue
         route = every_route()[name]
         for client in (nobody, stranger):
-            answer = client.request(min(route.methods), route.path, content=b"{")
+            answer = client.request(min(route.methods), address_of(route), content=b"{")
             assert answer.status_code == 401, name
 
 

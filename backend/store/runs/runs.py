@@ -137,6 +137,12 @@ def projects_of(session: Session, run_ids: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def count_by_state(session: Session) -> dict[str, float]:
+    """How many runs there are in each state that a run is in."""
+    rows = session.execute(select(Run.state, func.count()).group_by(Run.state))
+    return {state: float(count) for state, count in rows}
+
+
 def find(session: Session, wanted: RunFilter, page: Page) -> tuple[Sequence[Run], str | None]:
     """One page of runs, newest first, and the cursor of the next."""
     return page_of(session, select(Run).where(*_conditions(session, wanted)), Run.number, page)

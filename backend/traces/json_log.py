@@ -1,6 +1,7 @@
 """Log lines as JSON: a fixed event name and its fields.
 
-Called once by `worker.celery_app` for the whole process; modules log as usual, with `extra` fields.
+Called once by each program, the API and the worker, for its whole process; modules log as usual,
+with `extra` fields.
 """
 
 import json
@@ -34,6 +35,3 @@ def begin(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    # Celery tells of every ring, and a ring that finds nothing is no event.
-    logging.getLogger("celery.worker.strategy").setLevel(logging.WARNING)
-    logging.getLogger("celery.app.trace").setLevel(logging.WARNING)
