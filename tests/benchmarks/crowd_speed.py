@@ -1,0 +1,153 @@
+"""Five hundred people for ten minutes: 400 rank, 100 watch ten runs; nobody gets an error.
+
+One real API, one real worker with the fake trainer, SQLite and PostgreSQL. Each annotator thinks
+for 20 seconds between two comparisons. At the end the server is told to end while all of them go
+on: what it received whole is answered. `PODIUM_BENCH_MINUTES` shortens it.
+"""
+
+import asyncio
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from backend.schemas.vocabulary import Role
+from tests.benchmarks.beside import Site
+from tests.worker.floor import Floor
+
+pytestmark = pytest.mark.benchmark
+
+ANNOTATORS, WATCHERS, RUNS = 400, 100, 10
+COMPARISONS = 20_000
+THINK_S = 20.0
+MINUTES = float(os.environ.get("PODIUM_BENCH_MINUTES", "10"))
+MOST_P99_S = 0.5
+MOST_GROWTH_BYTES = 30e6
+# Of the memory that is compared with that of the end.
+SETTLED_AFTER = 0.3
+
+
+class Crowd:
+    """The people, in one event loop."""
+
+    def __init__(self, port: int, project: str) -> None:
+        self.url, self.project = f"http://127.0.0.1:{port}/api/v1", project
+        self.seconds: list[float] = []
+        self.failures: Counter[str] = Counter()
+        self.n_events = 0
+        # From here on the server may refuse connections, but no request that it has received.
+        self.is_ending = False
+
+    async def rank(self, key: str) -> None:
+        """Rank for ever, with some thought."""
+        async with httpx.AsyncClient(base_url=self.url, headers=_bearer(key), timeout=60) as client:
+            await asyncio.sleep(random.uniform(0, THINK_S))
+            while True:
+                began = time.monotonic()
+                try:
+                    status = await self._one(client)
+                except (httpx.ConnectError, httpx.ReadError) as error:
+                    status = 0 if self.is_ending else self._failed(type(error).__name__)
+                except httpx.HTTPError as error:
+                    status = self._failed(type(error).__name__)
+                if status not in (0, 201):
+                    self._failed(str(status))
+                self.seconds.append(time.monotonic() - began)
+                await asyncio.sleep(max(0.0, THINK_S * random.uniform(0.5, 1.5)))
+
+    async def _one(self, client: httpx.AsyncClient) -> int:
+        leased = await client.post(f"/projects/{self.project}/assignments", json={"held": []})
+        if leased.status_code != 201:
+            return leased.status_code
+        one = leased.json()
+        body = {"tiers": [[each] for each in one["presented_order"]], "verdict": "ranked"}
+        return (await client.post(f"/assignments/{one['id']}/judgment", json=body)).status_code
+
+    async def watch(self, key: str, run_id: str) -> None:
+        """Follow a run as its page does."""
+        client = httpx.AsyncClient(base_url=self.url, headers=_bearer(key), timeout=60)
+        async with client, client.stream("GET", f"/runs/{run_id}/stream") as answer:
+            if answer.status_code != 200:
+                self._failed(f"stream {answer.status_code}")
+                return
+            try:
+                async for line in answer.aiter_lines():
+                    self.n_events += line.startswith("data:")
+            except httpx.HTTPError:
+                pass
+            if not self.is_ending:
+                self._failed("stream ended")
+
+    def _failed(self, what: str) -> int:
+        self.failures[what] += 1
+        return 0
+
+
+def _bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+@pytest.fixture
+def floor(store_url: str, tmp_path: Path) -> Iterator[Floor]:
+    """A worker's side of the same database."""
+    floor = Floor(tmp_path / "site" / "data", store_url)
+    yield floor
+    floor.database.close()
+
+
+def test_five_hundred_people_for_ten_minutes(floor: Floor, store_url: str, tmp_path: Path) -> None:
+    site = Site(store_url, tmp_path / "site", comparisons=COMPARISONS)
+    keys = [site.person(Role.ANNOTATOR, 1000 + n) for n in range(ANNOTATORS)]
+    site.project = "project_seed"
+    watching = [site.person(Role.VIEWER, 2000 + n) for n in range(WATCHERS)]
+    site.project = "project_1"
+    behaviour: dict[str, Any] = {"steps": 1_000_000, "step_s": 0.5}
+    runs = [floor.new_run(behaviour=behaviour) for _ in range(RUNS)]
+
+    async def live(port: int) -> tuple[Crowd, list[int]]:
+        crowd = Crowd(port, site.project)
+        tasks = [asyncio.create_task(crowd.rank(key)) for key in keys]
+        tasks += [
+            asyncio.create_task(crowd.watch(key, runs[n % RUNS])) for n, key in enumerate(watching)
+        ]
+        process, memory = psutil.Process(site.pid), []
+        for _ in range(round(60 * MINUTES)):
+            await asyncio.sleep(1)
+            memory.append(process.memory_info().rss)
+        crowd.is_ending = True
+        process.send_signal(signal.SIGTERM)
+        await asyncio.to_thread(process.wait, 30)
+        await asyncio.sleep(1)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return crowd, memory
+
+    with floor.worker(slots=RUNS), site.serving(PODIUM_MIN_FREE_GB="0") as port:
+        for run_id in runs:
+            floor.wait_for_step(run_id, 1)
+        crowd, memory = asyncio.run(live(port))
+    site.close()
+
+    order = sorted(crowd.seconds)
+    p99 = order[int(0.99 * len(order))]
+    early = memory[int(SETTLED_AFTER * len(memory))]
+    print(
+        f"\n{len(order)} round trips: median {order[len(order) // 2] * 1000:.0f} ms, "
+        f"p99 {p99 * 1000:.0f} ms, most {order[-1] * 1000:.0f} ms; "
+        f"{crowd.n_events} events to {WATCHERS} watchers; "
+        f"failures {dict(crowd.failures) or 'none'}; "
+        f"memory {early / 1e6:.0f} MB, at the end {memory[-1] / 1e6:.0f} MB"
+    )
+    assert not crowd.failures
+    assert crowd.n_events > WATCHERS
+    assert p99 < MOST_P99_S
+    assert memory[-1] - early <= MOST_GROWTH_BYTES
