@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
@@ -26,6 +27,7 @@ from backend.domain.access import Caller, missing
 from backend.domain.operations import Of, Operation
 from backend.errors import InvalidInput
 from backend.pressure.permissions import Claim
+from backend.pressure.turns import Turns
 from backend.pressure.visitors import Connection, Visitors
 from backend.schemas.vocabulary import Role, Scope
 from backend.store.owners import owner_of
@@ -88,6 +90,12 @@ class Phases:
         sent, own = credentials_of(self.request), self.request.app.state.own_address
         self._sender = caller = authenticate(session, sent, at=now(), own=own)
         return _admitted(session, caller, self.operation, self.request.path_params)
+
+    async def parse(self, parse: Callable[[], T]) -> T:
+        """What `parse` makes of a large body; one at a time, for Python computes one at a time."""
+        turns: Turns = self.request.app.state.turns
+        async with turns.checking(self._person):
+            return await run_in_threadpool(parse)
 
     async def read(self, work: Callable[[Session], T]) -> T:
         """What `work` finds, in a session that is closed when this returns."""

@@ -68,6 +68,8 @@ class ApiRoute(APIRoute):
                 _must_fit(_said_length(request), operation.body_limit)
                 # Here, because FastAPI takes every error while it reads for a mistake in the JSON.
                 await request.body()
+                if isinstance(request, _BoundedRequest):
+                    await request.parse(phases)
             answer = await handle(request)
             if operation.is_traced:
                 phases.trace()
@@ -166,18 +168,47 @@ def _asked(signature: inspect.Signature) -> inspect.Signature:
 class _BoundedRequest(Request):
     """A request whose JSON is parsed only if it is not too much."""
 
+    _parsed: Callable[[], Any] | None = None
+
+    async def parse(self, phases: Phases) -> None:
+        """Parse a large body, in its turn and not in the event loop. Raises TooBusy."""
+        body = await self.body()
+        if len(body) > CHECKED_IN_LOOP and "json" in self.headers.get("content-type", ""):
+            self._parsed = await phases.parse(lambda: _outcome(lambda: _checked(body)))
+
     async def json(self) -> Any:
         """The parsed body. Raises HTTPException for one with too many or too deep values."""
+        if self._parsed is not None:
+            return self._parsed()
         body = await self.body()
-        try:
-            if len(body) > CHECKED_IN_LOOP:
-                await run_in_threadpool(check_text, body)
-            else:
-                check_text(body)
-        except ValueError as error:
-            status = 400 if isinstance(error, Malformed) else 413
-            raise HTTPException(status, f"the JSON of the body is too large: {error}") from error
+        _check(body)
         return await super().json()
+
+
+def _outcome(work: Callable[[], Any]) -> Callable[[], Any]:
+    """Do the work now; what it gives or raises comes when it is asked for."""
+    try:
+        done = work()
+    except (ValueError, HTTPException) as error:
+        return functools.partial(_raise, error)
+    return lambda: done
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _checked(body: bytes) -> Any:
+    _check(body)
+    return json.loads(body)
+
+
+def _check(body: bytes) -> None:
+    try:
+        check_text(body)
+    except ValueError as error:
+        status = 400 if isinstance(error, Malformed) else 413
+        raise HTTPException(status, f"the JSON of the body is too large: {error}") from error
 
 
 def _bounded(request: Request, limit: int | None) -> Request:

@@ -8,6 +8,7 @@ import asyncio
 import json
 import logging
 import resource
+from collections import deque
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -30,6 +31,9 @@ SLOWEST_BYTES_PER_S = 1000
 WINDOW_S = 5.0
 # After an answer that came before the end of the body, the rest is thrown away for so long.
 DRAIN_S = 5.0
+# One piece of such a rest (at most 256 KiB) is read by the whole server in this time: whoever sends
+# bodies that are refused keeps it from nothing else.
+DRAIN_EVERY_S = 0.01
 # A client that takes nothing of its answer for so long has gone without a word.
 STALL_S = 60.0
 
@@ -50,6 +54,7 @@ class Guard:
         # Oldest first; the values have no meaning, a set would lose the order.
         self._all: dict[Guarded, None] = {}
         self._of_address: dict[str, dict[Guarded, None]] = {}
+        self._drained: deque[Guarded] = deque()
 
     def protocol(
         self,
@@ -80,6 +85,19 @@ class Guard:
                     _make_room(strangers, connection)
         if len(self._all) > self.most:
             _make_room(self._all, connection)
+
+    def drain(self, connection: "Guarded") -> None:
+        """Let a connection whose answer is sent read the next piece of its body, in its turn."""
+        self._drained.append(connection)
+        if len(self._drained) == 1:
+            connection.loop.call_later(DRAIN_EVERY_S, self._drain_one)
+
+    def _drain_one(self) -> None:
+        connection = self._drained.popleft()
+        if not connection.transport.is_closing():
+            connection.flow.resume_reading()
+        if self._drained:
+            connection.loop.call_later(DRAIN_EVERY_S, self._drain_one)
 
     def forget(self, connection: "Guarded") -> None:
         """A connection has ended."""
@@ -142,6 +160,20 @@ class Guarded(H11Protocol):
         if self.conn.their_state is not h11.IDLE:
             self._headers_since = None
             self._has_bytes = False
+        self._slow_down()
+
+    def on_response_complete(self) -> None:
+        """The answer is sent, the request perhaps not."""
+        super().on_response_complete()
+        self._slow_down()
+
+    def _slow_down(self) -> None:
+        """Read what is left of an answered request piece by piece."""
+        is_answered = self.cycle is not None and self.cycle.response_complete
+        is_draining = is_answered and self.conn.their_state is h11.SEND_BODY
+        if is_draining and not self.flow.read_paused and not self.transport.is_closing():
+            self.flow.pause_reading()
+            self._guard.drain(self)
 
     @property
     def is_waiting(self) -> bool:

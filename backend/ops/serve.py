@@ -25,8 +25,8 @@ GRACEFUL_SHUTDOWN_S = 5
 # New connections that are taken before others are served: a flood of them arrives in small parts.
 TAKEN_AT_ONCE = 8
 # Python's own 5 ms, times every thread that computes, is what each step of a small request would
-# wait for; of those there are about ten.
-SWITCH_THREADS_S = 0.0005
+# wait for; much less, and threads do little but change places.
+SWITCH_THREADS_S = 0.002
 _TICKS_BETWEEN_CHECKS = 5  # uvicorn's ticks, ten a second
 
 log = logging.getLogger("uvicorn.error")

@@ -28,6 +28,11 @@ def check_text(body: bytes) -> None:
     counts = _counted(body)
     if _fits(counts):
         return
+    # Within a text a quotation mark has a backslash before it; keys with a space behind are not
+    # among these.
+    keys = body.count(b'":') - body.count(b'\\":')
+    if keys > MOST_KEYS_IN_ALL:
+        raise ValueError(f"it has {keys} keys; at most {MOST_KEYS_IN_ALL} are allowed")
     # Commas and brackets inside of texts mean nothing; only long bodies come here.
     bare = _without_strings(body)
     _check_depth(bare.translate(None, _NO_BRACKETS)[: 2 * MOST_CONTAINERS])

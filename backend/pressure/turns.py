@@ -20,6 +20,10 @@ WAITING = 64
 # A refusal is sent so late: whoever asks again at once is slowed down.
 REFUSE_AFTER_S = 0.25
 READING_EACH = 4
+# A reader of SQLite waits for no server: it computes, and Python computes in one thread at a time.
+# Each further thread makes the others wait at every row; with two of them 64 connections of one
+# person cost everybody else a tenth of what they cost with sixteen.
+SQLITE_READERS, SQLITE_READING_EACH = 2, 1
 WRITING_EACH = 1
 # Whoever opens a stream holds a connection of the server meanwhile, of which there are few enough.
 WAITING_FOR_STREAMS = 4096
@@ -178,9 +182,14 @@ class Turns:
 
     def __init__(self, database: Database) -> None:
         """SQLite has one writer; on PostgreSQL there are more, and each person has one of them."""
-        self._reading = Line(READERS, each=READING_EACH)
-        self._writing = Line(1 if database.is_sqlite else WRITERS, each=WRITING_EACH)
+        is_sqlite = database.is_sqlite
+        readers, each = (
+            (SQLITE_READERS, SQLITE_READING_EACH) if is_sqlite else (READERS, READING_EACH)
+        )
+        self._reading = Line(readers, each=each)
+        self._writing = Line(1 if is_sqlite else WRITERS, each=WRITING_EACH)
         self._reading_much = Line(HEAVY, each=1)
+        self._checking = Line(1, each=1)
         self._opening = Line(OPENINGS, each=1, most_waiting=WAITING_FOR_STREAMS)
         self._exporting = Line(EXPORTS, each=1, most_waiting=WAITING_FOR_STREAMS)
 
@@ -191,6 +200,10 @@ class Turns:
     def reading_much(self, person: str) -> AbstractAsyncContextManager[None]:
         """A turn to read what computes for long. Raises TooBusy if too many wait."""
         return self._reading_much.turn(person)
+
+    def checking(self, person: str) -> AbstractAsyncContextManager[None]:
+        """A turn to look through and parse a large body. Raises TooBusy if too many wait."""
+        return self._checking.turn(person)
 
     def writing(self, person: str) -> AbstractAsyncContextManager[None]:
         """A turn to write. Raises TooBusy if too many wait."""
@@ -209,6 +222,7 @@ class Turns:
         lines = {
             "read": self._reading,
             "read much": self._reading_much,
+            "parse much": self._checking,
             "write": self._writing,
             "open a stream": self._opening,
             "export": self._exporting,
