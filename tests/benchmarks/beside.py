@@ -198,7 +198,7 @@ class Site:
                 [
                     ids
                     | {
-                        "id": f"prompt_{n}",
+                        "id": f"asked_{n}",
                         "messages": [{"role": "user", "content": f"Question {n}?"}],
                         "tags": [],
                         "content_sha256": f"{n:064x}",
@@ -212,7 +212,7 @@ class Site:
                     ids
                     | {
                         "id": f"response_{n}{side}",
-                        "prompt_id": f"prompt_{n}",
+                        "prompt_id": f"asked_{n}",
                         "content": f"Answer {side} to question {n}. " * 8,
                         "content_sha256": f"{n:063x}{side}",
                         "scores": {},
@@ -227,7 +227,7 @@ class Site:
                     ids
                     | {
                         "id": f"comparison_{n}",
-                        "prompt_id": f"prompt_{n}",
+                        "prompt_id": f"asked_{n}",
                         "response_ids": [f"response_{n}a", f"response_{n}b"],
                     }
                     for n in rows
