@@ -110,6 +110,12 @@ def test_remax_subtracts_the_greedy_reward() -> None:
     assert result.advantage_B_T[:, 0].tolist() == [0.5, -1.0]
 
 
+def test_remax_leaves_out_a_response_without_a_reward_whose_greedy_one_has_one() -> None:
+    batch = one_token_each([math.nan, 3.0])
+    result = estimate("remax", **batch, greedy_reward_B=torch.tensor([0.5, 4.0]))
+    assert result.advantage_B_T.tolist() == [[0.0], [-1.0]]
+
+
 def test_remax_leaves_out_a_response_whose_greedy_one_has_no_reward() -> None:
     batch, greedy = one_token_each([1.0, 3.0]), torch.tensor([math.nan, 4.0])
     result = estimate("remax", **batch, greedy_reward_B=greedy)
