@@ -121,6 +121,11 @@ class Settings(BaseSettings):
         return url
 
     @property
+    def is_public_https(self) -> bool:
+        """Whether browsers reach the API over TLS, at its public address."""
+        return (self.public_url or "").startswith("https:")
+
+    @property
     def is_embedded_database(self) -> bool:
         """Whether the database is the SQLite file of the data directory's owner."""
         return self.sqlalchemy_url.startswith("sqlite")

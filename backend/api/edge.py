@@ -149,7 +149,7 @@ class Edge:
 
 def _observe(scope: Scope, status: int, seconds: float) -> None:
     """Count and log a request whose answer begins."""
-    phases: Phases | None = scope.get("state", {}).get("phases")
+    phases: Phases | None = scope["state"].get("phases")
     operation = phases.name if phases else "other"
     numbers: Numbers = scope["app"].state.numbers
     numbers.answered(operation, status, seconds)

@@ -53,8 +53,9 @@ _SCHEMES = {
     },
 }
 _REFUSED = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-# Of any request: a foreign host, an address that is too long, too many requests, no database.
-_ALWAYS = (400, 408, 414, 429, 500, 503)
+# Of any request: a foreign host, who may not, an address that is too long, too many requests, no
+# database. Who signs in is refused like everybody else.
+_ALWAYS = (400, 401, 403, 408, 414, 429, 500, 503)
 
 
 def install(app: FastAPI, routers: Iterable[APIRouter], prefix: str) -> None:
@@ -82,10 +83,6 @@ def statuses(route: ApiRoute) -> list[int]:
     """Every status with which a request for this route can be refused."""
     operation, method = route.operation, min(route.methods or {"GET"})
     found = {*_ALWAYS}
-    if operation.of is not Of.NOBODY:
-        found |= {401, 403}
-    else:
-        found |= {401, 403} if route.endpoint.__name__ == "sign_in" else set()
     takes = route.dependant.path_params or route.dependant.query_params or route.body_field
     if takes:
         found |= {404, 422}

@@ -46,7 +46,7 @@ async def sign_in(
         max_age=int(auth.SESSION_LIFE.total_seconds()),
         httponly=True,
         samesite="lax",
-        secure=_is_https(request, settings.public_url),
+        secure=request.url.scheme == "https" or settings.is_public_https,
     )
     return user
 
@@ -108,7 +108,3 @@ def _wrong() -> NotSignedIn:
     return NotSignedIn(
         "the e-mail address or the password is wrong", advice="Check both and try again."
     )
-
-
-def _is_https(request: Request, public_url: str | None) -> bool:
-    return request.url.scheme == "https" or (public_url or "").startswith("https:")

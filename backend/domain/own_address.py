@@ -32,7 +32,7 @@ class OwnAddress:
         name = _host_name(host)
         if name is None:
             return False
-        if name in ("", "localhost") or _is_address(name):
+        if name in ("", "localhost") or is_address(name):
             return True
         published = urlsplit(self.public_url).hostname if self.public_url else None
         return name == published or any(_fits(name, known) for known in self.hosts)
@@ -69,7 +69,8 @@ def _split(url: str) -> SplitResult | None:
     return None if "@" in parts.netloc else parts
 
 
-def _is_address(name: str) -> bool:
+def is_address(name: str) -> bool:
+    """Whether this is an IP address and no name."""
     try:
         ip_address(name)
     except ValueError:

@@ -16,8 +16,7 @@ def listen(settings: Settings) -> socket.socket:
     Raises InvalidInput if others could read on the way what is sent there, and Unavailable if the
     address is taken or not of this machine.
     """
-    is_https = (settings.public_url or "").startswith("https://")
-    if not (_is_loopback(settings.host) or is_https or settings.insecure):
+    if not (_is_loopback(settings.host) or settings.is_public_https or settings.insecure):
         raise InvalidInput(
             f"PODIUM_HOST is {settings.host}, so other machines can reach the API, and "
             f"PODIUM_PUBLIC_URL is {settings.public_url or 'not set'}: keys and passwords would "

@@ -4,6 +4,7 @@ Called by `backend.deps`; what stands in the objects is bounded by the request s
 """
 
 import re
+from collections.abc import Mapping
 
 from backend.schemas.paging import MOST_DEPTH, Malformed
 
@@ -31,18 +32,20 @@ def check_text(body: bytes) -> None:
     # Within a text a quotation mark has a backslash before it; keys with a space behind are not
     # among these.
     keys = body.count(b'":') - body.count(b'\\":')
-    if keys > MOST_KEYS_IN_ALL:
-        raise ValueError(f"it has {keys} keys; at most {MOST_KEYS_IN_ALL} are allowed")
+    _must_be_few({"keys": keys})
     # Commas and brackets inside of texts mean nothing; only long bodies come here.
     bare = _without_strings(body)
     _check_depth(bare.translate(None, _NO_BRACKETS)[: 2 * MOST_CONTAINERS])
-    counts = _counted(bare)
-    for name, most in _MOST.items():
-        if counts[name] > most:
-            raise ValueError(f"it has {counts[name]} {name}; at most {most} are allowed")
+    _must_be_few(_counted(bare))
 
 
 _MOST = {"keys": MOST_KEYS_IN_ALL, "objects and lists": MOST_CONTAINERS, "items": MOST_ITEMS}
+
+
+def _must_be_few(counts: Mapping[str, int]) -> None:
+    for name, count in counts.items():
+        if count > _MOST[name]:
+            raise ValueError(f"it has {count} {name}; at most {_MOST[name]} are allowed")
 
 
 def _without_strings(body: bytes) -> bytes:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
+from backend.domain.own_address import is_address
+
 Network = IPv4Network | IPv6Network
 
 # Persons who are not known yet begin with this.
@@ -61,7 +63,7 @@ def address_of(peer: str | None, forwarded_for: str, trusted: Sequence[Network])
         if not is_trusted(address, trusted):
             break
         named = _without_port(hop.strip())
-        if not _is_address(named):
+        if not is_address(named):
             break
         address = named
     return _counted_as(address)
@@ -69,14 +71,14 @@ def address_of(peer: str | None, forwarded_for: str, trusted: Sequence[Network])
 
 def is_trusted(address: str, trusted: Sequence[Network]) -> bool:
     """Whether this is the address of a proxy that the operator trusts."""
-    if not trusted or not _is_address(address):
+    if not trusted or not is_address(address):
         return False
     plain = _plain(address)
     return any(plain in network for network in trusted)
 
 
 def _counted_as(address: str) -> str:
-    if not _is_address(address):
+    if not is_address(address):
         return address
     plain = _plain(address)
     if isinstance(plain, IPv6Address):
@@ -88,14 +90,6 @@ def _plain(address: str) -> IPv4Address | IPv6Address:
     found = ip_address(address)
     mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
     return mapped or found
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _without_port(hop: str) -> str:

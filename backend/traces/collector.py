@@ -7,18 +7,17 @@ ones together, in one short transaction. What was typed is never among them.
 import logging
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import NamedTuple
 
-import anyio
-import anyio.to_thread
 from sqlalchemy.exc import SQLAlchemyError
 
 from backend.errors import ServiceError
 from backend.store.db import Database
 from backend.store.people import audit
+from backend.traces.repeating import repeated
 
 log = logging.getLogger("podium.traces")
 
@@ -75,22 +74,9 @@ class Traces:
                     at=self._now(),
                 )
 
-    @asynccontextmanager
-    async def written(self) -> AsyncIterator[None]:
+    def written(self) -> AbstractAsyncContextManager[None]:
         """Write what comes while the block runs, and the rest at its end."""
-
-        async def go_on() -> None:
-            while True:
-                await anyio.sleep(WRITE_EVERY_S)
-                await anyio.to_thread.run_sync(self._try_to_write)
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(go_on)
-            try:
-                yield
-            finally:
-                tasks.cancel_scope.cancel()
-                self._try_to_write()
+        return repeated(self._try_to_write, every_s=WRITE_EVERY_S)
 
     def _try_to_write(self) -> None:
         try:

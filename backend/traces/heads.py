@@ -7,18 +7,16 @@ verify` looks for each of its heads in the chain.
 import json
 import logging
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-import anyio
-import anyio.to_thread
 from sqlalchemy.exc import SQLAlchemyError
 
 from backend.domain.audit_chain import Head
 from backend.errors import InvalidInput
 from backend.store.db import Database
 from backend.store.people import audit
+from backend.traces.repeating import repeated
 
 log = logging.getLogger("podium.traces")
 
@@ -47,22 +45,9 @@ class Heads:
             os.fsync(file.fileno())
         self._last = head
 
-    @asynccontextmanager
-    async def kept(self) -> AsyncIterator[None]:
+    def kept(self) -> AbstractAsyncContextManager[None]:
         """Keep the head while the block runs, and at its end."""
-
-        async def go_on() -> None:
-            while True:
-                await anyio.to_thread.run_sync(self._try_to_keep)
-                await anyio.sleep(KEEP_EVERY_S)
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(go_on)
-            try:
-                yield
-            finally:
-                tasks.cancel_scope.cancel()
-                self._try_to_keep()
+        return repeated(self._try_to_keep, every_s=KEEP_EVERY_S)
 
     def _try_to_keep(self) -> None:
         try:

@@ -6,6 +6,7 @@ unpacks pages, and texts within lists and structs, in as much memory as the proc
 (`backend.jobs.memory`); what does not fit is refused as well.
 """
 
+import functools
 import importlib
 import io
 from collections.abc import Iterator
@@ -44,6 +45,7 @@ def decode(file: IO[bytes]) -> Iterator[tuple[int, object, str | None]]:
         ) from error
 
 
+@functools.cache
 def load() -> Any:
     """The library with all that reading starts; before memory is limited, for none of it is a file.
 
