@@ -126,7 +126,7 @@ def create_app(settings: Settings | None = None, *, children: Children | None = 
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)
     app.include_router(numbers.router)
-    openapi.install(app, ROUTERS, PREFIX)
+    openapi.install(app, {PREFIX: ROUTERS, "": (numbers.router,)})
     static.mount(app, FRONTEND)
     return app
 

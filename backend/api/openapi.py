@@ -4,7 +4,7 @@ FastAPI sees parameters and good answers; who may ask, and every way in which a 
 refused, is added here from `backend.domain.operations` and from what stands around each route.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -58,19 +58,23 @@ _REFUSED = {"application/problem+json": {"schema": {"$ref": "#/components/schema
 _ALWAYS = (400, 401, 403, 408, 414, 429, 500, 503)
 
 
-def install(app: FastAPI, routers: Iterable[APIRouter], prefix: str) -> None:
-    """Let the application describe these routers, which stand below `prefix`, so."""
-    routes = [route for one in routers for route in one.routes if isinstance(route, ApiRoute)]
+def install(app: FastAPI, routers: Mapping[str, Iterable[APIRouter]]) -> None:
+    """Let the application describe these routers, by the prefix below which they stand, so."""
+    routes = [
+        (prefix + route.path, route)
+        for prefix, some in routers.items()
+        for router in some
+        for route in router.routes
+        if isinstance(route, ApiRoute)
+    ]
 
     def _described() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _document(app, routes, prefix)
+            app.openapi_schema = _document(app, routes)
         return app.openapi_schema
 
     app.openapi = _described  # type: ignore[method-assign]
-    app.state.addresses = [
-        (compile_path(prefix + route.path)[0], route.methods) for route in routes
-    ]
+    app.state.addresses = [(compile_path(path)[0], route.methods) for path, route in routes]
 
 
 def methods_of(app: FastAPI, path: str) -> list[str]:
@@ -93,13 +97,13 @@ def statuses(route: ApiRoute) -> list[int]:
     return sorted(found)
 
 
-def _document(app: FastAPI, routes: Iterable[ApiRoute], prefix: str) -> dict[str, Any]:
+def _document(app: FastAPI, routes: Iterable[tuple[str, ApiRoute]]) -> dict[str, Any]:
     document = get_openapi(
         title=app.title, version=app.version, summary=app.summary, routes=app.routes
     )
-    for route in routes:
+    for path, route in routes:
         for method in route.methods or ():
-            _complete(document["paths"][prefix + route.path_format][method.lower()], route)
+            _complete(document["paths"][path][method.lower()], route)
     components = document["components"]
     components["securitySchemes"] = _SCHEMES
     schemas = components["schemas"]

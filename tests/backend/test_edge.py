@@ -204,3 +204,25 @@ def test_the_application_loads_no_heavy_library_and_takes_little_time() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=180
     )
     assert found.stdout.strip() == "[] True"
+
+
+def test_every_operation_says_who_may_use_it_and_how_it_refuses(light_service: Service) -> None:
+    paths = light_service.anonymous().get("/api/v1/openapi.json").json()["paths"]
+    described = [
+        (f"{method} {path}", one)
+        for path, methods in paths.items()
+        for method, one in methods.items()
+        if not path.endswith("z")  # The process itself: /healthz and /readyz.
+    ]
+
+    assert [name for name, one in described if "security" not in one] == []
+    assert [name for name, one in described if not one["security"]] == ["post /api/v1/session"]
+    refusals = [one["responses"]["403"]["content"] for _, one in described]
+    assert {tuple(one) for one in refusals} == {("application/problem+json",)}
+
+
+def test_an_address_names_all_its_methods(light_service: Service) -> None:
+    wrong = light_service.client().put("/runs")
+
+    assert wrong.status_code == 405
+    assert wrong.headers["Allow"] == "GET, POST"
