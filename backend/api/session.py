@@ -89,6 +89,7 @@ async def _proven(body: SignIn, phases: Phases) -> _Proven:
         delay.withdraw(address, email)
         raise
     if not fits or user_id is None or kept is None:
+        delay.failed(address, email, at=monotonic())
         raise _wrong()
     delay.succeeded(address, email)
     renewed = await passwords.hash(password) if is_outdated(kept) else None

@@ -51,7 +51,7 @@ class SignInDelay:
             if wait_s <= 0:
                 failures.count += 1
                 failures.last_at = at
-                failures.waits_until = at + DELAYS_S[min(failures.count, len(DELAYS_S) - 1)]
+                failures.waits_until = at + _delay_after(failures.count)
         if wait_s > 0:
             raise TooManyTries(
                 "several wrong passwords were sent for this e-mail address from your network "
@@ -59,6 +59,14 @@ class SignInDelay:
                 advice="Wait for the time in Retry-After, then try again.",
                 retry_after_s=wait_s,
             )
+
+    def failed(self, address: str, email: str, *, at: float) -> None:
+        """Let the wait after a counted try begin now: its password took its time to be checked."""
+        with self._lock:
+            emails = self._addresses.get(address, {})
+            failures = emails.get(self._key(emails, email))
+            if failures is not None:
+                failures.waits_until = at + _delay_after(failures.count)
 
     def succeeded(self, address: str, email: str) -> None:
         """Forget the failures of this pair."""
@@ -86,3 +94,7 @@ class SignInDelay:
             one for one, past in emails.items() if past.last_at + FORGOTTEN_AFTER_S <= at
         ]:
             del emails[email]
+
+
+def _delay_after(count: int) -> float:
+    return DELAYS_S[min(count, len(DELAYS_S) - 1)]

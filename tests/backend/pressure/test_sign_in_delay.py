@@ -97,3 +97,11 @@ def test_memory_is_bounded() -> None:
     for n in range(MOST_ADDRESSES + 500):
         wait_s(delay, f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}", VERA, 0)
     assert len(delay._addresses) == MOST_ADDRESSES
+
+
+def test_the_wait_begins_when_the_password_was_found_wrong() -> None:
+    delay = SignInDelay()
+    for at in (0.0, 0.0, 0.0):
+        delay.attempt("a", "x@x.test", at=at)
+    delay.failed("a", "x@x.test", at=5.0)  # Checking it took five seconds.
+    assert wait_s(delay, "a", "x@x.test", 5.5) == 0.5
