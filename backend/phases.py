@@ -13,6 +13,7 @@ nothing while it waits.
 
 import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -90,6 +91,11 @@ class Phases:
         sent, own = credentials_of(self.request), self.request.app.state.own_address
         self._sender = caller = authenticate(session, sent, at=now(), own=own)
         return _admitted(session, caller, self.operation, self.request.path_params)
+
+    def taking_much(self) -> AbstractAsyncContextManager[None]:
+        """The turn of this person to send a large body. Raises TooBusy if too many wait."""
+        turns: Turns = self.request.app.state.turns
+        return turns.taking_much(self._person)
 
     async def parse(self, parse: Callable[[], T]) -> T:
         """What `parse` makes of a large body; one at a time, for Python computes one at a time."""

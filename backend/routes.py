@@ -6,11 +6,12 @@ runs in a thread, in a reading session for GET and else in the write turn; one t
 for `phases` and opens its sessions itself.
 """
 
+import asyncio
 import functools
 import inspect
 import json
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any
+from typing import Any, Self
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -24,6 +25,7 @@ from backend.domain.operations import KIB, OPERATIONS, Operation
 from backend.errors import TooLarge
 from backend.phases import Phases
 from backend.pressure.json_text import check_text
+from backend.pressure.turns import REFUSE_AFTER_S
 from backend.schemas.paging import Malformed
 
 # Bytes; checking them takes a fraction of a millisecond.
@@ -58,7 +60,7 @@ class ApiRoute(APIRoute):
         operation, name, status = self.operation, self.endpoint.__name__, self.status_code or 200
 
         async def _handle(request: Request) -> Response:
-            request = _bounded(request, operation.body_limit)
+            request = _BoundedRequest.of(request, operation.body_limit)
             phases = Phases(
                 request, operation, name, status, self.is_audited, opens_stream=self.opens_stream
             )
@@ -66,10 +68,7 @@ class ApiRoute(APIRoute):
             await phases.admit()
             if request.method not in SAFE_METHODS and operation.body_limit is not None:
                 _must_fit(_said_length(request), operation.body_limit)
-                # Here, because FastAPI takes every error while it reads for a mistake in the JSON.
-                await request.body()
-                if isinstance(request, _BoundedRequest):
-                    await request.parse(phases)
+                await request.take(phases)
             answer = await handle(request)
             if operation.is_traced:
                 phases.trace()
@@ -166,69 +165,82 @@ def _asked(signature: inspect.Signature) -> inspect.Signature:
 
 
 class _BoundedRequest(Request):
-    """A request whose JSON is parsed only if it is not too much."""
+    """A request whose body is bounded, and whose JSON is parsed only if it is not too much."""
 
-    _parsed: Callable[[], Any] | None = None
+    _parsed: Any = None
 
-    async def parse(self, phases: Phases) -> None:
-        """Parse a large body, in its turn and not in the event loop. Raises TooBusy."""
+    @classmethod
+    def of(cls, request: Request, limit: int | None) -> Self:
+        """The request, whose body ends with TooLarge beyond `limit` bytes; None: no limit here."""
+        seen = 0
+
+        async def _receive() -> Message:
+            nonlocal seen
+            message = await request.receive()
+            seen += len(message.get("body", b""))
+            _must_fit(seen, limit)
+            return message
+
+        return cls(request.scope, request.receive if limit is None else _receive)
+
+    async def take(self, phases: Phases) -> None:
+        """Read the body, and parse a large one; one large body of a person is here at a time.
+
+        Raises TooLarge and, for JSON with too many or too deep values, HTTPException: here, because
+        FastAPI takes every error while it reads for a mistake in the JSON. Raises TooBusy.
+        """
+        if not self._is_large:
+            await self.body()
+            return
+        async with phases.taking_much():
+            try:
+                await self._take_much(phases)
+            except (HTTPException, TooLarge):
+                await _slow_down()
+                raise
+            if isinstance(self._parsed, json.JSONDecodeError):
+                # FastAPI's error and the frames that it passes keep one another for a while.
+                self._body = b"{"
+                await _slow_down()
+
+    @property
+    def _is_large(self) -> bool:
+        return _said_length(self) > CHECKED_IN_LOOP or "transfer-encoding" in self.headers
+
+    async def _take_much(self, phases: Phases) -> None:
         body = await self.body()
-        if len(body) > CHECKED_IN_LOOP and "json" in self.headers.get("content-type", ""):
-            self._parsed = await phases.parse(lambda: _outcome(lambda: _checked(body)))
+        if "json" in self.headers.get("content-type", ""):
+            self._parsed = await phases.parse(lambda: _parsed(body))
 
     async def json(self) -> Any:
         """The parsed body. Raises HTTPException for one with too many or too deep values."""
-        if self._parsed is not None:
-            return self._parsed()
-        body = await self.body()
-        _check(body)
-        return await super().json()
+        parsed = _parsed(await self.body()) if self._parsed is None else self._parsed
+        if isinstance(parsed, json.JSONDecodeError):
+            raise parsed
+        return parsed
 
 
-def _outcome(work: Callable[[], Any]) -> Callable[[], Any]:
-    """Do the work now; what it gives or raises comes when it is asked for."""
-    try:
-        done = work()
-    except (ValueError, HTTPException) as error:
-        return functools.partial(_raise, error)
-    return lambda: done
+async def _slow_down() -> None:
+    """In the turn of a large body that is refused: the next one comes no sooner."""
+    await asyncio.sleep(REFUSE_AFTER_S)
 
 
-def _raise(error: Exception) -> None:
-    raise error
-
-
-def _checked(body: bytes) -> Any:
-    _check(body)
-    return json.loads(body)
-
-
-def _check(body: bytes) -> None:
+def _parsed(body: bytes) -> Any:
+    """What the JSON says, or where it is none; raises HTTPException for what is refused unread."""
     try:
         check_text(body)
+        return json.loads(body)
+    except json.JSONDecodeError as error:
+        return json.JSONDecodeError(error.msg, "", error.pos)  # without the text
+    except UnicodeDecodeError as error:
+        raise HTTPException(400, f"the body is not UTF-8 at byte {error.start}") from None
     except ValueError as error:
         status = 400 if isinstance(error, Malformed) else 413
         raise HTTPException(status, f"the JSON of the body is too large: {error}") from error
 
 
-def _bounded(request: Request, limit: int | None) -> Request:
-    """The request, whose body ends with TooLarge beyond `limit` bytes; None: no limit here."""
-    if limit is None:
-        return request
-    seen = 0
-
-    async def _receive() -> Message:
-        nonlocal seen
-        message = await request.receive()
-        seen += len(message.get("body", b""))
-        _must_fit(seen, limit)
-        return message
-
-    return _BoundedRequest(request.scope, _receive)
-
-
-def _must_fit(size: int, limit: int) -> None:
-    if size > limit:
+def _must_fit(size: int, limit: int | None) -> None:
+    if limit is not None and size > limit:
         raise TooLarge(
             f"the body is larger than {limit // KIB} KiB, the limit for this operation",
             advice="Send large data in parts, or through an import.",

@@ -76,8 +76,12 @@ class Edge:
 
         refusal = self._refusal(scope, headers)
         if refusal is None:
-            with one_session_at_a_time():
-                await self.app(scope, self._limited(scope, receive), send_with_headers)
+            try:
+                with one_session_at_a_time():
+                    await self.app(scope, self._limited(scope, receive), send_with_headers)
+            finally:
+                # Else a request and its phases keep one another, and its body, for a while.
+                scope["state"].clear()
             return
         status, detail, advice = refusal
         answer = problem(

@@ -25,6 +25,8 @@ READING_EACH = 4
 # person cost everybody else a tenth of what they cost with sixteen.
 SQLITE_READERS, SQLITE_READING_EACH = 2, 1
 WRITING_EACH = 1
+# Large bodies that arrive at once, each of another person; who sends slowly delays nobody else.
+LARGE_BODIES = 16
 # Whoever opens a stream holds a connection of the server meanwhile, of which there are few enough.
 WAITING_FOR_STREAMS = 4096
 
@@ -189,6 +191,7 @@ class Turns:
         self._reading = Line(readers, each=each)
         self._writing = Line(1 if is_sqlite else WRITERS, each=WRITING_EACH)
         self._reading_much = Line(HEAVY, each=1)
+        self._taking_much = Line(LARGE_BODIES, each=1)
         self._checking = Line(1, each=1)
         self._opening = Line(OPENINGS, each=1, most_waiting=WAITING_FOR_STREAMS)
         self._exporting = Line(EXPORTS, each=1, most_waiting=WAITING_FOR_STREAMS)
@@ -200,6 +203,10 @@ class Turns:
     def reading_much(self, person: str) -> AbstractAsyncContextManager[None]:
         """A turn to read what computes for long. Raises TooBusy if too many wait."""
         return self._reading_much.turn(person)
+
+    def taking_much(self, person: str) -> AbstractAsyncContextManager[None]:
+        """A turn to send a large body. Raises TooBusy if too many wait."""
+        return self._taking_much.turn(person)
 
     def checking(self, person: str) -> AbstractAsyncContextManager[None]:
         """A turn to look through and parse a large body. Raises TooBusy if too many wait."""
@@ -222,6 +229,7 @@ class Turns:
         lines = {
             "read": self._reading,
             "read much": self._reading_much,
+            "send much": self._taking_much,
             "parse much": self._checking,
             "write": self._writing,
             "open a stream": self._opening,

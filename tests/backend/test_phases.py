@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 
 from backend.errors import TooManyTries
 from backend.pressure.passwords import MOST_WAITING, Passwords
+from backend.routes import CHECKED_IN_LOOP
 from tests.backend.conftest import Service
 from tests.loops import in_a_loop
 
@@ -75,6 +76,28 @@ def test_a_body_that_does_not_come_holds_nobody_up(service: Service) -> None:
     quick = service.client().post("/projects", json={"name": "quick"})
     assert quick.status_code == 201
     assert [one.answer()[0] for one in slow] == [201] * 40
+
+
+def test_a_person_sends_one_large_body_at_a_time(service: Service) -> None:
+    admin = service.client()
+    other = admin.post("/users", json={"name": "r", "role": "admin"}).json()["id"]
+    key = admin.post(f"/users/{other}/keys", json={"name": "k"}).json()["key"]
+    name = json.dumps({"name": "large", "guidelines": "g" * 100}).encode()
+    body = name + b" " * CHECKED_IN_LOOP
+
+    def large(key: str) -> SlowRequest:
+        return SlowRequest(service, key, body, length=len(body))
+
+    first, second, of_other = large(service.admin_key), large(service.admin_key), large(key)
+    first.start()
+    second.start(until_asked=False)
+    of_other.start()
+    assert admin.get("/projects").json()["items"] == []
+    assert not second.is_read
+    assert first.answer()[0] == 201
+    assert of_other.answer()[0] == 201
+    assert second.answer()[0] == 201
+    assert second.is_read
 
 
 def test_the_body_of_a_stranger_is_not_read(light_service: Service) -> None:

@@ -1,5 +1,6 @@
 """What a request may hold: every schema is bounded, bombs are refused early, answers stay short."""
 
+import gc
 import json
 import time
 import tracemalloc
@@ -13,6 +14,7 @@ from fastapi.testclient import TestClient
 from backend.api.problems import MOST_BYTES, MOST_ERRORS
 from backend.main import create_app
 from backend.pressure.json_text import MOST_KEYS_IN_ALL, check_text
+from backend.pressure.turns import REFUSE_AFTER_S
 from backend.schemas.paging import MOST_DEPTH, MOST_KEYS, check_value
 from backend.settings import Settings
 from tests.backend.conftest import Service
@@ -140,6 +142,39 @@ def test_a_bomb_is_refused_before_it_is_parsed(light_service: Service, name: str
     # so many keys would be ten times as large as its text.
     assert peak < 8 * len(BOMBS[name]) + 20e6
     assert took_s < 20  # Measuring memory makes it many times as slow.
+
+
+REFUSED = {
+    "too many keys": BOMBS["very many keys"][:700_000],
+    "no JSON": b'{"name": "' + b"x" * 700_000,
+    "too large": b" " * (2 << 20),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_large_body_that_is_refused_is_answered_late_and_not_kept(
+    light_service: Service, name: str
+) -> None:
+    api = light_service.client()
+    headers = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
+
+    def send() -> float:
+        began = time.monotonic()
+        answer = api.post("/projects", content=iter([REFUSED[name]]), headers=headers)
+        assert answer.status_code in (413, 422), answer.text
+        return time.monotonic() - began
+
+    send()
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        assert min(send() for _ in range(10)) >= REFUSE_AFTER_S
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert kept < 2 * len(REFUSED[name])
 
 
 @pytest.mark.parametrize("name", ["deep lists", "very many keys", "very many lists"])
