@@ -200,11 +200,20 @@ def _long_curve(session: Session, key: Key, extent: _Extent, window: Window) -> 
         .subquery()
     )
     point = MetricPoint
-    statement = (
-        select(grouped, point.time_s, point.tokens, point.value.label("last"))
-        .join(point, and_(*_of(point, key), point.step == grouped.c.step))
-        .order_by(grouped.c.step)
-    )
+    # Looked up one by one: before PostgreSQL has counted the points of a new run, it joins every
+    # bucket with every point.
+    at_its_end = [
+        select(column)
+        .where(*_of(point, key), point.step == grouped.c.step)
+        .scalar_subquery()
+        .label(name)
+        for name, column in (
+            ("time_s", point.time_s),
+            ("tokens", point.tokens),
+            ("last", point.value),
+        )
+    ]
+    statement = select(grouped, *at_its_end).order_by(grouped.c.step)
     return [_bucket(row) for row in session.execute(statement).mappings()]
 
 
