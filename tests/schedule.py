@@ -19,7 +19,13 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 # What begins so shares what is expensive to start: the longest first.
-_TOGETHER = ("tests/e2e/", "tests/chaos/test_kills.py")
+_TOGETHER = (
+    "tests/e2e/",
+    "tests/chaos/test_kills.py",
+    "tests/backend/imports/test_bombs.py",
+    "tests/backend/test_launcher.py",
+    "tests/backend/test_plans.py",
+)
 
 
 class Scheduling(LoadScopeScheduling):

@@ -3,36 +3,40 @@
 Used by tests of what only a real server shows: streams, connections, shutdown.
 """
 
-import os
 import signal
-import socket
-import subprocess
-import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
 
-from tests import processes
+from tests import processes, servers
+from tests.warm import WarmProcess
+
+
+def _serve(_: Sequence[str]) -> int:
+    from backend.ops.serve import main
+
+    main()
+    return 0
 
 
 class Server:
-    """`python -m backend.ops.serve` over a migrated database, in a process of its own."""
+    """`backend.ops.serve` over a migrated database, in a process of its own."""
 
     def __init__(self, url: str, data_dir: Path, **settings: str) -> None:
-        listening = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        self.port = servers.free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
         data_dir.mkdir(parents=True, exist_ok=True)
-        self.port = listening.getsockname()[1]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "backend.ops.serve", str(listening.fileno())],
-            cwd=processes.ROOT,
-            env=processes.environment(data_dir, PODIUM_DATABASE_URL=url, **settings),
-            pass_fds=[listening.fileno()],
+        given = {"PODIUM_DATABASE_URL": url, "PODIUM_PORT": str(self.port), **settings}
+        log = data_dir / "api.log"
+        self.process = WarmProcess(_serve, [], processes.environment(data_dir, **given), log)
+        processes.wait_until(
+            lambda: processes.answers(f"{self.url}/healthz"),
+            "the API answers",
+            process=self.process,
+            log=log,
         )
-        listening.close()
-        # The socket listens already: this waits until it is served.
-        httpx.get(f"{self.url}/healthz", timeout=180).raise_for_status()
         key = (data_dir / "admin.key").read_text().strip()
         self.client = httpx.Client(
             base_url=f"{self.url}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30
@@ -48,6 +52,5 @@ class Server:
     def close(self) -> None:
         """End what is left."""
         self.client.close()
-        if self.process.poll() is None:
-            os.kill(self.process.pid, signal.SIGKILL)
+        self.process.kill()
         self.process.wait()

@@ -21,7 +21,8 @@ _CONTEXT = get_context("forkserver")
 # Not `worker.celery_app`, which reads the settings when it is loaded.
 _CONTEXT.set_forkserver_preload(
     ["worker.trainer.__main__", "celery.bin.worker", "celery.concurrency.thread", "worker.presence",
-     "worker.sweeper", "worker.tasks", "kombu.transport.filesystem", "psycopg", "redis"]
+     "worker.sweeper", "worker.tasks", "kombu.transport.filesystem", "psycopg", "redis",
+     "backend.ops.serve"]
 )  # fmt: skip
 # What the libraries read when they are loaded.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from backend.api import numbers
 from backend.domain.operations import OPERATIONS, Of
 from backend.main import ROUTERS
-from backend.schemas.vocabulary import Role
+from backend.schemas.vocabulary import Role, Scope
 from backend.store import jobs
 from backend.store.db import Database
 from backend.store.ids import new_id
@@ -71,6 +71,14 @@ class Site:
     admin: TestClient
     database: Database
     project: str
+    # What is made once: what runs begin with, and what calls that change nothing are made on.
+    kept: dict[str, str] = field(default_factory=dict)
+
+    def once(self, what: str, make: Callable[[], str]) -> str:
+        """The id of what is made when it is asked for first."""
+        if what not in self.kept:
+            self.kept[what] = make()
+        return self.kept[what]
 
     def of(self, path: str, **body: Any) -> str:
         """Create something as the administrator; returns its id."""
@@ -89,8 +97,9 @@ class Site:
 
     def run_body(self) -> dict[str, Any]:
         """A run that can be created."""
-        model, data = {"id": self.model()}, {"id": self.snapshot("demonstrations")}
-        config = {"method": "sft", "model": model, "demonstrations": data}
+        model = self.once("model of runs", self.model)
+        data = self.once("data of runs", lambda: self.snapshot("demonstrations"))
+        config = {"method": "sft", "model": {"id": model}, "demonstrations": {"id": data}}
         return {"project_id": self.project, "name": "r", "config": config}
 
     def comparison_body(self) -> dict[str, Any]:
@@ -183,17 +192,20 @@ def people_of(service: Service, site: Site) -> list[Person]:
 def call(name: str, person: Person, site: Site, *, is_missing: bool = False) -> int:
     """The status of a call with everything it needs, on objects of this site."""
     route = every_route()[name]
-    named = {one: _object(name, one, person, site) for one in re.findall(r"{(\w+)}", route.path)}
+    names = re.findall(r"{(\w+)}", route.path)
+    if is_missing:
+        named = {one: f"{one}_nothing" if one != "step" else "1" for one in names}
+    else:
+        named = {one: _named(name, one, person, site) for one in names}
     body, query = _body(name, person, site), dict(_QUERIES.get(name, {}))
     if name == "judge":
-        named["assignment_id"], order = site.assignment(person.id)
+        lease, order = site.assignment(person.id)
+        named = named if is_missing else {"assignment_id": lease}
         body = {"verdict": "cannot_judge", "tiers": [], "unranked": order}
     if name == "read_metrics":
-        query["runs"] = "run_nothing" if is_missing else site.run()
-    if is_missing:
-        named = {one: f"{one}_nothing" if one != "step" else "1" for one in named}
-        if isinstance(body, dict) and "project_id" in body:
-            body["project_id"] = "project_nothing"
+        query["runs"] = "run_nothing" if is_missing else site.once("run_id", site.run)
+    if is_missing and isinstance(body, dict) and "project_id" in body:
+        body["project_id"] = "project_nothing"
     path = address_of(route).format(**named)
     sent: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
     return person.client.request(min(route.methods), path, params=query, **sent).status_code
@@ -202,10 +214,18 @@ def call(name: str, person: Person, site: Site, *, is_missing: bool = False) -> 
 _QUERIES: dict[str, dict[str, Any]] = {"import_file": {"kind": "prompts"}}
 
 
+def _named(operation: str, name: str, person: Person, site: Site) -> str:
+    """The id that stands for this name in the address of an operation."""
+    if name == "user_id":
+        return person.id
+    # A job and a lease are somebody's.
+    if OPERATIONS[operation].scope is not Scope.READ or name in ("job_id", "assignment_id"):
+        return _object(operation, name, person, site)
+    return site.once(name, lambda: _object(operation, name, person, site))
+
+
 def _object(operation: str, name: str, person: Person, site: Site) -> str:
     match name:
-        case "user_id":
-            return person.id
         case "key_id":
             return site.of(f"/users/{person.id}/keys", name="k")
         case "project_id":

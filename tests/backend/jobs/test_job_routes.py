@@ -105,7 +105,7 @@ def has_lines(database: Database) -> bool:
 
 
 def test_a_cancelled_job_leaves_nothing(api: TestClient, database: Database) -> None:
-    project = project_with(api, database, 30_000)
+    project = project_with(api, database, 12_000)
     body = {"name": "s", "kind": "prompts"}
     job_id = api.post(f"/projects/{project}/snapshots", json=body, headers=ASYNC).json()["id"]
     processes.wait_until(lambda: has_lines(database), "lines are written")

@@ -100,7 +100,7 @@ def large_model(data_dir: Path) -> bytes:
 def test_what_nobody_waits_for_any_more_is_cancelled_and_leaves_nothing(
     store_url: str, database: Database, tmp_path: Path
 ) -> None:
-    project = plant(database, 30_000)
+    project = plant(database, 12_000)
     model = large_model(tmp_path / "data")
     with serving(store_url, tmp_path) as site:
         hashing = site.half_asked("POST", "/models", model)
@@ -122,7 +122,7 @@ def test_what_nobody_waits_for_any_more_is_cancelled_and_leaves_nothing(
 def test_an_api_that_is_killed_takes_its_children_along_and_another_ends_its_jobs(
     store_url: str, database: Database, tmp_path: Path
 ) -> None:
-    project = plant(database, 30_000)
+    project = plant(database, 12_000)
     with serving(store_url, tmp_path) as site:
         body = {"name": "s", "kind": "prompts"}
         headers = {"Prefer": "respond-async"}

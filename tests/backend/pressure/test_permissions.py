@@ -155,9 +155,9 @@ def test_who_is_gone_without_a_word_is_asked_for_no_more(database: Database) -> 
 
     async def check() -> None:
         permissions = Permissions(database)
-        for _ in range(20):
+        for _ in range(60):
             permissions.open(mine, most=20)
-            gc.collect()
+            gc.collect(1)
         permissions.close()
 
     in_a_loop(check())
