@@ -138,7 +138,8 @@ def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
 def postgres_url(postgres_server: str, postgres_template: str) -> Iterator[str]:
     """URL of a fresh migrated PostgreSQL database."""
     name = f"podium_{next(_counter)}"
-    _execute(postgres_server, f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY FILE_COPY")
+    copied = f"TEMPLATE {postgres_template} STRATEGY FILE_COPY"
+    _execute(postgres_server, f"CREATE DATABASE {name} {copied}")
     yield postgres_server.format(database=name)
     _execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
 

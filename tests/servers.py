@@ -56,7 +56,8 @@ def prepare_postgres(folder: Path, *, keeps_commits: bool) -> tuple[list[Path | 
     _run([binaries / "initdb", "-A", "trust", "-U", "podium", "-D", data, "--no-sync"], account)
     # Nobody pulls the plug of a test's machine, so the disk itself need not be waited for.
     off = ["fsync"] if keeps_commits else ["fsync", "synchronous_commit", "full_page_writes"]
-    settings = ["listen_addresses=", "max_connections=300", "max_wal_size=256MB", *(f"{name}=off" for name in off)]
+    settings = ["listen_addresses=", "max_connections=300", "max_wal_size=256MB"]
+    settings += [f"{name}=off" for name in off]
     flags = [part for setting in settings for part in ("-c", setting)]
     return [binaries / "postgres", "-D", data, "-k", folder, *flags], account
 
