@@ -33,4 +33,14 @@ export function remove(area: Storage, key: string): void {
   }
 }
 
+/** The keys that begin with these characters. */
+export function keysOf(area: Storage, prefix: string): string[] {
+  try {
+    const keys = Array.from({ length: area.length }, (_, at) => area.key(at) ?? "");
+    return keys.filter((key) => key.startsWith(prefix));
+  } catch {
+    return [];
+  }
+}
+
 export const isText = (value: unknown): value is string => typeof value === "string";

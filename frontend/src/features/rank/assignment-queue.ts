@@ -20,7 +20,8 @@ const isAssignments = (value: unknown): value is Assignment[] => Array.isArray(v
 const isRanking = (value: unknown): value is Ranking =>
   typeof value === "object" && value !== null && "tiers" in value && "count" in value;
 
-const leasedKey = (projectId: string) => `podium.held.${projectId}`;
+/** Of one person: who signs in next in this tab holds none of these leases. */
+const leasedKey = (projectId: string, userId: string) => `podium.held.${projectId}.${userId}`;
 const draftKey = (assignmentId: string) => `podium.draft.${assignmentId}`;
 
 export function draftOf(assignment: Assignment): Ranking {
@@ -37,8 +38,8 @@ export function dropDraft(assignmentId: string): void {
   remove(localStorage, draftKey(assignmentId));
 }
 
-function remembered(projectId: string): Assignment[] {
-  const leased = read(sessionStorage, leasedKey(projectId), isAssignments) ?? [];
+function remembered(key: string): Assignment[] {
+  const leased = read(sessionStorage, key, isAssignments) ?? [];
   const judged = new Set(outbox.all.map((item) => item.assignmentId));
   const soon = Date.now() + EXPIRY_MARGIN_MS;
   return leased.filter((one) => Date.parse(one.expires_at) > soon && !judged.has(one.id));
@@ -55,15 +56,16 @@ export interface AssignmentQueue {
   readonly retry: () => void;
 }
 
-export function useAssignmentQueue(projectId: string): AssignmentQueue {
-  const [leased, setLeased] = useState(() => remembered(projectId));
+export function useAssignmentQueue(projectId: string, userId: string): AssignmentQueue {
+  const key = leasedKey(projectId, userId);
+  const [leased, setLeased] = useState(() => remembered(key));
   const [isExhausted, setExhausted] = useState(false);
   const isFetching = useRef(false);
   const [error, setError] = useState<unknown>(null);
 
   useEffect(() => {
-    write(sessionStorage, leasedKey(projectId), leased);
-  }, [projectId, leased]);
+    write(sessionStorage, key, leased);
+  }, [key, leased]);
 
   useEffect(() => {
     if (leased.length >= PREFETCHED || isExhausted || error !== null || isFetching.current) return;

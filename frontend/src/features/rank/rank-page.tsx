@@ -26,7 +26,10 @@ export function RankPage() {
   const projectId = useProjectId();
   const me = useQuery(meQuery);
   if (me.data === undefined) return <Skeleton lines={6} />;
-  return <ProjectRanking key={projectId} projectId={projectId} userId={me.data.id} />;
+  outbox.open(me.data.id);
+  return (
+    <ProjectRanking key={`${projectId} ${me.data.id}`} projectId={projectId} userId={me.data.id} />
+  );
 }
 
 interface SubmittedJudgment {
@@ -40,10 +43,13 @@ function useSending(projectId: string) {
   useEffect(() => {
     outbox.onSent = () => void client.invalidateQueries(progressQuery(projectId));
     const flush = () => void outbox.flush();
+    const reload = () => outbox.reload();
     flush();
+    window.addEventListener("storage", reload);
     window.addEventListener("online", flush);
     window.addEventListener("focus", flush);
     return () => {
+      window.removeEventListener("storage", reload);
       window.removeEventListener("online", flush);
       window.removeEventListener("focus", flush);
     };
@@ -51,7 +57,7 @@ function useSending(projectId: string) {
 }
 
 function ProjectRanking({ projectId, userId }: { projectId: string; userId: string }) {
-  const queue = useAssignmentQueue(projectId);
+  const queue = useAssignmentQueue(projectId, userId);
   const [lastSubmitted, setLastSubmitted] = useState<SubmittedJudgment | null>(null);
   const [reopened, setReopened] = useState<string | null>(null);
   const skipping = useMutation({

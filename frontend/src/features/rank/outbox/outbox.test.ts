@@ -18,10 +18,10 @@ class Memory implements Storage {
 vi.stubGlobal("localStorage", new Memory());
 const { Outbox } = await import("./outbox");
 
-const unsent = (key: string) => ({
+const unsent = (key: string, userId = "usr_1") => ({
   assignmentId: `asg_${key}`,
   projectId: "prj_1",
-  userId: "usr_1",
+  userId,
   key,
   body: {
     tiers: [["a"], ["b"]],
@@ -47,13 +47,23 @@ describe("the outbox", () => {
     sent.push(item.key);
     return Promise.resolve();
   };
-  const make = () =>
-    new Outbox(storage, send, (run) => later.push(run) as unknown as ReturnType<typeof setTimeout>);
+  let signedIn: string;
+  const make = (userId = "usr_1") => {
+    const server = { send, whoAmI: () => Promise.resolve(signedIn) };
+    const box = new Outbox(
+      storage,
+      server,
+      (run) => later.push(run) as unknown as ReturnType<typeof setTimeout>,
+    );
+    box.open(userId);
+    return box;
+  };
   beforeEach(() => {
     storage = new Memory();
     sent = [];
     results = [];
     later = [];
+    signedIn = "usr_1";
   });
 
   it("sends in order and keeps nothing that has arrived", async () => {
@@ -104,5 +114,58 @@ describe("the outbox", () => {
     expect(box.all[0]?.refusal).toBe("quota is full Ask for another.");
     box.discard("1");
     expect(box.all).toEqual([]);
+  });
+
+  it("shows and sends nothing of another person", async () => {
+    results = [new Problem(401, { detail: "signed out" })];
+    const box = make();
+    box.add(unsent("1"));
+    await becomes(box, "signed-out");
+    const other = make("usr_2");
+    expect(other.all).toEqual([]);
+    other.discard("1");
+    await other.flush();
+    expect(sent).toEqual([]);
+    box.open("usr_2");
+    expect(box.all).toEqual([]);
+    box.open("usr_1");
+    expect(box.all).toHaveLength(1);
+  });
+
+  it("keeps a judgment that was refused because somebody else is signed in", async () => {
+    results = [new Problem(404, { detail: "no such assignment" })];
+    signedIn = "usr_2";
+    const box = make();
+    box.add(unsent("1"));
+    await becomes(box, "signed-out");
+    expect(box.all[0]?.refusal).toBeNull();
+    signedIn = "usr_1";
+    later.shift()?.();
+    await becomes(box, "idle");
+    expect(sent).toEqual(["1"]);
+  });
+
+  it("loses nothing that two tabs keep at once", async () => {
+    results = [0, 0].map(() => new Problem(0, { detail: "away" }));
+    const [one, other] = [make(), make()];
+    one.add(unsent("1"));
+    other.add(unsent("2"));
+    await becomes(one, "offline");
+    await becomes(other, "offline");
+    expect(make().all.map((item) => item.key)).toEqual(["1", "2"]);
+  });
+
+  it("keeps in the tab what the browser has no room for", async () => {
+    results = [new Problem(0, { detail: "away" })];
+    const box = make();
+    storage.setItem = () => {
+      throw new Error("full");
+    };
+    box.add(unsent("1"));
+    await becomes(box, "offline");
+    expect(box.all).toHaveLength(1);
+    later.shift()?.();
+    await becomes(box, "idle");
+    expect([sent, box.all]).toEqual([["1"], []]);
   });
 });

@@ -24,6 +24,15 @@ export function UnsentNotes() {
   const waiting = items.filter((item) => item.refusal === null).length;
   return (
     <div className="unsent" aria-live="polite">
+      {outbox.isWithoutRoom && (
+        <div className="note bad">
+          <Icon name="alert" />
+          <span className="grow">
+            <b>This browser has no room left.</b> Unsent judgments are kept in this tab alone: leave
+            it open until they are sent.
+          </span>
+        </div>
+      )}
       {waiting > 0 && (status === "offline" || status === "signed-out") && (
         <div className="note warn">
           <Icon name={status === "offline" ? "alert" : "lock"} />
