@@ -14,5 +14,5 @@ export default defineConfig({
     // The content security policy allows fonts from data: URLs, but files cache better.
     assetsInlineLimit: 0,
   },
-  test: { include: ["src/**/*.test.ts"], environment: "node", testTimeout: 60_000 },
+  test: { include: ["src/**/*.test.{ts,tsx}"], environment: "node", testTimeout: 60_000 },
 });

@@ -5,6 +5,7 @@ import "@/styles/base.css";
 import "@/styles/parts.css";
 import "@/styles/layout.css";
 import "@/styles/forms.css";
+import "@/styles/prose.css";
 
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

@@ -1,18 +1,36 @@
-/** A prompt as the conversation it is; a single user turn is shown as plain text. */
+/** A prompt as the conversation it is; of a single user turn, who speaks goes without saying. */
 import type { Message } from "@/api/types";
 
-export function Conversation({ messages }: { messages: readonly Message[] }) {
+import { Markdown } from "./markdown";
+import { PlainText } from "./plain-text";
+
+export interface ConversationProps {
+  readonly messages: readonly Message[];
+  /** Whether it is shown as it was written. */
+  readonly isRaw?: boolean;
+}
+
+export function Conversation({ messages, isRaw = false }: ConversationProps) {
   if (messages.length === 1 && messages[0]?.role === "user")
-    return <p className="plain">{messages[0].content}</p>;
+    return <Turn content={messages[0].content} isRaw={isRaw} />;
   return (
     <ol className="turns">
       {messages.map((message, place) => (
         <li key={place} className={message.role}>
           <span className="who">{message.role}</span>
-          <p className="plain">{message.content}</p>
+          <Turn content={message.content} isRaw={isRaw} />
         </li>
       ))}
     </ol>
+  );
+}
+
+function Turn({ content, isRaw }: { content: string; isRaw: boolean }) {
+  if (!isRaw) return <Markdown text={content} />;
+  return (
+    <pre className="raw" dir="auto">
+      <PlainText text={content} />
+    </pre>
   );
 }
 

@@ -1,10 +1,42 @@
 /**
- * Text from models and people as sanitised markdown. It is hostile: no raw HTML, no remote images
- * (a picture would tell its host who reads), links only to http(s) and opened apart.
+ * Text from models and people as sanitised markdown, of which every visible character is on screen.
+ * It is hostile: no raw HTML, no remote images (a picture would tell its host who reads), links only
+ * to http(s) and opened apart.
  */
+import type { Element } from "hast";
+import { toString } from "hast-util-to-string";
+import { Component, lazy, memo, type ReactNode, Suspense, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
-import rehypeSanitize from "rehype-sanitize";
-import remarkGfm from "remark-gfm";
+import rehypeSanitize, { defaultSchema } from "rehype-sanitize";
+import remarkBreaks from "remark-breaks";
+
+import { githubParts } from "./github-parts";
+import { literalTree } from "./literal-tree";
+import { liftFormulas } from "./mathematics";
+import { neverEmpty } from "./never-empty";
+import { PlainText } from "./plain-text";
+import { revealHidden } from "./reveal-hidden";
+
+const Formula = lazy(() => import("./formula"));
+const Code = lazy(() => import("./code"));
+
+/** Longer texts would make the browser wait: they are shown as they were written. */
+export const LONGEST = 100_000;
+
+const SCHEMA: typeof defaultSchema = {
+  ...defaultSchema,
+  attributes: {
+    ...defaultSchema.attributes,
+    code: [["className", /^language-./, "math-inline", "math-display"]],
+    p: [["className", "as-written"]],
+    span: [["className", "target"]],
+  },
+};
+
+function classOf(node: Element | undefined): string {
+  const names = node?.properties["className"];
+  return Array.isArray(names) ? names.join(" ") : "";
+}
 
 const PARTS: Components = {
   a: ({ href, children }) =>
@@ -15,24 +47,116 @@ const PARTS: Components = {
     ) : (
       <span>{children}</span>
     ),
-  img: ({ alt, src }) => (
-    <span className="faint">
-      [image{alt ? `: ${alt}` : ""}
-      {typeof src === "string" ? `, ${src}` : ""}]
-    </span>
+  code: ({ node, children }) => {
+    const names = classOf(node);
+    if (node === undefined || !names.startsWith("math-")) return <code>{children}</code>;
+    const source = toString(node);
+    return (
+      <Suspense fallback={<code>{source}</code>}>
+        <Formula source={source} isDisplay={names === "math-display"} />
+      </Suspense>
+    );
+  },
+  pre: ({ node, children }) => {
+    const [code] = node?.children ?? [];
+    if (code?.type !== "element") return <pre>{children}</pre>;
+    const language = classOf(code).replace(/^language-/, "");
+    const label = [language, code.data?.meta ?? ""].filter(Boolean).join(" ");
+    const source = toString(code).replace(/\n$/, "");
+    return (
+      <figure className="code">
+        {label !== "" && (
+          <figcaption>
+            <PlainText text={label} />
+          </figcaption>
+        )}
+        <pre dir="ltr" tabIndex={0}>
+          <Suspense
+            fallback={
+              <code>
+                <PlainText text={source} />
+              </code>
+            }
+          >
+            <Code source={source} language={language} />
+          </Suspense>
+        </pre>
+      </figure>
+    );
+  },
+  table: ({ children }) => (
+    <div className="wide" tabIndex={0}>
+      <table>{children}</table>
+    </div>
   ),
+  p: ({ node, children }) => (
+    <p dir="auto" className={classOf(node) || undefined}>
+      {children}
+    </p>
+  ),
+  li: ({ children }) => <li dir="auto">{children}</li>,
+  td: ({ children, style }) => (
+    <td dir="auto" style={style}>
+      {children}
+    </td>
+  ),
+  th: ({ children, style }) => (
+    <th dir="auto" style={style}>
+      {children}
+    </th>
+  ),
+  blockquote: ({ children }) => <blockquote dir="auto">{children}</blockquote>,
 };
 
-export function Markdown({ text }: { text: string }) {
+function AsWritten({ text }: { text: string }) {
   return (
-    <div className="prose">
-      <ReactMarkdown
-        remarkPlugins={[remarkGfm]}
-        rehypePlugins={[rehypeSanitize]}
-        components={PARTS}
-      >
-        {text}
-      </ReactMarkdown>
-    </div>
+    <p className="plain" dir="auto">
+      <PlainText text={text} />
+    </p>
   );
 }
+
+function Parsed({ text }: { text: string }) {
+  const lifted = useMemo(() => liftFormulas(text), [text]);
+  return (
+    <ReactMarkdown
+      remarkPlugins={[githubParts, literalTree(lifted), remarkBreaks]}
+      rehypePlugins={[[rehypeSanitize, SCHEMA], neverEmpty(text), revealHidden]}
+      components={PARTS}
+    >
+      {lifted.text}
+    </ReactMarkdown>
+  );
+}
+
+/** Shows the text as it was written where the parser fails, so that no card stays away. */
+class Fallback extends Component<{ text: string; children: ReactNode }, { hasFailed: boolean }> {
+  override state = { hasFailed: false };
+
+  static getDerivedStateFromError(): { hasFailed: boolean } {
+    return { hasFailed: true };
+  }
+
+  override render(): ReactNode {
+    return this.state.hasFailed ? <AsWritten text={this.props.text} /> : this.props.children;
+  }
+}
+
+export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  if (text.length > LONGEST)
+    return (
+      <div className="prose">
+        <p className="faint small">
+          {text.length.toLocaleString("en")} characters, shown as they were written
+        </p>
+        <AsWritten text={text} />
+      </div>
+    );
+  return (
+    <div className="prose">
+      <Fallback key={text} text={text}>
+        <Parsed text={text} />
+      </Fallback>
+    </div>
+  );
+});

@@ -1,6 +1,7 @@
 /** One response as a card: its letter, its rank, its text. Nothing tells where it came from. */
 import { Icon } from "@/components/icons";
 import { Markdown } from "@/components/text/markdown";
+import { PlainText } from "@/components/text/plain-text";
 import { ordinal, plural } from "@/lib/format";
 
 import type { DragHandlers } from "./drag";
@@ -19,18 +20,29 @@ export interface CardProps {
 }
 
 function Body({ content, isRaw }: { content: string; isRaw: boolean }) {
-  if (isRaw) return <pre className="raw">{content}</pre>;
+  if (isRaw)
+    return (
+      <pre className="raw" dir="auto">
+        <PlainText text={content} />
+      </pre>
+    );
   const { thinking, answer } = splitThinking(content);
   return (
     <>
-      {thinking !== "" && (
+      {thinking !== null && (
         <details className="think">
-          <summary>Reasoning, {plural(thinking.split(/\s+/).length, "word")}</summary>
-          <p className="plain">{thinking}</p>
+          <summary>
+            Reasoning, {plural(thinking.split(/\s+/).filter(Boolean).length, "word")}
+          </summary>
+          <p className="plain" dir="auto">
+            <PlainText text={thinking} />
+          </p>
         </details>
       )}
-      {answer.trim() === "" ? (
-        <p className="faint">(empty response)</p>
+      {answer === "" ? (
+        <p className="faint">
+          {thinking === null ? "(empty response)" : "(no answer after the reasoning)"}
+        </p>
       ) : (
         <Markdown text={answer} />
       )}

@@ -117,7 +117,7 @@ export function Comparison(props: ComparisonProps) {
       </div>
       <section className="card prompt" aria-label="Prompt">
         <span className="who">PROMPT</span>
-        <Conversation messages={prompt.messages} />
+        <Conversation messages={prompt.messages} isRaw={isRaw} />
         <div className="prompt-actions">
           <button type="button" className="btn ghost" onClick={() => setOpen("guidelines")}>
             Guidelines <kbd>O</kbd>

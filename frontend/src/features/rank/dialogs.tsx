@@ -6,8 +6,9 @@ import { projectQuery } from "@/api/projects";
 import { Dialog } from "@/components/dialog";
 import { Loaded } from "@/components/states";
 import { Markdown } from "@/components/text/markdown";
+import { PlainText } from "@/components/text/plain-text";
 
-import { diff, type Piece } from "./diff";
+import { diff, isCut, MOST_WORDS, type Piece } from "./diff";
 import { letterOf } from "./ranking/ranking";
 
 const SKIP_REASONS = ["needs expertise", "too long", "prompt unclear", "unsafe content", "other"];
@@ -70,9 +71,15 @@ export function NoteDialog(props: {
 
 function Pieces({ pieces }: { pieces: readonly Piece[] }) {
   return (
-    <p className="plain">
+    <p className="plain" dir="auto">
       {pieces.map((piece, place) =>
-        piece.isOwn ? <mark key={place}>{piece.text}</mark> : <span key={place}>{piece.text}</span>,
+        piece.isOwn ? (
+          <mark key={place}>
+            <PlainText text={piece.text} />
+          </mark>
+        ) : (
+          <PlainText key={place} text={piece.text} />
+        ),
       )}
     </p>
   );
@@ -114,6 +121,12 @@ export function DiffDialog(props: {
         {chooser(1)}
         <Pieces pieces={texts[0]} />
         <Pieces pieces={texts[1]} />
+        {pair.some((card) => isCut(props.contents[card] ?? "")) && (
+          <p className="hint">
+            The first {MOST_WORDS.toLocaleString("en")} words and marks are compared; what follows
+            is shown without marks.
+          </p>
+        )}
       </div>
     </Dialog>
   );

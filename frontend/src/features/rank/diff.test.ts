@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { diff } from "./diff";
+import { diff, isCut } from "./diff";
 
 const joined = (pieces: { text: string }[]) => pieces.map(({ text }) => text).join("");
 
@@ -19,4 +19,9 @@ it("finds nothing between equal texts and everything between strangers", () => {
     [{ text: "same", isOwn: false }],
   ]);
   expect(diff("", "new")).toEqual([[], [{ text: "new", isOwn: true }]]);
+});
+it("shows what follows the words that are compared", () => {
+  const long = "word ".repeat(3000);
+  expect(isCut(long)).toBe(true);
+  expect(diff(long, "x").map(joined)).toEqual([long, "x"]);
 });

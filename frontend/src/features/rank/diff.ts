@@ -5,12 +5,13 @@ export interface Piece {
   readonly isOwn: boolean;
 }
 
-const MOST_WORDS = 2000;
+/** Of each text; what follows is shown without marks. */
+export const MOST_WORDS = 2000;
 
 /** Words of `a` and of `b`, each marked by whether the other lacks it (longest common subsequence). */
 export function diff(a: string, b: string): [Piece[], Piece[]] {
-  const left = words(a);
-  const right = words(b);
+  const [left, leftRest] = cut(a);
+  const [right, rightRest] = cut(b);
   const common = table(left, right);
   const result: [Piece[], Piece[]] = [[], []];
   let i = 0;
@@ -26,11 +27,20 @@ export function diff(a: string, b: string): [Piece[], Piece[]] {
       add(result[0], left[i++], true);
     else add(result[1], right[j++], true);
   }
+  if (leftRest !== "") add(result[0], leftRest, false);
+  if (rightRest !== "") add(result[1], rightRest, false);
   return result;
 }
 
-function words(text: string): string[] {
-  return (text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? []).slice(0, MOST_WORDS);
+/** The words that are compared, and the rest of the text. */
+function cut(text: string): [words: string[], rest: string] {
+  const words = text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? [];
+  return [words.slice(0, MOST_WORDS), words.slice(MOST_WORDS).join("")];
+}
+
+/** Whether some of a text is too far behind to be compared. */
+export function isCut(text: string): boolean {
+  return cut(text)[1] !== "";
 }
 
 function table(left: readonly string[], right: readonly string[]): Uint16Array[] {

@@ -6,6 +6,7 @@ import type { Sample, Samples } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
+import { PlainText } from "@/components/text/plain-text";
 import { useView } from "@/features/run/view";
 import { number, plural } from "@/lib/format";
 
@@ -19,7 +20,9 @@ function Row({ sample, shade }: { sample: Sample; shade: Shade }) {
   return (
     <li className="sample">
       <div>
-        <p className="plain muted">{sample.prompt}</p>
+        <p className="plain muted" dir="auto">
+          <PlainText text={sample.prompt} />
+        </p>
         <span className="small faint mono">
           {sample.finish_reason === "length" ? "cut by the token limit" : ""}
         </span>

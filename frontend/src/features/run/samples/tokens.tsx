@@ -1,5 +1,6 @@
 /** A response with its tokens shaded by a number per token, exact values on hover. */
 import type { Sample } from "@/api/types";
+import { PlainText } from "@/components/text/plain-text";
 import { number } from "@/lib/format";
 
 export type Shade = "advantage" | "kl" | "logp" | "none";
@@ -29,7 +30,13 @@ function signedFor(shade: Shade, value: number | null): number | null {
 export function Tokens({ sample, shade }: { sample: Sample; shade: Shade }) {
   const values = shade === "none" ? null : sample[shade];
   const { tokens } = sample;
-  if (tokens === null || values === null) return <p className="plain">{sample.response}</p>;
+  if (tokens === null || values === null) {
+    return (
+      <p className="plain" dir="auto">
+        <PlainText text={sample.response} />
+      </p>
+    );
+  }
   const sizes = values.filter((value): value is number => value !== null).map(Math.abs);
   const largest = Math.max(0, ...sizes);
   return (
@@ -42,7 +49,7 @@ export function Tokens({ sample, shade }: { sample: Sample; shade: Shade }) {
             style={{ background: background(signedFor(shade, value), largest) }}
             title={titleOf(sample, i)}
           >
-            {token}
+            <PlainText text={token} />
           </span>
         );
       })}

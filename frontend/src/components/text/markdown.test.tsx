@@ -1,0 +1,239 @@
+// @vitest-environment jsdom
+/** Whatever another parser of CommonMark finds in a text stands on the card, in order. */
+import { Parser } from "commonmark";
+import { act } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { LONGEST, Markdown } from "./markdown";
+
+declare global {
+  var IS_REACT_ACT_ENVIRONMENT: boolean;
+}
+
+const parser = new Parser();
+
+let place: HTMLDivElement;
+let root: Root;
+
+beforeAll(async () => {
+  globalThis.IS_REACT_ACT_ENVIRONMENT = true;
+  place = document.createElement("div");
+  document.body.append(place);
+  root = createRoot(place);
+  await Promise.all([import("./formula"), import("./code")]);
+  // What loads lazily has to be asked for once.
+  await act(async () => {
+    root.render(<Markdown text={"$x$\n\n```python\nx\n```"} />);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+});
+
+afterAll(() => {
+  act(() => {
+    root.unmount();
+  });
+});
+
+function shown(text: string): HTMLDivElement {
+  act(() => {
+    root.render(<Markdown key={text} text={text} />);
+  });
+  return place;
+}
+
+/** What is on the card; of a formula its source, of a mark the character that it stands for. */
+function words(card: HTMLElement): string {
+  const copy = card.cloneNode(true) as HTMLElement;
+  for (const formula of copy.querySelectorAll<HTMLElement>(".formula"))
+    formula.replaceChildren(formula.title);
+  for (const mark of copy.querySelectorAll<HTMLElement>(".hidden-character")) {
+    const code = /U\+([0-9A-F]+)$/.exec(mark.title)?.[1] ?? "";
+    mark.replaceChildren(String.fromCodePoint(parseInt(code, 16)));
+  }
+  return copy.textContent;
+}
+
+interface Found {
+  readonly text: string;
+  readonly isTarget: boolean;
+}
+
+/** The literals and link targets that the other parser finds, in order. */
+function literals(text: string): Found[] {
+  const found: Found[] = [];
+  const walker = parser.parse(text).walker();
+  for (let event = walker.next(); event !== null; event = walker.next()) {
+    const { node, entering } = event;
+    const said = entering ? [node.info ?? "", node.literal ?? ""] : [];
+    found.push(...said.map((one) => ({ text: bare(one), isTarget: false })));
+    if (!entering) found.push({ text: bare(node.destination ?? ""), isTarget: true });
+  }
+  return found;
+}
+
+function bare(text: string): string {
+  let decoded = text;
+  try {
+    decoded = decodeURI(text);
+  } catch {
+    // Not an address.
+  }
+  // Lines of tables and tildes mean something on GitHub, whose additions are shown.
+  return decoded.replace(/[\s\u0000\ufffd|~-]/gu, "");
+}
+
+/** The first literal that does not stand on the card behind the ones before it. */
+function missing(text: string): string | undefined {
+  const card = bare(words(shown(text)));
+  let from = 0;
+  for (const { text: literal, isTarget } of literals(text)) {
+    // Of an address the text may say where it leads; of a reference its definition does.
+    if (isTarget && card.slice(0, from).endsWith(literal)) continue;
+    const at = card.indexOf(literal, from);
+    if (at >= 0) from = at + literal.length;
+    else if (!isTarget || !card.includes(literal))
+      return `${literal} is not in ${card.slice(from)}`;
+  }
+  return undefined;
+}
+
+describe("what is written stands on the card", () => {
+  it.each([
+    ["<answer>42</answer>", "<answer>42</answer>"],
+    ["a List<String> of", "a List<String> of"],
+    ["a <b and c> d", "a <b and c> d"],
+    ["<div>", "<div>"],
+    ["<!-- hidden -->", "<!-- hidden -->"],
+    ["[id]: https://a.test 'title'", '[id]: https://a.test "title"'],
+    ["[here](https://a.test/b)", "here (https://a.test/b)"],
+    ["[here](javascript:alert(1))", "here (javascript:alert(1))"],
+    ["![a cat](https://a.test/cat.png)", "[image: a cat, https://a.test/cat.png]"],
+    ["- [x] done", "[x] done"],
+    ["so[^1]\n\n[^1]: why", "so^1 (why)"],
+    ["$5 and $10", "$5 and $10"],
+    ["~5~ and ~10~", "~5~ and ~10~"],
+    ["it costs 5$ or 10$ now", "it costs 5$ or 10$ now"],
+  ])("%s", (text, expected) => {
+    expect(shown(text).textContent).toContain(expected);
+  });
+
+  it("keeps all cells of a row that has more than the head", () => {
+    const card = shown("| a | b |\n|---|---|\n| 1 | 2 | 3 |");
+    expect([...card.querySelectorAll("td")].map((one) => one.textContent)).toEqual(["1", "2", "3"]);
+  });
+
+  it("keeps single line breaks", () => {
+    expect(shown("one\ntwo").querySelectorAll("br")).toHaveLength(1);
+  });
+
+  it("says the language of a block of code, and all else that stands beside it", () => {
+    expect(shown('```python title="a"\nx = 1\n```').textContent).toBe('python title="a"x = 1');
+    expect(place.querySelector(".hljs-number")?.textContent).toBe("1");
+  });
+
+  it.each(["", " ", "\n\n", ">", "-", "&nbsp;", "```\n```", "#"])(
+    "says that it is empty: %j",
+    (text) => {
+      expect(shown(text).textContent).toContain("Nothing to read here");
+    },
+  );
+
+  it.each([
+    ["a\u202eb", "aRLOb"],
+    ["pass\u200bword", "passZWSPword"],
+    ["`a\u200bb`", "aZWSPb"],
+    ["```\na\u00adb\n```", "aSHYb"],
+    ["a\u{e0041}b", "aU+E0041b"],
+    ["می\u200cخواهم", "می\u200cخواهم"],
+    ["👩\u200d💻", "👩\u200d💻"],
+  ])("marks what cannot be seen: %j", (text, expected) => {
+    expect(shown(text).textContent).toBe(expected);
+  });
+});
+
+describe("formulas", () => {
+  it.each([
+    ["$x^2$", "x^2"],
+    ["$$\\frac{a}{b}$$", "\\frac{a}{b}"],
+    ["\\(a_1 + a_2\\)", "a_1 + a_2"],
+    ["\\[\na*b*c\n\\]", "a*b*c"],
+    ["**$x$**", "x"],
+    ["| a |\n|---|\n| $x_1$ |", "x_1"],
+  ])("are typeset: %s", (text, source) => {
+    const formula = shown(text).querySelector<HTMLElement>(".formula");
+    expect(formula?.title).toBe(source);
+    expect(formula?.querySelector(".katex annotation")?.textContent).toBe(source);
+  });
+
+  it.each(["`$x$`", "```\n$x$\n```", "    $x$", "\\$x$", "[a](http://b.test/$x$)", "<a b='$x$'>"])(
+    "are none in %s",
+    (text) => {
+      expect(shown(text).querySelector(".formula")).toBeNull();
+      expect(missing(text)).toBeUndefined();
+    },
+  );
+
+  it.each(["$\\frac{1$", "$\\color{white}{no}$", "$a % b$", "$\\phantom{no}$"])(
+    "that are wrong or would hide something are shown as written: %s",
+    (text) => {
+      const formula = shown(text).querySelector<HTMLElement>(".formula");
+      expect(formula?.querySelector(".katex")).toBeNull();
+      expect(`$${formula?.textContent ?? ""}$`).toBe(text);
+    },
+  );
+});
+
+const PIECES = [
+  "word", "Ünïcode", "漢字", "שלום", "*", "**", "_", "`", "``", "~~", "\n", "\n\n", "\n> ", "\n- ", "\n1. ",
+  "\n# ", "\n    ", "\n```\n", "\n```js\n", "\n---\n", "<answer>", "</answer>",
+  "<div>\n", "<!-- x -->", "<br/>", "List<String>", "a < b", "&amp;", "&lt;", "&nbsp;", "&#0;", "[a](http://b.test)",
+  "[a](<b c> 'd')", "[a][b]", "\n\n[b]: /url\n\n", "![i](p.png)", "<http://auto.test>", "\\", "\\*", "[", "]", "(", ")",
+  "!", "|", ":", "\u200b", "\u202e", " ", "  ", "  \n", "\t", "<script>alert(1)</script>", "javascript:alert(1)",
+  "<think>", "</think>", "http://bare.test", "a@b.test", "\n[^1]: note\n", "[^1]", "- [ ] ", "🙂",
+]; // prettier-ignore
+const MATHS = ["$x$", "$a_1$", "$$\ny\n$$", "\\(z\\)", "\\[w\\]", "$", "$5", "$10 "];
+
+/** Reproducible numbers from 0 to 1. */
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1664525 + 1013904223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
+
+function generated(random: () => number, pieces: readonly string[]): string {
+  const length = 1 + Math.floor(random() ** 2 * 60);
+  const parts = Array.from({ length }, () => pieces[Math.floor(random() * pieces.length)] ?? "");
+  return parts.join("").slice(0, 2000);
+}
+
+describe("generated texts", () => {
+  const count = Number(process.env["PODIUM_TEXTS"] ?? 300);
+
+  it("lose nothing", () => {
+    const random = generator(1);
+    for (let n = 0; n < count; n++) {
+      const text = generated(random, PIECES);
+      expect(missing(text), JSON.stringify(text)).toBeUndefined();
+      expect(words(place).trim(), JSON.stringify(text)).not.toBe("");
+    }
+  });
+
+  it("hold no element that could run, load or leave", () => {
+    const random = generator(2);
+    for (let n = 0; n < count / 4; n++) {
+      const card = shown(generated(random, [...PIECES, ...MATHS]));
+      expect(
+        card.querySelector("script, img, iframe, object, form, input, style, link"),
+      ).toBeNull();
+      for (const link of card.querySelectorAll("a")) expect(link.href).toMatch(/^https?:/);
+    }
+  });
+});
+
+it("shows very long texts as they were written", () => {
+  const text = "<b>*x* ".repeat(LONGEST / 6);
+  expect(shown(text).textContent).toContain(text);
+});

@@ -1,0 +1,151 @@
+"""What annotators see is what they judge: every literal of hostile texts, in a real browser."""
+
+import random
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import OpenPage
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+PARSER = MarkdownIt("commonmark")
+# Else it takes links that could run something for plain text.
+PARSER.validateLink = lambda _: True  # type: ignore[method-assign]
+LETTERS = "abcdefghi"
+TEXTS = 200
+# The longest response that a project takes, in characters.
+LONGEST = 200_000
+PIECES = (
+    "word", "Ünïcode", "漢字", "שלום", "*", "**", "_", "`", "``", "\n", "\n\n", "\n> ", "\n- ",
+    "\n1. ", "\n# ", "\n    ", "\n```\n", "\n```js\n", "\n---\n", "<answer>", "</answer>",
+    "<div>\n", "<!-- x -->", "<br/>", "List<String>", "a < b", "&amp;", "&lt;",
+    "[a](http://b.test)",
+    "![i](p.png)", "<http://auto.test>", "\\", "\\*", "[", "]", "(", ")", "!", ":", "\u200b",
+    "\u202e", " ", "  \n", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",
+    "<style>*{display:none}</style>", "[j](javascript:alert(1))", "<think>", "🙂", "$5 and $10",
+)  # fmt: skip
+
+
+def texts() -> list[str]:
+    draw = random.Random(12)
+    # The first word says on the page which text it is.
+    return [
+        f"Q{number}Q " + "".join(draw.choices(PIECES, k=draw.randint(1, 60)))[:1900]
+        for number in range(TEXTS)
+    ]
+
+
+def literals(tokens: list[Token]) -> Iterator[str]:
+    """What the other parser finds, in order; of a link its text and where it leads."""
+    targets: list[str] = []
+    for token in tokens:
+        target = str(token.attrs.get("href") or token.attrs.get("src") or "")
+        if token.type == "link_open":
+            targets.append("" if token.info == "auto" else target)
+        if token.type == "link_close":
+            yield targets.pop()
+        elif token.type == "image":
+            yield from (token.content, target)
+        elif token.children is not None:
+            yield from literals(token.children)
+        elif token.type != "inline":
+            yield from (token.info if token.type == "fence" else "", token.content)
+
+
+def bare(text: str) -> str:
+    """Without spaces; hidden characters by the names that stand for them."""
+    named = text.replace("\u200b", "ZWSP").replace("\u202e", "RLO")
+    return re.sub(r"\s+", "", unquote(named))
+
+
+def missing(text: str, card: str) -> str | None:
+    """The first literal that does not stand on the card behind those before it."""
+    shown, at = bare(card), 0
+    for literal in map(bare, literals(PARSER.parse(text))):
+        found = shown.find(literal, at)
+        if found < 0:
+            return f"{literal!r} is not in {shown[at:]!r}"
+        at = found + len(literal)
+    return None
+
+
+def open_folds(page: Page) -> None:
+    for fold in page.locator(".body details").all():
+        fold.evaluate("one => { one.open = true }")
+
+
+def test_two_hundred_texts_stand_on_their_cards_and_nothing_runs(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project, left = workshop.new_project("Texts"), texts()
+    rows = [
+        {"prompt": f"**Prompt** {at} <b>", "responses": left[at : at + 9]}
+        for at in range(0, TEXTS, 9)
+        if len(left[at : at + 9]) > 1
+    ]
+    workshop.take_in(project, "comparisons", rows)
+    by_word = {text.split()[0]: text for text in left[: 9 * (len(rows) - 1)]}
+    page = open_page(f"/projects/{project}/rank")
+    page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+
+    wrong = []
+    while by_word:
+        cards = page.locator("article.resp")
+        expect(cards.first).to_be_visible()
+        open_folds(page)
+        shown = cards.locator(".body").all_inner_texts()
+        for card in shown:
+            word = re.search(r"Q\d+Q", card)
+            text = by_word.pop(word.group(), None) if word else None
+            if text is not None and (problem := missing(text, card)):
+                wrong.append((text, problem))
+        page.keyboard.type(LETTERS[: len(shown)])
+        first = cards.first.locator(".body").inner_text()
+        page.keyboard.press("Enter")
+        if by_word:
+            expect(cards.first.locator(".body")).not_to_have_text(first, use_inner_text=True)
+
+    assert wrong == []
+    assert page.locator("article script, article iframe, article style").count() == 0
+
+
+def test_the_longest_responses_are_whole(workshop: Workshop, open_page: OpenPage) -> None:
+    project = workshop.new_project("Long")
+    kinds = ["<b>*x* ", "| a ", "$x$ ", "- [a](b)\n", "漢字`\n"]
+    responses = [(one * LONGEST)[: LONGEST - 3] + f"end{n}"[-3:] for n, one in enumerate(kinds)]
+    workshop.take_in(project, "comparisons", [{"prompt": "p", "responses": responses}])
+    page = open_page(f"/projects/{project}/rank")
+    expect(page.locator("article.resp")).to_have_count(len(kinds))
+    for body in page.locator("article.resp .body").all():
+        expect(body).to_contain_text("characters, shown as they were written")
+    shown = page.locator("article.resp .body").all_inner_texts()
+    assert sorted(len(re.sub(r"\s", "", one)) for one in shown) > [LONGEST // 2] * len(kinds)
+
+
+def test_formulas_are_typeset_and_code_is_coloured(workshop: Workshop, open_page: OpenPage) -> None:
+    project = workshop.new_project("Formulas")
+    responses = ["So $\\frac{1}{2}$ of it.\n\n```python\nx = 1\n```", "It costs $5 and $10.\nYes."]
+    row = {
+        "messages": [
+            {"role": "system", "content": "Answer **briefly**."},
+            {"role": "user", "content": "How *much* is $1/2$?"},
+        ],
+        "responses": responses,
+    }
+    workshop.take_in(project, "comparisons", [row])
+    page = open_page(f"/projects/{project}/rank")
+    expect(page.locator("article .katex .mfrac")).to_have_count(1)
+    expect(page.locator("article .hljs-number")).to_have_text("1")
+    expect(page.get_by_text("It costs $5 and $10.")).to_be_visible()
+    expect(page.locator(".prompt strong")).to_have_text("briefly")
+    expect(page.locator(".prompt em")).to_have_text("much")
+    page.keyboard.press("r")
+    expect(page.locator("article .raw", has_text="So $\\frac{1}{2}$ of it.")).to_be_visible()
+    expect(page.locator(".prompt .raw", has_text="How *much* is $1/2$?")).to_be_visible()
