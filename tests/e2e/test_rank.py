@@ -202,8 +202,9 @@ def test_the_next_comparison_is_on_screen_within_50_ms(
 
 
 # The tab's store holds what it has fetched: the comparison on screen and those after it.
-_NEXT_IS_AT_HAND = """(project) =>
-  JSON.parse(sessionStorage.getItem(`podium.held.${project}`) ?? "[]").length > 1"""
+_NEXT_IS_AT_HAND = """(project) => Object.keys(sessionStorage).some(
+  (key) => key.startsWith(`podium.held.${project}.`) && JSON.parse(sessionStorage[key]).length > 1
+)"""
 
 _TIME_OF_ENTER = """() => new Promise((resolve, reject) => {
   const prompt = () => document.querySelector('[aria-label="Prompt"]')?.textContent;
