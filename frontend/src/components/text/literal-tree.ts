@@ -5,6 +5,7 @@
  * become formulas.
  */
 import type {
+  Code,
   Definition,
   Image,
   ImageReference,
@@ -51,6 +52,8 @@ export function literalTree(lifted: Lifted): () => (tree: Root) => void {
         }
         case "table":
           return widen(node);
+        case "code":
+          return keepInfo(node);
         case "text":
           return place(parent, index, node, lifted);
         default:
@@ -147,6 +150,12 @@ function plainText(node: Nodes): string {
 function insert(parent: Parent, index: number, node: PhrasingContent | undefined) {
   if (node !== undefined) parent.children.splice(index, 0, node);
   return undefined;
+}
+
+/** Of what stands behind the fence a class would keep the first word. */
+function keepInfo(node: Code): void {
+  const dataInfo = [node.lang, node.meta].filter(Boolean).join(" ");
+  node.data = { ...node.data, hProperties: { dataInfo } };
 }
 
 /** A row may have more cells than the head; they would be left out. */

@@ -67,7 +67,8 @@ function literals(text: string): Found[] {
     const { node, entering } = event;
     const said = entering ? [node.info ?? "", node.literal ?? ""] : [];
     found.push(...said.map((one) => ({ text: bare(one), isTarget: false })));
-    if (!entering) found.push({ text: bare(node.destination ?? ""), isTarget: true });
+    const target = entering ? "" : bare(node.destination ?? "");
+    if (target !== "") found.push({ text: target, isTarget: true });
   }
   return found;
 }
@@ -88,12 +89,17 @@ function missing(text: string): string | undefined {
   const card = bare(words(shown(text)));
   let from = 0;
   for (const { text: literal, isTarget } of literals(text)) {
-    // Of an address the text may say where it leads; of a reference its definition does.
-    if (isTarget && card.slice(0, from).endsWith(literal)) continue;
+    if (isTarget) {
+      // Where it leads stands behind its text, which may say so itself; the two parsers disagree on
+      // which brackets are a reference, whose definition stands on the card.
+      const isBehind = card.slice(from).search(/[(,]/) === 0 && card.startsWith(literal, from + 1);
+      if (isBehind) from += 1 + literal.length;
+      else if (!card.includes(literal)) return `${literal} is not in ${card}`;
+      continue;
+    }
     const at = card.indexOf(literal, from);
-    if (at >= 0) from = at + literal.length;
-    else if (!isTarget || !card.includes(literal))
-      return `${literal} is not in ${card.slice(from)}`;
+    if (at < 0) return `${literal} is not in ${card.slice(from)}`;
+    from = at + literal.length;
   }
   return undefined;
 }
@@ -113,6 +119,7 @@ describe("what is written stands on the card", () => {
     ["so[^1]\n\n[^1]: why", "so^1 (why)"],
     ["$5 and $10", "$5 and $10"],
     ["~5~ and ~10~", "~5~ and ~10~"],
+    ["~~~ a&nbsp;!)( b\nx", "a\u00a0!)( b"],
     ["it costs 5$ or 10$ now", "it costs 5$ or 10$ now"],
   ])("%s", (text, expected) => {
     expect(shown(text).textContent).toContain(expected);
@@ -214,11 +221,14 @@ describe("generated texts", () => {
 
   it("lose nothing", () => {
     const random = generator(1);
+    const wrong: { text: string; problem: string }[] = [];
     for (let n = 0; n < count; n++) {
       const text = generated(random, PIECES);
-      expect(missing(text), JSON.stringify(text)).toBeUndefined();
-      expect(words(place).trim(), JSON.stringify(text)).not.toBe("");
+      const problem =
+        missing(text) ?? (words(place).trim() === "" ? "nothing is shown" : undefined);
+      if (problem !== undefined) wrong.push({ text, problem });
     }
+    expect(wrong).toEqual([]);
   });
 
   it("hold no element that could run, load or leave", () => {

@@ -27,7 +27,7 @@ const SCHEMA: typeof defaultSchema = {
   ...defaultSchema,
   attributes: {
     ...defaultSchema.attributes,
-    code: [["className", /^language-./, "math-inline", "math-display"]],
+    code: [["className", /^language-./, "math-inline", "math-display"], "dataInfo"],
     p: [["className", "as-written"]],
     span: [["className", "target"]],
   },
@@ -61,7 +61,8 @@ const PARTS: Components = {
     const [code] = node?.children ?? [];
     if (code?.type !== "element") return <pre>{children}</pre>;
     const language = classOf(code).replace(/^language-/, "");
-    const label = [language, code.data?.meta ?? ""].filter(Boolean).join(" ");
+    const info = code.properties["dataInfo"];
+    const label = typeof info === "string" ? info : "";
     const source = toString(code).replace(/\n$/, "");
     return (
       <figure className="code">
