@@ -25,7 +25,7 @@ from backend.domain.operations import KIB, OPERATIONS, Operation
 from backend.errors import TooLarge
 from backend.phases import Phases
 from backend.pressure.json_text import check_text
-from backend.pressure.turns import REFUSE_AFTER_S
+from backend.pressure.turns import REFUSE_AFTER_S, refusing_late
 from backend.schemas.paging import Malformed
 
 # Bytes; checking them takes a fraction of a millisecond.
@@ -193,15 +193,13 @@ class _BoundedRequest(Request):
             await self.body()
             return
         async with phases.taking_much():
-            try:
+            # Within the turn: whoever sends the next such body at once is slowed down.
+            async with refusing_late(HTTPException, TooLarge):
                 await self._take_much(phases)
-            except (HTTPException, TooLarge):
-                await _slow_down()
-                raise
             if isinstance(self._parsed, json.JSONDecodeError):
                 # FastAPI's error and the frames that it passes keep one another for a while.
                 self._body = b"{"
-                await _slow_down()
+                await asyncio.sleep(REFUSE_AFTER_S)
 
     @property
     def _is_large(self) -> bool:
@@ -218,11 +216,6 @@ class _BoundedRequest(Request):
         if isinstance(parsed, json.JSONDecodeError):
             raise parsed
         return parsed
-
-
-async def _slow_down() -> None:
-    """In the turn of a large body that is refused: the next one comes no sooner."""
-    await asyncio.sleep(REFUSE_AFTER_S)
 
 
 def _parsed(body: bytes) -> Any:

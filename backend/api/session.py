@@ -1,6 +1,5 @@
 """Sign a browser in and out, and show who is signed in."""
 
-import asyncio
 from time import monotonic
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from backend.errors import NotSignedIn, TooManyTries
 from backend.phases import Phases, credentials_of
 from backend.pressure.passwords import Passwords, is_outdated
 from backend.pressure.sign_in_delay import SignInDelay
-from backend.pressure.turns import REFUSE_AFTER_S
+from backend.pressure.turns import refusing_late
 from backend.routes import api_router
 from backend.schemas.people import SignIn, UserAnswer
 from backend.store.people import users
@@ -29,7 +28,8 @@ async def sign_in(
     request = phases.request
     if request.headers.get("origin") is not None:
         auth.check_origin(credentials_of(request), request.app.state.own_address)
-    proven = None if body.token else await _proven_in_time(body, phases)
+    async with refusing_late(TooManyTries):
+        proven = None if body.token else await _proven(body, phases)
     cookie = auth.new_cookie()
 
     def _open(session: SessionDep) -> UserAnswer:
@@ -73,15 +73,6 @@ class _Proven(NamedTuple):
     user_id: str
     hash: str
     renewed: str | None
-
-
-async def _proven_in_time(body: SignIn, phases: Phases) -> _Proven:
-    """The same; who is refused because of many tries is answered late, so as to ask no sooner."""
-    try:
-        return await _proven(body, phases)
-    except TooManyTries:
-        await asyncio.sleep(REFUSE_AFTER_S)
-        raise
 
 
 async def _proven(body: SignIn, phases: Phases) -> _Proven:

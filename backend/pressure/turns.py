@@ -36,6 +36,19 @@ client_has_left: ContextVar["asyncio.Future[None] | None"] = ContextVar(
 )
 
 
+@asynccontextmanager
+async def refusing_late(*errors: type[Exception]) -> AsyncIterator[None]:
+    """Let these errors of the block pass a quarter of a second later: who asks again gains nothing.
+
+    What the block stands in is held meanwhile.
+    """
+    try:
+        yield
+    except errors:
+        await asyncio.sleep(REFUSE_AFTER_S)
+        raise
+
+
 class Line:
     """The turns of one kind: `places` in all, at most `each` per person, the rest waits.
 

@@ -4,9 +4,11 @@ import { queryOptions } from "@tanstack/react-query";
 import { post, request } from "./client";
 import type { User } from "./types";
 
+export const readMe = (options: { signal?: AbortSignal } = {}) => request<User>("/me", options);
+
 export const meQuery = queryOptions({
   queryKey: ["me"],
-  queryFn: ({ signal }) => request<User>("/me", { signal }),
+  queryFn: ({ signal }) => readMe({ signal }),
   staleTime: 5 * 60_000,
 });
 

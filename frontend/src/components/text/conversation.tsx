@@ -2,15 +2,15 @@
 import type { Message } from "@/api/types";
 
 import { Markdown } from "./markdown";
-import { PlainText } from "./plain-text";
+import { RawText } from "./plain-text";
 
 export interface ConversationProps {
   readonly messages: readonly Message[];
   /** Whether it is shown as it was written. */
-  readonly isRaw?: boolean;
+  readonly isRaw: boolean;
 }
 
-export function Conversation({ messages, isRaw = false }: ConversationProps) {
+export function Conversation({ messages, isRaw }: ConversationProps) {
   if (messages.length === 1 && messages[0]?.role === "user")
     return <Turn content={messages[0].content} isRaw={isRaw} />;
   return (
@@ -26,12 +26,7 @@ export function Conversation({ messages, isRaw = false }: ConversationProps) {
 }
 
 function Turn({ content, isRaw }: { content: string; isRaw: boolean }) {
-  if (!isRaw) return <Markdown text={content} />;
-  return (
-    <pre className="raw" dir="auto">
-      <PlainText text={content} />
-    </pre>
-  );
+  return isRaw ? <RawText text={content} /> : <Markdown text={content} />;
 }
 
 /** The last user turn, for lists. */

@@ -1,7 +1,7 @@
 /** One response as a card: its letter, its rank, its text. Nothing tells where it came from. */
 import { Icon } from "@/components/icons";
 import { Markdown } from "@/components/text/markdown";
-import { PlainText } from "@/components/text/plain-text";
+import { PlainText, RawText } from "@/components/text/plain-text";
 import { ordinal, plural } from "@/lib/format";
 
 import type { DragHandlers } from "./drag";
@@ -20,12 +20,7 @@ export interface CardProps {
 }
 
 function Body({ content, isRaw }: { content: string; isRaw: boolean }) {
-  if (isRaw)
-    return (
-      <pre className="raw" dir="auto">
-        <PlainText text={content} />
-      </pre>
-    );
+  if (isRaw) return <RawText text={content} />;
   const { thinking, answer } = splitThinking(content);
   return (
     <>

@@ -7,8 +7,9 @@
  * refuses stays visible until its author discards it.
  */
 import { sendJudgment } from "@/api/assignments";
-import { Problem, request } from "@/api/client";
-import type { JudgmentBody, User } from "@/api/types";
+import { Problem } from "@/api/client";
+import { readMe } from "@/api/session";
+import type { JudgmentBody } from "@/api/types";
 import { keysOf, read, remove, write } from "@/lib/storage";
 
 export interface Unsent {
@@ -185,7 +186,7 @@ export const outbox = new Outbox(
   globalThis.localStorage,
   {
     send: (item) => sendJudgment(item.assignmentId, item.body, item.key),
-    whoAmI: async () => (await request<User>("/me")).id,
+    whoAmI: async () => (await readMe()).id,
   },
   (run, ms) => setTimeout(run, ms),
 );
