@@ -7,12 +7,12 @@ holds none of them. Nothing else in the service opens a session for a request.
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import TypeVar
 
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.orm import Session
 
+from backend.group_commit import GroupCommit
 from backend.pressure.turns import Turns
 from backend.store.db import Database, service_errors
 
@@ -25,6 +25,8 @@ class Transactions:
     def __init__(self, database: Database, turns: Turns) -> None:
         self._database = database
         self._turns = turns
+        # PostgreSQL's writers need not wait for one another.
+        self._group = GroupCommit(database) if database.is_sqlite else None
 
     async def read(self, person: str, work: Callable[[Session], T]) -> T:
         """What `work` finds in a session for reading. Raises TooBusy if too many wait."""
@@ -47,7 +49,14 @@ class Transactions:
         `by` names the operation in the log, where it holds the turn for long.
         """
         async with self._turns.writing(person):
-            return await run_in_threadpool(_within, partial(self._database.write, by), work)
+            return await run_in_threadpool(self._write, work, by)
+
+    def _write(self, work: Callable[[Session], T], by: str) -> T:
+        with service_errors():
+            if self._group is not None:
+                return self._group.write(work, by)
+            with self._database.write(by) as session:
+                return work(session)
 
 
 def _within(

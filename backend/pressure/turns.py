@@ -25,6 +25,8 @@ READING_EACH = 4
 # person cost everybody else a tenth of what they cost with sixteen.
 SQLITE_READERS, SQLITE_READING_EACH = 2, 1
 WRITING_EACH = 1
+# So many wait in threads for the one writer of SQLite, and share its transactions.
+SQLITE_WRITERS = 8
 # Large bodies that arrive at once, each of another person; who sends slowly delays nobody else.
 LARGE_BODIES = 16
 # Whoever opens a stream holds a connection of the server meanwhile, of which there are few enough.
@@ -196,13 +198,13 @@ class Turns:
     """The turns of one process, by kind."""
 
     def __init__(self, database: Database) -> None:
-        """SQLite has one writer; on PostgreSQL there are more, and each person has one of them."""
+        """Each person writes once at a time, on both databases."""
         is_sqlite = database.is_sqlite
         readers, each = (
             (SQLITE_READERS, SQLITE_READING_EACH) if is_sqlite else (READERS, READING_EACH)
         )
         self._reading = Line(readers, each=each)
-        self._writing = Line(1 if is_sqlite else WRITERS, each=WRITING_EACH)
+        self._writing = Line(SQLITE_WRITERS if is_sqlite else WRITERS, each=WRITING_EACH)
         self._reading_much = Line(HEAVY, each=1)
         self._taking_much = Line(LARGE_BODIES, each=1)
         self._checking = Line(1, each=1)

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from types import FrameType
 from typing import Any
@@ -58,8 +58,13 @@ POOL_TIMEOUT_S = 3.0
 # What threads that still use a connection get when the database is closed.
 LONGEST_END_S = 2.0
 
+
+class LostTransaction(Exception):
+    """The database has undone a transaction that several parts shared."""
+
+
 # The database is away, busy for too long, or has no connection left: trying again may help.
-AWAY = (OperationalError, InternalError, NoFreeConnection)
+AWAY = (OperationalError, InternalError, NoFreeConnection, LostTransaction)
 
 # A network that is gone breaks connections after some seconds, so that callers can try again: TCP's
 # own patience of minutes and hours would cost a worker its runs and the API its threads.
@@ -127,7 +132,8 @@ def one_session_at_a_time() -> Iterator[None]:
 
 
 @contextmanager
-def _counted() -> Iterator[None]:
+def counted() -> Iterator[None]:
+    """Count the session of this block as one of the request that it belongs to, if any."""
     request = _request.get()
     if request is None:
         yield
@@ -137,6 +143,47 @@ def _counted() -> Iterator[None]:
         yield
     finally:
         request.closed()
+
+
+class Parts:
+    """A writing transaction that several writers share, one after the other."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.begun = time.monotonic()
+        self._connection = connection
+        # Whose part took longest so far, and how long.
+        self.longest_by: str | None = None
+        self._longest_s = 0.0
+
+    @contextmanager
+    def part(self, by: str) -> Iterator[Session]:
+        """A session whose work is kept for the commit at the end, or undone by an exception.
+
+        Raises LostTransaction if the database has undone the whole transaction, as SQLite does when
+        the disk is full: then no part may go on.
+        """
+        began = time.monotonic()
+        try:
+            with (
+                Session(
+                    self._connection,
+                    join_transaction_mode="create_savepoint",
+                    expire_on_commit=False,
+                ) as session,
+                session.begin(),
+            ):
+                yield session
+        except BaseException as error:
+            if not self._is_open():
+                raise LostTransaction from error
+            raise
+        finally:
+            if (took := time.monotonic() - began) >= self._longest_s:
+                self.longest_by, self._longest_s = by, took
+
+    def _is_open(self) -> bool:
+        driver = self._connection.connection.driver_connection
+        return driver is not None and driver.in_transaction
 
 
 class Database:
@@ -171,7 +218,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session for reading; anything written in it is rolled back."""
-        with _counted(), Session(self.engine, expire_on_commit=False) as session:
+        with counted(), Session(self.engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
@@ -198,7 +245,7 @@ class Database:
         Others wait from its BEGIN to its COMMIT, and on SQLite all of them: what takes time is done
         before. `by` is who writes, for the log; by default the function that called.
         """
-        with _counted(), self._write_lock if self.is_sqlite else nullcontext():
+        with counted(), self._one_writer():
             begun: float | None = None
             try:
                 with (
@@ -211,6 +258,26 @@ class Database:
             finally:
                 if begun is not None:
                     self._tell_hold(by, time.monotonic() - begun)
+
+    @contextmanager
+    def write_parts(self) -> Iterator[Parts]:
+        """A transaction for several writers in turn, committed at the end for all of them.
+
+        What one part raises undoes that part alone; whoever gets an exception from here knows that
+        nothing of any part was stored. The log names the part that took longest.
+        """
+        with self._one_writer():
+            parts: Parts | None = None
+            try:
+                with self._write_engine.connect() as connection, connection.begin():
+                    parts = Parts(connection)
+                    yield parts
+            finally:
+                if parts is not None:
+                    self._tell_hold(parts.longest_by, time.monotonic() - parts.begun)
+
+    def _one_writer(self) -> AbstractContextManager[object]:
+        return self._write_lock if self.is_sqlite else nullcontext()
 
     def _tell_hold(self, by: str | None, seconds: float) -> None:
         is_long = seconds > LONG_HOLD_S
