@@ -12,9 +12,9 @@ from typing import TypeVar
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.orm import Session
 
-from backend.group_commit import GroupCommit
 from backend.pressure.turns import Turns
 from backend.store.db import Database, service_errors
+from backend.store.group_commit import GroupCommit
 
 T = TypeVar("T")
 

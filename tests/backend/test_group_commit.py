@@ -13,10 +13,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
-from backend import group_commit
 from backend.errors import NotFound, Unavailable
-from backend.group_commit import GroupCommit
+from backend.store import group_commit
 from backend.store.db import Database, LostTransaction, service_errors
+from backend.store.group_commit import GroupCommit
 
 Work = Callable[[Session], object]
 
