@@ -68,7 +68,7 @@ def list_judgments(
     responses=ACCEPTED,
 )
 async def agreement(project_id: str, phases: Phases) -> Response:
-    """Krippendorff's alpha with its interval, and what each annotator's judgments look like."""
+    """How far annotators agree beyond chance, and what their judgments look like."""
     key = await phases.read(lambda session: cache_key(session, project_id))
     arguments = {"project_id": project_id}
     return await answer_of_job(phases, "agreement", arguments, project_id=project_id, cache_key=key)

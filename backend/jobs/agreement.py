@@ -4,9 +4,10 @@ from sqlalchemy.orm import Session
 
 from backend.jobs.work import JSON, Work
 from backend.store.data import judgments
+from backend.store.data.agreement import report
 
 # To be raised when the arithmetic changes: kept answers of another version are not given.
-VERSION = 1
+VERSION = 2
 
 
 def cache_key(session: Session, project_id: str) -> str:
@@ -18,4 +19,4 @@ def cache_key(session: Session, project_id: str) -> str:
 def agreement(work: Work) -> dict[str, JSON]:
     """The work function; arguments: project_id."""
     with work.database.read_at_once() as session:
-        return judgments.report(session, work.arguments["project_id"]).model_dump(mode="json")
+        return report(session, work.arguments["project_id"]).model_dump(mode="json")

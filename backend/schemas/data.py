@@ -7,7 +7,13 @@ from pydantic import Field
 
 from backend.schemas.paging import ApiAnswer, Body, Id, Label, Name
 from backend.schemas.records import Message, SolutionStep
-from backend.schemas.vocabulary import FinishReason, JobState, SnapshotKind, Split
+from backend.schemas.vocabulary import (
+    Aggregation,
+    FinishReason,
+    JobState,
+    SnapshotKind,
+    Split,
+)
 
 ImportKind = Literal["prompts", "demonstrations", "comparisons", "preferences", "solutions"]
 ImportFormat = Literal["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
@@ -96,6 +102,11 @@ class SnapshotBody(Body):
     heldout_fraction: float = Field(0.0, ge=0, lt=1)
     seed: int = Field(0, ge=0, le=2**31 - 1)
     filter: SnapshotFilter = Field(default_factory=SnapshotFilter)
+    aggregation: Aggregation = Field(
+        Aggregation.NONE,
+        description="Of preferences: one record for each comparison, made of all its judgments; "
+        "`none` keeps every judgment as a record of its own.",
+    )
 
 
 class SnapshotAnswer(ApiAnswer):
@@ -109,6 +120,7 @@ class SnapshotAnswer(ApiAnswer):
     heldout_fraction: float
     seed: int
     filter: dict[str, Any]
+    aggregation: Aggregation
     counts: dict[str, dict[str, int]]
     created_at: datetime
     archived_at: datetime | None

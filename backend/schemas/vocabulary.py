@@ -155,6 +155,15 @@ class SnapshotKind(StrEnum):
     SOLUTIONS = "solutions"
 
 
+class Aggregation(StrEnum):
+    """How a snapshot of preferences treats several judgments of one comparison."""
+
+    NONE = "none"  # Every judgment is a record of its own.
+    RANKED_PAIRS = "ranked_pairs"
+    BRADLEY_TERRY = "bradley_terry"
+    CROWD_BRADLEY_TERRY = "crowd_bradley_terry"
+
+
 class Split(StrEnum):
     """Which side of a snapshot a record belongs to; decided by prompt, never by pair."""
 

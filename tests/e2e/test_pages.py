@@ -28,7 +28,7 @@ def pages(workshop: Workshop) -> list[str]:
     failed = workshop.start_behaving(workshop.new_project("Failed"), steps=20, exit=3)
     workshop.wait_for_run(failed, "failed")
     base = f"/projects/{project}"
-    records = ("", "/demonstrations", "/solutions", "/comparisons", "/judgments")
+    records = ("", "/demonstrations", "/solutions", "/comparisons", "/judgments", "/agreement")
     data = (*records, "/snapshots", "/import")
     tabs = ("", "/samples", "/logs", "/config", "/checkpoints", "/events")
     return [

@@ -3,6 +3,7 @@
 Called by `backend.jobs.freeze_snapshot` alone; reads, writes nothing.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, aliased, defer
 from sqlalchemy.sql.base import ExecutableOption
 
+from backend.domain.aggregation.ways import merged
 from backend.domain.ranking import Ranking
 from backend.domain.records.split import Sides
 from backend.errors import InvalidInput
@@ -26,7 +28,7 @@ from backend.schemas.records import (
     SolutionRecord,
     SolutionStep,
 )
-from backend.schemas.vocabulary import SnapshotKind, Split, Verdict
+from backend.schemas.vocabulary import Aggregation, SnapshotKind, Split
 from backend.store.data import judgments
 from backend.store.tables.data import Assignment, Comparison, Demonstration, Judgment, Prompt, Response, Solution
 
@@ -50,26 +52,53 @@ def lines(session: Session, project_id: str, body: SnapshotBody) -> Generator[Fr
     """The records that the filter lets through, in order of creation.
 
     It holds a batch of them at a time and reads twice, so the session must see the same data all
-    the time. Raises InvalidInput for a filter that does not fit the kind.
+    the time. With an aggregation, a comparison's one record stands where its first judgment stands.
+    Raises InvalidInput for a filter or an aggregation that does not fit the kind.
     """
-    if body.kind is not SnapshotKind.PREFERENCES:
-        for name in ("run_ids", "comparison_ids"):
-            if getattr(body.filter, name) is not None:
-                raise InvalidInput(
-                    f"filter.{name} does not fit a snapshot of {body.kind}",
-                    advice="Choose by prompt_ids or tags.",
-                )
+    _check(body)
     sides = Sides(fraction=body.heldout_fraction, seed=body.seed)
     if sides.is_needed:
         with closing(_batches(session, project_id, body, _WITHOUT_TEXTS)) as batches:
             for row in chain.from_iterable(batches):
                 sides.see(row.Prompt.content_sha256)
+    rankings = _merged(session, project_id, body)
     with closing(_batches(session, project_id, body)) as batches:
         for batch in batches:
             texts = _responses(session, batch) if body.kind is SnapshotKind.PREFERENCES else {}
             for row in batch:
                 is_held = sides.holds_out(row.Prompt.content_sha256)
-                yield _WRITERS[body.kind](row, Split.HELDOUT if is_held else Split.TRAIN, texts)
+                split = Split.HELDOUT if is_held else Split.TRAIN
+                if rankings is None:
+                    yield _WRITERS[body.kind](row, split, texts)
+                elif (ranking := rankings.pop(row.Comparison.id, None)) is not None:
+                    yield _merged_line(row, split, texts, ranking, body.aggregation)
+
+
+def _check(body: SnapshotBody) -> None:
+    if body.kind is SnapshotKind.PREFERENCES:
+        return
+    for name in ("run_ids", "comparison_ids"):
+        if getattr(body.filter, name) is not None:
+            raise InvalidInput(
+                f"filter.{name} does not fit a snapshot of {body.kind}",
+                advice="Choose by prompt_ids or tags.",
+            )
+    if body.aggregation is not Aggregation.NONE:
+        raise InvalidInput(
+            f"the aggregation {body.aggregation} does not fit a snapshot of {body.kind}",
+            advice="Leave `aggregation` out, or freeze preferences.",
+        )
+
+
+def _merged(session: Session, project_id: str, body: SnapshotBody) -> dict[str, Ranking] | None:
+    """One ranking for each comparison; None if every judgment is a record of its own."""
+    if body.aggregation is Aggregation.NONE:
+        return None
+    said: dict[str, dict[str, Ranking]] = defaultdict(dict)
+    with closing(_batches(session, project_id, body, _WITHOUT_TEXTS)) as batches:
+        for row in chain.from_iterable(batches):
+            said[row.Comparison.id][row.Judgment.user_id] = judgments.ranking_of(row.Judgment)
+    return dict(merged(body.aggregation, said))
 
 
 def _batches(
@@ -188,25 +217,48 @@ def _solution_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
 
 def _preference_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
     judgment: Judgment = row.Judgment
-    record = PreferenceRecord(
-        judgment_id=judgment.id,
-        comparison_id=judgment.comparison_id,
+    record = _preference(row, split, texts, judgments.ranking_of(judgment)).model_copy(
+        update={
+            "judgment_id": judgment.id,
+            "annotator": judgment.user_id,
+            "presented_order": row.Assignment.presented_order,
+        }
+    )
+    return _ranked_line(record)
+
+
+def _merged_line(
+    row: Any, split: Split, texts: _Texts, ranking: Ranking, aggregation: Aggregation
+) -> FrozenLine:
+    """A comparison's one record: nobody judged just this, and nobody saw it in one order."""
+    return _ranked_line(
+        _preference(row, split, texts, ranking).model_copy(update={"annotator": aggregation.value})
+    )
+
+
+def _preference(row: Any, split: Split, texts: _Texts, ranking: Ranking) -> PreferenceRecord:
+    """The record of a ranking, under the name of its comparison and without an annotator."""
+    return PreferenceRecord(
+        judgment_id=row.Comparison.id,
+        comparison_id=row.Comparison.id,
         prompt_id=row.Prompt.id,
         messages=_messages(row.Prompt),
         responses=[texts[one] for one in row.Comparison.response_ids],
-        tiers=judgment.tiers,
-        unranked=judgment.unranked,
-        verdict=Verdict(judgment.verdict),
-        annotator=judgment.user_id,
-        presented_order=row.Assignment.presented_order,
+        tiers=[list(tier) for tier in ranking.tiers],
+        unranked=list(ranking.unranked),
+        verdict=ranking.verdict,
+        annotator="",
+        presented_order=[],
         split=split,
     )
+
+
+def _ranked_line(record: PreferenceRecord) -> FrozenLine:
     ranking = Ranking(
         tuple(tuple(tier) for tier in record.tiers), tuple(record.unranked), record.verdict
     )
-    return FrozenLine(
-        split, record.model_dump_json(), row.Prompt.id, len(ranking.wins), len(ranking.ties)
-    )
+    pairs, ties = len(ranking.wins), len(ranking.ties)
+    return FrozenLine(record.split, record.model_dump_json(), record.prompt_id, pairs, ties)
 
 
 _WRITERS: Mapping[SnapshotKind, Callable[[Any, Split, _Texts], FrozenLine]] = {

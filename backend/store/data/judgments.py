@@ -4,28 +4,20 @@ Called by the judgment routes, the agreement report and when a snapshot is froze
 """
 
 import hashlib
-from collections import defaultdict
 from datetime import datetime
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, aliased
 
-from backend.domain.agreement import JudgedComparison, agreement, annotator_facts
 from backend.domain.ranking import Ranking, checked
 from backend.errors import Conflict, InvalidInput
-from backend.schemas.comparisons import (
-    AgreementAnswer,
-    AnnotatorReport,
-    JudgmentAnswer,
-    JudgmentBody,
-)
+from backend.schemas.comparisons import JudgmentAnswer, JudgmentBody
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import Verdict
 from backend.store.data import assignments
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
-from backend.store.tables.data import Assignment, Comparison, Judgment, Response
-from backend.store.tables.people import User
+from backend.store.tables.data import Comparison, Judgment
 
 
 def submit(
@@ -125,58 +117,8 @@ def extent(session: Session, project_id: str) -> tuple[int, int]:
     return row[0], row[1] or 0
 
 
-def report(session: Session, project_id: str) -> AgreementAnswer:
-    """How far the annotators of a project agree, and what each one's judgments look like."""
-    judged = _judged(session, project_id)
-    alpha, interval, comparisons = agreement(judged)
-    by_user: dict[str, list[JudgedComparison]] = defaultdict(list)
-    for one in judged:
-        by_user[one.user_id].append(one)
-    found = session.execute(select(User.id, User.name).where(User.id.in_(by_user)))
-    names: dict[str, str] = {row[0]: row[1] for row in found}
-    return AgreementAnswer(
-        alpha=alpha,
-        interval=interval,
-        comparisons=comparisons,
-        annotators=[
-            AnnotatorReport(user_id=user_id, name=names[user_id], **vars(annotator_facts(own)))
-            for user_id, own in sorted(by_user.items(), key=lambda item: names[item[0]])
-        ],
-    )
-
-
-def _judged(session: Session, project_id: str) -> list[JudgedComparison]:
-    of_judged = (
-        select(Comparison.prompt_id)
-        .join(Judgment, Judgment.comparison_id == Comparison.id)
-        .where(Judgment.project_id == project_id)
-    )
-    responses = session.execute(
-        select(Response.id, Response.content).where(Response.prompt_id.in_(of_judged))
-    )
-    content: dict[str, str] = {row[0]: row[1] for row in responses}
-    current = latest(project_id).subquery()
-    rows = session.execute(
-        select(aliased(Judgment, current), Comparison.prompt_id, Assignment.presented_order)
-        .join(Comparison, Comparison.id == current.c.comparison_id)
-        .join(Assignment, Assignment.id == current.c.assignment_id)
-        .order_by(current.c.number)
-    )
-    return [
-        JudgedComparison(
-            comparison_id=judgment.comparison_id,
-            prompt_id=prompt_id,
-            user_id=judgment.user_id,
-            ranking=_ranking(judgment),
-            content=content,
-            presented_order=presented_order,
-            active_s=None if judgment.active_ms is None else judgment.active_ms / 1000,
-        )
-        for judgment, prompt_id, presented_order in rows
-    ]
-
-
-def _ranking(judgment: Judgment) -> Ranking:
+def ranking_of(judgment: Judgment) -> Ranking:
+    """What a judgment says of its responses."""
     tiers = tuple(tuple(tier) for tier in judgment.tiers)
     return Ranking(tiers, tuple(judgment.unranked), Verdict(judgment.verdict))
 

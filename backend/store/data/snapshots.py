@@ -46,6 +46,7 @@ def begin(
         heldout_fraction=body.heldout_fraction,
         seed=body.seed,
         filter=body.filter.model_dump(exclude_none=True),
+        aggregation=body.aggregation,
         counts={},
         job_id=job_id,
         created_at=at,

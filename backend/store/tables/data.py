@@ -224,6 +224,7 @@ class Snapshot(Numbered, Base):
     heldout_fraction: Mapped[float]
     seed: Mapped[int] = mapped_column(BigInteger)
     filter: Mapped[dict[str, Any]]
+    aggregation: Mapped[str] = mapped_column(String(32), default="none", server_default="none")
     counts: Mapped[dict[str, Any]]
     # The job that still writes its lines; None = complete, and visible.
     job_id: Mapped[str | None] = mapped_column(String(64))

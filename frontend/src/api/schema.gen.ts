@@ -423,7 +423,7 @@ export interface paths {
         };
         /**
          * Agreement
-         * @description Krippendorff's alpha with its interval, and what each annotator's judgments look like.
+         * @description How far annotators agree beyond chance, and what their judgments look like.
          */
         get: operations["agreement_api_v1_projects__project_id__agreement_get"];
         put?: never;
@@ -1400,21 +1400,39 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Aggregation
+         * @description How a snapshot of preferences treats several judgments of one comparison.
+         * @enum {string}
+         */
+        Aggregation: "none" | "ranked_pairs" | "bradley_terry" | "crowd_bradley_terry";
+        /**
          * AgreementAnswer
-         * @description Krippendorff's alpha over comparisons with at least two judgments, with its 95 % interval.
+         * @description How far annotators agree, with intervals, and the habits that their judgments show.
          */
         AgreementAnswer: {
-            /** Alpha */
-            alpha: number | null;
-            /** Interval */
-            interval: [
-                number,
-                number
-            ] | null;
-            /** Comparisons */
-            comparisons: number;
-            /** Annotators */
-            annotators: components["schemas"]["AnnotatorReport"][];
+            everybody: components["schemas"]["FactsAnswer"];
+            /**
+             * Judged Twice
+             * @description Comparisons that at least two annotators ranked.
+             */
+            judged_twice: number;
+            /**
+             * Annotators
+             * @description By name; the 200 with the most judgments.
+             */
+            annotators: components["schemas"]["AnnotatorAnswer"][];
+            /**
+             * Weeks
+             * @description Oldest first; the last 53 with judgments.
+             */
+            weeks: components["schemas"]["WeekAnswer"][];
+            /** Ranks */
+            ranks: components["schemas"]["RankAgreementAnswer"][];
+            /**
+             * Disputes
+             * @description At most 50, the worst first.
+             */
+            disputes: components["schemas"]["DisputeAnswer"][];
         };
         /**
          * AnnotationProgress
@@ -1445,26 +1463,30 @@ export interface components {
             available: number;
         };
         /**
-         * AnnotatorReport
-         * @description What one annotator's judgments look like; null where there is too little to say.
+         * AnnotatorAnswer
+         * @description One annotator; the agreement is with everybody who judged the same comparisons.
          */
-        AnnotatorReport: {
+        AnnotatorAnswer: {
+            /** Judgments */
+            judgments: number;
+            agreement: components["schemas"]["PairwiseAnswer"];
+            /** @description The same two texts judged again by the same annotator with the same outcome. */
+            self_consistency: components["schemas"]["ShareAnswer"];
+            /** @description Share of the best tier that was shown first; 1 / K by chance. */
+            first_shown: components["schemas"]["ShareAnswer"];
+            /** @description Pairs of unequal length that the longer response won; 1 / 2 by chance. */
+            longer: components["schemas"]["ShareAnswer"];
+            /**
+             * Tie Rate
+             * @description Ties among all placed pairs.
+             */
+            tie_rate: number | null;
+            /** Median Active S */
+            median_active_s: number | null;
             /** User Id */
             user_id: string;
             /** Name */
             name: string;
-            /** Judgments */
-            judgments: number;
-            /** First Shown Rate */
-            first_shown_rate: number | null;
-            /** Longer Rate */
-            longer_rate: number | null;
-            /** Tie Rate */
-            tie_rate: number | null;
-            /** Self Consistency */
-            self_consistency: number | null;
-            /** Median Active S */
-            median_active_s: number | null;
         };
         /**
          * ArtifactAnswer
@@ -1755,6 +1777,35 @@ export interface components {
             fault: string | null;
         };
         /**
+         * DisputeAnswer
+         * @description A comparison about which annotators disagree.
+         */
+        DisputeAnswer: {
+            /** Comparison Id */
+            comparison_id: string;
+            /**
+             * Prompt
+             * @description Its last message, at most 200 characters of it.
+             */
+            prompt: string;
+            /** Responses */
+            responses: number;
+            /** Annotators */
+            annotators: number;
+            /**
+             * Pairs
+             * @description Pairs of responses, each counted for every two annotators who placed it.
+             */
+            pairs: number;
+            /**
+             * Contradicted
+             * @description Pairs of which one says better and the other worse.
+             */
+            contradicted: number;
+            /** Agreement */
+            agreement: number;
+        };
+        /**
          * EventAnswer
          * @description One event of a run's history, as the stream sends it.
          */
@@ -1808,6 +1859,28 @@ export interface components {
              * @default
              */
             description: string;
+        };
+        /**
+         * FactsAnswer
+         * @description How a part of the judgments agrees with others', and what it looks like.
+         */
+        FactsAnswer: {
+            /** Judgments */
+            judgments: number;
+            agreement: components["schemas"]["PairwiseAnswer"];
+            /** @description The same two texts judged again by the same annotator with the same outcome. */
+            self_consistency: components["schemas"]["ShareAnswer"];
+            /** @description Share of the best tier that was shown first; 1 / K by chance. */
+            first_shown: components["schemas"]["ShareAnswer"];
+            /** @description Pairs of unequal length that the longer response won; 1 / 2 by chance. */
+            longer: components["schemas"]["ShareAnswer"];
+            /**
+             * Tie Rate
+             * @description Ties among all placed pairs.
+             */
+            tie_rate: number | null;
+            /** Median Active S */
+            median_active_s: number | null;
         };
         /**
          * FailureAnswer
@@ -2489,6 +2562,40 @@ export interface components {
             };
         };
         /**
+         * PairwiseAnswer
+         * @description Agreement on pairs of responses that two annotators of a comparison both placed.
+         */
+        PairwiseAnswer: {
+            /**
+             * Value
+             * @description (observed - expected) / (1 - expected): 1 = always the same, 0 = as often as by chance, below 0 = less often. Null where nobody shares a pair, or all tie everything.
+             */
+            value: number | null;
+            /**
+             * Interval
+             * @description Covers 95 %; null below 20 comparisons.
+             */
+            interval: [
+                number,
+                number
+            ] | null;
+            /**
+             * Observed
+             * @description Share of pairs on which two annotators agree.
+             */
+            observed: number | null;
+            /**
+             * Expected
+             * @description That share by chance, from how often they tie.
+             */
+            expected: number | null;
+            /**
+             * Comparisons
+             * @description Comparisons with a pair that two annotators placed.
+             */
+            comparisons: number;
+        };
+        /**
          * Preset
          * @description A named starting point for the form; `config` lacks the references.
          */
@@ -2609,6 +2716,31 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+        };
+        /**
+         * RankAgreementAnswer
+         * @description Agreement on ranks over comparisons of which all annotators placed this many responses.
+         */
+        RankAgreementAnswer: {
+            /** Responses */
+            responses: number;
+            /** Comparisons */
+            comparisons: number;
+            /**
+             * Alpha
+             * @description Krippendorff's alpha, ordinal; 0 = chance.
+             */
+            alpha: number | null;
+            /**
+             * Kendalls W
+             * @description Mean of Kendall's W, corrected for ties.
+             */
+            kendalls_w: number | null;
+            /**
+             * Kendalls W By Chance
+             * @description Mean of 1 / (number of annotators).
+             */
+            kendalls_w_by_chance: number | null;
         };
         /**
          * Records
@@ -2916,6 +3048,26 @@ export interface components {
             expires_at: string;
         };
         /**
+         * ShareAnswer
+         * @description How often something happened beside how often chance lets it happen.
+         */
+        ShareAnswer: {
+            /** Value */
+            value: number | null;
+            /** By Chance */
+            by_chance: number | null;
+            /**
+             * Interval
+             * @description Covers 95 %; null for fewer than 20 cases.
+             */
+            interval: [
+                number,
+                number
+            ] | null;
+            /** Cases */
+            cases: number;
+        };
+        /**
          * SignIn
          * @description Either the one-time token of a sign-in link, or e-mail and password.
          */
@@ -2957,6 +3109,7 @@ export interface components {
             filter: {
                 [key: string]: unknown;
             };
+            aggregation: components["schemas"]["Aggregation"];
             /** Counts */
             counts: {
                 [key: string]: {
@@ -2990,6 +3143,11 @@ export interface components {
              */
             seed: number;
             filter?: components["schemas"]["SnapshotFilter"];
+            /**
+             * @description Of preferences: one record for each comparison, made of all its judgments; `none` keeps every judgment as a record of its own.
+             * @default none
+             */
+            aggregation: components["schemas"]["Aggregation"];
         };
         /**
          * SnapshotFilter
@@ -3182,6 +3340,34 @@ export interface components {
             database: string;
             /** Broker */
             broker: string;
+        };
+        /**
+         * WeekAnswer
+         * @description One week; an agreement counts in the week of the later of its two judgments.
+         */
+        WeekAnswer: {
+            /** Judgments */
+            judgments: number;
+            agreement: components["schemas"]["PairwiseAnswer"];
+            /** @description The same two texts judged again by the same annotator with the same outcome. */
+            self_consistency: components["schemas"]["ShareAnswer"];
+            /** @description Share of the best tier that was shown first; 1 / K by chance. */
+            first_shown: components["schemas"]["ShareAnswer"];
+            /** @description Pairs of unequal length that the longer response won; 1 / 2 by chance. */
+            longer: components["schemas"]["ShareAnswer"];
+            /**
+             * Tie Rate
+             * @description Ties among all placed pairs.
+             */
+            tie_rate: number | null;
+            /** Median Active S */
+            median_active_s: number | null;
+            /**
+             * Monday
+             * Format: date
+             * @description Its first day, in UTC.
+             */
+            monday: string;
         };
         /**
          * WorkerAnswer

@@ -9,6 +9,7 @@ import { Icon } from "@/components/icons";
 import { Tabs } from "@/components/tabs";
 import { useProjectId } from "@/lib/use-project";
 
+import { AgreementTab } from "./agreement/agreement-tab";
 import { ImportTab } from "./import-tab";
 import { ComparisonList, DemonstrationList, JudgmentList, PromptList } from "./record-lists";
 import { SnapshotsTab } from "./snapshots-tab";
@@ -20,6 +21,7 @@ const TABS = [
   ["solutions", "Solutions", "solutions"],
   ["comparisons", "Comparisons", "comparisons"],
   ["judgments", "Judgments", "judgments"],
+  ["agreement", "Agreement", null],
   ["snapshots", "Snapshots", null],
   ["import", "Import", null],
 ] as const;
@@ -34,6 +36,8 @@ function Tab({ tab, projectId }: { tab: string; projectId: string }) {
       return <ComparisonList projectId={projectId} />;
     case "judgments":
       return <JudgmentList projectId={projectId} />;
+    case "agreement":
+      return <AgreementTab projectId={projectId} />;
     case "snapshots":
       return <SnapshotsTab projectId={projectId} />;
     case "import":

@@ -1,15 +1,9 @@
 /** Prompts, demonstrations, comparisons and judgments as paged lists. */
-import { useInfiniteQuery, useQuery, type InfiniteData } from "@tanstack/react-query";
+import { useInfiniteQuery, type InfiniteData } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 
-import {
-  comparisonPages,
-  demonstrationPages,
-  judgmentPages,
-  promptPages,
-  agreementQuery,
-} from "@/api/projects";
+import { comparisonPages, demonstrationPages, judgmentPages, promptPages } from "@/api/projects";
 import type { Judgment, Listing } from "@/api/types";
 import { More } from "@/components/more";
 import { Empty, Loaded } from "@/components/states";
@@ -169,84 +163,37 @@ function order(judgment: Judgment): string {
   return places.join(" > ");
 }
 
-function Annotators({ projectId }: { projectId: string }) {
-  const query = useQuery(agreementQuery(projectId));
-  const annotators = query.data?.annotators ?? [];
-  if (annotators.length === 0) return null;
-  const share = (value: number | null) => (value === null ? "–" : `${Math.round(100 * value)} %`);
-  const alpha = query.data?.alpha ?? null;
-  return (
-    <section className="card annotators">
-      <h2 className="card-title">
-        Annotators
-        <span className="muted">
-          {alpha === null
-            ? " Agreement needs comparisons that two annotators judged."
-            : ` Krippendorff's α is ${alpha.toFixed(2)} over ${number(query.data?.comparisons)} comparisons.`}
-        </span>
-      </h2>
-      <Table
-        columns={[
-          "Name",
-          ["Judgments", "num"],
-          ["Tied pairs", "num"],
-          ["Best response shown first", "num"],
-          ["Longer response won", "num"],
-          ["Median active time", "num"],
-        ]}
-        items={annotators}
-      >
-        {(one) => (
-          <tr key={one.user_id}>
-            <td>{one.name}</td>
-            <td className="num">{one.judgments}</td>
-            <td className="num">{share(one.tie_rate)}</td>
-            <td className="num">{share(one.first_shown_rate)}</td>
-            <td className="num">{share(one.longer_rate)}</td>
-            <td className="num">
-              {one.median_active_s === null ? "–" : `${number(one.median_active_s)} s`}
-            </td>
-          </tr>
-        )}
-      </Table>
-    </section>
-  );
-}
-
 export function JudgmentList({ projectId }: { projectId: string }) {
   const query = useInfiniteQuery(judgmentPages(projectId));
   return (
-    <>
-      <Annotators projectId={projectId} />
-      <Pages
-        query={query}
-        columns={["Response ids, best first", "Note", ["Active time", "num"], "Submitted"]}
-        empty={
-          <Empty
-            icon="rank"
-            title="No judgments yet"
-            actions={
-              <Link className="btn primary" to={`/projects/${projectId}/rank`}>
-                Rank the first comparison
-              </Link>
-            }
-          >
-            Every ranking that an annotator submits is listed here.
-          </Empty>
-        }
-        row={(judgment) => (
-          <>
-            <td className="mono text">{order(judgment)}</td>
-            <td>{judgment.comment}</td>
-            <td className="num">
-              {judgment.active_ms === null ? "–" : `${number(judgment.active_ms / 1000)} s`}
-            </td>
-            <td className="small muted">
-              <Ago at={judgment.created_at} />
-            </td>
-          </>
-        )}
-      />
-    </>
+    <Pages
+      query={query}
+      columns={["Response ids, best first", "Note", ["Active time", "num"], "Submitted"]}
+      empty={
+        <Empty
+          icon="rank"
+          title="No judgments yet"
+          actions={
+            <Link className="btn primary" to={`/projects/${projectId}/rank`}>
+              Rank the first comparison
+            </Link>
+          }
+        >
+          Every ranking that an annotator submits is listed here.
+        </Empty>
+      }
+      row={(judgment) => (
+        <>
+          <td className="mono text">{order(judgment)}</td>
+          <td>{judgment.comment}</td>
+          <td className="num">
+            {judgment.active_ms === null ? "–" : `${number(judgment.active_ms / 1000)} s`}
+          </td>
+          <td className="small muted">
+            <Ago at={judgment.created_at} />
+          </td>
+        </>
+      )}
+    />
   );
 }

@@ -5,7 +5,7 @@ import { useSearchParams } from "react-router";
 
 import { address } from "@/api/client";
 import { freezeSnapshot, snapshotsQuery } from "@/api/projects";
-import type { Snapshot, SnapshotBody } from "@/api/types";
+import type { Aggregation, Snapshot, SnapshotBody } from "@/api/types";
 import { CreateForm, NameField } from "@/components/create-form";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
@@ -13,7 +13,7 @@ import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
-import { plural, shortHash } from "@/lib/format";
+import { plural, shortHash, words } from "@/lib/format";
 
 type Kind = SnapshotBody["kind"];
 
@@ -24,6 +24,14 @@ const KINDS: readonly (readonly [Kind, string])[] = [
   ["solutions", "Solutions"],
 ];
 
+/** What becomes of several judgments of one comparison; docs/data.md says how. */
+const AGGREGATIONS: Record<Aggregation, string> = {
+  none: "Keep every judgment",
+  ranked_pairs: "One ranking, by ranked pairs",
+  bradley_terry: "One ranking, by Bradley-Terry strengths",
+  crowd_bradley_terry: "One ranking, reliable annotators count more (Crowd-BT)",
+};
+
 const FORMATS = ["native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"] as const;
 
 const isKind = (text: string | null): text is Kind => KINDS.some(([kind]) => kind === text);
@@ -33,13 +41,15 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
   const [kind, setKind] = useState(props.kind);
   const [percent, setPercent] = useState("10");
   const [seed, setSeed] = useState("0");
-  const ids = [useId(), useId()] as const;
+  const [aggregation, setAggregation] = useState<Aggregation>("none");
+  const ids = [useId(), useId(), useId()] as const;
   const freeze = () =>
     freezeSnapshot(props.projectId, {
       name: name.trim(),
       kind,
       heldout_fraction: Number(percent) / 100,
       seed: Number(seed),
+      aggregation: kind === "preferences" ? aggregation : "none",
     });
   return (
     <CreateForm
@@ -59,6 +69,23 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
       </p>
       <Segmented label="Kind" value={kind} options={KINDS} onChange={setKind} />
       <NameField value={name} onChange={setName} />
+      {kind === "preferences" && (
+        <div className="field">
+          <label htmlFor={ids[2]}>Several judgments of one comparison</label>
+          <select
+            id={ids[2]}
+            className="input"
+            value={aggregation}
+            onChange={(event) => setAggregation(event.target.value as Aggregation)}
+          >
+            {Object.entries(AGGREGATIONS).map(([way, label]) => (
+              <option key={way} value={way}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </div>
+      )}
       <div className="pair">
         <div className="field">
           <label htmlFor={ids[0]}>Held out, %</label>
@@ -127,7 +154,12 @@ function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean
       <td>
         <b>{snapshot.name}</b>
       </td>
-      <td>{snapshot.kind}</td>
+      <td>
+        {snapshot.kind}
+        {snapshot.aggregation !== "none" && (
+          <div className="small faint">{words(snapshot.aggregation)}</div>
+        )}
+      </td>
       <td>
         <Copyable text={snapshot.sha256} shown={shortHash(snapshot.sha256)} label="sha256" />
       </td>

@@ -8,14 +8,22 @@ import { Link } from "react-router";
 import { progressQuery } from "@/api/assignments";
 import { agreementQuery, projectQuery } from "@/api/projects";
 import { eventsQuery, runsQuery, workersQuery } from "@/api/runs";
-import type { Project, Run } from "@/api/types";
+import type { Agreement, Project, Run } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
+import { IntervalBar } from "@/components/interval-bar";
 import { LastValue, RunSparkline } from "@/components/run-sparkline";
 import { StatePill } from "@/components/run-state";
 import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { MethodName } from "@/components/text/names";
 import { Sentence } from "@/components/text/sentence";
+import {
+  decimals,
+  headline,
+  range,
+  whyNoInterval,
+  whyUndefined,
+} from "@/components/text/agreement";
 import { duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
@@ -111,12 +119,30 @@ function Statistic(props: { label: string; value: string; sub?: ReactNode }) {
   );
 }
 
+function AgreementSummary({ projectId, found }: { projectId: string; found: Agreement }) {
+  const { agreement } = found.everybody;
+  return (
+    <div className="now-agreement">
+      <Statistic
+        label="Agreement beyond chance"
+        value={decimals(agreement.value)}
+        sub={agreement.interval === null ? undefined : `95 % interval ${range(agreement.interval)}`}
+      />
+      <IntervalBar value={agreement.value} interval={agreement.interval} />
+      <p className="small muted">
+        {whyUndefined(found) ?? whyNoInterval(agreement) ?? headline(agreement)}
+      </p>
+      <Link className="small" to={`/projects/${projectId}/data/agreement`}>
+        Agreement by annotator and week
+      </Link>
+    </div>
+  );
+}
+
 function RankingProgress({ project }: { project: Project }) {
   const progress = useQuery({ ...progressQuery(project.id), refetchInterval: REFRESH_MS * 2 });
   const agreement = useQuery(agreementQuery(project.id));
   const { done = 0, wanted = 0, available = 0, mine = 0 } = progress.data ?? {};
-  const alpha = agreement.data?.alpha ?? null;
-  const interval = agreement.data?.interval ?? null;
   return (
     <section className="card padded">
       <header className="row">
@@ -134,16 +160,10 @@ function RankingProgress({ project }: { project: Project }) {
       <div className="statistics">
         <Statistic label="Judgments" value={number(done)} sub={`of ${number(wanted)} required`} />
         <Statistic label="By you" value={number(mine)} />
-        <Statistic
-          label="Agreement, α"
-          value={alpha === null ? "–" : alpha.toFixed(2)}
-          sub={
-            alpha === null || interval === null
-              ? "needs comparisons that two annotators judged"
-              : `${interval[0].toFixed(2)} to ${interval[1].toFixed(2)}`
-          }
-        />
       </div>
+      {agreement.data !== undefined && (
+        <AgreementSummary projectId={project.id} found={agreement.data} />
+      )}
     </section>
   );
 }

@@ -1,0 +1,137 @@
+"""Agreement on ranks, among comparisons of one size: Krippendorff's alpha and Kendall's W.
+
+Called by `backend.store.data.agreement`. Ranks of different numbers of responses cannot be mixed:
+annotators who flip coins between two responses and among eight would seem to agree, because both
+give small ranks to the one and larger ranks to the other. So of each comparison only the responses
+count that all its annotators placed, ranked among themselves, and each number of them stands alone.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+
+from backend.domain.agreement.judged import Judged
+from backend.domain.ranking import Ranking
+from backend.schemas.numbers import mean
+
+Coincidences = Counter[tuple[float, float]]
+# One annotator's ranks of the responses of a comparison, always in the same order of responses.
+Ranks = Sequence[float]
+
+
+@dataclass(frozen=True)
+class RankAgreement:
+    """Comparisons in which all annotators placed this many same responses.
+
+    `alpha`: 1 = equal ranks, 0 = chance. `kendalls_w`: the mean over comparisons, from 0 to 1;
+    annotators who rank at random reach `kendalls_w_by_chance`, 1 / (their number).
+    """
+
+    responses: int
+    comparisons: int
+    alpha: float | None
+    kendalls_w: float | None
+    kendalls_w_by_chance: float | None
+
+
+def ranks(ranking: Ranking, among: Iterable[str]) -> dict[str, float]:
+    """The ranks of these responses among each other, 1 = best; tied ones share their mean."""
+    counted = set(among)
+    found: dict[str, float] = {}
+    for tier in ranking.tiers:
+        tied = [one for one in tier if one in counted]
+        found.update(dict.fromkeys(tied, len(found) + (len(tied) + 1) / 2))
+    return found
+
+
+def rank_agreement(judged: Iterable[Judged]) -> list[RankAgreement]:
+    """Alpha and W for each number of responses that annotators ranked together, smallest first."""
+    by_comparison: dict[str, dict[str, Ranking]] = defaultdict(dict)
+    for one in judged:
+        if one.ranking.tiers:
+            by_comparison[one.comparison_id][one.user_id] = one.ranking
+    by_size: dict[int, list[list[Ranks]]] = defaultdict(list)
+    for rankings in by_comparison.values():
+        common = ranked_together(list(rankings.values()))
+        if common and len(common[0]) > 1:
+            by_size[len(common[0])].append(common)
+    return [_of_size(size, found) for size, found in sorted(by_size.items())]
+
+
+def ranked_together(rankings: Sequence[Ranking]) -> list[Ranks]:
+    """Each annotator's ranks of the responses that all of them placed; empty for fewer than two."""
+    if len(rankings) < 2:
+        return []
+    placed = [{one for tier in ranking.tiers for one in tier} for ranking in rankings]
+    among = sorted(set.intersection(*placed))
+    found = (ranks(ranking, among) for ranking in rankings)
+    return [[each[one] for one in among] for each in found]
+
+
+def _of_size(size: int, comparisons: Sequence[Sequence[Ranks]]) -> RankAgreement:
+    units = [values for rankings in comparisons for values in zip(*rankings, strict=True)]
+    defined = [(w, 1 / len(one)) for one in comparisons if (w := kendalls_w(one)) is not None]
+    return RankAgreement(
+        responses=size,
+        comparisons=len(comparisons),
+        alpha=ordinal_alpha(coincidences(units)),
+        kendalls_w=mean([w for w, _ in defined]),
+        kendalls_w_by_chance=mean([chance for _, chance in defined]),
+    )
+
+
+def coincidences(units: Iterable[Sequence[float]]) -> Coincidences:
+    """Pairs of values given to the same unit, each weighted 1 / (m - 1) of its m values.
+
+    Units with fewer than two values say nothing. Source: Krippendorff 2011, Computing
+    Krippendorff's Alpha-Reliability.
+    """
+    found: Coincidences = Counter()
+    for values in units:
+        for pair in permutations(values, 2):
+            found[pair] += 1 / (len(values) - 1)  # type: ignore[assignment]
+    return found
+
+
+def ordinal_alpha(found: Mapping[tuple[float, float], float]) -> float | None:
+    """Krippendorff's alpha with the ordinal distance; None if nothing varies or nothing is shared.
+
+    1 = perfect agreement, 0 = chance. Source: Krippendorff 2011, section C with the ordinal metric.
+    """
+    totals: dict[float, float] = defaultdict(float)
+    for (value, _), weight in found.items():
+        totals[value] += weight
+    n = sum(totals.values())
+    if n <= 1:
+        return None
+    middle: dict[float, float] = {}
+    below = 0.0
+    for value in sorted(totals):
+        middle[value] = below + totals[value] / 2
+        below += totals[value]
+    observed = sum(w * (middle[a] - middle[b]) ** 2 for (a, b), w in found.items()) / n
+    expected = (
+        2
+        * sum(
+            totals[a] * totals[b] * (middle[a] - middle[b]) ** 2 for a, b in combinations(totals, 2)
+        )
+        / (n * (n - 1))
+    )
+    return None if math.isclose(expected, 0) else 1 - observed / expected
+
+
+def kendalls_w(rankings: Sequence[Ranks]) -> float | None:
+    """Kendall's coefficient of concordance, corrected for ties; None if everybody ties everything.
+
+    W = 12 S / (r^2 (m^3 - m) - r T) with r rankings of m responses, S the squared deviations of the
+    sums of ranks from their mean, and T the sum of t^3 - t over all groups of t tied responses.
+    Source: Kendall & Gibbons 1990, Rank Correlation Methods, chapter 6.
+    """
+    r, m = len(rankings), len(rankings[0])
+    sums = [sum(values) for values in zip(*rankings, strict=True)]
+    spread = sum((one - r * (m + 1) / 2) ** 2 for one in sums)
+    ties = sum(t**3 - t for ranking in rankings for t in Counter(ranking).values())
+    most: float = r * r * (m**3 - m) - r * ties
+    return 12 * spread / most if most else None

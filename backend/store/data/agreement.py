@@ -1,0 +1,104 @@
+"""The judgments of a project as the statistics of agreement read them, and their answer.
+
+Called by `backend.jobs.agreement`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, aliased
+
+from backend.domain.agreement.judged import Judged, Text
+from backend.domain.agreement.overview import Facts, overview
+from backend.schemas.comparisons import (
+    AgreementAnswer,
+    AnnotatorAnswer,
+    DisputeAnswer,
+    FactsAnswer,
+    RankAgreementAnswer,
+    WeekAnswer,
+)
+from backend.store.data.judgments import latest, ranking_of
+from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
+from backend.store.tables.people import User
+
+MOST_OF_PROMPT = 200
+
+
+def report(session: Session, project_id: str) -> AgreementAnswer:
+    """How far the annotators of a project agree, and what their judgments look like."""
+    found = overview(judged(session, project_id))
+    names = _names(session, found.annotators)
+    prompts = _prompts(session, [one.comparison_id for one in found.disputes])
+    return AgreementAnswer(
+        everybody=FactsAnswer(**_said(found.everybody)),
+        judged_twice=found.judged_twice,
+        annotators=[
+            AnnotatorAnswer(user_id=user_id, name=names[user_id], **_said(facts))
+            for user_id, facts in sorted(found.annotators.items(), key=lambda one: names[one[0]])
+        ],
+        weeks=[WeekAnswer(monday=monday, **_said(facts)) for monday, facts in found.weeks.items()],
+        ranks=[RankAgreementAnswer.model_validate(one) for one in found.ranks],
+        disputes=[
+            DisputeAnswer(prompt=prompts[one.comparison_id], **vars(one)) for one in found.disputes
+        ],
+    )
+
+
+def _said(facts: Facts) -> dict[str, Any]:
+    """A part's facts as its answer names them."""
+    return {**vars(facts.habits), "agreement": facts.agreement}
+
+
+def _names(session: Session, user_ids: Mapping[str, object]) -> dict[str, str]:
+    found = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
+    return {row[0]: row[1] for row in found}
+
+
+def _prompts(session: Session, comparison_ids: Sequence[str]) -> dict[str, str]:
+    found = session.execute(
+        select(Comparison.id, Prompt.messages)
+        .join(Prompt, Prompt.id == Comparison.prompt_id)
+        .where(Comparison.id.in_(comparison_ids))
+    )
+    return {row[0]: row[1][-1]["content"][:MOST_OF_PROMPT] for row in found}
+
+
+def judged(session: Session, project_id: str) -> list[Judged]:
+    """The judgments that count, in the order in which they were made."""
+    texts = _texts(session, project_id)
+    current = latest(project_id).subquery()
+    rows = session.execute(
+        select(aliased(Judgment, current), Comparison.prompt_id, Assignment.presented_order)
+        .join(Comparison, Comparison.id == current.c.comparison_id)
+        .join(Assignment, Assignment.id == current.c.assignment_id)
+        .order_by(current.c.number)
+    )
+    return [
+        Judged(
+            comparison_id=judgment.comparison_id,
+            prompt_id=prompt_id,
+            user_id=judgment.user_id,
+            ranking=ranking_of(judgment),
+            texts=texts,
+            presented_order=presented_order,
+            active_s=None if judgment.active_ms is None else judgment.active_ms / 1000,
+            at=judgment.created_at,
+        )
+        for judgment, prompt_id, presented_order in rows
+    ]
+
+
+def _texts(session: Session, project_id: str) -> dict[str, Text]:
+    of_judged = (
+        select(Comparison.prompt_id)
+        .join(Judgment, Judgment.comparison_id == Comparison.id)
+        .where(Judgment.project_id == project_id)
+    )
+    rows = session.execute(
+        select(Response.id, func.length(Response.content), Response.content_sha256).where(
+            Response.prompt_id.in_(of_judged)
+        )
+    )
+    return {row[0]: Text(characters=row[1], sha256=row[2]) for row in rows}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+
+import type { Agreement, Facts } from "@/api/types";
+
+import {
+  besideChance,
+  decimals,
+  headline,
+  percent,
+  range,
+  whyNoInterval,
+  whyUndefined,
+} from "./agreement";
+
+type Pairwise = Facts["agreement"];
+
+const NONE: Pairwise = {
+  value: null,
+  interval: null,
+  observed: null,
+  expected: null,
+  comparisons: 0,
+};
+const SHARE = { value: null, by_chance: null, interval: null, cases: 0 };
+
+function found(agreement: Pairwise, judgedTwice: number): Agreement {
+  const everybody: Facts = {
+    judgments: 9,
+    agreement,
+    self_consistency: SHARE,
+    first_shown: SHARE,
+    longer: SHARE,
+    tie_rate: null,
+    median_active_s: null,
+  };
+  return {
+    everybody,
+    judged_twice: judgedTwice,
+    annotators: [],
+    weeks: [],
+    ranks: [],
+    disputes: [],
+  };
+}
+
+test("what is not defined is n/a, never a number", () => {
+  expect([decimals(null), percent(null), range(null)]).toEqual(["n/a", "n/a", "n/a"]);
+});
+
+test("numbers have two digits, one minus sign and no negative zero", () => {
+  expect([decimals(0.618), decimals(-0.25), decimals(-0.001), decimals(1)]).toEqual([
+    "0.62",
+    "−0.25",
+    "0.00",
+    "1.00",
+  ]);
+  expect(range([-0.1, 0.5])).toBe("−0.10 to 0.50");
+});
+
+describe("why there is no agreement", () => {
+  test("nobody judged the same comparison", () => {
+    expect(whyUndefined(found(NONE, 0))).toMatch(/^No comparison was ranked by two annotators\./);
+  });
+  test("they placed different responses", () => {
+    expect(whyUndefined(found(NONE, 4))).toMatch(/no two of the same responses/);
+  });
+  test("everybody tied everything", () => {
+    expect(whyUndefined(found({ ...NONE, observed: 1, expected: 1, comparisons: 4 }, 4))).toMatch(
+      /tied/,
+    );
+  });
+  test("there is one", () => {
+    expect(whyUndefined(found({ ...NONE, value: 0.4, comparisons: 4 }, 4))).toBeNull();
+  });
+});
+
+test("an interval that is missing says how many comparisons it needs", () => {
+  expect(whyNoInterval({ ...NONE, value: 1, comparisons: 1 })).toBe(
+    "Interval n/a: it needs 20 comparisons ranked by two annotators; there is 1.",
+  );
+  expect(whyNoInterval({ ...NONE, value: 1, interval: [0.8, 1], comparisons: 30 })).toBeNull();
+});
+
+test("the headline names both shares", () => {
+  const words = headline({ ...NONE, value: 0.2, observed: 0.6, expected: 0.5 });
+  expect(words).toContain("60 % of the time");
+  expect(words).toContain("By chance it would have been 50 %.");
+});
+
+test("a share is beside chance only where its interval leaves chance out", () => {
+  const share = { value: 0.6, by_chance: 0.5, cases: 100 };
+  expect(besideChance({ ...share, interval: [0.51, 0.7] })).toBe("above");
+  expect(besideChance({ ...share, interval: [0.3, 0.49] })).toBe("below");
+  expect(besideChance({ ...share, interval: [0.49, 0.7] })).toBeNull();
+  expect(besideChance({ ...share, interval: null })).toBeNull();
+});

@@ -1,0 +1,56 @@
+/** Agreement in words: numbers as they read, and why there is none. Pure; Data and Now use it. */
+import type { Agreement, Facts } from "@/api/types";
+
+type Pairwise = Facts["agreement"];
+type Share = Facts["first_shown"];
+
+/** Comparisons without which there is no interval; the server decides, this only explains. */
+const FEWEST = 20;
+
+/** 0.618 -> "0.62"; what is not defined is "n/a", never a number. */
+export function decimals(value: number | null): string {
+  return value === null
+    ? "n/a"
+    : value
+        .toFixed(2)
+        .replace(/^-0\.00$/, "0.00")
+        .replace("-", "−");
+}
+
+export function percent(value: number | null): string {
+  return value === null ? "n/a" : `${Math.round(100 * value)} %`;
+}
+
+export function range(interval: readonly [number, number] | null, read = decimals): string {
+  return interval === null ? "n/a" : `${read(interval[0])} to ${read(interval[1])}`;
+}
+
+/** Why there is no agreement, and what to do about it; null where there is one. */
+export function whyUndefined(found: Agreement): string | null {
+  const { value, comparisons } = found.everybody.agreement;
+  if (value !== null) return null;
+  if (found.judged_twice === 0)
+    return "No comparison was ranked by two annotators. Ask for two judgments on some comparisons and let a second person rank.";
+  if (comparisons === 0)
+    return "Comparisons were ranked twice, but no two of the same responses were placed by both annotators. Ask annotators to place all responses.";
+  return "All responses were tied in every comparison that was ranked twice, so agreement cannot be told from chance.";
+}
+
+/** Why an agreement has no interval; null where it has one. */
+export function whyNoInterval({ interval, comparisons }: Pairwise): string | null {
+  if (interval !== null) return null;
+  return `Interval n/a: it needs ${FEWEST} comparisons ranked by two annotators; there ${comparisons === 1 ? "is" : "are"} ${comparisons}.`;
+}
+
+/** What the headline says, as a sentence with both shares that it is made of. */
+export function headline({ observed, expected }: Pairwise): string {
+  return `Two annotators who placed the same two responses agreed about them ${percent(observed)} of the time: which is better, or that they are equal. By chance it would have been ${percent(expected)}.`;
+}
+
+/** Whether a share's interval leaves chance out: "above", "below", or null where nobody can tell. */
+export function besideChance(share: Share): "above" | "below" | null {
+  const { interval, by_chance: chance } = share;
+  if (interval === null || chance === null) return null;
+  if (interval[0] > chance) return "above";
+  return interval[1] < chance ? "below" : null;
+}

@@ -1,0 +1,206 @@
+/** How far annotators agree: the headline, then by annotator, by week, by ranks, by comparison. */
+import "./agreement.css";
+
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "react-router";
+
+import { agreementQuery } from "@/api/projects";
+import type { Agreement } from "@/api/types";
+import { IntervalBar } from "@/components/interval-bar";
+import { Empty, Loaded } from "@/components/states";
+import { Table } from "@/components/table";
+import {
+  decimals,
+  headline,
+  range,
+  whyNoInterval,
+  whyUndefined,
+} from "@/components/text/agreement";
+import { number, plural, shortId } from "@/lib/format";
+
+import { FactsTable, type Row } from "./facts-table";
+
+function Headline({ found }: { found: Agreement }) {
+  const { agreement } = found.everybody;
+  const undefinedWhy = whyUndefined(found);
+  return (
+    <section className="card padded agreement-head" aria-label="Agreement">
+      <div className="figure">
+        <span className="small faint">Agreement beyond chance</span>
+        <b>{decimals(agreement.value)}</b>
+        {agreement.value !== null && (
+          <span className="muted">95 % interval {range(agreement.interval)}</span>
+        )}
+      </div>
+      <div className="words">
+        {undefinedWhy === null && (
+          <div className="scale">
+            <IntervalBar value={agreement.value} interval={agreement.interval} />
+            <span className="small faint chance-label">0 chance</span>
+            <span className="small faint full-label">1 always alike</span>
+          </div>
+        )}
+        <p>{undefinedWhy ?? headline(agreement)}</p>
+        {undefinedWhy === null && (
+          <p className="muted">
+            {whyNoInterval(agreement) ??
+              `Measured on ${plural(agreement.comparisons, "comparison")} that two annotators ranked.`}
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Annotators({ found }: { found: Agreement }) {
+  const rows: Row[] = found.annotators.map((one) => ({
+    key: one.user_id,
+    name: one.name,
+    facts: one,
+  }));
+  const total: Row = { key: "", name: "Everybody", facts: found.everybody, isTotal: true };
+  return (
+    <section className="card">
+      <h2 className="card-title">Annotators</h2>
+      <p className="hint">
+        Each one's agreement is with those who ranked the same comparisons. A share is marked as
+        above or below chance only where its 95 % interval leaves chance out; by luck alone, one in
+        twenty is marked.
+      </p>
+      <FactsTable label="Name" rows={rows.length > 1 ? [total, ...rows] : rows} />
+    </section>
+  );
+}
+
+function Weeks({ found }: { found: Agreement }) {
+  if (found.weeks.length < 2) return null;
+  const rows: Row[] = found.weeks.map((one) => ({
+    key: one.monday,
+    name: one.monday,
+    facts: one,
+  }));
+  return (
+    <section className="card">
+      <h2 className="card-title">Weeks</h2>
+      <p className="hint">
+        An agreement counts in the week of the later of its two judgments. Weeks begin on Monday,
+        UTC.
+      </p>
+      <FactsTable label="Week from" rows={rows.toReversed()} />
+    </section>
+  );
+}
+
+/** How many are shown before somebody asks for all. */
+const FIRST_DISPUTES = 10;
+
+function Disputes({ found }: { found: Agreement }) {
+  const [isWhole, setWhole] = useState(false);
+  const { disputes } = found;
+  if (disputes.length === 0) return null;
+  return (
+    <section className="card">
+      <h2 className="card-title">Comparisons with the least agreement</h2>
+      <p className="hint">Read these together: they show what the guidelines leave open.</p>
+      <Table
+        columns={[
+          "Prompt",
+          "Comparison id",
+          ["Responses", "num"],
+          ["Annotators", "num"],
+          ["Contradicted pairs", "num"],
+          ["Agreement", "num"],
+        ]}
+        items={isWhole ? disputes : disputes.slice(0, FIRST_DISPUTES)}
+      >
+        {(one) => (
+          <tr key={one.comparison_id}>
+            <td className="text">{one.prompt}</td>
+            <td className="mono faint nowrap">{shortId(one.comparison_id)}</td>
+            <td className="num">{one.responses}</td>
+            <td className="num">{one.annotators}</td>
+            <td className="num nowrap">
+              {number(one.contradicted)} of {number(one.pairs)}
+            </td>
+            <td className="num">{decimals(one.agreement)}</td>
+          </tr>
+        )}
+      </Table>
+      {!isWhole && disputes.length > FIRST_DISPUTES && (
+        <div className="more-disputes">
+          <button type="button" className="btn" onClick={() => setWhole(true)}>
+            Show all {disputes.length}
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Ranks({ found }: { found: Agreement }) {
+  if (found.ranks.length === 0) return null;
+  return (
+    <section className="card ranks">
+      <h2 className="card-title">Agreement on ranks</h2>
+      <p className="hint">
+        Over the responses that all annotators of a comparison placed. Each number of responses
+        stands alone, because ranks among two and among eight cannot be mixed.
+      </p>
+      <Table
+        columns={[
+          ["Responses", "num"],
+          ["Comparisons", "num"],
+          ["Krippendorff's α", "num"],
+          ["Kendall's W", "num"],
+          ["W by chance", "num"],
+        ]}
+        items={found.ranks}
+      >
+        {(one) => (
+          <tr key={one.responses}>
+            <td className="num">{one.responses}</td>
+            <td className="num">{number(one.comparisons)}</td>
+            <td className="num">{decimals(one.alpha)}</td>
+            <td className="num">{decimals(one.kendalls_w)}</td>
+            <td className="num">{decimals(one.kendalls_w_by_chance)}</td>
+          </tr>
+        )}
+      </Table>
+    </section>
+  );
+}
+
+export function AgreementTab({ projectId }: { projectId: string }) {
+  const query = useQuery(agreementQuery(projectId));
+  return (
+    <Loaded query={query} lines={8}>
+      {(found) =>
+        found.everybody.judgments === 0 ? (
+          <section className="card">
+            <Empty
+              icon="rank"
+              title="No judgments yet"
+              actions={
+                <Link className="btn primary" to={`/projects/${projectId}/rank`}>
+                  Rank the first comparison
+                </Link>
+              }
+            >
+              As soon as two annotators have ranked the same comparison, this page shows how far
+              they agree.
+            </Empty>
+          </section>
+        ) : (
+          <div className="agreement-tab">
+            <Headline found={found} />
+            <Annotators found={found} />
+            <Weeks found={found} />
+            <Disputes found={found} />
+            <Ranks found={found} />
+          </div>
+        )
+      }
+    </Loaded>
+  );
+}

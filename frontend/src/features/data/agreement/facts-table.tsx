@@ -1,0 +1,84 @@
+/** Annotators or weeks as rows: agreement with its interval, and the habits of their judgments. */
+import type { Facts } from "@/api/types";
+import { IntervalBar } from "@/components/interval-bar";
+import { Table } from "@/components/table";
+import { besideChance, decimals, percent, range, whyNoInterval } from "@/components/text/agreement";
+import { number, plural } from "@/lib/format";
+
+export interface Row {
+  readonly key: string;
+  readonly name: string;
+  readonly facts: Facts;
+  readonly isTotal?: boolean;
+}
+
+function AgreementCell({ agreement }: { agreement: Facts["agreement"] }) {
+  const { value, interval, comparisons } = agreement;
+  const over = `Over ${plural(comparisons, "comparison")}.`;
+  return (
+    <td className="agreement" title={`${over} ${whyNoInterval(agreement) ?? ""}`.trim()}>
+      <span className="value">
+        <b>{decimals(value)}</b>
+        <span className="small faint nowrap">
+          {interval === null ? plural(comparisons, "comparison") : range(interval)}
+        </span>
+      </span>
+      <IntervalBar value={value} interval={interval} />
+    </td>
+  );
+}
+
+/** A share above its chance level; a word says so where the interval leaves chance out. */
+function ShareCell({ share }: { share: Facts["first_shown"] }) {
+  if (share.value === null)
+    return (
+      <td className="num faint" title="There is no such case yet.">
+        n/a
+      </td>
+    );
+  const beside = besideChance(share);
+  const interval = `95 % interval ${range(share.interval, percent)}, ${plural(share.cases, "case")}`;
+  return (
+    <td className="num share" title={interval}>
+      <b className={beside === null ? "unsure" : undefined}>{percent(share.value)}</b>
+      <span className="small faint nowrap">
+        {beside === null
+          ? `chance ${percent(share.by_chance)}`
+          : `${beside} chance (${percent(share.by_chance)})`}
+      </span>
+    </td>
+  );
+}
+
+export function FactsTable({ label, rows }: { label: string; rows: readonly Row[] }) {
+  return (
+    <Table
+      columns={[
+        label,
+        ["Judgments", "num"],
+        "Agreement",
+        ["Repeats alike", "num"],
+        ["First shown is best", "num"],
+        ["Longer is better", "num"],
+        ["Tied pairs", "num"],
+        ["Median active time", "num"],
+      ]}
+      items={rows}
+    >
+      {({ key, name, facts, isTotal = false }) => (
+        <tr key={key} className={isTotal ? "total" : undefined}>
+          <td className="name">{name}</td>
+          <td className="num">{number(facts.judgments)}</td>
+          <AgreementCell agreement={facts.agreement} />
+          <ShareCell share={facts.self_consistency} />
+          <ShareCell share={facts.first_shown} />
+          <ShareCell share={facts.longer} />
+          <td className="num">{percent(facts.tie_rate)}</td>
+          <td className="num nowrap">
+            {facts.median_active_s === null ? "n/a" : `${number(facts.median_active_s)} s`}
+          </td>
+        </tr>
+      )}
+    </Table>
+  );
+}

@@ -1,0 +1,89 @@
+"""What the route answers about judgments that are really in the store, on both databases."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.backend.test_loop import upload
+
+COMPARISONS = 25
+ALIKE = 15
+
+
+def row(number: int, annotator: str, *, best: str) -> dict[str, Any]:
+    """A native preference; the response `long` is longer and is shown first."""
+    return {
+        "judgment_id": f"j{number}{annotator}",
+        "comparison_id": f"c{number}",
+        "prompt_id": f"p{number}",
+        "messages": [{"role": "user", "content": f"Question {number}?"}],
+        "responses": [
+            {"id": "long", "content": f"a longer answer {number}"},
+            {"id": "short", "content": f"answer {number}"},
+        ],
+        "tiers": [[best], ["long" if best == "short" else "short"]],
+        "unranked": [],
+        "verdict": "ranked",
+        "annotator": annotator,
+        "presented_order": ["long", "short"],
+    }
+
+
+@pytest.fixture
+def project(api: TestClient) -> str:
+    """Anna always takes the longer one; Ben does so in the first fifteen of 25 comparisons."""
+    made = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    anna = (row(n, "anna", best="long") for n in range(COMPARISONS))
+    ben = (row(n, "ben", best="long" if n < ALIKE else "short") for n in range(COMPARISONS))
+    report = upload(api, made, "preferences", *anna, *ben)
+    assert report["accepted"] == 2 * COMPARISONS
+    return made
+
+
+def test_the_answer_holds_the_numbers_worked_by_hand(api: TestClient, project: str) -> None:
+    """15 of 25 alike without ties: 0.6 observed, 0.5 by chance, 0.2 beyond it."""
+    answer = api.get(f"/projects/{project}/agreement").json()
+
+    headline = answer["everybody"]["agreement"]
+    low, high = headline.pop("interval")
+    assert headline == {
+        "value": pytest.approx(0.2), "observed": pytest.approx(0.6), "expected": 0.5,
+        "comparisons": COMPARISONS,
+    }  # fmt: skip
+    # Wilson's interval of 10 in 25 with t = 2.064, from disagreement to agreement.
+    assert (1 - high, 1 - low) == pytest.approx((2 * 0.2265, 2 * 0.6019), abs=0.02)
+    assert answer["judged_twice"] == COMPARISONS
+
+    anna, ben = answer["annotators"]
+    assert (anna["name"], ben["name"]) == ("anna (imported)", "ben (imported)")
+    assert (anna["longer"]["value"], ben["longer"]["value"]) == (1, 0.6)
+    assert anna["first_shown"]["interval"][0] > anna["first_shown"]["by_chance"] == 0.5
+    assert anna["agreement"] == answer["everybody"]["agreement"] | {"interval": [low, high]}
+    assert (anna["tie_rate"], anna["median_active_s"]) == (0, None)
+    assert anna["self_consistency"]["cases"] == 0
+
+    assert answer["ranks"] == [
+        {
+            "responses": 2, "comparisons": COMPARISONS, "alpha": pytest.approx(0.208),
+            "kendalls_w": pytest.approx(0.6), "kendalls_w_by_chance": 0.5,
+        }
+    ]  # fmt: skip
+    assert len(answer["disputes"]) == COMPARISONS - ALIKE
+    assert {one["agreement"] for one in answer["disputes"]} == {-1}
+    questions = {f"Question {n}?" for n in range(ALIKE, COMPARISONS)}
+    assert {one["prompt"] for one in answer["disputes"]} == questions
+    assert len(answer["weeks"]) == 1
+    assert answer["weeks"][0]["judgments"] == 2 * COMPARISONS
+
+
+def test_one_judgment_each_is_no_agreement(api: TestClient) -> None:
+    project = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    upload(api, project, "preferences", *(row(n, "anna", best="long") for n in range(3)))
+    answer = api.get(f"/projects/{project}/agreement").json()
+
+    assert answer["everybody"]["agreement"] == {
+        "value": None, "interval": None, "observed": None, "expected": None, "comparisons": 0,
+    }  # fmt: skip
+    assert (answer["judged_twice"], answer["ranks"], answer["disputes"]) == (0, [], [])
+    assert answer["annotators"][0]["judgments"] == 3

@@ -1,0 +1,154 @@
+"""The long proofs of agreement: chance is 0, no contradiction is 1, intervals cover the truth.
+
+Each law has a short form in tests/backend/agreement. The last one asks krippendorff, scipy, choix
+and crowd-kit, which pip installs into an environment of their own.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from math import asin, inf, pi, sqrt
+from pathlib import Path
+from random import Random
+from statistics import fmean, stdev
+from typing import Any
+
+import pytest
+
+from backend.domain.agreement.judged import Judged
+from backend.domain.agreement.pairwise import Pairwise, meetings, pairwise, tie_rates
+from tests.backend.agreement.test_peers import check
+from tests.raters import Task, simulated
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPARISONS = 2000
+RUNS = 1000
+PEERS = ("krippendorff==0.9.0", "scipy==1.17.1", "choix==0.4.1", "crowd-kit==1.4.2")
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(0)]
+
+# Every number of responses, every habit of tying, every way to leave responses out.
+MIXES = {
+    **{f"{k}": [Task(k, inf)] for k in range(2, 9)},
+    **{f"{k}, ties": [Task(k, inf, tie_width=1.0)] for k in range(2, 9)},
+    "2 and 8": [Task(2, inf), Task(8, inf)],
+    "2 with ties, 8 without": [Task(2, inf, tie_width=2.0), Task(8, inf)],
+    "2 without ties, 8 with": [Task(2, inf), Task(8, inf, tie_width=2.0)],
+    "2 to 8": [Task(k, inf) for k in range(2, 9)],
+    "2 to 8, ties": [Task(k, inf, tie_width=0.25 * (k - 1)) for k in range(2, 9)],
+    "8, the best 3": [Task(8, inf, top=3)],
+    "8, the best 3, and 2": [Task(8, inf, top=3), Task(2, inf)],
+    "6, 40 % left out": [Task(6, inf, tie_width=0.5, dropped=0.4)],
+    "everything": [Task(k, inf, 0.3 * (k % 4), None, 0.1 * (k % 4)) for k in range(2, 9)],
+}
+
+
+def agreement(judged: Sequence[Judged]) -> Pairwise:
+    """The headline of these judgments."""
+    met = meetings(judged)
+    return pairwise(met, tie_rates(met))
+
+
+@pytest.mark.parametrize("tasks", MIXES.values(), ids=MIXES)
+def test_annotators_who_rank_at_random_are_within_two_hundredths_of_zero(tasks: list[Task]) -> None:
+    """The mean over projects, as many as it takes to know it within .01.
+
+    One project does not tell: two coin flippers on 2,000 pairs vary by .02 themselves.
+    """
+    values: list[float] = []
+    while len(values) < 10 or stdev(values) / sqrt(len(values)) > 0.005:
+        found = agreement(list(simulated(tasks, COMPARISONS, seed=len(values))))
+        assert found.value is not None
+        values.append(found.value)
+    print(f"mean {fmean(values):+.4f} over {len(values)}, {min(values):+.3f} to {max(values):+.3f}")
+    assert abs(fmean(values)) < 0.02
+
+
+@pytest.mark.parametrize("tasks", MIXES.values(), ids=MIXES)
+def test_who_never_contradicts_agrees_fully(tasks: list[Task]) -> None:
+    exact = [Task(one.size, 0.0, one.tie_width, one.top, one.dropped) for one in tasks]
+    found = agreement(list(simulated(exact, COMPARISONS, seed=1, users="vwxyz")))
+    assert found.value is None or found.value == pytest.approx(1, abs=1e-12)
+
+
+# What annotators may be like: from coins to almost always of one mind.
+CROWDS: dict[str, tuple[list[Task], str]] = {
+    "coins": ([Task(2, inf)], "xy"),
+    "coins, 2 to 8 with ties": ([Task(k, inf, tie_width=0.9) for k in range(2, 9)], "xy"),
+    "pairs": ([Task(2, 1.0)], "xy"),
+    "pairs, 0.82": ([Task(2, 0.2)], "xy"),
+    "pairs, 0.95": ([Task(2, 0.06)], "xy"),
+    "four": ([Task(4, 0.7)], "xy"),
+    "four with ties, five annotators": ([Task(4, 0.4, tie_width=1.0)], "vwxyz"),
+    "eight, the best 4": ([Task(8, 0.5, tie_width=0.7, top=4)], "xy"),
+    "2 and 8 with ties": ([Task(2, 0.5, 0.5), Task(8, 0.5, 0.5)], "xy"),
+    "2 to 8 in part": ([Task(k, 0.6, 0.5, None, 0.3) for k in range(2, 9)], "xyz"),
+}
+
+
+@pytest.mark.parametrize("comparisons", [100, 300])
+@pytest.mark.parametrize(("tasks", "users"), CROWDS.values(), ids=CROWDS)
+def test_intervals_cover_the_truth(tasks: list[Task], users: str, comparisons: int) -> None:
+    truth = _truth(tasks, users)
+    covered = missing = 0
+    for seed in range(RUNS):
+        interval = agreement(list(simulated(tasks, comparisons, seed=seed, users=users))).interval
+        missing += interval is None
+        covered += interval is not None and interval[0] <= truth <= interval[1]
+    print(f"truth {truth:.3f}: {100 * covered / (RUNS - missing):.1f} % of {RUNS} runs")
+    assert missing == 0
+    assert 0.93 * RUNS <= covered <= 0.97 * RUNS
+
+
+def _truth(tasks: list[Task], users: str) -> float:
+    """What the value tends to.
+
+    In closed form for one pair of responses without ties, where the ends of intervals are few: two
+    who see it with correlation r agree with probability 1/2 + asin(r) / pi (Sheppard 1899).
+    """
+    if len(tasks) == 1 and tasks[0].size == 2 and not tasks[0].tie_width:
+        return 2 / pi * asin(1 / (1 + tasks[0].noise ** 2))
+    found = agreement(list(simulated(tasks, 100_000, seed=10_000, users=users))).value
+    assert found is not None
+    return found
+
+
+def cases(count: int, *, seed: int) -> list[dict[str, Any]]:
+    """Rankings of three to six responses by several annotators, with ties; votes without an end.
+
+    Each response has beaten and lost to some other, so that strengths without a prior are finite.
+    """
+    draw = Random(seed)
+    found: list[dict[str, Any]] = []
+    for _ in range(count):
+        size, annotators = draw.randint(3, 6), draw.randint(2, 5)
+        wins = [[a, (a + 1) % size] for a in range(size)]
+        wins += [draw.sample(range(size), 2) for _ in range(draw.randint(5, 40))]
+        rankings = [_midranks(draw, size) for _ in range(annotators)]
+        found.append({"rankings": rankings, "wins": wins, "prior": draw.choice([0.1, 0.5, 1.0])})
+    return found
+
+
+def _midranks(draw: Random, size: int) -> list[float]:
+    seen = [draw.randint(1, size) for _ in range(size)]
+    if len(set(seen)) == 1:
+        seen[0] += 1
+    return [sum(x < one for x in seen) + (seen.count(one) + 1) / 2 for one in seen]
+
+
+def test_alpha_w_and_strengths_are_those_of_other_libraries(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "peers"], check=True)
+    python = tmp_path / "peers" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS], check=True)
+    told = subprocess.run(
+        [python, ROOT / "tests" / "benchmarks" / "agreement_peers.py"],
+        input=json.dumps(cases(200, seed=1)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answers = json.loads(told.stdout)
+    for case in answers["cases"]:
+        check(case)
+    print(f"{len(answers['cases'])} cases as {answers['versions']}")

@@ -1,0 +1,82 @@
+"""Agreement on the screen: the numbers of the API, and n/a with its reason where there are none."""
+
+from collections.abc import Iterable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from backend.domain.agreement.judged import Judged
+from tests.e2e.conftest import OpenPage
+from tests.e2e.workshop import Workshop
+from tests.raters import Task, simulated
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+
+def preference(one: Judged) -> dict[str, object]:
+    """The judgment as a native record."""
+    return {
+        "judgment_id": "j",
+        "comparison_id": one.comparison_id,
+        "prompt_id": "p",
+        "messages": [{"role": "user", "content": f"Question {one.comparison_id}?"}],
+        "responses": [{"id": each, "content": f"answer {each}"} for each in one.texts],
+        "tiers": one.ranking.tiers,
+        "unranked": one.ranking.unranked,
+        "verdict": "ranked",
+        "annotator": one.user_id,
+        "presented_order": one.presented_order,
+    }
+
+
+def project_of(workshop: Workshop, name: str, judged: Iterable[Judged]) -> str:
+    """A project with these judgments."""
+    project = workshop.new_project(name)
+    workshop.take_in(project, "preferences", [preference(one) for one in judged])
+    return project
+
+
+def head(page: Page) -> str:
+    """What the headline says."""
+    return page.get_by_role("region", name="Agreement").inner_text()
+
+
+def test_the_headline_and_the_rows_are_those_of_the_api(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    judged = simulated([Task(4, 0.6, tie_width=0.5)], 60, seed=1, users=["Ada", "Ben", "Cleo"])
+    project = project_of(workshop, "Three annotators", judged)
+    answer = workshop.get(f"/projects/{project}/agreement")
+    page = open_page(f"/projects/{project}/data/agreement")
+
+    everybody = answer["everybody"]["agreement"]
+    low, high = (f"{one:.2f}" for one in everybody["interval"])
+    region = page.get_by_role("region", name="Agreement")
+    expect(region).to_contain_text(f"{everybody['value']:.2f}")
+    expect(region).to_contain_text(f"95 % interval {low} to {high}")
+    for one in answer["annotators"]:
+        row = page.get_by_role("row", name=one["name"])
+        expect(row).to_contain_text(f"{one['agreement']['value']:.2f}")
+    worst = page.locator("section", has_text="Comparisons with the least agreement")
+    expect(worst.locator("tbody tr")).to_have_count(min(10, len(answer["disputes"])))
+    page.get_by_role("button", name="Show all").press("Enter")
+    expect(worst.locator("tbody tr")).to_have_count(len(answer["disputes"]))
+
+    page.goto(f"/projects/{project}/now")
+    expect(page.get_by_text(f"95 % interval {low} to {high}")).to_be_visible()
+    page.get_by_role("link", name="Agreement by annotator and week").press("Enter")
+    expect(region).to_be_visible()
+
+
+def test_what_is_not_known_is_said_to_be_not_known(workshop: Workshop, open_page: OpenPage) -> None:
+    exact = list(simulated([Task(3, 0.0)], 12, seed=1))
+    alone = project_of(workshop, "Alone", [one for one in exact if one.user_id == "x"])
+    page = open_page(f"/projects/{alone}/data/agreement")
+    expect(page.get_by_text("No comparison was ranked by two annotators.")).to_be_visible()
+    assert "n/a" in head(page)
+
+    few = project_of(workshop, "Few", exact)
+    page.goto(f"/projects/{few}/data/agreement")
+    expect(page.get_by_text("Interval n/a: it needs 20 comparisons")).to_be_visible()
+    assert "95 % interval n/a" in head(page)
+    assert workshop.get(f"/projects/{few}/agreement")["disputes"] == []
