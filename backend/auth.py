@@ -1,7 +1,7 @@
-"""Who is asking: API keys, sign-in links and browser sessions.
+"""Who is asking: API keys, sign-in links, invitations and browser sessions.
 
-Called by `backend.phases`, the session and user routes and the command line. Only hashes reach the
-store; roles and visibility are `backend.domain.access`.
+Called by `backend.phases`, the session, user and invitation routes and the command line. Only
+hashes reach the store; roles and visibility are `backend.domain.access`.
 """
 
 import hashlib
@@ -18,10 +18,17 @@ from sqlalchemy.orm import Session
 from backend.domain.access import EVERY_SCOPE, ApiKeyUsed, Caller
 from backend.domain.own_address import OwnAddress
 from backend.errors import Forbidden, NotFound, NotSignedIn
-from backend.schemas.people import KeyAnswer
+from backend.schemas.people import KeyAnswer, UserAnswer
+from backend.schemas.projects.members import (
+    InvitationAnswer,
+    InvitationsAnswer,
+    InvitationsBody,
+    OpenedInvitation,
+)
 from backend.schemas.vocabulary import Role, Scope
-from backend.store.people import keys, sign_ins, users
+from backend.store.people import invitations, keys, sign_ins, users
 from backend.store.people.credentials import Secret
+from backend.store.people.invitations import Link
 
 COOKIE = "podium_session"
 SESSION_LIFE = timedelta(days=14)
@@ -180,6 +187,67 @@ def use_link(session: Session, token: str, *, at: datetime) -> str:
     return user_id
 
 
+def invite(
+    session: Session, sender: Caller, project_id: str, body: InvitationsBody, *, at: datetime
+) -> InvitationsAnswer:
+    """One invitation for each person; its token is in the answer and nowhere else.
+
+    Raises Forbidden for a role above the sender's own.
+    """
+    made = []
+    for person in body.people:
+        token, link = _new_link(sender, body.expires_in_s, at)
+        answer = invitations.add(
+            session,
+            sender,
+            project_id,
+            name=person.name,
+            email=person.email,
+            role=body.role,
+            link=link,
+            at=at,
+        )
+        made.append(answer.model_copy(update={"token": token}))
+    return InvitationsAnswer(items=made)
+
+
+def renew_invitation(
+    session: Session,
+    sender: Caller,
+    project_id: str,
+    invitation_id: str,
+    *,
+    expires_in_s: int,
+    at: datetime,
+) -> InvitationAnswer:
+    """Another link for an invitation; the one before ends.
+
+    Raises NotFound, Conflict if it was used, Forbidden for a role above the sender's own.
+    """
+    token, link = _new_link(sender, expires_in_s, at)
+    answer = invitations.renew(session, sender, project_id, invitation_id, link=link)
+    return answer.model_copy(update={"token": token})
+
+
+def opened_invitation(session: Session, token: str, *, at: datetime) -> OpenedInvitation:
+    """What the link with this token is to. Raises NotFound unless it works."""
+    return invitations.opened(session, _sha256(token), at=at)
+
+
+def accept_invitation(
+    session: Session, token: str, *, email: str, password_hash: str, at: datetime
+) -> UserAnswer:
+    """Make the user who was invited. Raises NotFound, and Conflict for a taken e-mail address."""
+    return invitations.accept(
+        session, _sha256(token), email=email, password_hash=password_hash, at=at
+    )
+
+
+def join_by_invitation(session: Session, caller: Caller, token: str, *, at: datetime) -> UserAnswer:
+    """Give whoever is signed in what the link is to. Raises NotFound unless it works."""
+    return invitations.join(session, caller, _sha256(token), at=at)
+
+
 def sign_out(session: Session, cookie: str | None) -> None:
     """End a browser session."""
     if cookie is not None:
@@ -222,6 +290,15 @@ def new_sign_in_link(session: Session, url: str, *, at: datetime) -> str:
         session, user_id=user_id, token_sha256=_sha256(token), expires_at=at + SIGN_IN_LINK_LIFE
     )
     return f"{url.rstrip('/')}/sign-in#token={token}"
+
+
+def _new_link(sender: Caller, expires_in_s: int, at: datetime) -> tuple[str, Link]:
+    """A token of 256 random bits and its link, which ends with the key that it is made with."""
+    token = secrets.token_urlsafe(32)
+    ends = [at + timedelta(seconds=expires_in_s)]
+    if sender.key is not None and sender.key.expires_at is not None:
+        ends.append(sender.key.expires_at)
+    return token, Link(_sha256(token), min(ends))
 
 
 def _sha256(secret: str) -> str:

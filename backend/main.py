@@ -17,7 +17,9 @@ from backend.api import (
     experiments,
     health,
     imports,
+    invitations,
     jobs,
+    members,
     methods,
     metrics,
     models,
@@ -68,6 +70,8 @@ FRONTEND = Path(__file__).resolve().parents[1] / "frontend" / "dist"
 ROUTERS: tuple[APIRouter, ...] = (
     session.router,
     users.router,
+    members.router,
+    invitations.router,
     projects.router,
     imports.router,
     jobs.router,

@@ -224,7 +224,7 @@ class Phases:
         self, session: Session, used: dict[str, str], status: int, answer: dict[str, Any] | None
     ) -> None:
         """Keep what is answered under the request's Idempotency-Key."""
-        kept = {"body": _without_key(answer)}
+        kept = {"body": _without_secrets(answer)}
         idempotency.keep(session, **used, status=status, answer=kept, at=now())
 
     def _audit(self, session: Session, answer: dict[str, Any]) -> None:
@@ -310,7 +310,17 @@ def _sha256(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def _without_key(body: dict[str, Any] | None) -> dict[str, Any] | None:
-    """An API key is shown once: the answer that is kept does not have it."""
-    is_key = body is not None and str(body.get("key")).startswith("pk_")
-    return {**body, "key": None} if body is not None and is_key else body
+def _without_secrets(answer: Any) -> Any:
+    """Keys and the tokens of invitations are shown once: the answer that is kept has none."""
+    if isinstance(answer, list):
+        return [_without_secrets(one) for one in answer]
+    if not isinstance(answer, dict):
+        return answer
+    return {
+        name: None if _is_secret(name, value) else _without_secrets(value)
+        for name, value in answer.items()
+    }
+
+
+def _is_secret(name: str, value: object) -> bool:
+    return name == "token" or (name == "key" and str(value).startswith("pk_"))

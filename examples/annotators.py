@@ -30,7 +30,16 @@ def hire(admin: Podium, project_id: str) -> list[Podium]:
         user = admin.post("/users", body)
         key = admin.post(f"/users/{user['id']}/keys", {"name": "demo", "expires_in_s": 86_400})
         clients.append(Podium(admin.url, key["key"]))
+        _acknowledge(clients[-1], project_id)
     return clients
+
+
+def _acknowledge(annotator: Podium, project_id: str) -> None:
+    """Confirm the guidelines: nobody gets a comparison before."""
+    path = f"/projects/{project_id}/guidelines"
+    guidelines = annotator.get(path)
+    if not guidelines["is_acknowledged"]:
+        annotator.post(f"{path}/acknowledgement", {"version": guidelines["version"]})
 
 
 def work(

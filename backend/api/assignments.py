@@ -15,7 +15,7 @@ from backend.schemas.comparisons import (
     JudgmentBody,
     SkipBody,
 )
-from backend.store.data import assignments, judgments
+from backend.store.data import assignments, guidelines, judgments
 
 router = api_router("assignments", is_audited=False)
 
@@ -36,9 +36,13 @@ def take_assignment(
 ) -> AssignmentAnswer | None:
     """Lease the next comparison for 15 minutes; 204 if nothing is left for this annotator.
 
+    An annotator who has not acknowledged the newest guidelines gets 409.
+
     Each call leases another comparison. With `held`, live leases that are not in the list are
     returned first. Whoever holds 20 comparisons of the project gets 409.
     """
+    if caller.only_ranks_in(project_id):
+        guidelines.must_be_read(session, project_id, caller.id)
     held = None if body is None else body.held
     assignment = assignments.lease(
         session,

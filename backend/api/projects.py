@@ -1,12 +1,20 @@
 """Projects."""
 
+from pydantic import JsonValue
+
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
+from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.paging import Listing
-from backend.schemas.people import ProjectAnswer, ProjectBody
+from backend.schemas.people import ProjectAnswer, ProjectBody, ProjectChange
+from backend.schemas.projects.guidelines import (
+    AcknowledgementBody,
+    GuidelinesAnswer,
+    GuidelineVersionAnswer,
+)
 from backend.schemas.vocabulary import Role
-from backend.store.data import projects
+from backend.store.data import guidelines, projects
 from backend.store.people import users
 
 router = api_router("projects")
@@ -17,7 +25,7 @@ def create_project(
     body: ProjectBody, session: SessionDep, caller: Caller, at: Now
 ) -> ProjectAnswer:
     """Add a project; its creator can see it."""
-    project = projects.create(session, body, at=at)
+    project = projects.create(session, body, user_id=caller.id, at=at)
     if not caller.is_admin:
         users.join(session, caller.id, project.id, Role.RESEARCHER)
     return project
@@ -38,6 +46,47 @@ def get_project(project_id: str, session: SessionDep, caller: Caller) -> Project
     return projects.get(session, project_id, is_counted=is_counted)
 
 
+@router.patch("/projects/{project_id}")
+def change_project(
+    project_id: str,
+    body: ProjectChange,
+    session: SessionDep,
+    caller: Caller,
+    phases: Phases,
+    at: Now,
+) -> ProjectAnswer:
+    """Change a project's name, guidelines, or how many judgments new comparisons want."""
+    before = _rules(projects.get(session, project_id, is_counted=False))
+    project = projects.change(session, project_id, body, user_id=caller.id, at=at)
+    phases.note_change(before=before, after=_rules(project))
+    return project
+
+
+@router.get("/projects/{project_id}/guidelines")
+def get_guidelines(project_id: str, session: SessionDep, caller: Caller) -> GuidelinesAnswer:
+    """The guidelines, and the version of them that the caller has acknowledged."""
+    must_read = caller.only_ranks_in(project_id)
+    return guidelines.of_project(session, project_id, caller.id, must_read=must_read)
+
+
+@router.get("/projects/{project_id}/guidelines/versions")
+def list_guideline_versions(
+    project_id: str, session: SessionDep
+) -> Listing[GuidelineVersionAnswer]:
+    """The last 50 versions of the guidelines, the newest first."""
+    return guidelines.versions(session, project_id)
+
+
+@router.post("/projects/{project_id}/guidelines/acknowledgement")
+def acknowledge_guidelines(
+    project_id: str, body: AcknowledgementBody, session: SessionDep, caller: Caller, at: Now
+) -> GuidelinesAnswer:
+    """Say that one has read the newest version; annotators get no comparisons before."""
+    guidelines.acknowledge(session, project_id, caller.id, body.version, at=at)
+    must_read = caller.only_ranks_in(project_id)
+    return guidelines.of_project(session, project_id, caller.id, must_read=must_read)
+
+
 @router.post("/projects/{project_id}/archive")
 def archive_project(project_id: str, session: SessionDep, at: Now) -> ProjectAnswer:
     """Take a project out of the lists; nothing is deleted."""
@@ -48,3 +97,18 @@ def archive_project(project_id: str, session: SessionDep, at: Now) -> ProjectAns
 def restore_project(project_id: str, session: SessionDep) -> ProjectAnswer:
     """Bring an archived project back."""
     return projects.set_archived(session, project_id, at=None)
+
+
+def _rules(project: ProjectAnswer) -> dict[str, JsonValue]:
+    """What a project asks of its annotators, for the audit; guidelines by their version."""
+    return project.model_dump(
+        mode="json",
+        include={
+            "name",
+            "guidelines_version",
+            "judgments_per_comparison",
+            "overlap_first",
+            "overlap_share",
+            "cannot_judge_reasons",
+        },
+    )

@@ -15,6 +15,7 @@ from backend.pressure.sign_in_delay import SignInDelay
 from backend.pressure.turns import refusing_late
 from backend.routes import api_router
 from backend.schemas.people import SignIn, UserAnswer
+from backend.settings import Settings
 from backend.store.people import users
 
 router = api_router("session")
@@ -42,6 +43,12 @@ async def sign_in(
         return users.get(session, user_id)
 
     user = await phases.write_as_nobody(_open)
+    set_cookie(response, cookie, request, settings)
+    return user
+
+
+def set_cookie(response: Response, cookie: str, request: Request, settings: Settings) -> None:
+    """Let the browser keep the session's cookie out of reach of scripts and other sites."""
     response.set_cookie(
         auth.COOKIE,
         cookie,
@@ -50,7 +57,6 @@ async def sign_in(
         samesite="lax",
         secure=request.url.scheme == "https" or settings.is_public_https,
     )
-    return user
 
 
 @router.get("/me")

@@ -19,7 +19,7 @@ from backend.schemas.people import (
     UserBody,
     UserChange,
 )
-from backend.store.people import keys, sign_ins, users
+from backend.store.people import invitations, keys, sign_ins, users
 
 router = api_router("users")
 
@@ -54,8 +54,8 @@ def list_users(
 async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -> UserAnswer:
     """Change a user's roles, name, address or password, or shut the user out, at once.
 
-    A user who is deactivated is signed out everywhere, and all of their keys end, with those that
-    were made with them. One administrator always stays.
+    A user who is deactivated is signed out everywhere, and all of their keys and invitations end,
+    with those that were made with these keys. One administrator always stays.
     """
     hashed = await _new_password(user_id, body, phases)
 
@@ -77,6 +77,7 @@ async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -
             users.set_memberships(session, user_id, roles)
         if body.is_active is False:
             keys.revoke_all(session, user_id, at=at)
+            invitations.revoke_sent_by(session, user_id, at=at)
         if hashed is not None or body.is_active is False:
             auth.end_sessions(session, user_id, but=phases.request.cookies.get(auth.COOKIE))
         user = users.get(session, user_id)
@@ -124,9 +125,11 @@ def create_key(
 
 
 @router.get("/users/{user_id}/keys")
-def list_keys(user_id: str, session: SessionDep, page: PageDep) -> Listing[KeyAnswer]:
+def list_keys(
+    user_id: str, session: SessionDep, caller: Caller, page: PageDep
+) -> Listing[KeyAnswer]:
     """A user's keys by name and prefix."""
-    return keys.listing(session, user_id, page)
+    return keys.listing(session, user_id, page, caller)
 
 
 @router.delete("/users/{user_id}/keys/{key_id}", status_code=204)

@@ -68,6 +68,23 @@ class Caller:
         held = Role.ADMIN if self.is_admin else self.roles.get(project_id)
         return held is not None and (wanted is None or held in _HOLDERS[wanted])
 
+    def only_ranks_in(self, project_id: str) -> bool:
+        """Whether this caller ranks in this project and may not read what others made there."""
+        return not self.is_admin and self.roles.get(project_id) is Role.ANNOTATOR
+
+    def must_hand_out(self, role: Role, project_id: str) -> None:
+        """Raise Forbidden unless the caller may do all that this role may do in the project."""
+        if not self.holds_in(project_id, role):
+            raise _lacks(role, self, self.roles.get(project_id, self.role))
+
+    def service_role_for(self, role: Role) -> Role:
+        """The role in the whole service of whom this caller gives `role` in a project.
+
+        It counts where no project decides, as for who may create projects: an annotator's, which
+        allows nothing there, if the caller does not hold the role in the whole service either.
+        """
+        return role if self.role in _HOLDERS[role] else Role.ANNOTATOR
+
     def sees(self, project_id: str | None) -> bool:
         """Whether the caller holds `needed` there; what belongs to no project everybody sees."""
         return project_id is None or self.holds_in(project_id, self.needed)

@@ -1,12 +1,14 @@
-"""Who gets which comparison: room under the quota, how many leases, how long, in which order.
+"""Who gets which comparison: votes each wants, room under that, leases, how long, in which order.
 
 Called by `backend.store.data.assignments`, which counts and locks; which comparison comes next
 (fewest judgments first, then oldest) is the order of its query.
 """
 
+import hashlib
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 LEASE = timedelta(minutes=15)
 # From the grant; who works without a network cannot come back sooner.
@@ -14,6 +16,45 @@ RENEWABLE = timedelta(hours=2)
 RENEWABLE_OFFLINE = timedelta(hours=8)
 # Live ones of an annotator in a project: each keeps a comparison from everybody else.
 MOST_LEASES = 20
+
+
+# What a comparison wants that overlaps: agreement needs two annotators for one comparison.
+OVERLAP_JUDGMENTS = 2
+
+
+class Quota(NamedTuple):
+    """How many judgments a new comparison wants, and whether only the overlap made it so many."""
+
+    judgments_required: int
+    is_overlap: bool = False
+
+
+class QuotaRule(NamedTuple):
+    """What a project says about new comparisons.
+
+    Each wants `each` judgments. The first `overlap_first` of the project, and a share of those that
+    follow (from 0 to 1), want at least two.
+    """
+
+    each: int
+    overlap_first: int = 0
+    overlap_share: float = 0.0
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether any new comparison gets a second judgment that others do not get."""
+        return self.each < OVERLAP_JUDGMENTS and (self.overlap_first > 0 or self.overlap_share > 0)
+
+    def quota(self, comparison_id: str, *, place: int) -> Quota:
+        """The quota of a new comparison; `place` counts the project's comparisons from 0.
+
+        Which ones belong to the share is drawn by id, so that it is related to nothing in the data.
+        """
+        drawn = int.from_bytes(hashlib.sha256(comparison_id.encode()).digest()[:6]) / 2**48
+        is_chosen = place < self.overlap_first or drawn < self.overlap_share
+        if self.overlaps and is_chosen:
+            return Quota(OVERLAP_JUDGMENTS, is_overlap=True)
+        return Quota(self.each)
 
 
 def renewable_until(granted_at: datetime, *, is_offline: bool) -> datetime:

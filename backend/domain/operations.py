@@ -58,6 +58,8 @@ def _runs(of: Of, body_limit: int | None = 64 * KIB) -> Operation:
 
 _ADMINISTERS = Operation(Role.ADMIN, Of.SERVICE, Scope.ADMINISTER)
 _OWN = Operation(None, Of.ONESELF, Scope.ADMINISTER)
+# Of the people of a project: nobody hands out more than they hold, which the store looks at.
+_MANAGES = Operation(Role.RESEARCHER, Of.PROJECT, Scope.ADMINISTER)
 
 OPERATIONS: Mapping[str, Operation] = {
     # Sessions, people and keys
@@ -73,10 +75,25 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_keys": _OWN,
     "revoke_key": _OWN,
     "list_audit": _ADMINISTERS,
+    # Members of a project and invitations to it
+    "list_members": Operation(Role.RESEARCHER, Of.PROJECT, Scope.READ),
+    "change_member": _MANAGES,
+    "remove_member": _MANAGES,
+    "create_invitations": _MANAGES,
+    "list_invitations": Operation(Role.RESEARCHER, Of.PROJECT, Scope.READ),
+    "renew_invitation": _MANAGES,
+    "revoke_invitation": _MANAGES,
+    "open_invitation": _anybody(Of.NOBODY),
+    "accept_invitation": _anybody(Of.NOBODY),
+    "join_by_invitation": _anybody(Of.SERVICE, Scope.ADMINISTER),
     # Projects and their data
     "create_project": _runs(Of.SERVICE, 1 * MIB),
     "list_projects": _anybody(Of.ANYWHERE),
     "get_project": _anybody(Of.PROJECT),
+    "change_project": _runs(Of.PROJECT, 1 * MIB),
+    "get_guidelines": _anybody(Of.PROJECT),
+    "list_guideline_versions": _reads(Of.PROJECT),
+    "acknowledge_guidelines": _ranks(Of.PROJECT),
     "archive_project": _runs(Of.PROJECT),
     "restore_project": _runs(Of.PROJECT),
     "import_file": _runs(Of.PROJECT, None),

@@ -1,12 +1,27 @@
 """Users, keys, sign-in and projects as the API speaks of them."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
 from backend.schemas.paging import ApiAnswer, Body, Id, Name
 from backend.schemas.vocabulary import Role, Scope
+
+Email = Annotated[str, Field(max_length=320, pattern=r"^[^@\s]+@[^@\s]+$")]
+NewPassword = Annotated[str, Field(min_length=10, max_length=200)]
+ProjectRole = Literal[Role.RESEARCHER, Role.ANNOTATOR, Role.VIEWER]
+Guidelines = Annotated[str, Field(max_length=50_000, description="Markdown.")]
+Votes = Annotated[
+    int, Field(ge=1, le=100, description="How many judgments each new comparison wants.")
+]
+OverlapFirst = Annotated[
+    int,
+    Field(ge=0, le=100_000, description="So many first comparisons of the project want two."),
+]
+OverlapShare = Annotated[
+    float, Field(ge=0, le=1, description="This share of the comparisons after them wants two.")
+]
 
 
 class SignIn(Body):
@@ -26,15 +41,15 @@ class UserBody(Body):
     name: Name
     role: Role
     project_ids: list[Id] = Field(default_factory=list, max_length=1000)
-    email: str | None = Field(None, max_length=320, pattern=r"^[^@\s]+@[^@\s]+$")
-    password: str | None = Field(None, min_length=10, max_length=200)
+    email: Email | None = None
+    password: NewPassword | None = None
 
 
 class MembershipBody(Body):
     """The role that a user has in one project."""
 
     project_id: str = Field(max_length=64)
-    role: Literal[Role.RESEARCHER, Role.ANNOTATOR, Role.VIEWER]
+    role: ProjectRole
 
 
 class UserChange(Body):
@@ -45,7 +60,7 @@ class UserChange(Body):
     """
 
     name: Name | None = None
-    email: str | None = Field(None, max_length=320, pattern=r"^[^@\s]+@[^@\s]+$")
+    email: Email | None = None
     role: Role | None = Field(None, description="The role in the whole service.")
     memberships: list[MembershipBody] | None = Field(
         None, max_length=1000, description="The roles in projects, in place of those until now."
@@ -53,11 +68,8 @@ class UserChange(Body):
     is_active: bool | None = Field(
         None, description="False signs the user out everywhere and ends all of their keys."
     )
-    password: str | None = Field(
-        None,
-        min_length=10,
-        max_length=200,
-        description="The new password; it ends the user's other browser sessions.",
+    password: NewPassword | None = Field(
+        None, description="The new password; it ends the user's other browser sessions."
     )
     current_password: str | None = Field(None, max_length=200)
 
@@ -143,12 +155,56 @@ class AuditAnswer(ApiAnswer):
     sha256: str
 
 
+# Nine digits choose among them.
+CannotJudgeReasons = Annotated[
+    list[Name],
+    Field(
+        min_length=1,
+        max_length=9,
+        description="Why a comparison cannot be judged: what annotators choose from.",
+    ),
+]
+CANNOT_JUDGE_REASONS = (
+    "needs expertise",
+    "unreadable",
+    "unsafe content",
+    "duplicate",
+    "prompt unclear",
+)
+
+
 class ProjectBody(Body):
     """A new project."""
 
     name: Name
-    guidelines: str = Field("", max_length=50_000)
-    judgments_per_comparison: int = Field(1, ge=1, le=100)
+    guidelines: Guidelines = ""
+    judgments_per_comparison: Votes = 1
+    overlap_first: OverlapFirst = 0
+    overlap_share: OverlapShare = 0.0
+    cannot_judge_reasons: CannotJudgeReasons = Field(
+        default_factory=lambda: list(CANNOT_JUDGE_REASONS)
+    )
+
+
+class ProjectChange(Body):
+    """What to change about a project; what is left out stays as it is.
+
+    How many judgments are wanted counts for comparisons that are made from then on. Other
+    guidelines are a new version, which annotators acknowledge before they get more comparisons.
+    """
+
+    name: Name | None = None
+    guidelines: Guidelines | None = None
+    guidelines_version: int | None = Field(
+        None,
+        ge=0,
+        le=2**31 - 1,
+        description="The version that `guidelines` was made from: refused if there is a newer one.",
+    )
+    judgments_per_comparison: Votes | None = None
+    overlap_first: OverlapFirst | None = None
+    overlap_share: OverlapShare | None = None
+    cannot_judge_reasons: CannotJudgeReasons | None = None
 
 
 class ProjectCounts(ApiAnswer):
@@ -169,7 +225,11 @@ class ProjectAnswer(ApiAnswer):
     id: str
     name: str
     guidelines: str
+    guidelines_version: int = Field(description="0 if nobody has written guidelines yet.")
     judgments_per_comparison: int
+    overlap_first: int
+    overlap_share: float
+    cannot_judge_reasons: list[str]
     created_at: datetime
     archived_at: datetime | None
     counts: ProjectCounts | None = None

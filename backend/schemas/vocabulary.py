@@ -25,6 +25,15 @@ class Scope(StrEnum):
     ADMINISTER = "administer"
 
 
+class InvitationState(StrEnum):
+    """Whether an invitation link still works, and if not, why."""
+
+    OPEN = "open"
+    USED = "used"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
 class RunState(StrEnum):
     """Where a run stands. The table of allowed moves is `backend.domain.run_state`."""
 

@@ -116,6 +116,28 @@ class Site:
         """A snapshot of the project's records."""
         return self.of(f"/projects/{self.project}/snapshots", name="s", kind=kind)
 
+    def invitation(self, project: str | None = None) -> dict[str, Any]:
+        """An invitation to the project, or to another one."""
+        # A role that nothing asks for outside of a project.
+        body = {"people": [{"name": "n"}], "role": "annotator"}
+        path = f"/projects/{project or self.project}/invitations"
+        made: dict[str, Any] = self.admin.post(path, json=body).json()["items"][0]
+        return made
+
+    def guidelines(self) -> dict[str, int]:
+        """The version of the project's guidelines, which everybody acknowledges once."""
+        text = {"guidelines": "Be kind."}
+        changed = self.admin.patch(f"/projects/{self.project}", json=text).json()
+        return {"version": changed["guidelines_version"]}
+
+    def joined(self) -> str:
+        """A project that people join."""
+        return self.once("joined", lambda: self.of("/projects", name="joined"))
+
+    def member(self) -> str:
+        """Somebody who belongs to the project."""
+        return self.of("/users", name="m", role="viewer", project_ids=[self.project])
+
     def job(self, user_id: str) -> str:
         """A job of this user."""
         job_id = new_id("job")
@@ -216,6 +238,8 @@ _QUERIES: dict[str, dict[str, Any]] = {"import_file": {"kind": "prompts"}}
 
 def _named(operation: str, name: str, person: Person, site: Site) -> str:
     """The id that stands for this name in the address of an operation."""
+    if operation in ("change_member", "remove_member") and name == "user_id":
+        return site.member()
     if name == "user_id":
         return person.id
     # A job and a lease are somebody's.
@@ -234,6 +258,8 @@ def _object(operation: str, name: str, person: Person, site: Site) -> str:
             return "1"
         case "assignment_id":
             return site.assignment(person.id)[0]
+        case "invitation_id":
+            return site.invitation()["id"]
         case "run_id":
             return site.run(STATES.get(operation, "queued"))
         case "snapshot_id":
@@ -251,6 +277,12 @@ def _body(name: str, person: Person, site: Site) -> Any:
         "create_user": lambda: {"name": "n", "role": "viewer"},
         "change_user": lambda: {"name": "n"},
         "create_key": lambda: {"name": "n"},
+        "change_member": lambda: {"role": "annotator"},
+        "create_invitations": lambda: {"people": [{"name": "n"}], "role": "annotator"},
+        "renew_invitation": dict,
+        "join_by_invitation": lambda: {"token": site.invitation(site.joined())["token"]},
+        "change_project": lambda: {"name": "n"},
+        "acknowledge_guidelines": site.guidelines,
         "create_project": lambda: {"name": "n"},
         "import_file": lambda: b'{"prompt": "x"}',
         "create_comparison": site.comparison_body,

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
-from backend.domain.assignment import LEASE
+from backend.domain.assignment import LEASE, QuotaRule
 from backend.domain.records.formats import read_row
 from backend.errors import Conflict
 from backend.jobs.withdrawal import settle
@@ -68,7 +68,9 @@ def in_order(session: Session, project: str, person: str, at: datetime) -> list[
     )
     count = used(at)
     wanted = (Comparison.project_id == project, ~own, count < Comparison.judgments_required)
-    found = select(Comparison.id).where(*wanted).order_by(count, Comparison.number)
+    # Where votes overlap, a comparison with one of two votes stands in line as if it had none.
+    turn = count - case((and_(Comparison.is_overlap, count > 0), 1), else_=0)
+    found = select(Comparison.id).where(*wanted).order_by(turn, Comparison.number)
     return list(session.scalars(found))
 
 
@@ -116,13 +118,16 @@ def check_counts(database: Database, project: str) -> None:
 class Room:
     """A project, its people, and what they hold."""
 
-    def __init__(self, database: Database, wants: list[int]) -> None:
+    def __init__(
+        self, database: Database, wants: list[int], overlap: tuple[int, float] = (0, 0.0)
+    ) -> None:
         self.database = database
         self.at = BEGIN
         self.leases: list[list[AssignmentAnswer]] = [[] for _ in range(PEOPLE)]
         self.rows = 0
         with database.write() as session:
-            self.project = projects.create(session, ProjectBody(name="P"), at=BEGIN).id
+            body = ProjectBody(name="P", overlap_first=overlap[0], overlap_share=overlap[1])
+            self.project = projects.create(session, body, at=BEGIN).id
             self.people = [
                 users.create(
                     session,
@@ -235,11 +240,18 @@ turns = st.lists(
 
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(wants=st.lists(st.integers(1, 3), min_size=1, max_size=4), turns=turns)
+@given(
+    wants=st.lists(st.integers(1, 3), min_size=1, max_size=4),
+    overlap=st.sampled_from([(0, 0.0), (3, 0.0), (1, 0.5), (0, 1.0)]),
+    turns=turns,
+)
 def test_the_next_comparison_is_that_of_a_full_count(
-    database: Database, wants: list[int], turns: list[tuple[str, int, int]]
+    database: Database,
+    wants: list[int],
+    overlap: tuple[int, float],
+    turns: list[tuple[str, int, int]],
 ) -> None:
-    room = Room(database, wants)
+    room = Room(database, wants, overlap)
     for turn in turns:
         room.do(*turn)
         room.check()
@@ -264,6 +276,75 @@ def test_two_who_alternate_judge_everything_twice_in_order(database: Database) -
         numbers = list(session.scalars(listed.order_by(Comparison.number)))
     twice = [one for one in order if one in numbers]
     assert sorted(twice) == sorted([*numbers, *numbers])
+
+
+def test_agreement_is_there_after_thirty_judgments_of_two_people(database: Database) -> None:
+    """The proposal of the form: 20 first comparisons and 10 % with two votes, of 100."""
+    room = Room(database, [], (20, 0.1))
+    rows = [comparison(number, 2) for number in range(100)]
+    with database.write() as session:
+        read = [read_row("comparisons", "auto", row) for row in rows]
+        made = comparisons.ensure(session, room.project, read, at=room.at)
+    for turn in range(30):
+        person = turn % 2
+        room.lease(person, held=None)
+        room.act("judge", person, room.leases[person].pop())
+
+    with database.read() as session:
+        mine = select(Comparison).where(Comparison.project_id == room.project)
+        ordered = session.scalars(mine.order_by(Comparison.number)).all()
+    assert [one.judged for one in ordered] == [2] * 15 + [0] * 85
+    assert [one.is_overlap for one in ordered[:20]] == [True] * 20
+    share = sum(one.is_overlap for one in ordered[20:])
+    assert 0 < share < 25, "8 of 80 are expected; more than 24 happen once in 10**7 draws"
+    assert made.wanted == 120 + share
+    assert sum(one.judgments_required for one in ordered) == made.wanted
+    check_counts(database, room.project)
+
+
+def test_one_who_works_alone_gets_everything_once_and_the_next_begins_with_the_overlap(
+    database: Database,
+) -> None:
+    room = Room(database, [], (2, 0.0))
+    for number in range(5):
+        room.take("comparisons", comparison(number, 2))
+    order: list[list[str]] = [[], []]
+    for person in (0, 1):
+        for _ in range(6):
+            room.lease(person, held=None)
+            if room.leases[person]:
+                lease = room.leases[person].pop()
+                order[person].append(lease.comparison.id)
+                room.act("judge", person, lease)
+    assert len(order[0]) == 5
+    assert order[1] == order[0][:2]
+    check_counts(database, room.project)
+
+
+@pytest.mark.parametrize(
+    ("each", "first", "share", "wanted"),
+    [
+        (1, 0, 0.0, [1, 1, 1, 1]),
+        (1, 2, 0.0, [2, 2, 1, 1]),
+        (1, 0, 1.0, [2, 2, 2, 2]),
+        (2, 2, 1.0, [2, 2, 2, 2]),
+        (3, 2, 1.0, [3, 3, 3, 3]),
+    ],
+)
+def test_what_a_project_says_of_new_comparisons(
+    each: int, first: int, share: float, wanted: list[int]
+) -> None:
+    rule = QuotaRule(each, first, share)
+    quotas = [rule.quota(f"comparison_{place}", place=place) for place in range(4)]
+    assert [one.judgments_required for one in quotas] == wanted
+    assert [one.is_overlap for one in quotas] == [one > each for one in wanted]
+
+
+def test_a_share_of_comparisons_is_drawn_by_id() -> None:
+    rule = QuotaRule(1, 20, 0.1)
+    drawn = [rule.quota(f"comparison_{n}", place=1000).is_overlap for n in range(10_000)]
+    # Five standard deviations of a binomial with p = 0.1 around its mean.
+    assert abs(sum(drawn) - 1000) < 150
 
 
 @pytest.mark.parametrize("passing", ["judge", "skip"])

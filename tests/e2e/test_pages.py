@@ -44,6 +44,10 @@ def pages(workshop: Workshop) -> list[str]:
         f"{base}/models",
         f"{base}/models/{model}",
         f"{base}/workers",
+        f"{base}/guidelines",
+        f"{base}/settings",
+        f"{base}/settings/members",
+        f"{base}/settings/keys",
         f"{base}/nowhere",
     ]
 

@@ -1,6 +1,9 @@
 """Which comparison an annotator gets next: that with the fewest judgments and live leases, then the
 oldest; never beyond the quota and never one that this annotator has passed.
 
+Where votes overlap, a comparison that has one of its two votes counts as if it had none: people go
+through the first comparisons side by side, so that their agreement is known early.
+
 Called by `backend.store.data.assignments` inside its transaction. Nothing here reads more of a
 project than the comparisons that are leased at the moment: `ix_comparisons_open` has those that
 want judgments in this order, `ix_assignments_passed` those of them that an annotator is done with,
@@ -19,12 +22,13 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    text,
     tuple_,
 )
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.assignment import has_room
-from backend.store.data import places, tallies
+from backend.store.data import places, projects, tallies
 from backend.store.data.places import Places
 from backend.store.tables.data import Assignment, Comparison
 
@@ -53,11 +57,14 @@ def next_for(
     """The best comparison with room for this annotator, its row locked; None if there is none."""
     noted = places.read(session, project_id, user_id)
     known = places.advance(session, project_id, user_id, noted, worth=worth_noting)
+    overlaps = projects.quota_rule(session, project_id).overlaps
     # Rows that others are leasing this moment are skipped first and waited for only if nothing else
     # is left; after the lock the count is taken again, because it may be older than the lock.
     for skip_locked in (True, False):
         while True:
-            found = _best(session, project_id, user_id, at, known, skip_locked=skip_locked)
+            found = _best(
+                session, project_id, user_id, at, known, overlaps=overlaps, skip_locked=skip_locked
+            )
             if found is None:
                 break
             if not _is_taken(session, found, user_id, at) and is_free(session, found, user_id, at):
@@ -110,6 +117,7 @@ def _best(
     at: datetime,
     known: Places,
     *,
+    overlaps: bool,
     skip_locked: bool,
 ) -> Comparison | None:
     def locked(query: Select[Comparison]) -> Comparison | None:
@@ -125,10 +133,30 @@ def _best(
             idle = locked(of_all.where(*places.beyond(session, judged, known.of(judged))))
             if idle is not None:
                 break
+    if overlaps:
+        begun = locked(_begun(project_id, user_id, at, beyond=known.of(1)))
+        idle = min((one for one in (begun, idle) if one), key=_turn, default=None)
     # A comparison that somebody works on has at least one: only fewer can come before it.
-    if idle is not None and idle.judged == 0:
+    elif idle is not None and idle.judged == 0:
         return idle
-    return locked(_busy(project_id, user_id, at, before=idle)) or idle
+    return locked(_busy(project_id, user_id, at, before=idle, overlaps=overlaps)) or idle
+
+
+def _turn(comparison: Comparison) -> tuple[int, int]:
+    """Where a comparison stands in line if votes overlap."""
+    return comparison.judged - (comparison.is_overlap and comparison.judged > 0), comparison.number
+
+
+def _begun(project_id: str, user_id: str, at: datetime, *, beyond: int) -> Select[Comparison]:
+    """The oldest comparison beyond a number that wants its second vote, and that nobody leased."""
+    return (
+        _idle(project_id, user_id, at)
+        # The words of ix_comparisons_begun.
+        .where(text("comparisons.is_overlap AND comparisons.judged = 1"))
+        .where(Comparison.number > beyond)
+        .order_by(None)
+        .order_by(Comparison.number)
+    )
 
 
 def _idle(project_id: str, user_id: str, at: datetime) -> Select[Comparison]:
@@ -154,11 +182,12 @@ def _idle(project_id: str, user_id: str, at: datetime) -> Select[Comparison]:
 
 
 def _busy(
-    project_id: str, user_id: str, at: datetime, *, before: Comparison | None
+    project_id: str, user_id: str, at: datetime, *, before: Comparison | None, overlaps: bool
 ) -> Select[Comparison]:
     """The best comparison that others have leased and that wants still more, if before `before`."""
     leased = _leased(project_id, user_id, at)
     used = Comparison.judged + leased.c.leases
+    turn = used - case((Comparison.is_overlap, 1), else_=0) if overlaps else used
     # The project is that of the leases: said again of the comparisons, it would have SQLite begin
     # with all of them.
     query = (
@@ -170,12 +199,13 @@ def _busy(
             leased.c.is_own == 0,
             ~places.has_passed(project_id, user_id),
         )
-        .order_by(used, Comparison.number)
+        .order_by(turn, Comparison.number)
         .limit(1)
     )
     if before is None:
         return query
-    return query.where(tuple_(used, Comparison.number) < tuple_(before.judged, before.number))
+    first = _turn(before) if overlaps else (before.judged, before.number)
+    return query.where(tuple_(turn, Comparison.number) < tuple_(*first))
 
 
 def _leased(project_id: str, user_id: str, at: datetime) -> Subquery:

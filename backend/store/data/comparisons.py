@@ -6,10 +6,12 @@ Called by the routes, the import and `worker.run_directory.intake`; who ranks th
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
+from typing import Any, NamedTuple
 
-from sqlalchemy import Select, insert, select
+from sqlalchemy import Select, func, insert, select
 from sqlalchemy.orm import Session
 
+from backend.domain.assignment import Quota
 from backend.domain.records.imported import ComparisonInput
 from backend.errors import InvalidInput, NotFound
 from backend.schemas.comparisons import MAX_RESPONSES, ComparisonAnswer, ComparisonBody
@@ -19,6 +21,17 @@ from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import Comparison, Prompt, Response
 from backend.store.tables.runs import Run
+
+
+class Ensured(NamedTuple):
+    """Comparisons that are there now: (id, response ids) by the hash of their content.
+
+    `added`: how many were not there before; `wanted`: how many judgments these want.
+    """
+
+    found: dict[str, tuple[str, list[str]]]
+    added: int
+    wanted: int
 
 
 def create(
@@ -53,10 +66,11 @@ def create(
         project_id=project_id,
         prompt_id=prompt,
         response_ids=body.response_ids,
-        judgments_required=body.judgments_required
-        or projects.judgments_per_comparison(session, project_id),
         created_at=at,
     )
+    said = body.judgments_required
+    quota = Quota(said) if said else _quotas(session, project_id, [comparison.id])[0]
+    comparison.judgments_required, comparison.is_overlap = quota
     session.add(comparison)
     session.flush()
     tallies.add(session, project_id, comparisons=1, wanted=comparison.judgments_required)
@@ -68,7 +82,6 @@ def create_for_run(session: Session, run: Run, *, at: datetime) -> int:
 
     Prompts to which all responses are alike get none: there is nothing to rank.
     """
-    required = projects.judgments_per_comparison(session, run.project_id)
     found = session.execute(
         select(Response.prompt_id, Response.content_sha256, Response.id)
         .where(Response.run_id == run.id)
@@ -88,13 +101,12 @@ def create_for_run(session: Session, run: Run, *, at: datetime) -> int:
                     "prompt_id": prompt_id,
                     "run_id": run.id,
                     "response_ids": chosen,
-                    "judgments_required": required,
                     "created_at": at,
                 }
             )
     if rows:
-        session.execute(insert(Comparison), rows)
-        _count(session, run.project_id, len(rows), required)
+        wanted = _insert(session, run.project_id, rows)
+        tallies.add(session, run.project_id, comparisons=len(rows), wanted=wanted)
     return len(rows)
 
 
@@ -105,11 +117,8 @@ def ensure(
     *,
     import_id: str | None = None,
     at: datetime,
-) -> tuple[dict[str, tuple[str, list[str]]], int]:
-    """Add the comparisons that the project does not have yet, with prompts and responses.
-
-    Returns (id, response ids) by content hash, and how many were added.
-    """
+) -> Ensured:
+    """Add the comparisons that the project does not have yet, with prompts and responses."""
     keyed = {one.content_sha256: one for one in wanted}
     known = session.execute(
         select(Comparison.content_sha256, Comparison.id, Comparison.response_ids).where(
@@ -119,7 +128,7 @@ def ensure(
     found = {str(row[0]): (row[1], row[2]) for row in known}
     new = {content: one for content, one in keyed.items() if content not in found}
     if not new:
-        return found, 0
+        return Ensured(found, 0, 0)
     prompt_ids, _ = prompts.ensure(
         session, project_id, (one.prompt for one in new.values()), import_id=import_id, at=at
     )
@@ -127,30 +136,46 @@ def ensure(
     response_ids = responses.insert_imported(
         session, project_id, groups, import_id=import_id, at=at
     )
-    required = projects.judgments_per_comparison(session, project_id)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "id": new_id("comparison"),
             "project_id": project_id,
             "prompt_id": prompt_id,
             "response_ids": ids,
-            "judgments_required": required,
             "content_sha256": content,
             "import_id": import_id,
             "created_at": at,
         }
         for content, (prompt_id, _), ids in zip(new, groups, response_ids, strict=True)
     ]
-    session.execute(insert(Comparison), rows)
+    wanted_judgments = _insert(session, project_id, rows)
     if import_id is None:  # An import counts when it is complete.
-        _count(session, project_id, len(rows), required)
+        tallies.add(session, project_id, comparisons=len(rows), wanted=wanted_judgments)
     for content, row in zip(new, rows, strict=True):
-        found[content] = (str(row["id"]), row["response_ids"])  # type: ignore[assignment]
-    return found, len(rows)
+        found[content] = (row["id"], row["response_ids"])
+    return Ensured(found, len(rows), wanted_judgments)
 
 
-def _count(session: Session, project_id: str, added: int, required: int) -> None:
-    tallies.add(session, project_id, comparisons=added, wanted=added * required)
+def _insert(session: Session, project_id: str, rows: Sequence[dict[str, Any]]) -> int:
+    """Insert comparisons with their quotas; returns how many judgments they want together."""
+    quotas = _quotas(session, project_id, [row["id"] for row in rows])
+    session.execute(
+        insert(Comparison),
+        [row | quota._asdict() for row, quota in zip(rows, quotas, strict=True)],
+    )
+    return sum(quota.judgments_required for quota in quotas)
+
+
+def _quotas(session: Session, project_id: str, ids: Sequence[str]) -> list[Quota]:
+    """How many judgments new comparisons of a project want, by what the project says now."""
+    rule = projects.quota_rule(session, project_id)
+    place = 0
+    if rule.overlaps and rule.overlap_first:
+        # No more are counted than decide whether a comparison is one of the first.
+        some = select(Comparison.number).where(Comparison.project_id == project_id)
+        few = some.limit(rule.overlap_first).subquery()
+        place = session.scalar(select(func.count()).select_from(few)) or 0
+    return [rule.quota(one, place=place + index) for index, one in enumerate(ids)]
 
 
 def listing(

@@ -205,12 +205,11 @@ def remove(session: Session, import_id: str, *, limit: int) -> bool:
 
 
 def _count(session: Session, project_id: str, tally: Tally) -> None:
-    required = projects.judgments_per_comparison(session, project_id)
     tallies.add(
         session,
         project_id,
         comparisons=tally.comparisons,
-        wanted=tally.comparisons * required,
+        wanted=tally.wanted,
         finished=tally.finished,
     )
     for annotator, judged in sorted(tally.judged.items()):

@@ -55,6 +55,7 @@ class Tally:
     rejected: list[Rejection] = field(default_factory=list)
     # What the project's sums grow by once the import is complete.
     comparisons: int = 0
+    wanted: int = 0
     finished: int = 0
     judged: Counter[str] = field(default_factory=Counter)  # by annotator
     # Whether it judged comparisons that were there before: these are counted afterwards.
@@ -78,6 +79,7 @@ class Tally:
         self.duplicates += other.duplicates
         self.rejected_total += other.rejected_total
         self.comparisons += other.comparisons
+        self.wanted += other.wanted
         self.finished += other.finished
         self.judged += other.judged
         self.judged_others |= other.judged_others
@@ -123,9 +125,10 @@ def _keep_comparisons(
     session: Session, new: NewImport, good: _Good, tally: Tally, at: datetime
 ) -> None:
     records = _records(good, ComparisonInput)
-    _, added = comparisons.ensure(session, new.project_id, records, import_id=new.id, at=at)
-    tally.take(len(good), added)
-    tally.comparisons += added
+    made = comparisons.ensure(session, new.project_id, records, import_id=new.id, at=at)
+    tally.take(len(good), made.added)
+    tally.comparisons += made.added
+    tally.wanted += made.wanted
 
 
 def _keep_preferences(
@@ -133,8 +136,11 @@ def _keep_preferences(
 ) -> None:
     records = _records(good, PreferenceInput)
     compared = [one.comparison for one in records]
-    found, added = comparisons.ensure(session, new.project_id, compared, import_id=new.id, at=at)
+    found, added, wanted = comparisons.ensure(
+        session, new.project_id, compared, import_id=new.id, at=at
+    )
     tally.comparisons += added
+    tally.wanted += wanted
     annotators = _ensure_annotators(session, new, sorted({one.annotator for one in records}), at)
     known = _known(session, [comparison_id for comparison_id, _ in found.values()])
     rows: list[tuple[dict[str, Any], dict[str, Any]]] = []

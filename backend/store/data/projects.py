@@ -10,18 +10,45 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.domain.access import Caller
-from backend.errors import NotFound
+from backend.domain.assignment import QuotaRule
+from backend.errors import Conflict, NotFound
 from backend.schemas.paging import Listing
-from backend.schemas.people import ProjectAnswer, ProjectBody, ProjectCounts
+from backend.schemas.people import ProjectAnswer, ProjectBody, ProjectChange, ProjectCounts
+from backend.store.data import guidelines
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import Comparison, Demonstration, Judgment, Project, Prompt, Response, Solution
 
 
-def create(session: Session, body: ProjectBody, *, at: datetime) -> ProjectAnswer:
-    """Add a project."""
-    project = Project(id=new_id("project"), created_at=at, **body.model_dump())
+def create(
+    session: Session, body: ProjectBody, *, user_id: str | None = None, at: datetime
+) -> ProjectAnswer:
+    """Add a project, whose guidelines this user has written."""
+    fields = body.model_dump(exclude={"guidelines"})
+    project = Project(
+        id=new_id("project"), guidelines="", guidelines_version=0, created_at=at, **fields
+    )
     session.add(project)
+    session.flush()
+    guidelines.write(session, project, body.guidelines, user_id=user_id, at=at)
+    return ProjectAnswer.model_validate(project)
+
+
+def change(
+    session: Session, project_id: str, body: ProjectChange, *, user_id: str, at: datetime
+) -> ProjectAnswer:
+    """Change what is given and leave the rest.
+
+    Raises NotFound, and Conflict for guidelines that were made from an older version.
+    """
+    lock(session, project_id)
+    project = _row(session, project_id)
+    if body.guidelines is not None:
+        _must_be_newest(project, body.guidelines_version)
+        guidelines.write(session, project, body.guidelines, user_id=user_id, at=at)
+    given = body.model_dump(exclude={"guidelines", "guidelines_version"}, exclude_none=True)
+    for name, value in given.items():
+        setattr(project, name, value)
     session.flush()
     return ProjectAnswer.model_validate(project)
 
@@ -29,7 +56,7 @@ def create(session: Session, body: ProjectBody, *, at: datetime) -> ProjectAnswe
 def must_exist(session: Session, project_id: str) -> None:
     """Raise NotFound unless there is such a project, archived or not."""
     if session.scalar(select(Project.number).where(Project.id == project_id)) is None:
-        raise NotFound(f"there is no project {project_id}")
+        raise _missing(project_id)
 
 
 def lock(session: Session, project_id: str) -> None:
@@ -63,16 +90,36 @@ def set_archived(session: Session, project_id: str, *, at: datetime | None) -> P
     return ProjectAnswer.model_validate(project)
 
 
-def judgments_per_comparison(session: Session, project_id: str) -> int:
-    """How many judgments a new comparison of this project wants. Raises NotFound."""
-    return _row(session, project_id).judgments_per_comparison
+def quota_rule(session: Session, project_id: str) -> QuotaRule:
+    """How many judgments new comparisons of this project want. Raises NotFound."""
+    row = session.execute(
+        select(
+            Project.judgments_per_comparison, Project.overlap_first, Project.overlap_share
+        ).where(Project.id == project_id)
+    ).one_or_none()
+    if row is None:
+        raise _missing(project_id)
+    return QuotaRule(*row)
 
 
 def _row(session: Session, project_id: str) -> Project:
     project = session.scalar(select(Project).where(Project.id == project_id))
     if project is None:
-        raise NotFound(f"there is no project {project_id}")
+        raise _missing(project_id)
     return project
+
+
+def _missing(project_id: str) -> NotFound:
+    return NotFound(f"there is no project {project_id}")
+
+
+def _must_be_newest(project: Project, version: int | None) -> None:
+    if version is not None and version != project.guidelines_version:
+        raise Conflict(
+            f"the guidelines were changed meanwhile: these were made from version {version}, and "
+            f"the newest is version {project.guidelines_version}",
+            advice="Read the newest version, then send your changes to that one.",
+        )
 
 
 def _counts(session: Session, project_id: str) -> ProjectCounts:

@@ -1,6 +1,7 @@
 """API keys by their hashes: what each may do, until when, and which key it was made with.
 
-Called by `backend.auth` and the user routes. A key dies with the key that it was made with.
+Called by `backend.auth` and the user routes. A key dies with the key that it was made with, and so
+does an invitation.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from backend.schemas.vocabulary import Scope
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.people import callers, users
-from backend.store.tables.access import ApiKey
+from backend.store.tables.access import ApiKey, Invitation
 from backend.store.tables.people import User
 
 
@@ -51,12 +52,26 @@ def add(
     return KeyAnswer.model_validate(key)
 
 
-def listing(session: Session, user_id: str, page: Page) -> Listing[KeyAnswer]:
-    """The keys of a user that still work or have expired, never the key itself."""
+def listing(session: Session, user_id: str, page: Page, seen_by: Caller) -> Listing[KeyAnswer]:
+    """The keys of a user that still work or have expired, never the key itself.
+
+    Which key of somebody else one was made with, only administrators see.
+    """
     users.must_exist(session, user_id)
     statement = select(ApiKey).where(ApiKey.user_id == user_id, ApiKey.revoked_at.is_(None))
     rows, cursor = page_of(session, statement, ApiKey.number, page)
-    return Listing(items=[KeyAnswer.model_validate(row) for row in rows], next_cursor=cursor)
+    parents = select(ApiKey.id).where(ApiKey.id.in_({row.parent_id for row in rows}))
+    if not seen_by.is_admin:
+        parents = parents.where(ApiKey.user_id == user_id)
+    shown = set(session.scalars(parents))
+    items = [KeyAnswer.model_validate(row) for row in rows]
+    return Listing(
+        items=[
+            one if one.parent_id in shown else one.model_copy(update={"parent_id": None})
+            for one in items
+        ],
+        next_cursor=cursor,
+    )
 
 
 def revoke(session: Session, user_id: str, key_id: str, *, at: datetime) -> KeyAnswer:
@@ -98,9 +113,10 @@ def _revoke(session: Session, first: ColumnElement[bool], at: datetime) -> None:
     family = select(ApiKey.id).where(first).cte("family", recursive=True)
     child = aliased(ApiKey)
     family = family.union(select(child.id).join(family, child.parent_id == family.c.id))
-    session.execute(
-        update(ApiKey)
-        .where(ApiKey.id.in_(select(family.c.id)), ApiKey.revoked_at.is_(None))
-        .values(revoked_at=at)
-        .execution_options(synchronize_session=False)
-    )
+    for table, key in ((ApiKey, ApiKey.id), (Invitation, Invitation.key_id)):
+        session.execute(
+            update(table)
+            .where(key.in_(select(family.c.id)), table.revoked_at.is_(None))
+            .values(revoked_at=at)
+            .execution_options(synchronize_session=False)
+        )

@@ -36,6 +36,27 @@ class SignInToken(Base):
     expires_at: Mapped[datetime]
 
 
+class Invitation(Numbered, Base):
+    """A link that makes somebody a member, once; only its token's sha256 is kept.
+
+    `key_id` is the key that it was made with, and dies with. With the role `admin` it makes an
+    administrator of the service.
+    """
+
+    __tablename__ = "invitations"
+    project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
+    name: Mapped[str] = mapped_column(String(200))
+    email: Mapped[str | None] = mapped_column(String(320))
+    role: Mapped[str] = mapped_column(String(16))
+    token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    invited_by: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
+    key_id: Mapped[str | None] = mapped_column(ForeignKey("api_keys.id"), index=True)
+    expires_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
+    used_at: Mapped[datetime | None]
+    user_id: Mapped[str | None] = mapped_column(ForeignKey("users.id"))  # who used it
+
+
 class BrowserSession(Base):
     """A signed-in browser; only the cookie's sha256 is kept."""
 

@@ -3,12 +3,14 @@
 Store modules query these.
 """
 
+import json
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from backend.schemas.people import CANNOT_JUDGE_REASONS
 from backend.store.tables.columns import Base, FromImport, Number, Numbered
 
 
@@ -24,8 +26,37 @@ class Project(Numbered, Base):
     __tablename__ = "projects"
     name: Mapped[str] = mapped_column(String(200))
     guidelines: Mapped[str] = mapped_column(Text, default="")
+    # Of `guideline_versions`; 0 before anybody wrote guidelines.
+    guidelines_version: Mapped[int] = mapped_column(default=0, server_default="0")
     judgments_per_comparison: Mapped[int] = mapped_column(default=1)
+    # Which new comparisons get a second vote: the first of the project, and a share of the rest.
+    overlap_first: Mapped[int] = mapped_column(default=0, server_default="0")
+    overlap_share: Mapped[float] = mapped_column(default=0.0, server_default="0")
+    cannot_judge_reasons: Mapped[list[str]] = mapped_column(
+        server_default=json.dumps(CANNOT_JUDGE_REASONS)
+    )
     archived_at: Mapped[datetime | None]
+
+
+class GuidelineVersion(Base):
+    """The guidelines of a project as they were written once; `projects.guidelines` is the last."""
+
+    __tablename__ = "guideline_versions"
+    project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    guidelines: Mapped[str] = mapped_column(Text)
+    user_id: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
+    created_at: Mapped[datetime]
+
+
+class GuidelineAcknowledgement(Base):
+    """Which version of a project's guidelines a person has read, and when."""
+
+    __tablename__ = "guideline_acknowledgements"
+    project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    acknowledged_at: Mapped[datetime]
 
 
 class Import(Numbered, Base):
@@ -119,6 +150,10 @@ class Comparison(FromImport, Numbered, Base):
             "number",
             where="judged < judgments_required",
         ),
+        # Those that wait for their second vote; see store.data.candidates.
+        _index_where(
+            "ix_comparisons_begun", "project_id", "number", where="is_overlap AND judged = 1"
+        ),
     )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     prompt_id: Mapped[str] = mapped_column(ForeignKey("prompts.id"), index=True)
@@ -127,6 +162,8 @@ class Comparison(FromImport, Numbered, Base):
     judgments_required: Mapped[int] = mapped_column(default=1)
     # How many annotators have judged it: its assignments in state `submitted`.
     judged: Mapped[int] = mapped_column(default=0)
+    # Its second vote is its project's overlap, and comes before the first votes of later ones.
+    is_overlap: Mapped[bool] = mapped_column(default=False, server_default=false())
     content_sha256: Mapped[str | None] = mapped_column(String(64))
 
 

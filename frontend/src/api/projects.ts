@@ -10,6 +10,8 @@ import type {
   Judgment,
   Listing,
   Project,
+  ProjectBody,
+  ProjectChange,
   Prompt,
   Snapshot,
   SnapshotBody,
@@ -28,8 +30,11 @@ export const projectQuery = (projectId: string) =>
     queryFn: ({ signal }) => request<Project>(`/projects/${projectId}`, { signal }),
   });
 
-export const createProject = (name: string, guidelines: string) =>
-  post<Project>("/projects", { name, guidelines });
+export const createProject = (body: Partial<ProjectBody> & { name: string }) =>
+  post<Project>("/projects", body);
+
+export const changeProject = (projectId: string, change: ProjectChange) =>
+  request<Project>(`/projects/${projectId}`, { method: "PATCH", body: change });
 
 const pages = <Item>(projectId: string, resource: string) =>
   infiniteQueryOptions({

@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { post, request } from "./client";
-import type { User } from "./types";
+import type { Role, User } from "./types";
 
 export const readMe = (options: { signal?: AbortSignal } = {}) => request<User>("/me", options);
 
@@ -18,3 +18,15 @@ export const signInWithPassword = (email: string, password: string) =>
   post<User>("/session", { email, password });
 
 export const signOut = () => request<null>("/session", { method: "DELETE" });
+
+/** The role of a user in a project; null for whoever is no member. */
+export function roleIn(user: User, projectId: string): Role | null {
+  if (user.role === "admin") return "admin";
+  return user.memberships.find((one) => one.project_id === projectId)?.role ?? null;
+}
+
+/** Whether a user runs a project: changes it, invites people, imports data. */
+export const managesIn = (user: User, projectId: string) =>
+  ["admin", "researcher"].includes(roleIn(user, projectId) ?? "");
+
+export const createsProjects = (user: User) => user.role === "admin" || user.role === "researcher";

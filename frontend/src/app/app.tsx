@@ -1,10 +1,11 @@
 /** Providers and the table of addresses; ranking, runs and charts load when they are opened. */
 import { QueryClientProvider } from "@tanstack/react-query";
-import { createBrowserRouter, Navigate, RouterProvider } from "react-router";
+import { createBrowserRouter, RouterProvider } from "react-router";
 
 import { Skeleton } from "@/components/states";
 
 import { Crash, NotFound } from "./crash";
+import { ProjectPages } from "./project-pages";
 import { ModelRedirect, ProjectRedirect, RunRedirect } from "./redirects";
 import { queryClient } from "./query-client";
 import { Shell } from "./shell";
@@ -12,7 +13,6 @@ import { Shell } from "./shell";
 const loading = () => <Skeleton lines={6} />;
 
 const pages = [
-  { index: true, element: <Navigate to="now" replace /> },
   {
     path: "now",
     lazy: async () => ({ Component: (await import("@/features/now/now-page")).NowPage }),
@@ -51,6 +51,18 @@ const pages = [
       Component: (await import("@/features/workers/workers-page")).WorkersPage,
     }),
   },
+  {
+    path: "guidelines",
+    lazy: async () => ({
+      Component: (await import("@/features/guidelines/guidelines-page")).GuidelinesPage,
+    }),
+  },
+  {
+    path: "settings/:tab?",
+    lazy: async () => ({
+      Component: (await import("@/features/settings/settings-page")).SettingsPage,
+    }),
+  },
   { path: "*", element: <NotFound /> },
 ].map((route) => ({ ...route, hydrateFallbackElement: loading() }));
 
@@ -64,6 +76,14 @@ const router = createBrowserRouter([
     }),
   },
   {
+    path: "/invitation",
+    errorElement: <Crash />,
+    hydrateFallbackElement: loading(),
+    lazy: async () => ({
+      Component: (await import("@/features/invitation/invitation-page")).InvitationPage,
+    }),
+  },
+  {
     path: "/",
     element: <Shell />,
     errorElement: <Crash />,
@@ -73,6 +93,7 @@ const router = createBrowserRouter([
       { path: "models/:modelId", element: <ModelRedirect /> },
       {
         path: "projects/:projectId",
+        element: <ProjectPages />,
         errorElement: <Crash />,
         children: pages,
       },

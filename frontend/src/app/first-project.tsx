@@ -1,20 +1,30 @@
 /** The form for a new project: the first thing to do on an empty installation. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { useNavigate } from "react-router";
 
 import { createProject, projectsQuery } from "@/api/projects";
+import { createsProjects, meQuery } from "@/api/session";
 import { CreateForm, NameField } from "@/components/create-form";
+import { Empty } from "@/components/states";
+import { PROPOSED_VOTES, VotesFields, votesOf } from "@/components/votes-fields";
 
 export function ProjectForm({ onClose }: { onClose?: () => void }) {
   const [name, setName] = useState("");
   const [guidelines, setGuidelines] = useState("");
+  const [votes, setVotes] = useState(PROPOSED_VOTES);
   const id = useId();
+  const client = useQueryClient();
   const navigate = useNavigate();
   return (
     <CreateForm
-      create={() => createProject(name.trim(), guidelines)}
+      create={() => createProject({ name: name.trim(), guidelines, ...votesOf(votes) })}
       list={projectsQuery.queryKey}
-      onMade={(project) => navigate(`/projects/${project.id}/now`)}
+      onMade={async (project) => {
+        // Who made it is a member now.
+        await client.invalidateQueries(meQuery);
+        await navigate(`/projects/${project.id}`);
+      }}
       verb="Create project"
       isComplete={name.trim() !== ""}
       {...(onClose === undefined ? {} : { dialog: { title: "New project", onClose } })}
@@ -29,13 +39,26 @@ export function ProjectForm({ onClose }: { onClose?: () => void }) {
           onChange={(event) => setGuidelines(event.target.value)}
           placeholder="What makes one response better than another? Markdown works."
         />
-        <span className="hint">Annotators open them on the Rank page.</span>
+        <span className="hint">Annotators read them before they rank.</span>
       </div>
+      <VotesFields value={votes} onChange={setVotes} />
     </CreateForm>
   );
 }
 
 export function FirstProject() {
+  const me = useQuery(meQuery);
+  if (me.data !== undefined && !createsProjects(me.data))
+    return (
+      <div className="page narrow">
+        <h1 className="sr-only">No project</h1>
+        <section className="card">
+          <Empty icon="user" title="You belong to no project yet">
+            Ask whoever runs your project for an invitation link, and open it in this browser.
+          </Empty>
+        </section>
+      </div>
+    );
   return (
     <div className="page narrow">
       <div className="page-head">

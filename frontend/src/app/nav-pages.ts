@@ -1,11 +1,31 @@
-/** The pages of a project, as the rail and the palette name them: address, label, icon. */
+/** The pages of a project by who sees them, as the rail and the palette name them. */
+import type { Role } from "@/api/types";
 import type { IconName } from "@/components/icons";
 
-export const NAV_PAGES: readonly (readonly [string, string, IconName])[] = [
-  ["now", "Now", "now"],
-  ["rank", "Rank", "rank"],
-  ["data", "Data", "data"],
-  ["runs", "Runs", "runs"],
-  ["models", "Models", "models"],
-  ["workers", "Workers", "workers"],
+export interface NavPage {
+  readonly path: string;
+  readonly label: string;
+  readonly icon: IconName;
+  readonly roles: readonly Role[];
+}
+
+const MANAGERS: readonly Role[] = ["admin", "researcher"];
+const READERS: readonly Role[] = [...MANAGERS, "viewer"];
+const RANKERS: readonly Role[] = [...MANAGERS, "annotator"];
+
+export const NAV_PAGES: readonly NavPage[] = [
+  { path: "now", label: "Now", icon: "now", roles: READERS },
+  { path: "rank", label: "Rank", icon: "rank", roles: RANKERS },
+  { path: "data", label: "Data", icon: "data", roles: READERS },
+  { path: "runs", label: "Runs", icon: "runs", roles: READERS },
+  { path: "models", label: "Models", icon: "models", roles: READERS },
+  { path: "workers", label: "Workers", icon: "workers", roles: READERS },
+  // Who runs a project finds them in its settings, beside their versions.
+  { path: "guidelines", label: "Guidelines", icon: "guidelines", roles: ["annotator", "viewer"] },
+  { path: "settings", label: "Settings", icon: "settings", roles: MANAGERS },
 ];
+
+/** What somebody with this role finds in a project; null: no member, so nothing. */
+export function pagesFor(role: Role | null): readonly NavPage[] {
+  return role === null ? [] : NAV_PAGES.filter(({ roles }) => roles.includes(role));
+}

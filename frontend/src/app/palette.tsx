@@ -6,10 +6,12 @@ import { useNavigate, useParams } from "react-router";
 import { modelsQuery } from "@/api/models";
 import { projectsQuery } from "@/api/projects";
 import { runsQuery } from "@/api/runs";
+import { managesIn, roleIn } from "@/api/session";
+import type { User } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme } from "@/lib/theme";
 
-import { NAV_PAGES } from "./nav-pages";
+import { pagesFor } from "./nav-pages";
 
 interface Entry {
   readonly id: string;
@@ -21,30 +23,34 @@ interface Entry {
 
 const MOST = 12;
 
-function useEntries(): Entry[] {
+function useEntries(user: User): Entry[] {
   const { projectId } = useParams();
   const navigate = useNavigate();
+  const pages = projectId === undefined ? [] : pagesFor(roleIn(user, projectId));
+  const sees = (path: string) => pages.some((page) => page.path === path);
   const runs = useQuery({
     ...runsQuery({ project_id: projectId, limit: 100 }),
-    enabled: projectId !== undefined,
+    enabled: sees("runs"),
   });
-  const models = useQuery(modelsQuery);
+  const models = useQuery({ ...modelsQuery, enabled: sees("models") });
   const projects = useQuery(projectsQuery);
   const base = `/projects/${projectId ?? ""}`;
   const go = (to: string) => () => void navigate(to);
-  const here: Entry[] =
-    projectId === undefined
-      ? []
-      : [
-          ...NAV_PAGES.map(([path, text, icon]) => ({
-            id: path,
-            icon,
-            text,
-            kind: "page",
-            run: go(`${base}/${path}`),
-          })),
-          { id: "new", icon: "plus", text: "New run", kind: "action", run: go(`${base}/runs/new`) },
-        ];
+  const here: Entry[] = pages.map(({ path, label, icon }) => ({
+    id: path,
+    icon,
+    text: label,
+    kind: "page",
+    run: go(`${base}/${path}`),
+  }));
+  if (projectId !== undefined && managesIn(user, projectId))
+    here.push({
+      id: "new",
+      icon: "plus",
+      text: "New run",
+      kind: "action",
+      run: go(`${base}/runs/new`),
+    });
   const theme = (text: string, icon: IconName, choice: "light" | "dark" | "system"): Entry => ({
     id: `theme-${choice}`,
     icon,
@@ -73,7 +79,7 @@ function useEntries(): Entry[] {
       icon: "data",
       text: project.name,
       kind: "project",
-      run: go(`/projects/${project.id}/now`),
+      run: go(`/projects/${project.id}`),
     })),
     theme("Light theme", "sun", "light"),
     theme("Dark theme", "moon", "dark"),
@@ -104,11 +110,11 @@ function found(entries: Entry[], query: string): Entry[] {
     .map(({ entry }) => entry);
 }
 
-export function Palette({ onClose }: { onClose: () => void }) {
+export function Palette({ user, onClose }: { user: User; onClose: () => void }) {
   const ref = useRef<HTMLDialogElement>(null);
   const [query, setQuery] = useState("");
   const [place, setPlace] = useState(0);
-  const entries = found(useEntries(), query);
+  const entries = found(useEntries(user), query);
   const chosen = entries[Math.min(place, entries.length - 1)];
   useEffect(() => {
     const element = ref.current;

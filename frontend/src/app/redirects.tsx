@@ -2,15 +2,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { Navigate, useParams } from "react-router";
 
+import { Problem } from "@/api/client";
 import { modelQuery } from "@/api/models";
 import { projectsQuery } from "@/api/projects";
 import { runQuery } from "@/api/runs";
 import { Loaded } from "@/components/states";
 import { isText, read } from "@/lib/storage";
 
+import { NotFound } from "./crash";
 import { FirstProject } from "./first-project";
 
 export const LAST_PROJECT = "podium.project";
+
+/** What somebody may not see is not there for them. */
+const isHidden = (error: Error | null) =>
+  error instanceof Problem && (error.status === 403 || error.status === 404);
 
 export function ProjectRedirect() {
   const projects = useQuery(projectsQuery);
@@ -20,7 +26,7 @@ export function ProjectRedirect() {
         const last = read(localStorage, LAST_PROJECT, isText);
         const project = items.find(({ id }) => id === last) ?? items[0];
         if (project === undefined) return <FirstProject />;
-        return <Navigate to={`/projects/${project.id}/now`} replace />;
+        return <Navigate to={`/projects/${project.id}`} replace />;
       }}
     </Loaded>
   );
@@ -29,6 +35,7 @@ export function ProjectRedirect() {
 export function RunRedirect() {
   const { runId = "" } = useParams();
   const run = useQuery(runQuery(runId));
+  if (isHidden(run.error)) return <NotFound />;
   return (
     <Loaded query={run}>
       {(found) => <Navigate to={`/projects/${found.project_id}/runs/${found.id}`} replace />}
@@ -40,6 +47,7 @@ export function ModelRedirect() {
   const { modelId = "" } = useParams();
   const model = useQuery(modelQuery(modelId));
   const projects = useQuery(projectsQuery);
+  if (isHidden(model.error)) return <NotFound />;
   return (
     <Loaded query={model}>
       {(found) => {

@@ -6,29 +6,30 @@ import { Suspense, useEffect, useState } from "react";
 import { Navigate, NavLink, Outlet, useLocation, useParams } from "react-router";
 
 import { Problem } from "@/api/client";
-import { meQuery } from "@/api/session";
+import { meQuery, roleIn } from "@/api/session";
+import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Failure, Skeleton } from "@/components/states";
 import { write } from "@/lib/storage";
 
 import { Palette } from "./palette";
-import { NAV_PAGES } from "./nav-pages";
+import { pagesFor } from "./nav-pages";
 import { LAST_PROJECT } from "./redirects";
 import { TopBar } from "./top-bar";
 
-function Rail({ projectId }: { projectId: string | undefined }) {
+function Rail({ projectId, user }: { projectId: string | undefined; user: User }) {
+  const pages = projectId === undefined ? [] : pagesFor(roleIn(user, projectId));
   return (
     <nav className="rail" aria-label="Main">
       <NavLink className="logo" to="/" aria-label="Podium home">
         <Icon name="logo" />
       </NavLink>
-      {projectId !== undefined &&
-        NAV_PAGES.map(([path, label, icon]) => (
-          <NavLink key={path} to={`/projects/${projectId}/${path}`}>
-            <Icon name={icon} />
-            <span>{label}</span>
-          </NavLink>
-        ))}
+      {pages.map(({ path, label, icon }) => (
+        <NavLink key={path} to={`/projects/${projectId ?? ""}/${path}`}>
+          <Icon name={icon} />
+          <span>{label}</span>
+        </NavLink>
+      ))}
     </nav>
   );
 }
@@ -73,7 +74,7 @@ export function Shell() {
       <a className="skip" href="#main">
         Skip to content
       </a>
-      <Rail projectId={projectId} />
+      <Rail projectId={projectId} user={me.data} />
       <div className="column">
         <TopBar user={me.data} onSearch={() => setPaletteOpen(true)} />
         {isSignedOut && <SignedOut />}
@@ -83,7 +84,7 @@ export function Shell() {
           </Suspense>
         </main>
       </div>
-      {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+      {isPaletteOpen && <Palette user={me.data} onClose={() => setPaletteOpen(false)} />}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useLocation, useNavigate, useParams } from "react-router";
 
 import { projectsQuery } from "@/api/projects";
-import { signOut } from "@/api/session";
+import { createsProjects, signOut } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme, useThemeChoice, type Choice } from "@/lib/theme";
@@ -35,13 +35,13 @@ function ThemeButton() {
 
 const NEW = "new";
 
-function ProjectSwitcher() {
+function ProjectSwitcher({ user }: { user: User }) {
   const { projectId } = useParams();
   const { pathname } = useLocation();
   const navigate = useNavigate();
   const projects = useQuery(projectsQuery);
   const [isCreating, setCreating] = useState(false);
-  const place = pathname.split("/")[3] ?? "now";
+  const place = pathname.split("/")[3] ?? "";
   if (projects.data === undefined || projectId === undefined) return null;
   const here = projects.data.items.find(({ id }) => id === projectId);
   return (
@@ -66,7 +66,7 @@ function ProjectSwitcher() {
               {name}
             </option>
           ))}
-          <option value={NEW}>New project…</option>
+          {createsProjects(user) && <option value={NEW}>New project…</option>}
         </select>
       </span>
       {isCreating && <ProjectForm onClose={() => setCreating(false)} />}
@@ -103,7 +103,7 @@ function SignOut({ user }: { user: User }) {
 export function TopBar(props: { user: User; onSearch: () => void }) {
   return (
     <header className="top">
-      <ProjectSwitcher />
+      <ProjectSwitcher user={props.user} />
       <span className="grow" />
       <button
         type="button"

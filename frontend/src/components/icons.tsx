@@ -30,6 +30,8 @@ const PATHS = {
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   user: "M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8M4 20c1-4 4-6 8-6s7 2 8 6",
   pin: "M9 3h6l-1 6 4 4H6l4-4zM12 13v8",
+  guidelines: "M5 4h6a2 2 0 0 1 2 2v14a2 2 0 0 0-2-2H5zM19 4h-4a2 2 0 0 0-2 2v14a2 2 0 0 1 2-2h4z",
+  settings: "M4 7h10M18 7h2M4 17h2M10 17h10M16 4.5v5M8 14.5v5",
   lock: "M6 11h12v9H6zM9 11V8a3 3 0 0 1 6 0v3",
 } as const;
 

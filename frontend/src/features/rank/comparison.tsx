@@ -1,8 +1,10 @@
 /** One comparison on screen: the prompt, the cards, the podium bar, and every key. */
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
 import { renewAssignment } from "@/api/assignments";
 import { Problem } from "@/api/client";
+import { projectQuery } from "@/api/projects";
 import type { Assignment } from "@/api/types";
 import { KeysDialog, type KeyHelp } from "@/components/keys-dialog";
 import { Conversation } from "@/components/text/conversation";
@@ -72,6 +74,7 @@ export function Comparison(props: ComparisonProps) {
   const [focus, setFocus] = useState(-1);
   const [isRaw, setRaw] = useState(false);
   const { dragging, handlers } = useDrag(make);
+  const reasons = useQuery(projectQuery(props.projectId)).data?.cannot_judge_reasons ?? [];
   useLease(assignment.id);
 
   const submit = () => {
@@ -103,7 +106,7 @@ export function Comparison(props: ComparisonProps) {
   useKeys((event) => {
     // A focused button keeps Enter for itself.
     if (event.key === "Enter" && event.target instanceof HTMLButtonElement) return false;
-    const command = commandOf(event, ranking);
+    const command = commandOf(event, ranking, reasons);
     if (command !== null) run(command);
     return command !== null;
   });
@@ -144,6 +147,7 @@ export function Comparison(props: ComparisonProps) {
       </section>
       <PodiumBar
         ranking={ranking}
+        reasons={reasons}
         dragging={dragging}
         canUndo={canUndo || props.onReopen !== null}
         drag={handlers}

@@ -4,11 +4,11 @@ import { useId, useState } from "react";
 
 import { projectQuery } from "@/api/projects";
 import { Dialog } from "@/components/dialog";
+import { GuidelinesText } from "@/components/guidelines";
 import { Loaded } from "@/components/states";
-import { Markdown } from "@/components/text/markdown";
-import { PlainText } from "@/components/text/plain-text";
 
-import { diff, isCut, MOST_WORDS, type Piece } from "./diff";
+import { diff, isCut, MOST_WORDS } from "./diff";
+import { Pieces } from "./pieces";
 import { letterOf } from "./ranking/ranking";
 
 const SKIP_REASONS = ["needs expertise", "too long", "prompt unclear", "unsafe content", "other"];
@@ -69,22 +69,6 @@ export function NoteDialog(props: {
   );
 }
 
-function Pieces({ pieces }: { pieces: readonly Piece[] }) {
-  return (
-    <p className="plain" dir="auto">
-      {pieces.map((piece, place) =>
-        piece.isOwn ? (
-          <mark key={place}>
-            <PlainText text={piece.text} />
-          </mark>
-        ) : (
-          <PlainText key={place} text={piece.text} />
-        ),
-      )}
-    </p>
-  );
-}
-
 export function DiffDialog(props: {
   contents: readonly string[];
   first: number;
@@ -136,18 +120,7 @@ export function GuidelinesDialog(props: { projectId: string; onClose: () => void
   const project = useQuery(projectQuery(props.projectId));
   return (
     <Dialog title="Guidelines" onClose={props.onClose}>
-      <Loaded query={project}>
-        {({ guidelines }) =>
-          guidelines.trim() === "" ? (
-            <p className="muted">
-              This project has no guidelines. Prefer what helps the person who asked: correct,
-              complete, clear, and no longer than needed.
-            </p>
-          ) : (
-            <Markdown text={guidelines} />
-          )
-        }
-      </Loaded>
+      <Loaded query={project}>{({ guidelines }) => <GuidelinesText text={guidelines} />}</Loaded>
     </Dialog>
   );
 }

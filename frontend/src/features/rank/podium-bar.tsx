@@ -2,11 +2,12 @@
 import { Fragment } from "react";
 
 import type { Dragging, DragHandlers } from "./drag";
-import { CANNOT_JUDGE_REASONS } from "./ranking/keys";
 import { letterOf, unranked, whatIsMissing, type Move, type Ranking } from "./ranking/ranking";
 
 export interface PodiumBarProps {
   readonly ranking: Ranking;
+  /** Why a comparison cannot be judged, in this project. */
+  readonly reasons: readonly string[];
   readonly dragging: Dragging | null;
   readonly canUndo: boolean;
   readonly drag: (card: number) => DragHandlers;
@@ -70,11 +71,12 @@ function Steps({ ranking, dragging, drag }: Pick<PodiumBarProps, "ranking" | "dr
   );
 }
 
-function Reasons({ ranking, onMove }: Pick<PodiumBarProps, "ranking" | "onMove">) {
+function Reasons(props: Pick<PodiumBarProps, "ranking" | "reasons" | "onMove">) {
+  const { ranking, reasons, onMove } = props;
   return (
     <div className="row grow" role="group" aria-label="Why it cannot be judged">
       <b>Cannot judge:</b>
-      {CANNOT_JUDGE_REASONS.map((reason, place) => (
+      {reasons.map((reason, place) => (
         <button
           type="button"
           key={reason}

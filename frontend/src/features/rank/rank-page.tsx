@@ -6,7 +6,9 @@ import { useEffect, useState } from "react";
 import { Link } from "react-router";
 
 import { progressQuery, skipAssignment } from "@/api/assignments";
-import { meQuery } from "@/api/session";
+import { Problem } from "@/api/client";
+import { guidelinesQuery } from "@/api/guidelines";
+import { managesIn, meQuery } from "@/api/session";
 import type { AnnotationProgress, Assignment } from "@/api/types";
 import { Refused } from "@/components/refused";
 import { Empty, Failure, Skeleton } from "@/components/states";
@@ -15,6 +17,7 @@ import { randomId } from "@/lib/random-id";
 import { useProjectId } from "@/lib/use-project";
 
 import { Comparison } from "./comparison";
+import { GuidelinesGate } from "./guidelines-gate";
 import { dropDraft, keepDraft, useAssignmentQueue } from "./assignment-queue";
 import { outbox } from "./outbox/outbox";
 import { UnsentNotes } from "./outbox/unsent";
@@ -28,8 +31,23 @@ export function RankPage() {
   if (me.data === undefined) return <Skeleton lines={6} />;
   outbox.open(me.data.id);
   return (
-    <ProjectRanking key={`${projectId} ${me.data.id}`} projectId={projectId} userId={me.data.id} />
+    <GuidelinesGate projectId={projectId}>
+      <ProjectRanking
+        key={`${projectId} ${me.data.id}`}
+        projectId={projectId}
+        userId={me.data.id}
+      />
+    </GuidelinesGate>
   );
+}
+
+/** A lease is refused until the newest guidelines are read: the gate looks at once. */
+function useNewGuidelines(projectId: string, error: unknown) {
+  const client = useQueryClient();
+  useEffect(() => {
+    if (error instanceof Problem && error.status === 409)
+      void client.invalidateQueries(guidelinesQuery(projectId));
+  }, [client, projectId, error]);
 }
 
 interface SubmittedJudgment {
@@ -65,6 +83,7 @@ function ProjectRanking({ projectId, userId }: { projectId: string; userId: stri
       skipAssignment(skipped.id, skipped.reason),
   });
   useSending(projectId);
+  useNewGuidelines(projectId, queue.error);
 
   const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
     const ids = assignment.comparison.responses.map((response) => response.id);
@@ -114,7 +133,9 @@ function ProjectRanking({ projectId, userId }: { projectId: string; userId: stri
 
 function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => void) | null }) {
   const progress = useQuery(progressQuery(props.projectId));
+  const me = useQuery(meQuery);
   const isUnused = progress.data?.wanted === 0;
+  const canImport = me.data !== undefined && managesIn(me.data, props.projectId);
   return (
     <section className="card">
       <Empty
@@ -124,7 +145,7 @@ function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => 
         }
         actions={
           <>
-            {isUnused && (
+            {isUnused && canImport && (
               <Link className="btn primary" to={`/projects/${props.projectId}/data/import`}>
                 Import comparisons
               </Link>
@@ -140,7 +161,7 @@ function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => 
           </>
         }
       >
-        {isUnused
+        {isUnused && canImport
           ? "Comparisons come from an import, or from a generate run that samples several responses to each prompt."
           : "Press Check again to look for new comparisons."}
       </Empty>

@@ -14,14 +14,6 @@ export interface Key {
   readonly altKey: boolean;
 }
 
-export const CANNOT_JUDGE_REASONS = [
-  "needs expertise",
-  "unreadable",
-  "unsafe content",
-  "duplicate",
-  "prompt unclear",
-] as const;
-
 const ACTIONS: Readonly<Record<string, Command>> = {
   enter: { kind: "submit" },
   z: { kind: "undo" },
@@ -41,20 +33,23 @@ const ACTIONS: Readonly<Record<string, Command>> = {
   arrowright: { kind: "focus", by: 1 },
 };
 
-/** The command of a key press, or null if the key is not ours (browser shortcuts stay theirs). */
-export function commandOf(key: Key, ranking: Ranking): Command | null {
+/**
+ * The command of a key press, or null if the key is not ours (browser shortcuts stay theirs).
+ * `reasons` are those of the project for "cannot judge", which digits choose.
+ */
+export function commandOf(key: Key, ranking: Ranking, reasons: readonly string[]): Command | null {
   const name = key.key.toLowerCase();
   if ((key.ctrlKey || key.metaKey) && name === "z") return { kind: "undo" };
   if (key.ctrlKey || key.metaKey || key.altKey) return null;
   const card = name.length === 1 ? name.charCodeAt(0) - 97 : -1;
   if (card >= 0 && card < ranking.count)
     return { kind: "move", move: key.shiftKey ? { kind: "flag", card } : { kind: "letter", card } };
-  if (/^[0-9]$/.test(name)) return digit(Number(name), ranking);
+  if (/^[0-9]$/.test(name)) return digit(Number(name), ranking, reasons);
   return ACTIONS[name] ?? null;
 }
 
-function digit(n: number, ranking: Ranking): Command | null {
+function digit(n: number, ranking: Ranking, reasons: readonly string[]): Command | null {
   if (ranking.verdict !== "cannot_judge") return { kind: "move", move: { kind: "digit", rank: n } };
-  const reason = CANNOT_JUDGE_REASONS[n - 1];
+  const reason = reasons[n - 1];
   return reason === undefined ? null : { kind: "move", move: { kind: "reason", reason } };
 }

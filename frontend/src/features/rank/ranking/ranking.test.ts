@@ -13,6 +13,8 @@ import {
   type Ranking,
 } from "./ranking";
 
+const REASONS = ["needs expertise", "unreadable"];
+
 const press = (key: string, more: Partial<Key> = {}): Key => ({
   key,
   shiftKey: false,
@@ -26,7 +28,7 @@ const press = (key: string, more: Partial<Key> = {}): Key => ({
 function typed(count: number, keys: string): Ranking {
   const names: Record<string, string> = { "<": "Backspace", "^": "ArrowUp", _: "ArrowDown" };
   return [...keys].reduce((ranking, key) => {
-    const command = commandOf(press(names[key] ?? key), ranking);
+    const command = commandOf(press(names[key] ?? key), ranking, REASONS);
     return command?.kind === "move" ? move(ranking, command.move) : ranking;
   }, start(count));
 }
@@ -153,16 +155,16 @@ group("what can be submitted", () => {
 
 group("keys", () => {
   it("leave the browser's own shortcuts alone, save undo", () => {
-    expect(commandOf(press("a", { ctrlKey: true }), start(4))).toBeNull();
-    expect(commandOf(press("z", { metaKey: true }), start(4))).toEqual({ kind: "undo" });
+    expect(commandOf(press("a", { ctrlKey: true }), start(4), REASONS)).toBeNull();
+    expect(commandOf(press("z", { metaKey: true }), start(4), REASONS)).toEqual({ kind: "undo" });
   });
   it("flag a card with Shift", () => {
-    const command = commandOf(press("B", { shiftKey: true }), start(4));
+    const command = commandOf(press("B", { shiftKey: true }), start(4), REASONS);
     expect(command).toEqual({ kind: "move", move: { kind: "flag", card: 1 } });
   });
   it("never give an action a letter that a card may have", () => {
     for (const key of "abcdefghi") {
-      const command = commandOf(press(key), start(9));
+      const command = commandOf(press(key), start(9), REASONS);
       expect(command).toEqual({
         kind: "move",
         move: { kind: "letter", card: key.charCodeAt(0) - 97 },

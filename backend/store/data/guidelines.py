@@ -1,0 +1,168 @@
+"""The guidelines of a project in versions, and who has acknowledged which.
+
+Called by the project routes, and by the assignment route before it leases a comparison.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from backend.errors import Conflict
+from backend.schemas.projects.guidelines import (
+    AcknowledgedGuidelines,
+    GuidelinesAnswer,
+    GuidelineVersionAnswer,
+)
+from backend.schemas.paging import Listing
+from backend.store.tables.data import GuidelineAcknowledgement, GuidelineVersion, Project
+from backend.store.tables.people import User
+
+# Of a list: each can have 50,000 characters.
+_MOST_VERSIONS = 50
+
+
+def write(
+    session: Session, project: Project, guidelines: str, *, user_id: str | None, at: datetime
+) -> None:
+    """Make a text the newest version of a project's guidelines; the same text again is none."""
+    if guidelines == project.guidelines:
+        return
+    project.guidelines = guidelines
+    project.guidelines_version += 1
+    session.add(
+        GuidelineVersion(
+            project_id=project.id,
+            version=project.guidelines_version,
+            guidelines=guidelines,
+            user_id=user_id,
+            created_at=at,
+        )
+    )
+    session.flush()
+
+
+def of_project(
+    session: Session, project_id: str, user_id: str, *, must_read: bool
+) -> GuidelinesAnswer:
+    """The guidelines, and which version this person has acknowledged.
+
+    `must_read`: this person gets no comparisons before the newest version is acknowledged.
+    """
+    project = _project(session, project_id)
+    version = session.get(GuidelineVersion, (project_id, project.guidelines_version))
+    return GuidelinesAnswer(
+        version=project.guidelines_version,
+        guidelines=project.guidelines,
+        created_at=None if version is None else version.created_at,
+        acknowledged=_acknowledged(session, project_id, user_id),
+        is_acknowledged=not must_read or _has_read(session, project, user_id),
+    )
+
+
+def versions(session: Session, project_id: str) -> Listing[GuidelineVersionAnswer]:
+    """The last versions of a project's guidelines, the newest first."""
+    readers = (
+        select(func.count())
+        .where(
+            GuidelineAcknowledgement.project_id == GuidelineVersion.project_id,
+            GuidelineAcknowledgement.version == GuidelineVersion.version,
+        )
+        .correlate(GuidelineVersion)
+        .scalar_subquery()
+    )
+    rows = session.execute(
+        select(GuidelineVersion, User.name, readers)
+        .outerjoin(User, User.id == GuidelineVersion.user_id)
+        .where(GuidelineVersion.project_id == project_id)
+        .order_by(GuidelineVersion.version.desc())
+        .limit(_MOST_VERSIONS)
+    )
+    return Listing(
+        items=[
+            GuidelineVersionAnswer(
+                version=row.version,
+                guidelines=row.guidelines,
+                user_name=name,
+                acknowledgements=count,
+                created_at=row.created_at,
+            )
+            for row, name, count in rows
+        ]
+    )
+
+
+def acknowledge(
+    session: Session, project_id: str, user_id: str, version: int, *, at: datetime
+) -> None:
+    """Keep that this person has read the newest version; again changes nothing.
+
+    Raises Conflict for any other version: what was read is not what holds.
+    """
+    project = _project(session, project_id)
+    if version != project.guidelines_version:
+        raise Conflict(
+            f"version {version} of the guidelines is not the newest, which is version "
+            f"{project.guidelines_version}",
+            advice="Read the newest version and acknowledge that one.",
+        )
+    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    # Two tabs of one person may confirm at the same moment.
+    statement = (sqlite if is_sqlite else postgresql).insert(GuidelineAcknowledgement)
+    session.execute(
+        statement.values(
+            project_id=project_id, user_id=user_id, version=version, acknowledged_at=at
+        ).on_conflict_do_nothing()
+    )
+
+
+def must_be_read(session: Session, project_id: str, user_id: str) -> None:
+    """Raise Conflict unless this person has acknowledged the newest guidelines, if there are any."""
+    project = _project(session, project_id)
+    if not _has_read(session, project, user_id):
+        raise Conflict(
+            f"you have not acknowledged version {project.guidelines_version} of the guidelines",
+            advice="Read the guidelines and confirm that you have, then continue (API: POST "
+            "/projects/{id}/guidelines/acknowledgement).",
+            guidelines_version=project.guidelines_version,
+        )
+
+
+def _has_read(session: Session, project: Project, user_id: str) -> bool:
+    if not project.guidelines.strip():
+        return True
+    key = (project.id, user_id, project.guidelines_version)
+    return session.get(GuidelineAcknowledgement, key) is not None
+
+
+def _acknowledged(
+    session: Session, project_id: str, user_id: str
+) -> AcknowledgedGuidelines | None:
+    row = session.execute(
+        select(GuidelineAcknowledgement.acknowledged_at, GuidelineVersion)
+        .join(
+            GuidelineVersion,
+            (GuidelineVersion.project_id == GuidelineAcknowledgement.project_id)
+            & (GuidelineVersion.version == GuidelineAcknowledgement.version),
+        )
+        .where(
+            GuidelineAcknowledgement.project_id == project_id,
+            GuidelineAcknowledgement.user_id == user_id,
+        )
+        .order_by(GuidelineVersion.version.desc())
+        .limit(1)
+    ).one_or_none()
+    if row is None:
+        return None
+    acknowledged_at, version = row
+    return AcknowledgedGuidelines(
+        version=version.version,
+        guidelines=version.guidelines,
+        acknowledged_at=acknowledged_at,
+    )
+
+
+def _project(session: Session, project_id: str) -> Project:
+    """The project, which whoever asks has been admitted to."""
+    return session.scalars(select(Project).where(Project.id == project_id)).one()

@@ -1,0 +1,72 @@
+/** How many judgments new comparisons want: votes for each, and a second vote for some. */
+import { useId } from "react";
+
+import type { Project } from "@/api/types";
+
+/** What is typed; the share in percent. */
+export interface Votes {
+  readonly each: string;
+  readonly first: string;
+  readonly percent: string;
+}
+
+/** So that agreement is known after 30 judgments, and stays known. */
+export const PROPOSED_VOTES: Votes = { each: "1", first: "20", percent: "10" };
+
+export function votesFrom(project: Project): Votes {
+  return {
+    each: String(project.judgments_per_comparison),
+    first: String(project.overlap_first),
+    percent: String(Number((100 * project.overlap_share).toFixed(4))),
+  };
+}
+
+export const votesOf = ({ each, first, percent }: Votes) => ({
+  judgments_per_comparison: Number(each),
+  overlap_first: Number(first),
+  overlap_share: Number(percent) / 100,
+});
+
+export function VotesFields(props: { value: Votes; onChange: (votes: Votes) => void }) {
+  const ids = [useId(), useId(), useId(), useId()] as const;
+  const { value } = props;
+  const number = (id: string, name: keyof Votes, min: number, max: number, label?: string) => (
+    <input
+      id={id}
+      className="input short"
+      type="number"
+      required
+      min={min}
+      max={max}
+      step={name === "percent" ? "any" : 1}
+      aria-label={label}
+      value={value[name]}
+      onChange={(event) => props.onChange({ ...value, [name]: event.target.value })}
+    />
+  );
+  const isOff = Number(value.each) > 1;
+  return (
+    <fieldset className="votes">
+      <div className="field">
+        <label htmlFor={ids[0]}>Votes per comparison</label>
+        {number(ids[0], "each", 1, 100)}
+        <span className="hint">How many annotators judge each new comparison.</span>
+      </div>
+      <div className="field" role="group" aria-labelledby={ids[3]}>
+        <span className="label" id={ids[3]}>
+          Two votes for some
+        </span>
+        <span className="row">
+          the first {number(ids[1], "first", 0, 100_000, "First comparisons with two votes")}{" "}
+          comparisons, then{" "}
+          {number(ids[2], "percent", 0, 100, "Percent of later comparisons with two votes")} %
+        </span>
+        <span className="hint">
+          {isOff
+            ? "Every comparison gets two votes or more already, so this changes nothing."
+            : "Two people who judge the same comparison show how far annotators agree. 0 and 0 turn it off."}
+        </span>
+      </div>
+    </fieldset>
+  );
+}

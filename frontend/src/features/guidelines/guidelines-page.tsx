@@ -1,0 +1,34 @@
+/** What annotators go by: the newest version of the project's guidelines. */
+import { useQuery } from "@tanstack/react-query";
+
+import { guidelinesQuery } from "@/api/guidelines";
+import { Acknowledge, GuidelinesText, GuidelinesVersion } from "@/components/guidelines";
+import { Loaded } from "@/components/states";
+import { useProjectId } from "@/lib/use-project";
+
+export function GuidelinesPage() {
+  const projectId = useProjectId();
+  const guidelines = useQuery(guidelinesQuery(projectId));
+  return (
+    <div className="page narrow">
+      <div className="page-head">
+        <h1>Guidelines</h1>
+      </div>
+      <section className="card padded stack">
+        <Loaded query={guidelines}>
+          {(found) => (
+            <>
+              <GuidelinesText text={found.guidelines} />
+              <GuidelinesVersion guidelines={found} />
+              {!found.is_acknowledged && (
+                <div className="row">
+                  <Acknowledge projectId={projectId} version={found.version} />
+                </div>
+              )}
+            </>
+          )}
+        </Loaded>
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,122 @@
+/** Names are pasted, links come out: one for each person, to be passed on by whoever invites. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
+
+import { invitationsKey, invite } from "@/api/members";
+import type { Invitation, Role, User } from "@/api/types";
+import { Dialog } from "@/components/dialog";
+import { LifeField, type Life } from "../life-field";
+import { Failure } from "@/components/states";
+import { plural } from "@/lib/format";
+
+import { Links } from "./links";
+import { pastedPeople } from "./pasted-people";
+import { PROJECT_ROLES, WHAT_ROLES_DO } from "./roles";
+
+const WEEK_S = 7 * 86_400;
+const MOST_AT_ONCE = 100;
+export const LINK_LIVES: readonly Life[] = [
+  ["1 day", 86_400],
+  ["7 days", WEEK_S],
+  ["30 days", 30 * 86_400],
+];
+
+export function InviteDialog(props: { projectId: string; user: User; onClose: () => void }) {
+  const [text, setText] = useState("");
+  const [role, setRole] = useState<Role>("annotator");
+  const [life, setLife] = useState<number | null>(WEEK_S);
+  const [made, setMade] = useState<readonly Invitation[] | null>(null);
+  const ids = [useId(), useId(), useId()] as const;
+  const client = useQueryClient();
+  const people = pastedPeople(text);
+  const inviting = useMutation({
+    mutationFn: () => invite(props.projectId, people, role, life ?? WEEK_S),
+    onSuccess: async ({ items }) => {
+      setMade(items);
+      await client.invalidateQueries({ queryKey: invitationsKey(props.projectId) });
+    },
+  });
+  if (made !== null)
+    return (
+      <Dialog
+        title={`${plural(made.length, "link")} to pass on`}
+        onClose={props.onClose}
+        className="wide-links"
+        footer={
+          <button type="button" className="btn primary" onClick={props.onClose}>
+            Done
+          </button>
+        }
+      >
+        <Links invitations={made} />
+      </Dialog>
+    );
+  const roles: readonly Role[] =
+    props.user.role === "admin" ? [...PROJECT_ROLES, "admin"] : PROJECT_ROLES;
+  const tooMany = people.length > MOST_AT_ONCE;
+  return (
+    <Dialog
+      title="Invite people"
+      onClose={props.onClose}
+      footer={
+        <button
+          type="submit"
+          form={ids[0]}
+          className="btn primary"
+          disabled={people.length === 0 || tooMany || inviting.isPending}
+        >
+          {people.length === 0 ? "Make links" : `Make ${plural(people.length, "link")}`}
+        </button>
+      }
+    >
+      <form
+        id={ids[0]}
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          inviting.mutate();
+        }}
+      >
+        <div className="field">
+          <label htmlFor={ids[1]}>Names, one a line</label>
+          <textarea
+            id={ids[1]}
+            className="input"
+            rows={6}
+            value={text}
+            placeholder={"Ada Lovelace\nBela Bartók <bela@example.org>"}
+            onChange={(event) => setText(event.target.value)}
+          />
+          <span className={tooMany ? "wrong" : "hint"}>
+            {tooMany
+              ? `These are ${people.length} people; at most ${MOST_AT_ONCE} can be invited at once.`
+              : "No mail is sent: you get a link for each person and pass it on. An address is what the person signs in with."}
+          </span>
+        </div>
+        <div className="field">
+          <label htmlFor={ids[2]}>Role</label>
+          <select
+            id={ids[2]}
+            className="input"
+            value={role}
+            onChange={(event) => setRole(event.target.value as Role)}
+          >
+            {roles.map((one) => (
+              <option key={one} value={one}>
+                {one === "admin" ? "administrator" : one}
+              </option>
+            ))}
+          </select>
+          <span className="hint">{WHAT_ROLES_DO[role]}</span>
+        </div>
+        <LifeField
+          label="A link works once, within"
+          lives={LINK_LIVES}
+          value={life}
+          onChange={setLife}
+        />
+        {inviting.error !== null && <Failure error={inviting.error} />}
+      </form>
+    </Dialog>
+  );
+}

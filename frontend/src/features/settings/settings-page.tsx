@@ -1,0 +1,53 @@
+/** What a project is, who belongs to it, and the keys of whoever looks. */
+import "./settings.css";
+
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "react-router";
+
+import { meQuery } from "@/api/session";
+import type { User } from "@/api/types";
+import { Loaded } from "@/components/states";
+import { Tabs } from "@/components/tabs";
+import { useProjectId } from "@/lib/use-project";
+
+import { KeysTab } from "./keys/keys-tab";
+import { MembersTab } from "./members/members-tab";
+import { ProjectTab } from "./project/project-tab";
+
+const TABS = [
+  ["project", "Project"],
+  ["members", "Members"],
+  ["keys", "Keys"],
+] as const;
+
+function Tab(props: { tab: string; projectId: string; user: User }) {
+  switch (props.tab) {
+    case "members":
+      return <MembersTab projectId={props.projectId} user={props.user} />;
+    case "keys":
+      return <KeysTab user={props.user} />;
+    default:
+      return <ProjectTab projectId={props.projectId} key={props.projectId} />;
+  }
+}
+
+export function SettingsPage() {
+  const projectId = useProjectId();
+  const { tab = "project" } = useParams();
+  const me = useQuery(meQuery);
+  return (
+    <div className="page">
+      <div className="page-head">
+        <h1>Settings</h1>
+      </div>
+      <Tabs
+        label="Parts of the settings"
+        links={TABS.map(([path, label]) => ({
+          label,
+          to: `/projects/${projectId}/settings${path === "project" ? "" : `/${path}`}`,
+        }))}
+      />
+      <Loaded query={me}>{(user) => <Tab tab={tab} projectId={projectId} user={user} />}</Loaded>
+    </div>
+  );
+}

@@ -1,0 +1,151 @@
+"""From names to first judgments: invite, come in by the link, read the guidelines, rank."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.conftest import OpenPage, open_window
+from tests.e2e.workshop import RESPONSES, Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+PASSWORD = "correct horse battery"
+
+
+def invite(page: Page, *names: str) -> list[str]:
+    """Paste names on the members page; returns a link for each."""
+    page.get_by_role("button", name="Invite people").first.click()
+    page.get_by_label("Names, one a line").fill("\n".join(names))
+    page.get_by_role("button", name=f"Make {len(names)} link").click()
+    fields = [page.get_by_label(f"Link for {name}", exact=True) for name in names]
+    links = [field.input_value() for field in fields]
+    page.get_by_role("button", name="Done").click()
+    return links
+
+
+def come_in(page: Page, link: str, email: str) -> None:
+    """Open a link and set a password."""
+    page.goto(link)
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Set password and start").click()
+
+
+def test_two_browsers_from_a_link_to_the_first_judgment(
+    workshop: Workshop, open_page: OpenPage, browser: Browser
+) -> None:
+    project = workshop.new_project("People")
+    workshop.comparisons(project, 3)
+    page = open_page(f"/projects/{project}/settings/members")
+    ada, bela = invite(page, "Ada Lovelace", "Bela")
+    assert "/invitation#token=" in ada
+    expect(page.get_by_role("region", name="Open invitations").get_by_role("row")).to_have_count(3)
+
+    context = open_window(browser)
+    theirs = context.new_page()
+    come_in(theirs, ada, "ada@example.org")
+    expect(theirs.get_by_role("heading", name="Read the guidelines first")).to_be_visible()
+    theirs.get_by_role("button", name="I have read version 1").click()
+    expect(theirs.get_by_text(RESPONSES[0])).to_be_visible()
+    theirs.keyboard.type("badc")
+    theirs.keyboard.press("Enter")
+    expect(theirs.get_by_text("1 judgment today")).to_be_visible()
+    expect(theirs.locator(".note.bad")).to_have_count(0)
+
+    (judgment,) = workshop.get(f"/projects/{project}/judgments")["items"]
+    people = {one["id"]: one for one in workshop.get(f"/projects/{project}/members")["items"]}
+    assert people[judgment["user_id"]]["name"] == "Ada Lovelace"
+    assert people[judgment["user_id"]]["guidelines_version"] == 1
+
+    # The link is used up, and says no more than that.
+    theirs.goto("about:blank")
+    theirs.goto(ada)
+    expect(theirs.get_by_text("This invitation link does not work")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("region", name="Members").get_by_text("Ada Lovelace")).to_be_visible()
+    page.get_by_role("button", name="Revoke the link of Bela").click()
+    expect(page.get_by_text("Nobody is waiting to come in")).to_be_visible()
+    theirs.goto("about:blank")
+    theirs.goto(bela)
+    expect(theirs.get_by_text("This invitation link does not work")).to_be_visible()
+    context.close()
+
+
+def test_an_annotator_finds_rank_and_guidelines_and_no_red_page(
+    workshop: Workshop, browser: Browser
+) -> None:
+    project = workshop.new_project("Quiet")
+    workshop.comparisons(project, 2)
+    run = workshop.start_sft(project)
+    body = {"people": [{"name": "Chidi"}], "role": "annotator"}
+    (made,) = workshop.post(f"/projects/{project}/invitations", body)["items"]
+    context = open_window(browser, base_url=workshop.url)
+    page = context.new_page()
+    come_in(page, f"/invitation#token={made['token']}", "chidi@example.org")
+    page.get_by_role("button", name="I have read version 1").click()
+    expect(page.get_by_text(RESPONSES[0])).to_be_visible()
+    refused: list[str] = []
+    page.on("response", lambda one: refused.append(one.url) if one.status >= 400 else None)
+
+    expect(page.get_by_role("navigation", name="Main").get_by_role("link")).to_have_text(
+        ["", "Rank", "Guidelines"]
+    )
+    places = ("now", "data", "data/judgments", "runs", f"runs/{run}", "runs/new", "models",
+              "workers", "settings", "settings/members")  # fmt: skip
+    for place in places:
+        page.goto(f"/projects/{project}/{place}")
+        expect(page.get_by_text(RESPONSES[0])).to_be_visible()
+        assert page.url.endswith(f"/projects/{project}/rank")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(6)
+    page.keyboard.press("Escape")
+    page.goto(f"/projects/{project}/guidelines")
+    expect(page.get_by_text("You acknowledged version 1")).to_be_visible()
+    expect(page.locator(".note.bad")).to_have_count(0)
+    assert refused == []
+    for place in (f"/runs/{run}", "/projects/project_nothing/rank"):
+        page.goto(place)
+        expect(page.get_by_text("There is no such page")).to_be_visible()
+    context.close()
+
+
+def test_a_new_version_is_read_before_the_next_comparison(
+    workshop: Workshop, open_page: OpenPage, browser: Browser
+) -> None:
+    project = workshop.new_project("Versions")
+    workshop.comparisons(project, 8)
+    body = {"people": [{"name": "Devi"}], "role": "annotator"}
+    (made,) = workshop.post(f"/projects/{project}/invitations", body)["items"]
+    context = open_window(browser, base_url=workshop.url)
+    theirs = context.new_page()
+    come_in(theirs, f"/invitation#token={made['token']}", "devi@example.org")
+    theirs.get_by_role("button", name="I have read version 1").click()
+    expect(theirs.get_by_text(RESPONSES[0])).to_be_visible()
+
+    page = open_page(f"/projects/{project}/settings")
+    page.get_by_label("Guidelines for annotators").fill("Prefer what **helps** and is brief.")
+    page.get_by_label("Votes per comparison").fill("2")
+    page.get_by_label("Reasons for").fill("not my language\nneeds a lawyer")
+    page.get_by_role("button", name="Save as version 2").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page.get_by_text("confirmed by 1 person")).to_be_visible()
+    assert workshop.get(f"/projects/{project}")["judgments_per_comparison"] == 2
+
+    # Comparisons that are at hand may be ended first; then nothing more comes.
+    for _ in range(3):
+        if theirs.get_by_role("heading", name="The guidelines have changed").is_visible():
+            break
+        theirs.keyboard.type("abcd")
+        theirs.keyboard.press("Enter")
+    expect(theirs.get_by_role("heading", name="The guidelines have changed")).to_be_visible()
+    expect(theirs.locator("mark").filter(has_text="brief")).to_be_visible()
+    theirs.get_by_role("button", name="I have read version 2").click()
+    expect(theirs.get_by_text(RESPONSES[0])).to_be_visible()
+    theirs.reload()
+    expect(theirs.get_by_text(RESPONSES[0])).to_be_visible()
+    theirs.keyboard.type("j2")
+    expect(theirs.get_by_role("button", name="needs a lawyer", pressed=True)).to_be_visible()
+    theirs.keyboard.press("Enter")
+    expect(theirs.get_by_text("4 judgments today")).to_be_visible()
+    (last, *_) = workshop.get(f"/projects/{project}/judgments")["items"]
+    assert (last["verdict"], last["reasons"]) == ("cannot_judge", ["needs a lawyer"])
+    context.close()
