@@ -1,4 +1,4 @@
-"""What an annotator does: take a comparison, judge it, skip it, keep the lease alive."""
+"""What an annotator does: take a comparison, judge it, skip it, renew or release the lease."""
 
 from typing import Annotated
 
@@ -13,6 +13,7 @@ from backend.schemas.comparisons import (
     AssignmentBody,
     JudgmentAnswer,
     JudgmentBody,
+    ReleaseBody,
     SkipBody,
 )
 from backend.store.data import assignments, guidelines, judgments
@@ -39,7 +40,8 @@ def take_assignment(
     An annotator who has not acknowledged the newest guidelines gets 409.
 
     Each call leases another comparison. With `held`, live leases that are not in the list are
-    returned first. Whoever holds 20 comparisons of the project gets 409.
+    returned first. With `offline` the lease lasts 8 hours. Whoever holds 20 comparisons of the
+    project gets 409.
     """
     if caller.only_ranks_in(project_id):
         guidelines.must_be_read(session, project_id, caller.id)
@@ -63,7 +65,9 @@ def judge(
 ) -> JudgmentAnswer:
     """Store a judgment.
 
-    Sending the same body again gives the same answer; another body needs `revise: true`.
+    Sending the same body again gives the same answer; `revise: true` replaces an earlier judgment.
+    A judgment that cannot count any more is kept for review, and `review_reason` says why: others
+    took the comparison after the lease ran out, or the caller judged it differently before.
     """
     return judgments.submit(session, assignment_id, caller.id, body, at=at)
 
@@ -81,6 +85,18 @@ def renew(assignment_id: str, session: SessionDep, caller: Caller, at: Now) -> A
     A lease ends 2 hours after it was granted, or 8 hours if it was taken with `offline`: then 409.
     """
     return assignments.renew(session, assignment_id, caller.id, at=at)
+
+
+@router.post("/projects/{project_id}/assignments/release", status_code=204)
+def release(
+    project_id: str, body: ReleaseBody, session: SessionDep, caller: Caller, at: Now
+) -> None:
+    """Give leases back: they expire in one minute unless they are renewed.
+
+    A lease whose `expires_at` differs was renewed meanwhile and stays as it is, so a request that
+    arrives late takes nothing from a page that was reloaded.
+    """
+    assignments.release(session, project_id, caller.id, body.leases, at=at)
 
 
 @router.get("/projects/{project_id}/annotation")

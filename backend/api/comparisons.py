@@ -52,12 +52,21 @@ def list_judgments(
     page: PageDep,
     comparison_id: Id | None = None,
     user_id: Id | None = None,
+    is_review: bool = False,
 ) -> Listing[JudgmentAnswer]:
-    """The judgments that count; an annotator sees only their own."""
+    """The judgments that count, or with `is_review` those that are kept for review.
+
+    An annotator sees only their own.
+    """
     if not caller.holds_in(project_id, Role.VIEWER):
         user_id = caller.id
     return judgments.listing(
-        session, project_id, page, comparison_id=comparison_id, user_id=user_id
+        session,
+        project_id,
+        page,
+        comparison_id=comparison_id,
+        user_id=user_id,
+        is_review=is_review,
     )
 
 

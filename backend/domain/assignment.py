@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 LEASE = timedelta(minutes=15)
+# What is left of a lease that is released: a page that reloads renews it within this time.
+RELEASED = timedelta(minutes=1)
 # From the grant; who works without a network cannot come back sooner.
 RENEWABLE = timedelta(hours=2)
 RENEWABLE_OFFLINE = timedelta(hours=8)
@@ -55,6 +57,11 @@ class QuotaRule(NamedTuple):
         if self.overlaps and is_chosen:
             return Quota(OVERLAP_JUDGMENTS, is_overlap=True)
         return Quota(self.each)
+
+
+def leased_until(at: datetime, *, is_offline: bool) -> datetime:
+    """When a lease that is granted or renewed now expires; without a network nobody renews it."""
+    return at + (RENEWABLE_OFFLINE if is_offline else LEASE)
 
 
 def renewable_until(granted_at: datetime, *, is_offline: bool) -> datetime:

@@ -118,6 +118,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "judge": _ranks(Of.ASSIGNMENT),
     "skip": _ranks(Of.ASSIGNMENT),
     "renew": _ranks(Of.ASSIGNMENT),
+    "release": _ranks(Of.PROJECT),
     # Models
     "register_model": _runs(Of.ANYWHERE),
     "list_models": _reads(Of.ANYWHERE),

@@ -3,11 +3,11 @@
 from datetime import date, datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from backend.schemas.paging import ApiAnswer, Body, Id, Label
 from backend.schemas.records import Message
-from backend.schemas.vocabulary import Verdict
+from backend.schemas.vocabulary import ReviewReason, Verdict
 
 MAX_RESPONSES = 9
 
@@ -99,6 +99,11 @@ class JudgmentAnswer(ApiAnswer):
     flags: list[str]
     comment: str
     active_ms: int | None
+    review_reason: ReviewReason | None = Field(
+        description="Why the judgment is kept for review and does not count: `late` = others had "
+        "taken the comparison when it came, `differs` = its author had judged the comparison "
+        "differently before; null = it counts."
+    )
     created_at: datetime
 
 
@@ -112,9 +117,22 @@ class AssignmentBody(Body):
     )
     offline: bool = Field(
         False,
-        description="True if the client may be without a network: the lease can be renewed for 8 "
-        "hours instead of 2.",
+        description="True if the client may be without a network: the lease lasts 8 hours "
+        "instead of 15 minutes.",
     )
+
+
+class LeaseEnd(Body):
+    """A lease and when it expires, as the client was told last."""
+
+    assignment_id: Id
+    expires_at: AwareDatetime
+
+
+class ReleaseBody(Body):
+    """Leases that the client no longer needs."""
+
+    leases: list[LeaseEnd] = Field(max_length=100)
 
 
 class SkipBody(Body):

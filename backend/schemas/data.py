@@ -92,6 +92,10 @@ class SnapshotFilter(Body):
     tags: list[Label] | None = Field(None, max_length=100)
     prompt_ids: list[Id] | None = Field(None, max_length=100_000)
     comparison_ids: list[Id] | None = Field(None, max_length=100_000)
+    is_review: bool | None = Field(
+        None,
+        description="True = only judgments kept for review; otherwise only those that count.",
+    )
 
 
 class SnapshotBody(Body):

@@ -216,6 +216,7 @@ class ProjectCounts(ApiAnswer):
     responses: int
     comparisons: int
     judgments: int
+    reviews: int = Field(description="Judgments kept for review; `judgments` is without them.")
     open_comparisons: int = Field(description="Comparisons that still want a judgment.")
 
 

@@ -147,6 +147,13 @@ CRITIC_ESTIMATORS = frozenset({Estimator.PPO})
 GREEDY_ESTIMATORS = frozenset({Estimator.REMAX})
 
 
+class ReviewReason(StrEnum):
+    """Why a judgment is kept for review and does not count."""
+
+    LATE = "late"  # others had taken the comparison when it came
+    DIFFERS = "differs"  # its author had judged the comparison differently before
+
+
 class Verdict(StrEnum):
     """What an annotator said of a comparison as a whole."""
 

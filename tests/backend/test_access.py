@@ -288,6 +288,7 @@ def _body(name: str, person: Person, site: Site) -> Any:
         "create_comparison": site.comparison_body,
         "create_snapshot": lambda: {"name": "n", "kind": "prompts"},
         "skip": lambda: {"reason": "other"},
+        "release": lambda: {"leases": []},
         "register_model": lambda: {
             "name": "n",
             "source": {"hub_id": "a/b"},

@@ -76,7 +76,11 @@ def in_order(session: Session, project: str, person: str, at: datetime) -> list[
 
 def progress(session: Session, project: str, person: str, at: datetime) -> AnnotationProgress:
     """Where a person and the project stand, by counting all judgments."""
-    first = and_(Judgment.project_id == project, Judgment.revision == 1)
+    first = and_(
+        Judgment.project_id == project,
+        Judgment.revision == 1,
+        Judgment.review_reason.is_(None),
+    )
     today = at.replace(hour=0, minute=0, second=0, microsecond=0)
 
     def count(*where: ColumnElement[bool]) -> int:

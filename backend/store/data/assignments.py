@@ -11,7 +11,14 @@ from datetime import datetime
 from sqlalchemy import Select, case, func, select, update
 from sqlalchemy.orm import Session
 
-from backend.domain.assignment import LEASE, MOST_LEASES, presented_order, renewable_until
+from backend.domain.assignment import (
+    LEASE,
+    MOST_LEASES,
+    RELEASED,
+    leased_until,
+    presented_order,
+    renewable_until,
+)
 from backend.errors import Conflict, NotFound
 from backend.schemas.comparisons import (
     AnnotationProgress,
@@ -19,13 +26,15 @@ from backend.schemas.comparisons import (
     AssignedPrompt,
     AssignedResponse,
     AssignmentAnswer,
+    LeaseEnd,
 )
 from backend.store.data import candidates, tallies
 from backend.store.data.candidates import LEASED
 from backend.store.ids import new_id
 from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
 
-SUBMITTED, SKIPPED = "submitted", "skipped"
+# Late: judged when the comparison wanted no more judgments; the judgment is kept for review.
+SUBMITTED, SKIPPED, LATE = "submitted", "skipped", "late"
 
 
 def lease(
@@ -48,6 +57,8 @@ def lease(
             _mine(project_id, user_id, at).where(Assignment.id.not_in(held)).limit(1)
         )
         if lost is not None:
+            if is_offline and not lost.is_offline:
+                _grant(lost, is_offline=True, at=at)
             return answer(session, lost)
     _must_hold_few(session, project_id, user_id, at)
     comparison = candidates.next_for(session, project_id, user_id, at)
@@ -66,12 +77,16 @@ def lease(
             created_at=at,
         )
         session.add(assignment)
-    assignment.state = LEASED
-    assignment.expires_at = at + LEASE
-    assignment.granted_at = at
-    assignment.is_offline = is_offline
+    _grant(assignment, is_offline=is_offline, at=at)
     session.flush()
     return answer(session, assignment)
+
+
+def _grant(assignment: Assignment, *, is_offline: bool, at: datetime) -> None:
+    assignment.state = LEASED
+    assignment.expires_at = leased_until(at, is_offline=is_offline)
+    assignment.granted_at = at
+    assignment.is_offline = is_offline
 
 
 def _must_hold_few(session: Session, project_id: str, user_id: str, at: datetime) -> None:
@@ -97,16 +112,20 @@ def get_own(session: Session, assignment_id: str, user_id: str) -> Assignment:
     return assignment
 
 
-def must_be_open(session: Session, assignment: Assignment, *, at: datetime) -> None:
-    """Raise Conflict if the lease is over and enough others have taken the comparison."""
+def has_place(session: Session, assignment: Assignment, *, at: datetime) -> bool:
+    """Whether a judgment counts: the lease lasts, or not enough others have the comparison."""
     if assignment.state == LEASED and assignment.expires_at > at:
-        return
+        return True
     comparison = _comparison(session, assignment)
-    if not candidates.is_free(session, comparison, assignment.user_id, at):
-        raise Conflict(
-            "your lease expired, and other annotators have taken this comparison",
-            advice="Continue with the next comparison (API: request another assignment).",
-        )
+    return candidates.is_free(session, comparison, assignment.user_id, at)
+
+
+def pass_late(session: Session, assignment: Assignment) -> None:
+    """Offer a comparison to its annotator no more, whose judgment came too late to count."""
+    if assignment.state == LEASED:
+        comparison = _comparison(session, assignment)
+        assignment.state = LATE
+        assignment.passed = comparison.number if _is_open(comparison) else None
 
 
 def submit(session: Session, assignment: Assignment) -> None:
@@ -197,13 +216,40 @@ def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -
         raise Conflict(
             f"this lease was granted at {granted_at.isoformat(timespec='seconds')} and can be "
             f"renewed until {ends_at.isoformat(timespec='seconds')}",
-            advice="Send your judgment if you have one: it is taken unless others have taken the "
-            "comparison. Else request another assignment.",
+            advice="Send your judgment if you have one: it counts unless others have taken the "
+            "comparison, and is kept for review otherwise. Else request another assignment.",
         )
-    must_be_open(session, assignment, at=at)
-    assignment.expires_at = min(at + LEASE, ends_at)
+    if not has_place(session, assignment, at=at):
+        raise Conflict(
+            "your lease expired, and other annotators have taken this comparison",
+            advice="Continue with the next comparison (API: request another assignment).",
+        )
+    assignment.expires_at = min(leased_until(at, is_offline=assignment.is_offline), ends_at)
     session.flush()
     return answer(session, assignment)
+
+
+def release(
+    session: Session, project_id: str, user_id: str, leases: Sequence[LeaseEnd], *, at: datetime
+) -> None:
+    """Let an annotator's own leases expire soon, unless they were renewed since `expires_at`.
+
+    What is foreign, judged or about to expire anyway stays as it is.
+    """
+    soon = at + RELEASED
+    # In one order, so that two requests never wait for each other's rows.
+    for one in sorted(leases, key=lambda lease: lease.assignment_id):
+        session.execute(
+            update(Assignment)
+            .where(
+                Assignment.id == one.assignment_id,
+                Assignment.user_id == user_id,
+                Assignment.expires_at == one.expires_at,
+                Assignment.expires_at > soon,
+                candidates.is_live(Assignment, project_id, at),
+            )
+            .values(expires_at=soon)
+        )
 
 
 def answer(session: Session, assignment: Assignment) -> AssignmentAnswer:
@@ -241,6 +287,7 @@ def progress(
         Judgment.project_id == project_id,
         Judgment.created_at >= today,
         Judgment.revision == 1,
+        Judgment.review_reason.is_(None),
     )
     sums = tallies.of_project(session, project_id)
     return AnnotationProgress(

@@ -77,7 +77,7 @@ def lines(session: Session, project_id: str, body: SnapshotBody) -> Generator[Fr
 def _check(body: SnapshotBody) -> None:
     if body.kind is SnapshotKind.PREFERENCES:
         return
-    for name in ("run_ids", "comparison_ids"):
+    for name in ("run_ids", "comparison_ids", "is_review"):
         if getattr(body.filter, name) is not None:
             raise InvalidInput(
                 f"filter.{name} does not fit a snapshot of {body.kind}",
@@ -105,7 +105,7 @@ def _batches(
     session: Session, project_id: str, body: SnapshotBody, options: Sequence[ExecutableOption] = ()
 ) -> Generator[list[Any], None, None]:
     """The rows that the filter lets through, a batch at a time."""
-    statement = _STATEMENTS[body.kind](project_id).options(*options)
+    statement = _STATEMENTS[body.kind](project_id, body.filter).options(*options)
     is_wanted = _filter(body.filter)
     with session.execute(statement, execution_options={"yield_per": BATCH}) as rows:
         for partition in rows.partitions():
@@ -113,11 +113,11 @@ def _batches(
                 yield batch
 
 
-def _prompts(project_id: str) -> _Rows:
+def _prompts(project_id: str, wanted: SnapshotFilter) -> _Rows:
     return select(Prompt).where(Prompt.project_id == project_id).order_by(Prompt.number)
 
 
-def _demonstrations(project_id: str) -> _Rows:
+def _demonstrations(project_id: str, wanted: SnapshotFilter) -> _Rows:
     return (
         select(Demonstration, Prompt)
         .join(Prompt, Prompt.id == Demonstration.prompt_id)
@@ -126,7 +126,7 @@ def _demonstrations(project_id: str) -> _Rows:
     )
 
 
-def _solutions(project_id: str) -> _Rows:
+def _solutions(project_id: str, wanted: SnapshotFilter) -> _Rows:
     return (
         select(Solution, Prompt)
         .join(Prompt, Prompt.id == Solution.prompt_id)
@@ -135,8 +135,8 @@ def _solutions(project_id: str) -> _Rows:
     )
 
 
-def _preferences(project_id: str) -> _Rows:
-    current = judgments.latest(project_id).subquery()
+def _preferences(project_id: str, wanted: SnapshotFilter) -> _Rows:
+    current = judgments.latest(project_id, is_review=bool(wanted.is_review)).subquery()
     judgment = aliased(Judgment, current, name="Judgment")
     return (
         select(judgment, Comparison, Prompt, Assignment)
@@ -147,7 +147,7 @@ def _preferences(project_id: str) -> _Rows:
     )
 
 
-_STATEMENTS: Mapping[SnapshotKind, Callable[[str], _Rows]] = {
+_STATEMENTS: Mapping[SnapshotKind, Callable[[str, SnapshotFilter], _Rows]] = {
     SnapshotKind.PROMPTS: _prompts,
     SnapshotKind.DEMONSTRATIONS: _demonstrations,
     SnapshotKind.PREFERENCES: _preferences,

@@ -1,23 +1,28 @@
 """Judgments: append-only, the latest revision of an assignment counts.
 
-Called by the judgment routes, the agreement report and when a snapshot is frozen.
+One that comes when it cannot count any more is kept for review, with revisions of its own. Called
+by the judgment routes, the agreement report and when a snapshot is frozen.
 """
 
 import hashlib
+from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.ranking import Ranking, checked
 from backend.errors import Conflict, InvalidInput
 from backend.schemas.comparisons import JudgmentAnswer, JudgmentBody
 from backend.schemas.paging import Listing
-from backend.schemas.vocabulary import Verdict
+from backend.schemas.vocabulary import ReviewReason, Verdict
 from backend.store.data import assignments
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
-from backend.store.tables.data import Comparison, Judgment
+from backend.store.tables.data import Assignment, Comparison, Judgment
+
+# Of one annotator and one comparison: the last revision is the vote, the others are its history.
+MOST_REVIEWS = 20
 
 
 def submit(
@@ -25,26 +30,69 @@ def submit(
 ) -> JudgmentAnswer:
     """Keep an annotator's ranking; the same body again gives the same judgment again.
 
-    Raises NotFound for a foreign assignment, InvalidInput for a ranking that is none, Conflict for
-    another body without `revise` and for a lease that ran out when others filled the quota.
+    It is kept for review if it cannot count: the lease ran out when others filled the quota, or the
+    annotator has judged differently before and does not say `revise`. Raises NotFound for a foreign
+    assignment, InvalidInput for a ranking that is none, Conflict for the `MOST_REVIEWS`-th.
     """
     assignment = assignments.get_own(session, assignment_id, user_id)
     comparison = session.scalar(select(Comparison).where(Comparison.id == assignment.comparison_id))
     assert comparison is not None  # held by a foreign key
     body_sha256 = _body_hash(body)
-    before = session.scalar(
-        select(Judgment)
-        .where(Judgment.assignment_id == assignment.id)
-        .order_by(Judgment.revision.desc())
-        .limit(1)
+    counted = _revisions(session, assignment.id, is_review=False)
+    reviews = _revisions(session, assignment.id, is_review=True)
+    for same in (counted or reviews)[-1:] if body.revise else (*counted, *reviews):
+        if same.body_sha256 == body_sha256:
+            return _answer(same)
+    ranking = _checked(comparison, body)
+    reason = _review_reason(session, assignment, body, is_judged=bool(counted), at=at)
+    judgment = Judgment(
+        id=new_id("judgment"),
+        project_id=assignment.project_id,
+        assignment_id=assignment.id,
+        comparison_id=comparison.id,
+        user_id=user_id,
+        revision=1 + (len(counted) if reason is None else _with_room(reviews)),
+        tiers=[list(tier) for tier in ranking.tiers],
+        unranked=list(ranking.unranked),
+        verdict=ranking.verdict,
+        reasons=body.reasons,
+        flags=body.flags,
+        comment=body.comment,
+        active_ms=body.active_ms,
+        review_reason=reason,
+        body_sha256=body_sha256,
+        created_at=at,
     )
-    if before is not None and before.body_sha256 == body_sha256:
-        return _answer(before)
-    if before is not None and not body.revise:
+    session.add(judgment)
+    session.flush()
+    if reason is ReviewReason.LATE:
+        assignments.pass_late(session, assignment)
+    elif reason is None and not counted:
+        assignments.submit(session, assignment)
+    return _answer(judgment)
+
+
+def _revisions(session: Session, assignment_id: str, *, is_review: bool) -> Sequence[Judgment]:
+    """What was kept for an assignment, in order: what counted, or what is kept for review."""
+    of_it = select(Judgment).where(
+        Judgment.assignment_id == assignment_id, _is_kind(Judgment, is_review=is_review)
+    )
+    return session.scalars(of_it.order_by(Judgment.revision)).all()
+
+
+def _with_room(reviews: Sequence[Judgment]) -> int:
+    """How many there are. Raises Conflict if there is no room for another."""
+    if len(reviews) >= MOST_REVIEWS:
         raise Conflict(
-            "you have already judged this comparison differently",
+            f"{len(reviews)} judgments of this comparison by you are kept for review; "
+            f"{MOST_REVIEWS} are allowed",
             advice="Reopen the comparison to change your judgment (API: `revise: true`).",
         )
+    return len(reviews)
+
+
+def _checked(comparison: Comparison, body: JudgmentBody) -> Ranking:
+    """The ranking that a body holds. Raises InvalidInput if it is none of this comparison."""
     ranking = checked(
         comparison.response_ids, tiers=body.tiers, unranked=body.unranked, verdict=body.verdict
     )
@@ -53,42 +101,39 @@ def submit(
             f"`flags` names response {sorted(foreign)[0]}, which is not part of this comparison",
             advice="Flag only the responses of this comparison.",
         )
-    if before is None:
-        assignments.must_be_open(session, assignment, at=at)
-    judgment = Judgment(
-        id=new_id("judgment"),
-        project_id=assignment.project_id,
-        assignment_id=assignment.id,
-        comparison_id=comparison.id,
-        user_id=user_id,
-        revision=1 if before is None else before.revision + 1,
-        tiers=[list(tier) for tier in ranking.tiers],
-        unranked=list(ranking.unranked),
-        verdict=ranking.verdict,
-        reasons=body.reasons,
-        flags=body.flags,
-        comment=body.comment,
-        active_ms=body.active_ms,
-        body_sha256=body_sha256,
-        created_at=at,
-    )
-    session.add(judgment)
-    session.flush()
-    if before is None:
-        assignments.submit(session, assignment)
-    return _answer(judgment)
+    return ranking
 
 
-def latest(project_id: str) -> Select[Judgment]:
-    """The judgments of a project that count: the last revision of each assignment."""
+def _review_reason(
+    session: Session, assignment: Assignment, body: JudgmentBody, *, is_judged: bool, at: datetime
+) -> ReviewReason | None:
+    """Why a judgment that comes now does not count; None if it counts."""
+    if is_judged:
+        return None if body.revise else ReviewReason.DIFFERS
+    return None if assignments.has_place(session, assignment, at=at) else ReviewReason.LATE
+
+
+def latest(project_id: str, *, is_review: bool = False) -> Select[Judgment]:
+    """The judgments of a project that count, or those kept for review: of each assignment the last
+    revision."""
     newer = aliased(Judgment)
     return select(Judgment).where(
         Judgment.project_id == project_id,
+        _is_kind(Judgment, is_review=is_review),
         ~select(newer.number)
-        .where(newer.assignment_id == Judgment.assignment_id, newer.revision > Judgment.revision)
+        .where(
+            newer.assignment_id == Judgment.assignment_id,
+            newer.revision > Judgment.revision,
+            _is_kind(newer, is_review=is_review),
+        )
         .correlate(Judgment)
         .exists(),
     )
+
+
+def _is_kind(judgment: type[Judgment], *, is_review: bool) -> ColumnElement[bool]:
+    counts = judgment.review_reason.is_(None)
+    return ~counts if is_review else counts
 
 
 def listing(
@@ -98,9 +143,10 @@ def listing(
     *,
     comparison_id: str | None = None,
     user_id: str | None = None,
+    is_review: bool = False,
 ) -> Listing[JudgmentAnswer]:
-    """The judgments that count, of one comparison or annotator if asked."""
-    statement = latest(project_id)
+    """The judgments that count or are kept for review, of one comparison or annotator if asked."""
+    statement = latest(project_id, is_review=is_review)
     if comparison_id:
         statement = statement.where(Judgment.comparison_id == comparison_id)
     if user_id:
@@ -110,7 +156,7 @@ def listing(
 
 
 def extent(session: Session, project_id: str) -> tuple[int, int]:
-    """How many judgments a project has, earlier revisions too, and the number of the newest."""
+    """How many judgments a project has, whatever became of them, and the newest one's number."""
     row = session.execute(
         select(func.count(), func.max(Judgment.number)).where(Judgment.project_id == project_id)
     ).one()
@@ -128,5 +174,6 @@ def _answer(judgment: Judgment) -> JudgmentAnswer:
 
 
 def _body_hash(body: JudgmentBody) -> str:
-    text = body.model_dump_json(exclude={"revise"})
+    """What two judgments have in common that say the same, however long each took."""
+    text = body.model_dump_json(exclude={"revise", "active_ms"})
     return hashlib.sha256(text.encode()).hexdigest()

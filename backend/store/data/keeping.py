@@ -244,7 +244,7 @@ def _known(
 ) -> dict[tuple[str, str], tuple[list[list[str]], str]]:
     rows = session.execute(
         select(Judgment.comparison_id, Judgment.user_id, Judgment.tiers, Judgment.verdict)
-        .where(Judgment.comparison_id.in_(comparison_ids))
+        .where(Judgment.comparison_id.in_(comparison_ids), Judgment.review_reason.is_(None))
         .order_by(Judgment.revision)
     )
     return {(row[0], row[1]): (row[2], row[3]) for row in rows}

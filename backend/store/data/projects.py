@@ -127,12 +127,14 @@ def _counts(session: Session, project_id: str) -> ProjectCounts:
         return session.scalar(select(func.count()).where(column == project_id, *where)) or 0
 
     wants_more = Comparison.judged < Comparison.judgments_required
+    is_first = Judgment.revision == 1
     return ProjectCounts(
         prompts=count(Prompt.project_id),
         demonstrations=count(Demonstration.project_id),
         solutions=count(Solution.project_id),
         responses=count(Response.project_id),
         comparisons=count(Comparison.project_id),
-        judgments=count(Judgment.project_id, Judgment.revision == 1),
+        judgments=count(Judgment.project_id, is_first, Judgment.review_reason.is_(None)),
+        reviews=count(Judgment.project_id, is_first, Judgment.review_reason.is_not(None)),
         open_comparisons=count(Comparison.project_id, wants_more),
     )

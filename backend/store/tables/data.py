@@ -14,10 +14,10 @@ from backend.schemas.people import CANNOT_JUDGE_REASONS
 from backend.store.tables.columns import Base, FromImport, Number, Numbered
 
 
-def _index_where(name: str, *columns: str, where: str) -> Index:
+def _index_where(name: str, *columns: str, where: str, unique: bool = False) -> Index:
     """An index of the rows that a condition picks; queries use it if they say the same words."""
     condition = text(where)
-    return Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
+    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
 class Project(Numbered, Base):
@@ -198,14 +198,14 @@ class Assignment(FromImport, Numbered, Base):
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     comparison_id: Mapped[str] = mapped_column(ForeignKey("comparisons.id"))
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
-    state: Mapped[str] = mapped_column(String(16))  # leased, submitted, skipped
+    state: Mapped[str] = mapped_column(String(16))  # leased, submitted, skipped, late
     presented_order: Mapped[list[str]]
     expires_at: Mapped[datetime]
     granted_at: Mapped[datetime | None]  # The lease; renewing it changes only expires_at.
     is_offline: Mapped[bool] = mapped_column(default=False, server_default=false())
     skip_reason: Mapped[str | None] = mapped_column(String(200))
     # The number of its comparison, if that still wants judgments, but this annotator has judged or
-    # skipped it; else null.
+    # skipped it, or judged it too late; else null.
     passed: Mapped[int | None] = mapped_column(Number)
 
 
@@ -228,11 +228,34 @@ class ProjectTally(Base):
 
 
 class Judgment(FromImport, Numbered, Base):
-    """One annotator's ranking of a comparison; a later revision replaces an earlier one."""
+    """One annotator's ranking of a comparison; a later revision replaces an earlier one.
+
+    Those with a `review_reason` are extra votes with revisions of their own: kept, but outside of
+    quota, progress, agreement and snapshots.
+    """
 
     __tablename__ = "judgments"
     __table_args__ = (
-        UniqueConstraint("assignment_id", "revision"),
+        _index_where(
+            "ix_judgments_counted",
+            "assignment_id",
+            "revision",
+            where="review_reason IS NULL",
+            unique=True,
+        ),
+        _index_where(
+            "ix_judgments_review",
+            "assignment_id",
+            "revision",
+            where="review_reason IS NOT NULL",
+            unique=True,
+        ),
+        _index_where(
+            "ix_judgments_review_project",
+            "project_id",
+            "number",
+            where="review_reason IS NOT NULL",
+        ),
         Index("ix_judgments_user", "user_id", "project_id", "created_at"),
     )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
@@ -247,6 +270,7 @@ class Judgment(FromImport, Numbered, Base):
     flags: Mapped[list[str]]
     comment: Mapped[str] = mapped_column(Text, default="")
     active_ms: Mapped[int | None]
+    review_reason: Mapped[str | None] = mapped_column(String(16))
     body_sha256: Mapped[str] = mapped_column(String(64))
 
 

@@ -4,18 +4,32 @@ import { queryOptions } from "@tanstack/react-query";
 import { post, request } from "./client";
 import type { AnnotationProgress, Assignment, Judgment, JudgmentBody } from "./types";
 
+const LONGEST_SEND_MS = 60_000;
+
 /** `held` are the leases at hand: lost ones come back first. Null when nothing is left. */
-export const takeAssignment = (projectId: string, held: readonly string[]) =>
-  post<Assignment | null>(`/projects/${projectId}/assignments`, { held });
+export const takeAssignment = (projectId: string, held: readonly string[], offline = false) =>
+  post<Assignment | null>(`/projects/${projectId}/assignments`, { held, offline });
 
 export const renewAssignment = (assignmentId: string) =>
   post<Assignment>(`/assignments/${assignmentId}/renew`);
+
+/** Gives leases back, also from a page that is being closed. */
+export const releaseAssignments = (projectId: string, leases: readonly Assignment[]) =>
+  post<null>(
+    `/projects/${projectId}/assignments/release`,
+    { leases: leases.map(({ id, expires_at }) => ({ assignment_id: id, expires_at })) },
+    { outlivesPage: true },
+  );
 
 export const skipAssignment = (assignmentId: string, reason: string) =>
   post<unknown>(`/assignments/${assignmentId}/skip`, { reason });
 
 export const sendJudgment = (assignmentId: string, body: JudgmentBody, idempotencyKey: string) =>
-  post<Judgment>(`/assignments/${assignmentId}/judgment`, body, { idempotencyKey });
+  post<Judgment>(`/assignments/${assignmentId}/judgment`, body, {
+    idempotencyKey,
+    // Others of this browser wait while one is sent.
+    signal: AbortSignal.timeout(LONGEST_SEND_MS),
+  });
 
 export const progressQuery = (projectId: string) =>
   queryOptions({

@@ -12,6 +12,8 @@ export interface RequestOptions {
   idempotencyKey?: string;
   signal?: AbortSignal;
   method?: string;
+  /** Sent to its end also if the page is closed meanwhile; of at most 64 KiB. */
+  outlivesPage?: boolean;
 }
 
 interface ProblemDetails {
@@ -81,6 +83,7 @@ function prepared(options: RequestOptions): RequestInit {
   }
   if (options.idempotencyKey !== undefined) headers["Idempotency-Key"] = options.idempotencyKey;
   if (options.signal !== undefined) init.signal = options.signal;
+  if (options.outlivesPage === true) init.keepalive = true;
   init.method = options.method ?? (init.body === undefined ? "GET" : "POST");
   return init;
 }

@@ -36,13 +36,17 @@ export const createProject = (body: Partial<ProjectBody> & { name: string }) =>
 export const changeProject = (projectId: string, change: ProjectChange) =>
   request<Project>(`/projects/${projectId}`, { method: "PATCH", body: change });
 
-const pages = <Item>(projectId: string, resource: string) =>
+const pages = <Item>(
+  projectId: string,
+  resource: string,
+  filter: Readonly<Record<string, boolean>> = {},
+) =>
   infiniteQueryOptions({
-    queryKey: ["project", projectId, resource],
+    queryKey: ["project", projectId, resource, filter],
     queryFn: ({ signal, pageParam }) =>
       request<Listing<Item>>(`/projects/${projectId}/${resource}`, {
         signal,
-        query: { limit: 50, cursor: pageParam },
+        query: { limit: 50, cursor: pageParam, ...filter },
       }),
     initialPageParam: "",
     getNextPageParam: (last) => last.next_cursor ?? undefined,
@@ -54,6 +58,10 @@ export const demonstrationPages = (projectId: string) =>
   pages<Demonstration>(projectId, "demonstrations");
 export const solutionPages = (projectId: string) => pages<Solution>(projectId, "solutions");
 export const judgmentPages = (projectId: string) => pages<Judgment>(projectId, "judgments");
+
+/** Judgments that are kept for review and do not count. */
+export const reviewPages = (projectId: string) =>
+  pages<Judgment>(projectId, "judgments", { is_review: true });
 
 export const snapshotsQuery = (projectId: string) =>
   queryOptions({

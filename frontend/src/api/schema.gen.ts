@@ -638,7 +638,9 @@ export interface paths {
         };
         /**
          * List Judgments
-         * @description The judgments that count; an annotator sees only their own.
+         * @description The judgments that count, or with `is_review` those that are kept for review.
+         *
+         *     An annotator sees only their own.
          */
         get: operations["list_judgments_api_v1_projects__project_id__judgments_get"];
         put?: never;
@@ -685,7 +687,8 @@ export interface paths {
          *     An annotator who has not acknowledged the newest guidelines gets 409.
          *
          *     Each call leases another comparison. With `held`, live leases that are not in the list are
-         *     returned first. Whoever holds 20 comparisons of the project gets 409.
+         *     returned first. With `offline` the lease lasts 8 hours. Whoever holds 20 comparisons of the
+         *     project gets 409.
          */
         post: operations["take_assignment_api_v1_projects__project_id__assignments_post"];
         delete?: never;
@@ -707,7 +710,9 @@ export interface paths {
          * Judge
          * @description Store a judgment.
          *
-         *     Sending the same body again gives the same answer; another body needs `revise: true`.
+         *     Sending the same body again gives the same answer; `revise: true` replaces an earlier judgment.
+         *     A judgment that cannot count any more is kept for review, and `review_reason` says why: others
+         *     took the comparison after the lease ran out, or the caller judged it differently before.
          */
         post: operations["judge_api_v1_assignments__assignment_id__judgment_post"];
         delete?: never;
@@ -752,6 +757,29 @@ export interface paths {
          *     A lease ends 2 hours after it was granted, or 8 hours if it was taken with `offline`: then 409.
          */
         post: operations["renew_api_v1_assignments__assignment_id__renew_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/assignments/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Release
+         * @description Give leases back: they expire in one minute unless they are renewed.
+         *
+         *     A lease whose `expires_at` differs was renewed meanwhile and stays as it is, so a request that
+         *     arrives late takes nothing from a page that was reloaded.
+         */
+        post: operations["release_api_v1_projects__project_id__assignments_release_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1834,7 +1862,7 @@ export interface components {
             held?: string[] | null;
             /**
              * Offline
-             * @description True if the client may be without a network: the lease can be renewed for 8 hours instead of 2.
+             * @description True if the client may be without a network: the lease lasts 8 hours instead of 15 minutes.
              * @default false
              */
             offline: boolean;
@@ -2429,6 +2457,8 @@ export interface components {
             comment: string;
             /** Active Ms */
             active_ms: number | null;
+            /** @description Why the judgment is kept for review and does not count: `late` = others had taken the comparison when it came, `differs` = its author had judged the comparison differently before; null = it counts. */
+            review_reason: components["schemas"]["ReviewReason"] | null;
             /**
              * Created At
              * Format: date-time
@@ -2507,6 +2537,19 @@ export interface components {
              * @description What the key may be used for: `read`; `rank`: take and judge comparisons; `run`: change projects, data, models and runs; `administer`: users, keys and the audit. Left out: all that the sender of this request may do.
              */
             scopes?: components["schemas"]["Scope"][] | null;
+        };
+        /**
+         * LeaseEnd
+         * @description A lease and when it expires, as the client was told last.
+         */
+        LeaseEnd: {
+            /** Assignment Id */
+            assignment_id: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
         };
         /**
          * LineageNode
@@ -3232,6 +3275,11 @@ export interface components {
             /** Judgments */
             judgments: number;
             /**
+             * Reviews
+             * @description Judgments kept for review; `judgments` is without them.
+             */
+            reviews: number;
+            /**
              * Open Comparisons
              * @description Comparisons that still want a judgment.
              */
@@ -3300,6 +3348,14 @@ export interface components {
             reason: string;
         };
         /**
+         * ReleaseBody
+         * @description Leases that the client no longer needs.
+         */
+        ReleaseBody: {
+            /** Leases */
+            leases: components["schemas"]["LeaseEnd"][];
+        };
+        /**
          * RenewalBody
          * @description How long the new link of an invitation works.
          */
@@ -3357,6 +3413,12 @@ export interface components {
              */
             from: "checkpoint" | "start";
         };
+        /**
+         * ReviewReason
+         * @description Why a judgment is kept for review and does not count.
+         * @enum {string}
+         */
+        ReviewReason: "late" | "differs";
         /**
          * Role
          * @description What a person may do; `backend.domain.access` says which role includes which.
@@ -3715,6 +3777,11 @@ export interface components {
             prompt_ids?: string[] | null;
             /** Comparison Ids */
             comparison_ids?: string[] | null;
+            /**
+             * Is Review
+             * @description True = only judgments kept for review; otherwise only those that count.
+             */
+            is_review?: boolean | null;
         };
         /**
          * SnapshotKind
@@ -8959,6 +9026,7 @@ export interface operations {
             query?: {
                 comparison_id?: string | null;
                 user_id?: string | null;
+                is_review?: boolean;
                 /** @description Items per page. */
                 limit?: number;
                 /** @description The next_cursor of the previous page. */
@@ -9631,6 +9699,138 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AssignmentAnswer"];
                 };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Timeout */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request-URI Too Long */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    release_api_v1_projects__project_id__assignments_release_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReleaseBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Bad Request */
             400: {

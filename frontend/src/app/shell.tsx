@@ -15,6 +15,7 @@ import { write } from "@/lib/storage";
 import { Palette } from "./palette";
 import { pagesFor } from "./nav-pages";
 import { LAST_PROJECT } from "./redirects";
+import { SignedOut } from "./signed-out";
 import { TopBar } from "./top-bar";
 
 function Rail({ projectId, user }: { projectId: string | undefined; user: User }) {
@@ -77,7 +78,7 @@ export function Shell() {
       <Rail projectId={projectId} user={me.data} />
       <div className="column">
         <TopBar user={me.data} onSearch={() => setPaletteOpen(true)} />
-        {isSignedOut && <SignedOut />}
+        {isSignedOut && <SignedOut user={me.data} />}
         <main id="main" tabIndex={-1}>
           <Suspense fallback={<Skeleton lines={6} />}>
             <Outlet />
@@ -85,22 +86,6 @@ export function Shell() {
         </main>
       </div>
       {isPaletteOpen && <Palette user={me.data} onClose={() => setPaletteOpen(false)} />}
-    </div>
-  );
-}
-
-/** The page stays as it is: what was typed is not lost by signing in again. */
-function SignedOut() {
-  return (
-    <div className="note warn signed-out" role="alert">
-      <Icon name="lock" />
-      <span className="grow">
-        <b>You are signed out.</b> This page keeps your work, and judgments that are not sent yet
-        stay in this browser. The button opens another tab: sign in there, then return to this one.
-      </span>
-      <a className="btn" href="/sign-in" target="_blank" rel="noopener">
-        Sign in
-      </a>
     </div>
   );
 }

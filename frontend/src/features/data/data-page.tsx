@@ -12,6 +12,7 @@ import { useProjectId } from "@/lib/use-project";
 import { AgreementTab } from "./agreement/agreement-tab";
 import { ImportTab } from "./import-tab";
 import { ComparisonList, DemonstrationList, JudgmentList, PromptList } from "./record-lists";
+import { ReviewList } from "./review-list";
 import { SnapshotsTab } from "./snapshots-tab";
 import { SolutionList } from "./solution-list";
 
@@ -79,6 +80,9 @@ export function DataPage() {
         }))}
       />
       <Tab tab={tab} projectId={projectId} />
+      {tab === "judgments" && counts != null && counts.reviews > 0 && (
+        <ReviewList projectId={projectId} count={counts.reviews} />
+      )}
     </div>
   );
 }

@@ -26,10 +26,12 @@ export function Pages<Item extends { id: string }>(props: {
   query: PagedQuery<Item>;
   columns: readonly Column[];
   empty: ReactNode;
+  title?: ReactNode;
   row: (item: Item) => ReactNode;
 }) {
   return (
     <section className="card">
+      {props.title}
       <Loaded query={props.query} lines={8}>
         {({ pages }) => {
           const items = pages.flatMap((page) => page.items);
@@ -157,7 +159,7 @@ export function ComparisonList({ projectId }: { projectId: string }) {
 }
 
 /** "n5vt > xv7q = e2tc": the ends of the response ids, best first. */
-function order(judgment: Judgment): string {
+export function order(judgment: Judgment): string {
   if (judgment.verdict !== "ranked") return words(judgment.verdict);
   const places = judgment.tiers.map((tier) => tier.map((id) => id.slice(-4)).join(" = "));
   return places.join(" > ");

@@ -1,9 +1,7 @@
 /** One comparison on screen: the prompt, the cards, the podium bar, and every key. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 
-import { renewAssignment } from "@/api/assignments";
-import { Problem } from "@/api/client";
 import { projectQuery } from "@/api/projects";
 import type { Assignment } from "@/api/types";
 import { KeysDialog, type KeyHelp } from "@/components/keys-dialog";
@@ -42,21 +40,6 @@ const KEYS: KeyHelp = [
 
 type Window = "skip" | "note" | "diff" | "guidelines" | "help" | null;
 
-const RENEW_EVERY_MS = 5 * 60_000;
-
-/** Keeps the lease while somebody works on it; a lost lease shows when the judgment is rejected. */
-function useLease(assignmentId: string) {
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.hidden) return;
-      renewAssignment(assignmentId).catch((error: unknown) => {
-        if (error instanceof Problem && !error.isPassing) clearInterval(timer);
-      });
-    }, RENEW_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [assignmentId]);
-}
-
 export interface ComparisonProps {
   readonly projectId: string;
   readonly assignment: Assignment;
@@ -75,7 +58,6 @@ export function Comparison(props: ComparisonProps) {
   const [isRaw, setRaw] = useState(false);
   const { dragging, handlers } = useDrag(make);
   const reasons = useQuery(projectQuery(props.projectId)).data?.cannot_judge_reasons ?? [];
-  useLease(assignment.id);
 
   const submit = () => {
     if (whatIsMissing(ranking) !== null) return;

@@ -10,16 +10,20 @@ import { Problem } from "@/api/client";
 import { guidelinesQuery } from "@/api/guidelines";
 import { managesIn, meQuery } from "@/api/session";
 import type { AnnotationProgress, Assignment } from "@/api/types";
+import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { Empty, Failure, Skeleton } from "@/components/states";
 import { plural } from "@/lib/format";
 import { randomId } from "@/lib/random-id";
 import { useProjectId } from "@/lib/use-project";
+import { whenBack } from "@/lib/when-back";
 
 import { Comparison } from "./comparison";
 import { GuidelinesGate } from "./guidelines-gate";
-import { dropDraft, keepDraft, useAssignmentQueue } from "./assignment-queue";
-import { outbox } from "./outbox/outbox";
+import { useAssignmentQueue } from "./leases/assignment-queue";
+import { dropDraft, keepDraft } from "./leases/drafts";
+import { OfflineButtons, OfflineNotes, useOffline } from "./leases/offline-button";
+import { outbox, useOutbox } from "./outbox/browser-outbox";
 import { UnsentNotes } from "./outbox/unsent";
 import { judgmentOf, type Ranking } from "./ranking/ranking";
 
@@ -29,7 +33,6 @@ export function RankPage() {
   const projectId = useProjectId();
   const me = useQuery(meQuery);
   if (me.data === undefined) return <Skeleton lines={6} />;
-  outbox.open(me.data.id);
   return (
     <GuidelinesGate projectId={projectId}>
       <ProjectRanking
@@ -56,22 +59,28 @@ interface SubmittedJudgment {
 }
 
 /** Unsent judgments are sent again as soon as the browser is back online or the tab is looked at. */
-function useSending(projectId: string) {
+function useSending(projectId: string, userId: string) {
   const client = useQueryClient();
   useEffect(() => {
     outbox.onSent = () => void client.invalidateQueries(progressQuery(projectId));
     const flush = () => void outbox.flush();
-    const reload = () => outbox.reload();
-    flush();
-    window.addEventListener("storage", reload);
-    window.addEventListener("online", flush);
-    window.addEventListener("focus", flush);
-    return () => {
-      window.removeEventListener("storage", reload);
-      window.removeEventListener("online", flush);
-      window.removeEventListener("focus", flush);
-    };
-  }, [client, projectId]);
+    void outbox.open(userId).then(flush);
+    return whenBack(flush);
+  }, [client, projectId, userId]);
+}
+
+/** A refused credential makes the frame around the page ask who is signed in, and offer to sign in. */
+function useEndOfSession(userId: string, error: unknown) {
+  const client = useQueryClient();
+  const isRefused =
+    useOutbox(userId).status === "signed-out" || (error instanceof Problem && error.status === 401);
+  useEffect(() => {
+    if (!isRefused) return;
+    const ask = () => void client.invalidateQueries(meQuery);
+    ask();
+    // Also when it is refused no more: somebody has signed in, here or in another tab.
+    return ask;
+  }, [client, isRefused]);
 }
 
 function ProjectRanking({ projectId, userId }: { projectId: string; userId: string }) {
@@ -82,14 +91,17 @@ function ProjectRanking({ projectId, userId }: { projectId: string; userId: stri
     mutationFn: (skipped: { id: string; reason: string }) =>
       skipAssignment(skipped.id, skipped.reason),
   });
-  useSending(projectId);
+  const offline = useOffline(queue);
+  useSending(projectId, userId);
   useNewGuidelines(projectId, queue.error);
+  useEndOfSession(userId, queue.error);
 
   const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
     const ids = assignment.comparison.responses.map((response) => response.id);
     const revise = assignment.id === reopened;
     const body = { ...judgmentOf(ranking, ids), active_ms: Math.round(activeMs), revise };
-    outbox.add({ assignmentId: assignment.id, projectId, userId, key: randomId(), body });
+    const sent = { assignmentId: assignment.id, projectId, userId, key: randomId(), body };
+    if (!outbox.add(sent)) return;
     dropDraft(assignment.id);
     setLastSubmitted({ assignment, ranking });
     queue.advance();
@@ -109,8 +121,15 @@ function ProjectRanking({ projectId, userId }: { projectId: string; userId: stri
 
   return (
     <div className="rank-page">
-      <Progress projectId={projectId} />
-      <UnsentNotes />
+      <div className="rank-top">
+        <h1>Rank</h1>
+        <span className="grow" />
+        <OfflineButtons queue={queue} asked={offline} />
+        <Progress projectId={projectId} />
+      </div>
+      <OfflineNotes queue={queue} asked={offline} />
+      <UnsentNotes userId={userId} />
+      {queue.isCurrentLost && <LostNote />}
       <Refused asked={skipping} />
       {queue.error !== null && <Failure error={queue.error} onRetry={queue.retry} />}
       {queue.isLoading && <Skeleton lines={8} label="Fetching a comparison" />}
@@ -127,6 +146,18 @@ function ProjectRanking({ projectId, userId }: { projectId: string; userId: stri
           onSkip={skip}
         />
       )}
+    </div>
+  );
+}
+
+function LostNote() {
+  return (
+    <div className="note warn" role="status">
+      <Icon name="alert" />
+      <span className="grow">
+        <b>Your lease on this comparison has ended.</b> Your judgment counts if one is still wanted;
+        otherwise it is kept for review.
+      </span>
     </div>
   );
 }
@@ -171,13 +202,7 @@ function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => 
 
 function Progress({ projectId }: { projectId: string }) {
   const { data } = useQuery(progressQuery(projectId));
-  return (
-    <div className="rank-top">
-      <h1>Rank</h1>
-      <span className="grow" />
-      {data !== undefined && data.wanted > 0 && <Numbers progress={data} />}
-    </div>
-  );
+  return data !== undefined && data.wanted > 0 ? <Numbers progress={data} /> : null;
 }
 
 function Numbers({ progress }: { progress: AnnotationProgress }) {

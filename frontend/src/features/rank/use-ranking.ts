@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 
 import type { Assignment } from "@/api/types";
 
-import { draftOf, keepDraft } from "./assignment-queue";
+import { draftOf, keepDraft } from "./leases/drafts";
 import { describe, move, type Move, type Ranking } from "./ranking/ranking";
 
 interface RankingHistory {

@@ -1,14 +1,15 @@
 /** `/sign-in#token=...`: the one-time link; without a token, e-mail and password. */
 import "./sign-in.css";
 
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useId, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 import { useLocation, useNavigate, useSearchParams } from "react-router";
 
 import { Problem } from "@/api/client";
-import { signInWithPassword, signInWithToken } from "@/api/session";
+import { signInWithToken } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
+import { PasswordForm } from "@/components/password-form";
 import { Failure, Skeleton } from "@/components/states";
 
 /** A link works once, and React may run an effect twice: one exchange per token. */
@@ -42,7 +43,7 @@ export function SignInPage() {
           <Icon name="logo" />
           <h1>Podium</h1>
         </header>
-        {token === null ? <PasswordForm /> : <TokenExchange token={token} />}
+        {token === null ? <SignInForm /> : <TokenExchange token={token} />}
       </div>
     </main>
   );
@@ -77,60 +78,18 @@ function TokenExchange({ token }: { token: string }) {
           <code className="mono nowrap">podium sign-in</code>
         </div>
       </div>
-      <PasswordForm />
+      <SignInForm />
     </>
   );
 }
 
-function PasswordForm() {
-  const afterSignIn = useAfterSignIn();
-  const [email, setEmail] = useState("");
-  const [password, setPassword] = useState("");
-  const ids = [useId(), useId()] as const;
-  const signIn = useMutation({
-    mutationFn: () => signInWithPassword(email, password),
-    onSuccess: afterSignIn,
-  });
+function SignInForm() {
   return (
-    <form
-      className="card"
-      onSubmit={(event) => {
-        event.preventDefault();
-        signIn.mutate();
-      }}
-    >
+    <PasswordForm className="card" onSignedIn={useAfterSignIn()}>
       <p className="muted">
         Open the sign-in link that Podium printed when it started, or sign in with the e-mail and
         password of your account.
       </p>
-      <div className="field">
-        <label htmlFor={ids[0]}>E-mail</label>
-        <input
-          id={ids[0]}
-          className="input"
-          type="email"
-          required
-          autoComplete="username"
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-        />
-      </div>
-      <div className="field">
-        <label htmlFor={ids[1]}>Password</label>
-        <input
-          id={ids[1]}
-          className="input"
-          type="password"
-          required
-          autoComplete="current-password"
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
-      </div>
-      {signIn.error !== null && <Failure error={signIn.error} />}
-      <button type="submit" className="btn primary centred" disabled={signIn.isPending}>
-        Sign in
-      </button>
-    </form>
+    </PasswordForm>
   );
 }

@@ -1,24 +1,16 @@
+import { IDBFactory } from "fake-indexeddb";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { Problem } from "@/api/client";
+import { Database } from "@/lib/database";
+import { LeasedTurns } from "@/lib/turns";
 
-/** A Storage in memory, as the browser's behaves. */
-class Memory implements Storage {
-  private readonly kept = new Map<string, string>();
-  get length() {
-    return this.kept.size;
-  }
-  clear = () => this.kept.clear();
-  key = (at: number) => [...this.kept.keys()][at] ?? null;
-  getItem = (key: string) => this.kept.get(key) ?? null;
-  setItem = (key: string, value: string) => void this.kept.set(key, value);
-  removeItem = (key: string) => void this.kept.delete(key);
-}
+import { MemoryStorage } from "./model/browser-model";
+import { Outbox } from "./outbox";
+import { fileOf } from "./unsent-judgment";
+import { UnsentStore } from "./unsent-store";
 
-vi.stubGlobal("localStorage", new Memory());
-const { Outbox } = await import("./outbox");
-
-const unsent = (key: string, userId = "usr_1") => ({
+const unsent = (key: string, userId = "usr_1", more: { revise?: boolean } = {}) => ({
   assignmentId: `asg_${key}`,
   projectId: "prj_1",
   userId,
@@ -28,38 +20,43 @@ const unsent = (key: string, userId = "usr_1") => ({
     unranked: [],
     verdict: "ranked" as const,
     comment: "",
-    revise: false,
+    revise: more.revise ?? false,
   },
 });
 
 /** Waits until it is so; a busy machine takes its time. */
-const becomes = (box: InstanceType<typeof Outbox>, status: string) =>
-  vi.waitFor(() => expect(box.status).toBe(status), { timeout: 20_000 });
+const becomes = (seen: () => unknown, wanted: unknown) =>
+  vi.waitFor(() => expect(seen()).toEqual(wanted), { timeout: 20_000 });
+
+const keysOf = (box: Outbox) => box.all.map((item) => item.key);
 
 describe("the outbox", () => {
-  let storage: Memory;
+  let area: MemoryStorage;
+  let database: Database;
   let sent: string[];
-  let results: (Problem | null)[];
+  let results: (Problem | "late" | null)[];
   let later: (() => void)[];
-  const send = (item: { key: string }) => {
-    const problem = results.shift() ?? null;
-    if (problem !== null) return Promise.reject(problem);
-    sent.push(item.key);
-    return Promise.resolve();
-  };
   let signedIn: string;
-  const make = (userId = "usr_1") => {
-    const server = { send, whoAmI: () => Promise.resolve(signedIn) };
-    const box = new Outbox(
-      storage,
-      server,
-      (run) => later.push(run) as unknown as ReturnType<typeof setTimeout>,
-    );
-    box.open(userId);
+  const send = (item: { key: string }) => {
+    const result = results.shift() ?? null;
+    if (result instanceof Problem) return Promise.reject(result);
+    sent.push(item.key);
+    return Promise.resolve({ review_reason: result });
+  };
+  const make = async (userId = "usr_1") => {
+    const box = new Outbox({
+      store: new UnsentStore(area, database),
+      server: { send, whoAmI: () => Promise.resolve(signedIn) },
+      turns: new LeasedTurns(database),
+      later: (run) => later.push(run) as unknown as ReturnType<typeof setTimeout>,
+      tellOthers: () => undefined,
+    });
+    await box.open(userId);
     return box;
   };
   beforeEach(() => {
-    storage = new Memory();
+    area = new MemoryStorage();
+    database = new Database(new IDBFactory());
     sent = [];
     results = [];
     later = [];
@@ -67,105 +64,173 @@ describe("the outbox", () => {
   });
 
   it("sends in order and keeps nothing that has arrived", async () => {
-    const box = make();
+    const box = await make();
     box.add(unsent("1"));
     box.add(unsent("2"));
-    await becomes(box, "idle");
-    expect(sent).toEqual(["1", "2"]);
-    expect(make().all).toEqual([]);
+    await becomes(() => [box.status, sent], ["idle", ["1", "2"]]);
+    expect([box.all, (await make()).all, area.length]).toEqual([[], [], 0]);
   });
 
-  it("keeps judgments while the network is away and sends them later with the same key", async () => {
+  it("keeps judgments in IndexedDB while the network is away and sends them later", async () => {
     results = [new Problem(0, { detail: "away" })];
-    const box = make();
+    const box = await make();
     box.add(unsent("1"));
-    await becomes(box, "offline");
-    expect(box.all.map((item) => item.key)).toEqual(["1"]);
+    await becomes(() => box.status, "offline");
+    expect([keysOf(box), area.length]).toEqual([["1"], 0]);
+    expect(await database.of("judgments", "usr_1")).toHaveLength(1);
     later.shift()?.();
-    await becomes(box, "idle");
-    expect(sent).toEqual(["1"]);
+    await becomes(() => [box.status, sent], ["idle", ["1"]]);
   });
 
-  it("finds them again after a reload", async () => {
-    results = [new Problem(503, { detail: "away" })];
-    const box = make();
-    box.add(unsent("1"));
-    await becomes(box, "offline");
-    const reloaded = make();
-    await reloaded.flush();
+  it("finds what a version kept that knew localStorage alone, and what a dead tab noted", async () => {
+    const old = { ...unsent("1"), submittedAt: 1, refusal: null };
+    area.setItem("podium.outbox.usr_1.1", JSON.stringify(old));
+    area.setItem("podium.outbox.usr_2.2", JSON.stringify({ ...old, userId: "usr_2", key: "2" }));
+    const box = await make();
+    expect(keysOf(box)).toEqual(["1"]);
+    expect([area.length, area.key(0)]).toEqual([1, "podium.outbox.usr_2.2"]);
+    await box.flush();
     expect(sent).toEqual(["1"]);
   });
 
   it("waits when the session has ended", async () => {
     results = [new Problem(401, { detail: "signed out" })];
-    const box = make();
+    const box = await make();
     box.add(unsent("1"));
-    await becomes(box, "signed-out");
+    await becomes(() => box.status, "signed-out");
     expect(box.all).toHaveLength(1);
   });
 
-  it("shows a refusal and continues with the next judgment", async () => {
-    results = [new Problem(409, { detail: "quota is full", advice: "Ask for another." })];
-    const box = make();
+  it("shows a refusal, continues, and sends again when it is told to", async () => {
+    results = [new Problem(409, { detail: "too many reviews", advice: "Reopen it." })];
+    const box = await make();
     box.add(unsent("1"));
     box.add(unsent("2"));
-    await becomes(box, "idle");
-    expect(sent).toEqual(["2"]);
-    expect(box.all[0]?.refusal).toBe("quota is full Ask for another.");
-    box.discard("1");
+    await becomes(() => [box.status, sent], ["idle", ["2"]]);
+    expect(box.all[0]?.refusal).toBe("Too many reviews. Reopen it.");
+    const file = JSON.parse(fileOf(box.all)) as { judgments: { assignment_id: string }[] };
+    expect(file.judgments.map((one) => one.assignment_id)).toEqual(["asg_1"]);
+    await box.retry("1");
+    expect([sent, box.all]).toEqual([["2", "1"], []]);
+  });
+
+  it("forgets what its author discards", async () => {
+    results = [new Problem(404, { detail: "no such assignment" })];
+    const box = await make();
+    box.add(unsent("1"));
+    await becomes(() => box.all[0]?.refusal?.startsWith("You may not judge"), true);
+    await box.discard("1");
+    expect([box.all, (await make()).all]).toEqual([[], []]);
+  });
+
+  it("says what the server keeps for review", async () => {
+    results = ["late"];
+    const box = await make();
+    box.add(unsent("1"));
+    await becomes(() => box.reviewed.map((one) => one.reason), ["late"]);
     expect(box.all).toEqual([]);
+    box.dismissReviewed();
+    expect(box.reviewed).toEqual([]);
+  });
+
+  it("takes a double click for one judgment, and a revision for another", async () => {
+    const box = await make();
+    expect(box.add(unsent("1"))).toBe(true);
+    expect(box.add({ ...unsent("2"), assignmentId: "asg_1" })).toBe(false);
+    expect(box.add({ ...unsent("3", "usr_1", { revise: true }), assignmentId: "asg_1" })).toBe(
+      true,
+    );
+    await becomes(() => [box.status, sent], ["idle", ["1", "3"]]);
   });
 
   it("shows and sends nothing of another person", async () => {
     results = [new Problem(401, { detail: "signed out" })];
-    const box = make();
+    const box = await make();
     box.add(unsent("1"));
-    await becomes(box, "signed-out");
-    const other = make("usr_2");
+    await becomes(() => box.status, "signed-out");
+    const other = await make("usr_2");
     expect(other.all).toEqual([]);
-    other.discard("1");
+    await other.discard("1");
     await other.flush();
     expect(sent).toEqual([]);
-    box.open("usr_2");
+    await box.open("usr_2");
     expect(box.all).toEqual([]);
-    box.open("usr_1");
-    expect(box.all).toHaveLength(1);
+    await box.open("usr_1");
+    expect(keysOf(box)).toEqual(["1"]);
   });
 
   it("keeps a judgment that was refused because somebody else is signed in", async () => {
     results = [new Problem(404, { detail: "no such assignment" })];
     signedIn = "usr_2";
-    const box = make();
+    const box = await make();
     box.add(unsent("1"));
-    await becomes(box, "signed-out");
+    await becomes(() => box.status, "signed-out");
     expect(box.all[0]?.refusal).toBeNull();
     signedIn = "usr_1";
     later.shift()?.();
-    await becomes(box, "idle");
-    expect(sent).toEqual(["1"]);
+    await becomes(() => sent, ["1"]);
   });
 
-  it("loses nothing that two tabs keep at once", async () => {
+  it("sends once what two tabs keep", async () => {
     results = [0, 0].map(() => new Problem(0, { detail: "away" }));
-    const [one, other] = [make(), make()];
+    const [one, other] = [await make(), await make()];
     one.add(unsent("1"));
     other.add(unsent("2"));
-    await becomes(one, "offline");
-    await becomes(other, "offline");
-    expect(make().all.map((item) => item.key)).toEqual(["1", "2"]);
+    await becomes(() => [one.status, other.status], ["offline", "offline"]);
+    expect(keysOf(await make())).toEqual(["1", "2"]);
+    await Promise.all([one.flush(), other.flush()]);
+    expect(sent).toEqual(["1", "2"]);
   });
 
-  it("keeps in the tab what the browser has no room for", async () => {
+  it.each([
+    ["is missing", () => new Database(undefined)],
+    ["has no room", () => new FullDatabase(new IDBFactory())],
+  ])("keeps judgments in localStorage where IndexedDB %s", async (_, makeDatabase) => {
     results = [new Problem(0, { detail: "away" })];
-    const box = make();
-    storage.setItem = () => {
+    database = makeDatabase();
+    const box = await make();
+    box.add(unsent("1"));
+    await becomes(() => box.status, "offline");
+    expect([box.isWithoutRoom, area.length]).toEqual([false, 1]);
+    const reloaded = await make();
+    await reloaded.flush();
+    expect([sent, (await make()).all]).toEqual([["1"], []]);
+    expect(area.getItem("podium.outbox.usr_1.1")).toBeNull();
+  });
+
+  it("keeps in the tab what the browser has no room for, and says so", async () => {
+    results = [new Problem(0, { detail: "away" })];
+    database = new Database(undefined);
+    area.setItem = () => {
       throw new Error("full");
     };
+    const box = await make();
     box.add(unsent("1"));
-    await becomes(box, "offline");
-    expect(box.all).toHaveLength(1);
+    await becomes(() => box.status, "offline");
+    expect([keysOf(box), box.isWithoutRoom]).toEqual([["1"], true]);
     later.shift()?.();
-    await becomes(box, "idle");
-    expect([sent, box.all]).toEqual([["1"], []]);
+    await becomes(() => [box.status, sent, box.all], ["idle", ["1"], []]);
+  });
+
+  it("does not send again and again what is refused while there is no room to note it", async () => {
+    const box = await make();
+    area.setItem = () => {
+      throw new Error("full");
+    };
+    database.put = () => Promise.reject(new Error("full"));
+    results = [new Problem(404, { detail: "no such assignment" })];
+    box.add(unsent("1"));
+    await becomes(() => box.all[0]?.refusal?.startsWith("You may not judge"), true);
+    await becomes(() => [box.status, sent], ["idle", []]);
   });
 });
+
+/** A database that reads and refuses to write. */
+class FullDatabase extends Database {
+  override put(): Promise<void> {
+    return Promise.reject(new DOMException("full", "QuotaExceededError"));
+  }
+  override change(): Promise<never> {
+    return Promise.reject(new DOMException("full", "QuotaExceededError"));
+  }
+}

@@ -1,79 +1,121 @@
 /**
  * Judgments on their way to the server: kept in the browser until the server has them.
  *
- * Each stands under a key of its own, with its author's: no tab writes over what another keeps, and
- * who signs in next sees, sends and deletes only what is theirs. Each has an idempotency key, so
- * sending one twice is harmless. A lost network or a signed-out session delays them; what the server
- * refuses stays visible until its author discards it.
+ * Who signs in next sees, sends and deletes only what is theirs. One tab at a time sends, and each
+ * judgment has an idempotency key, so sending one twice is harmless. A lost network or a signed-out
+ * session delays them; what the server refuses stays, to be tried again, downloaded or discarded by
+ * its author.
  */
-import { sendJudgment } from "@/api/assignments";
 import { Problem } from "@/api/client";
-import { readMe } from "@/api/session";
-import type { JudgmentBody } from "@/api/types";
-import { keysOf, read, remove, write } from "@/lib/storage";
+import type { Judgment } from "@/api/types";
+import { sentence } from "@/lib/format";
+import type { Turns } from "@/lib/turns";
 
-export interface Unsent {
-  readonly assignmentId: string;
-  readonly projectId: string;
-  readonly userId: string;
-  readonly body: JudgmentBody;
-  readonly key: string;
-  /** Milliseconds since the epoch: they are sent in this order. */
-  readonly submittedAt: number;
-  /** Why the server will not take it; null while it is on its way. */
-  readonly refusal: string | null;
-}
+import type { Unsent } from "./unsent-judgment";
+import type { UnsentStore } from "./unsent-store";
 
 export type OutboxStatus = "idle" | "sending" | "offline" | "signed-out";
 
 /** What the outbox needs of the server. */
-interface Server {
-  readonly send: (item: Unsent) => Promise<unknown>;
+export interface Server {
+  readonly send: (item: Unsent) => Promise<Pick<Judgment, "review_reason">>;
   /** The id of whoever is signed in. */
   readonly whoAmI: () => Promise<string>;
 }
 
-const KEY = "podium.outbox";
+/** A judgment that the server keeps for review, and why it does not count. */
+export interface Reviewed {
+  readonly item: Unsent;
+  readonly reason: NonNullable<Judgment["review_reason"]>;
+}
+
+/** What an outbox lives on; a test has its own. */
+export interface Surroundings {
+  readonly store: UnsentStore;
+  readonly server: Server;
+  readonly turns: Turns;
+  readonly later: (run: () => void, ms: number) => ReturnType<typeof setTimeout>;
+  /** Tells the other tabs that something was kept or removed. */
+  readonly tellOthers: () => void;
+}
+
 const LONGEST_WAIT_MS = 30_000;
+const LOOK_AGAIN_MS = 5000;
 
-const isUnsent = (value: unknown): value is Unsent =>
-  typeof value === "object" && value !== null && "key" in value && "submittedAt" in value;
+const inOrder = (items: Iterable<Unsent>): Unsent[] =>
+  [...items].sort((one, other) => one.submittedAt - other.submittedAt);
 
-const keyOf = ({ userId, key }: Unsent) => `${KEY}.${userId}.${key}`;
+/** What the author reads: ids of assignments say nothing to people. */
+const refusalOf = ({ status, message, advice }: Problem): string =>
+  status === 403 || status === 404
+    ? "You may not judge this comparison any more. Ask whoever leads the project whether you are still a member of it."
+    : [sentence(message), advice].filter(Boolean).join(" ");
 
 export class Outbox {
   private items: readonly Unsent[] = [];
   private author: string | null = null;
-  /** What the browser had no room for: it lasts as long as this tab. */
-  private readonly homeless = new Map<string, Unsent>();
+  /** What no place in the browser has yet: it lasts as long as this tab. */
+  private readonly unsaved = new Map<string, Unsent>();
+  /** Of these, what no place had room for. */
+  private readonly homeless = new Set<string>();
+  /** Keys of what this tab has sent or discarded: a read that began earlier may still find them. */
+  private readonly gone = new Set<string>();
+  /** Assignments that this tab has submitted: a second Enter or click says nothing new. */
+  private readonly submitted = new Set<string>();
+  private inReview: readonly Reviewed[] = [];
   private current: OutboxStatus = "idle";
   private timer: ReturnType<typeof setTimeout> | undefined;
   private failures = 0;
+  private isWanted = false;
+  private isLookingAgain = false;
+  private running: Promise<void> | null = null;
   private readonly listeners = new Set<() => void>();
   onSent: (item: Unsent) => void = () => undefined;
 
-  constructor(
-    private readonly storage: Storage,
-    private readonly server: Server,
-    private readonly later: (run: () => void, ms: number) => ReturnType<typeof setTimeout>,
-  ) {}
+  constructor(private readonly around: Surroundings) {}
 
   /** Shows and sends what this person has submitted, and nothing of others. */
-  open(userId: string): void {
+  async open(userId: string): Promise<void> {
     if (this.author === userId) return;
     this.author = userId;
-    this.reload();
+    this.items = inOrder(this.ownUnsaved());
+    this.inReview = [];
+    this.tell();
+    await this.reload();
   }
 
   /** Looks again at what is kept: another tab may have added or sent something. */
-  reload(): void {
-    this.items = this.load();
+  async reload(): Promise<void> {
+    const author = this.author;
+    if (author === null) return;
+    const kept = await this.around.store.of(author);
+    if (author !== this.author) return;
+    const found = new Map([...kept, ...this.ownUnsaved()].map((item) => [item.key, item]));
+    for (const key of this.gone) found.delete(key);
+    this.items = inOrder(found.values());
     this.tell();
+    this.lookAgain();
   }
 
-  /** Of this person. */
+  /** Sends what nobody else sends for a while, such as what a tab left behind that was closed. */
+  private lookAgain(): void {
+    if (this.running !== null || this.current !== "idle" || this.isLookingAgain) return;
+    if (!this.items.some((item) => item.refusal === null)) return;
+    this.isLookingAgain = true;
+    this.around.later(() => {
+      this.isLookingAgain = false;
+      void this.flush();
+    }, LOOK_AGAIN_MS);
+  }
+
+  /** Of this person, the oldest first. */
   get all(): readonly Unsent[] {
     return this.items;
+  }
+
+  /** What this tab has sent and the server keeps for review, until it was read. */
+  get reviewed(): readonly Reviewed[] {
+    return this.inReview;
   }
 
   /** Whether some are kept by this tab alone. */
@@ -90,86 +132,143 @@ export class Outbox {
     return () => this.listeners.delete(listener);
   };
 
-  add(item: Omit<Unsent, "refusal" | "submittedAt">): void {
+  /** Submits; false for what this tab has submitted already and nobody reopened. */
+  add(sent: Omit<Unsent, "refusal" | "submittedAt">): boolean {
+    if (!sent.body.revise && this.submitted.has(sent.assignmentId)) return false;
+    this.submitted.add(sent.assignmentId);
     const last = this.items.at(-1)?.submittedAt ?? 0;
-    this.keep({ ...item, refusal: null, submittedAt: Math.max(Date.now(), last + 1) });
-    void this.flush();
+    const item = { ...sent, refusal: null, submittedAt: Math.max(Date.now(), last + 1) };
+    if (!this.around.store.note(item)) this.unsaved.set(item.key, item);
+    this.items = [...this.items, item];
+    this.tell();
+    void this.keep(item).then(() => this.flush());
+    return true;
   }
 
-  discard(key: string): void {
-    for (const item of this.items.filter((one) => one.key === key)) this.forget(item);
+  /** Sends again what was refused: roles and memberships change. */
+  async retry(key: string): Promise<void> {
+    for (const item of this.items.filter((one) => one.key === key))
+      await this.keep({ ...item, refusal: null });
+    await this.flush();
+  }
+
+  async discard(key: string): Promise<void> {
+    for (const item of this.items.filter((one) => one.key === key)) {
+      this.submitted.delete(item.assignmentId);
+      await this.forget(item);
+    }
+  }
+
+  /** Takes the notes about what is kept for review off the screen. */
+  dismissReviewed(): void {
+    this.inReview = [];
+    this.tell();
   }
 
   /** Sends what waits, oldest first, one at a time; tries again automatically after a passing failure. */
-  async flush(): Promise<void> {
-    if (this.current === "sending") return;
+  flush(): Promise<void> {
+    this.isWanted = true;
+    this.running ??= this.sendWhileWanted().finally(() => {
+      this.running = null;
+      if (this.isWanted) void this.flush();
+    });
+    return this.running;
+  }
+
+  private async sendWhileWanted(): Promise<void> {
     clearTimeout(this.timer);
-    this.become("sending");
-    let item = this.next();
-    while (item !== undefined) {
-      const failure = await this.attempt(item);
+    while (this.isWanted && this.author !== null) {
+      this.isWanted = false;
+      this.become("sending");
+      const author = this.author;
+      const failure = await this.around.turns.take(`podium.outbox.${author}`, () =>
+        this.sendAll(author),
+      );
       if (failure !== null) return this.wait(failure);
-      item = this.next();
     }
+    this.isWanted = false;
     this.failures = 0;
     this.become("idle");
   }
 
-  private next(): Unsent | undefined {
-    this.reload();
-    return this.items.find((item) => item.refusal === null);
+  private async sendAll(author: string): Promise<OutboxStatus | null> {
+    let item = await this.next(author);
+    while (item !== undefined) {
+      const failure = await this.attempt(item);
+      if (failure !== null) return failure;
+      item = await this.next(author);
+    }
+    return null;
+  }
+
+  private async next(author: string): Promise<Unsent | undefined> {
+    await this.reload();
+    return this.author === author ? this.items.find((item) => item.refusal === null) : undefined;
   }
 
   private async attempt(item: Unsent): Promise<OutboxStatus | null> {
+    let answer: Pick<Judgment, "review_reason">;
     try {
-      await this.server.send(item);
+      answer = await this.around.server.send(item);
     } catch (error) {
       if (!(error instanceof Problem) || error.isPassing) return "offline";
       if (error.status === 401 || !(await this.isAuthors(item))) return "signed-out";
-      const refusal = [error.message, error.advice].filter(Boolean).join(" ");
-      this.keep({ ...item, refusal });
+      await this.keep({ ...item, refusal: refusalOf(error) });
       return null;
     }
-    this.forget(item);
+    await this.forget(item);
+    if (answer.review_reason !== null && item.userId === this.author)
+      this.inReview = [...this.inReview, { item, reason: answer.review_reason }];
     this.onSent(item);
+    this.tell();
     return null;
   }
 
   /** Whether its author is signed in: what others are refused is no fault of the judgment. */
   private async isAuthors(item: Unsent): Promise<boolean> {
     try {
-      return (await this.server.whoAmI()) === item.userId;
+      return (await this.around.server.whoAmI()) === item.userId;
     } catch {
       return false;
     }
   }
 
   private wait(status: OutboxStatus): void {
+    this.isWanted = false;
     this.failures += 1;
     this.become(status);
     const ms = Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (this.failures - 1));
-    this.timer = this.later(() => void this.flush(), ms);
+    this.timer = this.around.later(() => void this.flush(), ms);
   }
 
-  private load(): Unsent[] {
-    const prefix = `${KEY}.${this.author ?? ""}.`;
-    const kept = keysOf(this.storage, prefix).map((key) => read(this.storage, key, isUnsent));
-    const homeless = [...this.homeless.values()].filter((one) => one.userId === this.author);
-    return [...kept.filter((one) => one !== null), ...homeless].sort(
-      (one, other) => one.submittedAt - other.submittedAt,
-    );
+  private ownUnsaved(): Unsent[] {
+    return [...this.unsaved.values()].filter((item) => item.userId === this.author);
   }
 
-  private keep(item: Unsent): void {
-    if (write(this.storage, keyOf(item), item)) this.homeless.delete(item.key);
-    else this.homeless.set(item.key, item);
-    this.reload();
+  private async keep(item: Unsent): Promise<void> {
+    if (this.unsaved.has(item.key)) this.unsaved.set(item.key, item);
+    const isKept = await this.around.store.keep(item);
+    if (this.gone.has(item.key)) return this.around.store.remove(item);
+    if (isKept) {
+      this.homeless.delete(item.key);
+      await this.reload();
+      this.unsaved.delete(item.key);
+      this.around.tellOthers();
+    } else {
+      this.unsaved.set(item.key, item);
+      this.homeless.add(item.key);
+      await this.reload();
+    }
   }
 
-  private forget(item: Unsent): void {
-    remove(this.storage, keyOf(item));
+  private async forget(item: Unsent): Promise<void> {
+    this.gone.add(item.key);
+    this.unsaved.delete(item.key);
     this.homeless.delete(item.key);
-    this.reload();
+    this.items = this.items.filter((one) => one.key !== item.key);
+    this.tell();
+    await this.around.store.remove(item);
+    this.around.tellOthers();
   }
 
   private become(status: OutboxStatus): void {
@@ -181,12 +280,3 @@ export class Outbox {
     for (const listener of this.listeners) listener();
   }
 }
-
-export const outbox = new Outbox(
-  globalThis.localStorage,
-  {
-    send: (item) => sendJudgment(item.assignmentId, item.body, item.key),
-    whoAmI: async () => (await readMe()).id,
-  },
-  (run, ms) => setTimeout(run, ms),
-);

@@ -1,16 +1,10 @@
-/** What has not reached the server yet, and why; silent while all is well. */
-import { useSyncExternalStore } from "react";
-
+/** What has not reached the server yet, why, and what it keeps for review; silent while all is well. */
 import { Icon } from "@/components/icons";
 import { plural } from "@/lib/format";
 
-import { outbox } from "./outbox";
-
-export function useOutbox() {
-  const items = useSyncExternalStore(outbox.subscribe, () => outbox.all);
-  const status = useSyncExternalStore(outbox.subscribe, () => outbox.status);
-  return { items, status };
-}
+import { outbox, useOutbox } from "./browser-outbox";
+import type { Reviewed } from "./outbox";
+import { fileOf, type Unsent } from "./unsent-judgment";
 
 const REASONS = {
   offline:
@@ -19,44 +13,97 @@ const REASONS = {
     "You are signed out. Unsent judgments are saved in this browser and will be sent when you sign in.",
 } as const;
 
-export function UnsentNotes() {
-  const { items, status } = useOutbox();
-  const waiting = items.filter((item) => item.refusal === null).length;
+const IN_REVIEW: Readonly<Record<Reviewed["reason"], string>> = {
+  late: "Your lease had expired, and others had taken the comparison.",
+  differs: "You had already judged the comparison differently.",
+};
+
+function download(items: readonly Unsent[]): void {
+  const address = URL.createObjectURL(new Blob([fileOf(items)], { type: "application/json" }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = "podium-unsent-judgments.json";
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
+function Download({ items }: { items: readonly Unsent[] }) {
+  return (
+    <button type="button" className="btn ghost" onClick={() => download(items)}>
+      Download
+    </button>
+  );
+}
+
+export function UnsentNotes({ userId }: { userId: string }) {
+  const { items, status, reviewed } = useOutbox(userId);
+  const waiting = items.filter((item) => item.refusal === null);
+  const refused = items.filter((item) => item.refusal !== null);
+  const isWaiting = waiting.length > 0 && (status === "offline" || status === "signed-out");
   return (
     <div className="unsent" aria-live="polite">
-      {outbox.isWithoutRoom && (
+      {items.length > 0 && outbox.isWithoutRoom && (
         <div className="note bad">
           <Icon name="alert" />
           <span className="grow">
-            <b>This browser has no room left.</b> Unsent judgments are kept in this tab alone: leave
-            it open until they are sent.
+            <b>This browser cannot save unsent judgments.</b> It has no room left or keeps its
+            storage closed. They are in this tab alone: leave it open until they are sent, or
+            download them.
           </span>
+          <Download items={items} />
         </div>
       )}
-      {waiting > 0 && (status === "offline" || status === "signed-out") && (
+      {isWaiting && (
         <div className="note warn">
           <Icon name={status === "offline" ? "alert" : "lock"} />
           <span className="grow">
-            <b>{plural(waiting, "judgment")} not sent yet.</b> {REASONS[status]}
+            <b>{plural(waiting.length, "judgment")} not sent yet.</b> {REASONS[status]}
           </span>
+          <Download items={waiting} />
           <button type="button" className="btn" onClick={() => void outbox.flush()}>
             Send now
           </button>
         </div>
       )}
-      {items
-        .filter((item) => item.refusal !== null)
-        .map((item) => (
-          <div className="note bad" key={item.key}>
-            <Icon name="alert" />
-            <span className="grow">
-              <b>A judgment was rejected.</b> {item.refusal}
-            </span>
-            <button type="button" className="btn" onClick={() => outbox.discard(item.key)}>
-              Discard
-            </button>
-          </div>
-        ))}
+      {refused.map((item) => (
+        <RefusedNote key={item.key} item={item} />
+      ))}
+      {reviewed.length > 0 && <ReviewNote reviewed={reviewed} />}
+    </div>
+  );
+}
+
+function RefusedNote({ item }: { item: Unsent }) {
+  return (
+    <div className="note bad">
+      <Icon name="alert" />
+      <span className="grow">
+        <b>A judgment was rejected.</b> {item.refusal} It stays in this browser until you discard
+        it.
+      </span>
+      <Download items={[item]} />
+      <button type="button" className="btn" onClick={() => void outbox.retry(item.key)}>
+        Send again
+      </button>
+      <button type="button" className="btn ghost" onClick={() => void outbox.discard(item.key)}>
+        Discard
+      </button>
+    </div>
+  );
+}
+
+function ReviewNote({ reviewed }: { reviewed: readonly Reviewed[] }) {
+  const reasons = [...new Set(reviewed.map((one) => IN_REVIEW[one.reason]))];
+  return (
+    <div className="note">
+      <Icon name="check" />
+      <span className="grow">
+        <b>{plural(reviewed.length, "judgment")} kept for review.</b> {reasons.join(" ")} Podium has
+        stored what you sent, but it does not count unless somebody accepts it.
+      </span>
+      <button type="button" className="btn ghost" onClick={() => outbox.dismissReviewed()}>
+        Dismiss
+      </button>
     </div>
   );
 }

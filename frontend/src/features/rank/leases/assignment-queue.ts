@@ -1,0 +1,223 @@
+/**
+ * The comparisons at hand: the one on screen and the next two, fetched before they are needed, and
+ * those taken for work offline.
+ *
+ * Leases are remembered for this tab, so a reload shows the same comparison again; the server gives
+ * lost ones back first.
+ */
+import { useCallback, useEffect, useRef, useState, type RefObject } from "react";
+
+import { releaseAssignments, takeAssignment } from "@/api/assignments";
+import { Problem } from "@/api/client";
+import type { Assignment } from "@/api/types";
+import { read, write } from "@/lib/storage";
+import { whenBack } from "@/lib/when-back";
+
+import { outbox } from "../outbox/browser-outbox";
+import { hasDraft } from "./drafts";
+import { useKeepAlive } from "./keep-alive";
+import { dropOffline, keepOffline, offlineLeases } from "./offline-leases";
+import { OtherTabs } from "./other-tabs";
+
+const PREFETCHED = 3;
+export const MOST_OFFLINE = 10;
+const EXPIRY_MARGIN_MS = 20_000;
+/** Other tabs answer within a few; one that sleeps answers never. */
+const HEARING_MS = 80;
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 30_000;
+
+const isAssignments = (value: unknown): value is Assignment[] => Array.isArray(value);
+
+/** Of one person: who signs in next in this tab holds none of these leases. */
+const leasedKey = (projectId: string, userId: string) => `podium.held.${projectId}.${userId}`;
+
+const unsentIds = () => outbox.all.map((item) => item.assignmentId);
+
+/** Those that last, or whose cards somebody has placed already. */
+function usable(leases: readonly Assignment[]): Assignment[] {
+  const judged = new Set(unsentIds());
+  const soon = Date.now() + EXPIRY_MARGIN_MS;
+  return leases.filter(
+    (one) => !judged.has(one.id) && (Date.parse(one.expires_at) > soon || hasDraft(one.id)),
+  );
+}
+
+const joined = (leases: readonly Assignment[], more: readonly Assignment[]): Assignment[] => {
+  const known = new Set(leases.map((one) => one.id));
+  return [...leases, ...more.filter((one) => !known.has(one.id))];
+};
+
+export interface AssignmentQueue {
+  readonly current: Assignment | undefined;
+  /** Its lease has ended: a judgment counts if one is still wanted. */
+  readonly isCurrentLost: boolean;
+  readonly isLoading: boolean;
+  /** Nothing is left for this annotator. */
+  readonly isExhausted: boolean;
+  readonly error: unknown;
+  /** Those taken for work offline that are not judged yet. */
+  readonly offline: readonly Assignment[];
+  readonly advance: () => void;
+  readonly reopen: (assignment: Assignment) => void;
+  readonly retry: () => void;
+  /** Takes as many as ten for work offline, those at hand among them. */
+  readonly takeOffline: () => Promise<void>;
+  readonly giveBackOffline: () => Promise<void>;
+}
+
+export function useAssignmentQueue(projectId: string, userId: string): AssignmentQueue {
+  const key = leasedKey(projectId, userId);
+  const [leased, setLeased] = useState(() =>
+    usable(read(sessionStorage, key, isAssignments) ?? []),
+  );
+  const [offlineIds, setOfflineIds] = useState<ReadonlySet<string>>(new Set());
+  const [lost, setLost] = useState<ReadonlySet<string>>(new Set());
+  const [isReady, setReady] = useState(false);
+  const [isExhausted, setExhausted] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const isFetching = useRef(false);
+  const failuresRef = useRef(0);
+  const tabs = useRef<OtherTabs>(null);
+
+  const granted = useKeepAlive({
+    projectId,
+    leases: leased.filter((one) => !offlineIds.has(one.id) && !lost.has(one.id)),
+    onRenewed: (lease) => setLeased((now) => now.map((one) => (one.id === lease.id ? lease : one))),
+    onLost: (id) => {
+      setLost((now) => new Set(now).add(id));
+      // The one on screen stays, and so does what somebody has begun to rank.
+      setLeased((now) => now.filter((one, at) => at === 0 || one.id !== id || hasDraft(id)));
+    },
+  });
+
+  useEffect(() => {
+    let isGone = false;
+    const others = new OtherTabs(new BroadcastChannel(`podium.leases.${projectId}.${userId}`));
+    tabs.current = others;
+    const heard = new Promise((resolve) => setTimeout(resolve, HEARING_MS));
+    const opened = outbox.open(userId).then(() => outbox.reload());
+    void Promise.all([offlineLeases(projectId, userId), opened, heard]).then(([offline]) => {
+      if (isGone) return;
+      const elsewhere = new Set(others.held);
+      const free = (one: Assignment) => !elsewhere.has(one.id);
+      setOfflineIds(new Set(offline.map((one) => one.id)));
+      setLeased((now) => usable(joined(now, offline).filter(free)));
+      setReady(true);
+    });
+    return () => {
+      isGone = true;
+      others.close();
+    };
+  }, [projectId, userId]);
+
+  useEffect(() => {
+    write(sessionStorage, key, leased);
+    if (isReady) tabs.current?.hold(leased.map((one) => one.id));
+  }, [key, leased, isReady]);
+
+  useEffect(() => {
+    if (leased.length >= PREFETCHED || isExhausted || error !== null) return;
+    if (isFetching.current || !isReady) return;
+    isFetching.current = true;
+    const held = [...leased.map((one) => one.id), ...unsentIds(), ...(tabs.current?.held ?? [])];
+    takeAssignment(projectId, held)
+      .then((next) => {
+        isFetching.current = false;
+        if (next === null) return setExhausted(true);
+        failuresRef.current = 0;
+        granted(next);
+        setLeased((now) => joined(now, [next]));
+      })
+      .catch((problem: unknown) => {
+        isFetching.current = false;
+        setError(problem);
+      });
+  }, [projectId, leased, isExhausted, error, isReady, granted]);
+
+  const advance = useCallback(() => {
+    setLeased(([judged, ...rest]) => {
+      if (judged !== undefined) void dropOffline(judged.id);
+      return rest;
+    });
+  }, []);
+  const reopen = useCallback((assignment: Assignment) => {
+    setLeased((now) => [assignment, ...now.filter((one) => one.id !== assignment.id)]);
+  }, []);
+  const retry = useCallback(() => {
+    setError(null);
+    setExhausted(false);
+  }, []);
+  useRecovery(error, failuresRef, retry);
+
+  const offline = leased.filter((one) => offlineIds.has(one.id));
+  const takeOffline = async () => {
+    const taken = new Set(offline.map((one) => one.id));
+    while (taken.size < MOST_OFFLINE) {
+      // Those at hand are not named as held: so they come first, and last for eight hours then.
+      const held = [...taken, ...unsentIds(), ...(tabs.current?.held ?? [])];
+      const next = await takeAssignment(projectId, held, true);
+      if (next === null) return;
+      await keepOffline(projectId, userId, next).catch(() => refuseOffline(projectId, next));
+      taken.add(next.id);
+      setOfflineIds((now) => new Set(now).add(next.id));
+      setLeased((now) =>
+        joined(
+          now.map((one) => (one.id === next.id ? next : one)),
+          [next],
+        ),
+      );
+    }
+  };
+  const giveBackOffline = async () => {
+    const back = offline.filter((one) => one.id !== leased[0]?.id && !hasDraft(one.id));
+    await releaseAssignments(projectId, back);
+    await Promise.all(offline.map((one) => dropOffline(one.id)));
+    const gone = new Set(back.map((one) => one.id));
+    setOfflineIds(new Set());
+    setLeased((now) => now.filter((one) => !gone.has(one.id)));
+  };
+
+  const current = leased[0];
+  return {
+    current,
+    isCurrentLost: current !== undefined && lost.has(current.id),
+    isLoading: leased.length === 0 && error === null && !isExhausted,
+    isExhausted: leased.length === 0 && isExhausted,
+    error: leased.length === 0 ? error : null,
+    offline,
+    advance,
+    reopen,
+    retry,
+    takeOffline,
+    giveBackOffline,
+  };
+}
+
+/** A lease that would not survive this tab is given back. */
+async function refuseOffline(projectId: string, lease: Assignment): Promise<never> {
+  await releaseAssignments(projectId, [lease]).catch(() => undefined);
+  throw new Problem(409, {
+    title: "This browser cannot keep comparisons",
+    detail: "It has no room left or keeps its storage closed, as in a private window.",
+    advice: "Free some space or open Podium in an ordinary window.",
+  });
+}
+
+const mayPass = (error: unknown) =>
+  error instanceof Problem && (error.isPassing || error.status === 401);
+
+/** Asks again without a click: when the browser is online or looked at again, and now and then. */
+function useRecovery(error: unknown, failuresRef: RefObject<number>, retry: () => void): void {
+  useEffect(() => {
+    if (!mayPass(error)) return;
+    const ms = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failuresRef.current);
+    failuresRef.current += 1;
+    const timer = setTimeout(retry, ms);
+    const stop = whenBack(retry);
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [error, failuresRef, retry]);
+}

@@ -1,0 +1,75 @@
+/** Take ten comparisons along for work without a network, or give back those that are left. */
+import { useMutation } from "@tanstack/react-query";
+
+import { PendingButton } from "@/components/pending-button";
+import { Refused } from "@/components/refused";
+import { plural } from "@/lib/format";
+
+import { MOST_OFFLINE, type AssignmentQueue } from "./assignment-queue";
+
+const HELP =
+  "Ten comparisons are yours for eight hours and stay in this browser, also when you close it. " +
+  "Keep this tab open while you have no network: the page itself opens only online.";
+const GIVE_BACK =
+  "Let others have the comparisons that you took offline and have not begun to rank.";
+
+export function useOffline(queue: AssignmentQueue) {
+  const taking = useMutation({ mutationFn: () => queue.takeOffline() });
+  const returning = useMutation({ mutationFn: () => queue.giveBackOffline() });
+  return { taking, returning };
+}
+
+type Offline = ReturnType<typeof useOffline>;
+
+export function OfflineButtons({ queue, asked }: { queue: AssignmentQueue; asked: Offline }) {
+  const count = queue.offline.length;
+  return (
+    <>
+      {count > 0 && <OfflineCount queue={queue} />}
+      {count < MOST_OFFLINE && queue.current !== undefined && (
+        <PendingButton
+          className="btn ghost"
+          title={HELP}
+          isPending={asked.taking.isPending}
+          onPress={() => asked.taking.mutate()}
+        >
+          Take ten offline
+        </PendingButton>
+      )}
+      {count > 0 && (
+        <PendingButton
+          className="btn ghost"
+          title={GIVE_BACK}
+          isPending={asked.returning.isPending}
+          onPress={() => asked.returning.mutate()}
+        >
+          Give back
+        </PendingButton>
+      )}
+    </>
+  );
+}
+
+export function OfflineNotes({ queue, asked }: { queue: AssignmentQueue; asked: Offline }) {
+  return (
+    <>
+      <Refused asked={asked.taking} />
+      <Refused asked={asked.returning} />
+      {asked.taking.isSuccess && queue.offline.length === MOST_OFFLINE && (
+        <p className="small muted" role="status">
+          {HELP}
+        </p>
+      )}
+    </>
+  );
+}
+
+function OfflineCount({ queue }: { queue: AssignmentQueue }) {
+  const ends = Math.min(...queue.offline.map((one) => Date.parse(one.expires_at)));
+  const until = new Date(ends).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  return (
+    <span className="small nowrap" title={HELP}>
+      {plural(queue.offline.length, "comparison")} offline until {until}
+    </span>
+  );
+}

@@ -1,0 +1,248 @@
+/**
+ * What may happen to judgments on their way, in any order: the steps of a path, and the law that
+ * holds after each.
+ *
+ * stored + visible in the outbox of its author = submitted, each once, each by its author.
+ */
+import { randomId } from "@/lib/random-id";
+
+import type { Unsent } from "../unsent-judgment";
+import { BrowserModel, type Tab } from "./browser-model";
+import { ServerModel, type Network } from "./server-model";
+
+const USERS = ["ada", "bob"] as const;
+const MOST_TABS = 3;
+
+export interface Step {
+  readonly verb: keyof typeof VERBS;
+  /** Which tab, user or state: taken modulo what there is. */
+  readonly which: number;
+  /** Turns of the event loop before the next step; null = until all is quiet. */
+  readonly ticks: number | null;
+}
+
+const NETWORKS: readonly Network[] = ["up", "away", "loses answers", "overloaded"];
+
+interface Submission {
+  readonly assignmentId: string;
+  readonly userId: string;
+  readonly says: string;
+}
+
+export class Path {
+  readonly server = new ServerModel();
+  readonly browser: BrowserModel;
+  readonly submissions = new Map<string, Submission>();
+  readonly discarded = new Set<string>();
+  /** Who was no member at some time: only they are refused anything. */
+  readonly hasRemoved = new Set<string>();
+  private notes = 0;
+
+  constructor(hasLocks: boolean) {
+    this.browser = new BrowserModel(this.server, hasLocks);
+    this.server.cookie = USERS[0];
+    this.browser.open();
+  }
+
+  async walk(steps: readonly Step[]): Promise<void> {
+    await this.browser.settle();
+    for (const step of steps) {
+      await this.take(step);
+      // Checking takes time in which things settle: not where the next step shall come at once.
+      if (step.ticks !== null) await this.browser.tick(step.ticks);
+      else await this.browser.settle().then(() => this.check());
+    }
+    await this.end();
+  }
+
+  private take({ verb, which }: Step): unknown {
+    const tab = this.browser.tabs[which % Math.max(1, this.browser.tabs.length)];
+    return VERBS[verb](this, which, tab);
+  }
+
+  /** Nothing is broken and nobody does anything: what can be sent is sent by itself. */
+  async rest(): Promise<void> {
+    this.server.network = "up";
+    this.browser.isStorageClosed = false;
+    for (let time = 0; time < 3; time += 1) {
+      await this.browser.settle();
+      this.browser.clock.pass(40_000);
+    }
+    await this.browser.settle();
+    for (const { author, outbox } of this.browser.tabs)
+      if (author === this.server.cookie && outbox.all.some((item) => item.refusal === null))
+        throw new Error(`a judgment of ${author} waits for somebody to do something`);
+  }
+
+  newNote = () => `note ${(this.notes += 1)}`;
+
+  newAssignment() {
+    const number = (this.notes += 1);
+    return (userId: string) => `${userId}/${number}`;
+  }
+
+  submit(tab: Tab, assignment: (userId: string) => string): void {
+    this.send(tab, assignment, this.newNote(), false);
+  }
+
+  send(tab: Tab, assignment: (userId: string) => string, says: string, revise: boolean): void {
+    // The page that is open is that of whoever opened it, whatever the cookie says by now.
+    const userId = tab.author;
+    if (userId === null) return;
+    const assignmentId = assignment(userId);
+    if (ServerModel.ownerOf(assignmentId) !== userId) return;
+    const body = { tiers: [], unranked: [], verdict: "all_bad", comment: says, revise } as const;
+    const sent = { assignmentId, projectId: "prj", userId, key: randomId() };
+    const isTaken = tab.outbox.add({ ...sent, body: { ...body, tiers: [], unranked: [] } });
+    if (!isTaken) return;
+    tab.submitted.push(assignmentId);
+    this.submissions.set(says, { assignmentId, userId, says });
+  }
+
+  /** What holds at any moment. */
+  private async check(): Promise<void> {
+    for (const tab of this.browser.tabs)
+      for (const item of tab.outbox.all)
+        if (item.userId !== tab.author) throw new Error(`${tab.author} sees ${item.body.comment}`);
+    for (const one of this.server.stored) {
+      const sent = this.submissions.get(one.says);
+      if (sent?.userId !== one.userId || sent.assignmentId !== one.assignmentId)
+        throw new Error(`${one.says} is stored as ${one.userId}'s`);
+    }
+    const kept = new Map<string, Set<string>>();
+    for (const user of USERS) kept.set(user, await this.browser.kept(user));
+    // Read last: what is sent while the browser is looked through is stored by now.
+    const notes = this.server.stored.map((one) => one.says);
+    if (new Set(notes).size !== notes.length) throw new Error(`stored twice: ${notes.join()}`);
+    for (const { says, userId } of this.submissions.values())
+      if (!notes.includes(says) && !kept.get(userId)?.has(says) && !this.discarded.has(says))
+        throw new Error(`${says} of ${userId} is lost`);
+  }
+
+  /** Everything passes, everybody comes back: what is not stored is refused and seen, and once. */
+  private async end(): Promise<void> {
+    this.server.network = "up";
+    this.browser.isStorageClosed = false;
+    for (const user of USERS) {
+      this.server.cookie = user;
+      const tab = this.browser.open();
+      for (let time = 0; time < 4; time += 1) {
+        await this.browser.settle();
+        for (const one of this.browser.tabs) this.browser.look(one);
+        await this.browser.settle();
+        this.browser.clock.pass(40_000);
+      }
+      await this.browser.settle();
+      await this.check();
+      const seen = tab.outbox.all.map((item) => item.body.comment);
+      const stored = this.server.stored.map((one) => one.says);
+      if (seen.length > 0 && !this.hasRemoved.has(user))
+        throw new Error("refused without a reason");
+      // Whose answer was lost, and who is no member any more, cannot know that it is stored.
+      const known = seen.filter((says) => !this.server.unanswered.has(says));
+      if (known.some((says) => stored.includes(says)))
+        throw new Error("stored and still in the outbox");
+      if (tab.outbox.all.some((item) => item.refusal === null))
+        throw new Error("something still waits");
+      for (const { says, userId } of this.submissions.values())
+        if (
+          userId === user &&
+          !stored.includes(says) &&
+          !seen.includes(says) &&
+          !this.discarded.has(says)
+        )
+          throw new Error(`${says} of ${userId} is nowhere in the end`);
+    }
+  }
+}
+
+type Doing = (path: Path, which: number, tab: Tab | undefined) => unknown;
+
+const userOf = (which: number): string => USERS[which % USERS.length] ?? "";
+
+/** What somebody does in a tab, if there is one. */
+const inTab =
+  (how: (path: Path, tab: Tab) => unknown): Doing =>
+  (path, _, tab) =>
+    tab === undefined ? undefined : how(path, tab);
+
+/** What somebody does with a judgment that was refused, if there is one; nobody waits for it. */
+const withRefused = (how: (path: Path, tab: Tab, item: Unsent) => Promise<void>): Doing =>
+  inTab((path, tab) => {
+    const refused = tab.outbox.all.find((item) => item.refusal !== null);
+    if (refused !== undefined) void how(path, tab, refused);
+  });
+
+function submitAsAnother(path: Path, tab: Tab): void {
+  const other = path.browser.tabs.find((one) => one !== tab)?.submitted.at(-1);
+  if (other !== undefined && !tab.submitted.includes(other)) path.submit(tab, () => other);
+}
+
+function doubleClick(path: Path, tab: Tab): void {
+  const [assignment, says] = [path.newAssignment(), path.newNote()];
+  path.send(tab, assignment, says, false);
+  path.send(tab, assignment, says, false);
+}
+
+function revise(path: Path, tab: Tab): void {
+  const last = tab.submitted.at(-1);
+  if (last !== undefined) path.send(tab, () => last, path.newNote(), true);
+}
+
+const VERBS = {
+  submit: inTab((path, tab) => path.submit(tab, path.newAssignment())),
+  "double click": inTab(doubleClick),
+  "same in another tab": inTab(submitAsAnother),
+  revise: inTab(revise),
+  look: inTab((path, tab) => path.browser.look(tab)),
+  kill: inTab((path, tab) => path.browser.kill(tab)),
+  reload: inTab((path, tab) => {
+    path.browser.kill(tab);
+    path.browser.open();
+  }),
+  retry: withRefused((_, tab, item) => tab.outbox.retry(item.key)),
+  discard: withRefused((path, tab, item) => {
+    path.discarded.add(item.body.comment);
+    return tab.outbox.discard(item.key);
+  }),
+  "open tab": (path) => path.browser.tabs.length < MOST_TABS && path.browser.open(),
+  "sign out": (path) => (path.server.cookie = null),
+  "sign in": (path, which) => (path.server.cookie = userOf(which)),
+  network: (path, which) => (path.server.network = NETWORKS[which % NETWORKS.length] ?? "up"),
+  expire: (path) => {
+    for (const one of path.submissions.values()) path.server.taken.add(one.assignmentId);
+  },
+  "remove member": (path, which) => {
+    path.server.removed.add(userOf(which));
+    path.hasRemoved.add(userOf(which));
+  },
+  "add member": (path) => path.server.removed.clear(),
+  storage: (path) => (path.browser.isStorageClosed = !path.browser.isStorageClosed),
+  time: (path, which) => path.browser.clock.pass([400, 4000, 40_000][which % 3] ?? 0),
+  rest: (path) => path.rest(),
+} satisfies Record<string, Doing>;
+
+// What people do most of the time, and twice as often as anything else.
+const DRAWN = [...(Object.keys(VERBS) as Step["verb"][]), "submit", "submit"] as const;
+
+/** Numbers from a seed, the same each time: mulberry32. */
+export function numbersFrom(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+const TICKS = [0, 1, 2, 4, null, null, null] as const;
+
+export function stepsFrom(seed: number, most: number): Step[] {
+  const draw = numbersFrom(seed);
+  return Array.from({ length: 1 + draw(most) }, () => ({
+    verb: DRAWN[draw(DRAWN.length)] ?? "submit",
+    which: draw(12),
+    ticks: TICKS[draw(TICKS.length)] ?? null,
+  }));
+}

@@ -1,0 +1,239 @@
+"""What people do with judgments in a real browser, step by step, and what has to come of it.
+
+The same law as the model in frontend/src/features/rank/outbox/model: stored + visible in the outbox
+= submitted, each once, each by its author.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from uuid import uuid4
+
+from playwright._impl._api_structures import SetCookieParam
+from playwright.sync_api import BrowserContext, Page, expect
+from sqlalchemy import func, select, update
+
+from backend.store.db import Database
+from backend.store.tables.data import Assignment
+from tests.e2e.workshop import Workshop
+from tests.processes import wait_until
+
+PASSWORD = "a long enough secret"
+STEPS = (
+    "offline", "signed out", "double click", "reload", "kill", "second tab", "another user",
+    "expired", "submit",
+)  # fmt: skip
+
+_SIGN_IN = """async (body) => {
+  const headers = { "Content-Type": "application/json" };
+  const asked = { method: "POST", headers, body: JSON.stringify(body) };
+  const answer = await fetch("/api/v1/session", asked);
+  if (!answer.ok) throw new Error(await answer.text());
+}"""
+_ENTER_TWICE = """() => {
+  for (let time = 0; time < 2; time += 1)
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+}"""
+_IS_GONE_OR_ASKS = """(text) => document.querySelector("dialog[open]") !== null
+  || document.querySelector("[aria-label=Prompt] .prose")?.innerText !== text"""
+# What the page on screen has at hand: so much that it goes on without a network.
+_IS_STOCKED = """() => Object.keys(sessionStorage).some(
+  (key) => key.startsWith("podium.held.") && JSON.parse(sessionStorage[key]).length > 2
+)"""
+
+
+class Person(NamedTuple):
+    """An annotator with the cookie of a session."""
+
+    id: str
+    email: str
+    cookie: SetCookieParam
+
+    def join(self, workshop: Workshop, *projects: str) -> None:
+        """Be a member of these projects and of no others."""
+        roles = [{"project_id": one, "role": "annotator"} for one in projects]
+        body = {"memberships": roles}
+        assert workshop.client.patch(f"/users/{self.id}", json=body).is_success
+
+
+def new_person(workshop: Workshop, context: BrowserContext, name: str) -> Person:
+    """An annotator who has signed in, and then left the browser to others."""
+    email = f"{name}.{uuid4().hex}@example.org".lower()
+    body = {"name": name, "role": "annotator", "email": email, "password": PASSWORD}
+    made = workshop.post("/users", body)
+    page = context.new_page()
+    page.goto(f"{workshop.url}/sign-in")
+    page.evaluate(_SIGN_IN, {"email": email, "password": PASSWORD})
+    (cookie,) = context.cookies()
+    kept = SetCookieParam(name=cookie["name"], value=cookie["value"], url=workshop.url)
+    context.clear_cookies()
+    page.close()
+    return Person(made["id"], email, kept)
+
+
+def shortest(count: int) -> Iterator[tuple[str, ...]]:
+    """The shortest sequences of steps, in the order of `STEPS`."""
+    lengths = itertools.count(1)
+    paths = (path for n in lengths for path in itertools.product(STEPS, repeat=n))
+    return itertools.islice(paths, count)
+
+
+class Journey:
+    """One person, and whoever else uses the same browser, in a project of their own."""
+
+    def __init__(
+        self, workshop: Workshop, context: BrowserContext, name: str, ada: Person, bob: Person
+    ) -> None:
+        self.workshop = workshop
+        self.context = context
+        self.ada, self.bob = ada, bob
+        self.project = workshop.new_project(name)
+        workshop.comparisons(self.project, 8, ("yes", "no"))
+        for person in (ada, bob):
+            person.join(workshop, self.project)
+        # By author and prompt.
+        self.said: Counter[tuple[str, str]] = Counter()
+        context.clear_cookies()
+        context.add_cookies([ada.cookie])
+        self.page = context.new_page()
+        self._look(self.page)
+
+    def walk(self, steps: tuple[str, ...]) -> None:
+        """Submit, do this, submit again, and see what came of it."""
+        for step in ("submit", *steps, "submit"):
+            getattr(self, f"_{step.replace(' ', '_')}")()
+        self._end()
+
+    def _look(self, page: Page) -> None:
+        page.goto(f"{self.workshop.url}/projects/{self.project}/rank")
+        expect(page.get_by_label("Prompt")).to_be_visible()
+        page.wait_for_function(_IS_STOCKED)
+
+    def _say(self, page: Page, person: Person) -> None:
+        """Say that all are bad; then the next comparison is there, or none is left."""
+        if page.get_by_label("Prompt").count() == 0:
+            return
+        text = page.get_by_label("Prompt").locator(".prose").inner_text()
+        while page.get_by_text(text, exact=True).count() > 0:
+            self._close_dialog(page)
+            page.keyboard.press("x")
+            page.evaluate(_ENTER_TWICE)
+            # Whoever is signed out is asked to sign in, over the page, and ranks on first.
+            page.wait_for_function(_IS_GONE_OR_ASKS, arg=text)
+        self.said[person.id, text] += 1
+
+    def _close_dialog(self, page: Page) -> None:
+        asked = page.get_by_role("dialog", name="Sign in to continue")
+        if asked.count() > 0:
+            asked.get_by_role("button", name="Close").click()
+
+    def _submit(self) -> None:
+        self._say(self.page, self.ada)
+
+    _double_click = _submit
+
+    def _offline(self) -> None:
+        self.context.set_offline(True)
+
+    def _signed_out(self) -> None:
+        self.context.clear_cookies()
+
+    def _come_back(self) -> None:
+        """A page opens only with a network and a session."""
+        self.context.set_offline(False)
+        self.context.add_cookies([self.ada.cookie])
+
+    def _reload(self) -> None:
+        self._come_back()
+        self.page.reload()
+        expect(self.page.get_by_label("Prompt")).to_be_visible()
+
+    def _kill(self) -> None:
+        self._come_back()
+        page = self.context.new_page()
+        self.page.close(run_before_unload=False)
+        self.page = page
+        self._look(page)
+
+    def _second_tab(self) -> None:
+        self._come_back()
+        before = self.page.get_by_label("Prompt").locator(".prose").inner_text()
+        self.page = self.context.new_page()
+        self._look(self.page)
+        # Two tabs never show the same comparison.
+        expect(self.page.get_by_text(before, exact=True)).to_have_count(0)
+
+    def _another_user(self) -> None:
+        self.context.set_offline(False)
+        self.context.add_cookies([self.bob.cookie])
+        page = self.context.new_page()
+        self._look(page)
+        self._say(page, self.bob)
+        expect(page.get_by_text("not sent yet")).to_have_count(0)
+        self.context.add_cookies([self.ada.cookie])
+        page.close()
+
+    def _expired(self) -> None:
+        """Ada's leases run out, and others judge everything."""
+        with self._database() as database, database.write() as session:
+            theirs = update(Assignment).where(
+                Assignment.user_id == self.ada.id, Assignment.state == "leased"
+            )
+            session.execute(theirs.values(expires_at=datetime(2020, 1, 1, tzinfo=UTC)))
+        address = f"/projects/{self.project}/assignments"
+        while (taken := self.workshop.post(address, {})) is not None:
+            self.workshop.post(f"/assignments/{taken['id']}/judgment", {"verdict": "all_bad"})
+
+    def _end(self) -> None:
+        """The network and the session come back: everything arrives, without a click."""
+        self._come_back()
+        wait_until(lambda: sum(self.stored().values()) >= sum(self.said.values()), "all arrived")
+        assert self.stored() == self.said
+        assert set(self.said.values()) <= {1}
+        for page in self.context.pages:
+            expect(page.get_by_text("not sent yet")).to_have_count(0)
+            page.close()
+
+    def longest_lease(self) -> timedelta:
+        """How long the last of Ada's leases in this project still lasts."""
+        with self._database() as database, database.read() as session:
+            last = session.scalar(
+                select(func.max(Assignment.expires_at)).where(
+                    Assignment.user_id == self.ada.id,
+                    Assignment.project_id == self.project,
+                    Assignment.state == "leased",
+                )
+            )
+        assert last is not None
+        return last - datetime.now(UTC)
+
+    @contextmanager
+    def _database(self) -> Iterator[Database]:
+        database = Database(f"sqlite:///{self.workshop.data_dir / 'podium.sqlite3'}")
+        yield database
+        database.close()
+
+    def stored(self) -> Counter[tuple[str, str]]:
+        """What the server has of Ada and Bob, by author and prompt."""
+        address, people = f"/projects/{self.project}", {self.ada.id, self.bob.id}
+        prompts = {
+            one["id"]: one["messages"][-1]["content"]
+            for one in self.workshop.get(f"{address}/prompts")["items"]
+        }
+        of_comparison = {
+            one["id"]: prompts[one["prompt_id"]]
+            for one in self.workshop.get(f"{address}/comparisons")["items"]
+        }
+        found = [
+            one
+            for is_review in (False, True)
+            for one in self.workshop.get(f"{address}/judgments", is_review=is_review)["items"]
+        ]
+        return Counter(
+            (one["user_id"], of_comparison[one["comparison_id"]])
+            for one in found
+            if one["user_id"] in people
+        )

@@ -1,0 +1,152 @@
+"""No answer dies: tabs, users, networks, sessions and leases come and go, judgments arrive once."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, expect
+
+from backend.domain.assignment import RELEASED
+from tests.e2e.conftest import open_window
+from tests.e2e.journey import PASSWORD, Journey, new_person, shortest
+from tests.e2e.test_rank import wait_for_judgments
+from tests.e2e.workshop import Workshop
+from tests.processes import wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+
+NewJourney = Callable[[str], Journey]
+
+
+@pytest.fixture
+def context(browser: Browser, workshop: Workshop) -> Iterator[BrowserContext]:
+    """A browser of its own."""
+    context = open_window(browser, base_url=workshop.url, accept_downloads=True)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def new_journey(workshop: Workshop, context: BrowserContext) -> NewJourney:
+    """A journey of Ada and Bob in a project of its own."""
+    ada, bob = (new_person(workshop, context, name) for name in ("Ada", "Bob"))
+    return lambda name: Journey(workshop, context, name, ada, bob)
+
+
+def test_on_the_twenty_shortest_paths_every_judgment_arrives_once(new_journey: NewJourney) -> None:
+    for steps in shortest(20):
+        try:
+            new_journey(", ".join(steps)).walk(steps)
+        except Exception as error:
+            error.add_note(f"on the path {steps}")
+            raise
+
+
+def test_a_judgment_that_comes_too_late_is_kept_for_review_and_the_page_says_so(
+    workshop: Workshop, new_journey: NewJourney
+) -> None:
+    journey = new_journey("Late")
+    journey._expired()
+    journey._submit()
+
+    note = journey.page.get_by_text("1 judgment kept for review.")
+    expect(note).to_be_visible()
+    address = f"/projects/{journey.project}"
+    (kept,) = workshop.get(f"{address}/judgments", is_review=True)["items"]
+    assert (kept["user_id"], kept["review_reason"]) == (journey.ada.id, "late")
+    assert workshop.get(address)["counts"]["reviews"] == 1
+    journey.page.get_by_role("button", name="Dismiss").click()
+    expect(note).to_have_count(0)
+
+
+def test_signing_in_happens_over_the_page_and_the_draft_stays(
+    workshop: Workshop, new_journey: NewJourney
+) -> None:
+    journey = new_journey("In place")
+    page = journey.page
+    journey._signed_out()
+    page.keyboard.press("x")
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Sign in to continue")
+    expect(dialog).to_be_visible()
+    expect(page.get_by_text("1 judgment not sent yet")).to_be_visible()
+    dialog.get_by_role("button", name="Close").click()
+    page.keyboard.press("b")
+    expect(page.get_by_label("Response B").get_by_text("1st")).to_be_visible()
+
+    page.get_by_role("button", name="Sign in").click()
+    dialog.get_by_label("E-mail").fill(journey.ada.email)
+    dialog.get_by_label("Password").fill(PASSWORD)
+    dialog.get_by_role("button", name="Sign in").click()
+
+    expect(dialog).to_have_count(0)
+    wait_for_judgments(workshop, journey.project, 1)
+    expect(page.get_by_label("Response B").get_by_text("1st")).to_be_visible()
+    assert "/sign-in" not in page.url
+
+
+def test_what_may_not_be_sent_any_more_stays_and_can_be_downloaded(
+    workshop: Workshop, new_journey: NewJourney
+) -> None:
+    journey = new_journey("Removed")
+    page = journey.page
+    journey.ada.join(workshop)
+    journey._say(page, journey.ada)
+    expect(page.get_by_text("A judgment was rejected.")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    (judgment,) = json.loads(download.value.path().read_text())["judgments"]
+    assert judgment["user_id"] == journey.ada.id
+    assert judgment["judgment"]["verdict"] == "all_bad"
+
+    journey.ada.join(workshop, journey.project)
+    page.get_by_role("button", name="Send again").click()
+    wait_for_judgments(workshop, journey.project, 1)
+    expect(page.get_by_text("A judgment was rejected.")).to_have_count(0)
+
+
+def test_ten_taken_offline_survive_the_tab_and_others_get_what_is_given_back(
+    workshop: Workshop, new_journey: NewJourney
+) -> None:
+    journey = new_journey("Offline")
+    workshop.comparisons(journey.project, 20, ("now", "never"))
+    page = journey.page
+    page.get_by_role("button", name="Take ten offline").click()
+    expect(page.get_by_text("10 comparisons offline until")).to_be_visible()
+    journey._offline()
+    journey._say(page, journey.ada)
+    expect(page.get_by_text("9 comparisons offline until")).to_be_visible()
+    page.close()
+
+    journey.context.set_offline(False)
+    journey.page = page = journey.context.new_page()
+    journey._look(page)
+    expect(page.get_by_text("9 comparisons offline until")).to_be_visible()
+    wait_for_judgments(workshop, journey.project, 1)
+    held = len(json.loads(page.evaluate(_HELD)))
+    assert held == 9
+
+    page.get_by_role("button", name="Give back").click()
+    expect(page.get_by_text("comparisons offline until")).to_have_count(0)
+
+
+def test_a_closed_tab_gives_its_leases_back_and_a_reloaded_one_keeps_them(
+    new_journey: NewJourney,
+) -> None:
+    journey = new_journey("Closed")
+    page = journey.page
+    before = page.get_by_label("Prompt").inner_text()
+    with page.expect_response(lambda answer: answer.url.endswith("/renew")):
+        page.reload()
+    expect(page.get_by_label("Prompt")).to_be_visible()
+    assert page.get_by_label("Prompt").inner_text() == before
+    assert journey.longest_lease() > RELEASED
+
+    page.close(run_before_unload=True)
+    wait_until(lambda: journey.longest_lease() <= RELEASED, "the tab has given its leases back")
+
+
+_HELD = """() => sessionStorage[
+  Object.keys(sessionStorage).find((key) => key.startsWith("podium.held."))
+]"""
