@@ -9,6 +9,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, islice
 from typing import Any
 
 from podium import Podium
@@ -52,15 +53,32 @@ def work(
     """Let all annotators work side by side until nothing is left for any of them."""
 
     def one(client: Podium) -> None:
-        while assignment := client.post(f"/projects/{project_id}/assignments"):
-            tiers = judge(assignment["comparison"], score, seed)
-            client.post(
-                f"/assignments/{assignment['id']}/judgment", {"tiers": tiers, "verdict": "ranked"}
-            )
+        while _rank_next(client, project_id, score, seed):
             on_judgment()
 
     with ThreadPoolExecutor(len(clients)) as pool:
         list(pool.map(one, clients))
+
+
+def take_turns(
+    clients: Sequence[Podium], project_id: str, score: Scorer, seed: int, judgments: int
+) -> None:
+    """Let the annotators rank one comparison each in turn.
+
+    Whatever has the fewest judgments comes first: so many judgments, so many comparisons.
+    """
+    for client in islice(cycle(clients), judgments):
+        _rank_next(client, project_id, score, seed)
+
+
+def _rank_next(client: Podium, project_id: str, score: Scorer, seed: int) -> bool:
+    """Rank the next comparison; False if nothing is left for this annotator."""
+    assignment = client.post(f"/projects/{project_id}/assignments")
+    if not assignment:
+        return False
+    tiers = judge(assignment["comparison"], score, seed)
+    client.post(f"/assignments/{assignment['id']}/judgment", {"tiers": tiers, "verdict": "ranked"})
+    return True
 
 
 def judge(comparison: dict[str, Any], score: Scorer, seed: int) -> list[list[str]]:

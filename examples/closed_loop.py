@@ -25,6 +25,7 @@ import gold
 import httpx
 import recipe
 import report
+import yours
 from corpus import Corpus, Pair
 from measures import AnsweredQuestion, strict_differences
 from podium import Podium, Refused, RunEndedBadly
@@ -43,6 +44,7 @@ RUN_NAMES = {
     "sft_answers": "Answers of the SFT model",
     "final_answers": "Answers of the final policy",
     "final_drift": "Final policy against the SFT model",
+    "yours": "Responses for you to rank",
 }
 SMALLEST_HELDOUT = {"prompts": 30, "pairs": 180}
 
@@ -61,6 +63,7 @@ class Demo:
     project_id: str
     experiment_id: str
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    annotators: list[Podium] = field(default_factory=list)
 
     def run(self, part: str, config: recipe.Config, done: int = 0, of: int = 1) -> str:
         """Start a run, follow it to its good end and return its id; it is `done` of `of` runs."""
@@ -160,6 +163,9 @@ def close_the_loop(podium: Podium, course: Course, data_dir: Path, seed: int) ->
     with course.stage("evaluate"):
         answers = _answer_reported(demo, frozen["reported"], base=base, sft=sft, final=final)
 
+    with course.stage("yours"):
+        left = _leave_some(demo, questions, reward, final, known_words)
+
     with course.stage("report"):
         finished = report.make(
             runs=demo.runs,
@@ -171,6 +177,7 @@ def close_the_loop(podium: Podium, course: Course, data_dir: Path, seed: int) ->
             counts=podium.get(f"/projects/{demo.project_id}")["counts"],
         )
     finished |= {"seconds": course.seconds, "url": podium.url}
+    finished |= {"project_id": demo.project_id, "left_for_you": left}
     report.send(podium, finished)
     return finished
 
@@ -212,13 +219,13 @@ def _judge(demo: Demo, known_words: frozenset[str]) -> None:
     def on_judgment() -> None:
         demo.course.at(next(done) / wanted, "simulated annotators rank")
 
-    annotators.work(
-        annotators.hire(demo.podium, demo.project_id),
-        demo.project_id,
-        lambda question, answer: gold.score(question, answer, known_words).total,
-        demo.seed,
-        on_judgment,
-    )
+    demo.annotators = annotators.hire(demo.podium, demo.project_id)
+    score = _gold_score(known_words)
+    annotators.work(demo.annotators, demo.project_id, score, demo.seed, on_judgment)
+
+
+def _gold_score(known_words: frozenset[str]) -> annotators.Scorer:
+    return lambda question, answer: gold.score(question, answer, known_words).total
 
 
 def _freeze_preferences(demo: Demo) -> str:
@@ -258,6 +265,22 @@ def _answer_reported(
             for response in demo.podium.pages(f"{project}/responses", run_id=run_id)
         ]
     return answers
+
+
+def _leave_some(
+    demo: Demo, questions: Corpus, reward: str, policy: str, known_words: frozenset[str]
+) -> int:
+    """Put answers of the final policy up for a person to rank; how many comparisons."""
+    demo.import_pairs("prompts", "yours", questions.tuning[: yours.QUESTIONS])
+    prompts = demo.freeze("yours", "prompts", tags=["yours"])["id"]
+    run_id = demo.run("yours", recipe.yours(policy, reward, prompts, seed=demo.seed))
+    project = f"/projects/{demo.project_id}"
+    bodies = yours.comparisons(demo.podium.pages(f"{project}/responses", run_id=run_id))
+    for body in bodies:
+        demo.podium.post(f"{project}/comparisons", body)
+    score = _gold_score(known_words)
+    annotators.take_turns(demo.annotators, demo.project_id, score, demo.seed, len(bodies))
+    return len(bodies)
 
 
 def _answer(response: dict[str, Any], prompt: dict[str, Any]) -> AnsweredQuestion:

@@ -24,6 +24,7 @@ EXPECTED_S = {
     "reward_model": 100,
     "policy": 450,
     "evaluate": 120,
+    "yours": 25,
     "report": 2,
 }
 LINE_EVERY_S = 10.0

@@ -23,6 +23,7 @@ HELDOUT = {
     "preferences": 0.3,
     "policy": 0.2,
     "reported": 0.0,
+    "yours": 0.0,
 }
 SPLIT_SEED = 0
 # Before and after are sampled with the same random numbers: no other seed, whatever the demo's.
@@ -69,6 +70,20 @@ def to_report(model: str, prompts: str, *, reference: str | None) -> Config:
         "rollout": SAMPLING,
         "make_comparisons": False,
         **({"reference": {"id": reference}} if reference else {}),
+    }
+
+
+def yours(policy: str, reward: str, prompts: str, *, seed: int) -> Config:
+    """Four answers of the final policy to each question, scored by the reward model."""
+    return {
+        "method": "generate",
+        "model": {"id": policy},
+        "prompts": {"id": prompts},
+        "seed": seed,
+        "samples_per_prompt": 4,
+        "rollout": SAMPLING,
+        "reward": [{"kind": "model", "model": {"id": reward}}],
+        "make_comparisons": False,
     }
 
 

@@ -116,7 +116,18 @@ def show(report: Report, path: Path) -> None:
         console.print(f"\nQ  {pair['prompt']}", markup=False)
         for who in ("before", "after"):
             console.print(f"   {who:<6}  {pair[who]}", markup=False)
+    console.print(f"\n{_invitation(report)}", markup=False)
     console.print(f"\nreport: {path}\nbrowser: {report['url']}", markup=False)
+
+
+def _invitation(report: Report) -> str:
+    project = f"{report['url']}/projects/{report['project_id']}"
+    return (
+        f"{report['left_for_you']} comparisons of the final policy's answers are left for you: "
+        f"{project}/rank\n"
+        "Then see how often the simulated annotators and the reward model agree with you: "
+        f"{project}/data/agreement"
+    )
 
 
 def _reward_model(summary: Mapping[str, float], differences: Sequence[float]) -> Report:

@@ -189,6 +189,10 @@ class FactsAnswer(ApiAnswer):
     longer: ShareAnswer = Field(
         description="Pairs of unequal length that the longer response won; 1 / 2 by chance."
     )
+    reward_accuracy: ShareAnswer = Field(
+        description="Pairs whose winner got more from the reward model of the run that sampled "
+        "both (1/2 where they got the same); 1 / 2 by chance."
+    )
     tie_rate: float | None = Field(description="Ties among all placed pairs.")
     median_active_s: float | None
 

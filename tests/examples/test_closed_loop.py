@@ -65,6 +65,8 @@ def test_the_demo_goes_all_the_way_and_tells_the_api_every_number(
     assert report["policy"]["n_prompts"] >= 64
     assert report["policy"]["n_responses"] == 2 * report["policy"]["n_prompts"]
     assert report["judgments"] == report["comparisons"] > 100
+    project = service.get(f"/projects/{report['project_id']}/annotation")
+    assert report["left_for_you"] == project["available"] == 20
     for run_id in report["run_ids"].values():
         assert service.get(f"/runs/{run_id}")["state"] == "succeeded"
     summary = service.get(f"/runs/{report['run_ids']['policy']}")["summary"]

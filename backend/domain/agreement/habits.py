@@ -36,6 +36,7 @@ class Habits:
     judgments: int
     first_shown: Share
     longer: Share
+    reward_accuracy: Share
     self_consistency: Share
     tie_rate: float | None
     median_active_s: float | None
@@ -46,6 +47,7 @@ def habits(judged: Sequence[Judged]) -> Habits:
 
     first_shown: the share of the best tier that was shown first; 1 / K by chance. longer: pairs of
     unequal length won by the longer response, a judgment being a case; 1/2 by chance.
+    reward_accuracy: the same of the response to which the run's reward model gave more.
     self_consistency: the same two texts judged again by the same person with the same outcome, two
     texts being a case; by chance t^2 + (1 - t)^2 / 2 with tie rate t.
     tie_rate: ties among all placed pairs.
@@ -59,6 +61,7 @@ def habits(judged: Sequence[Judged]) -> Habits:
         judgments=len(judged),
         first_shown=_first_shown([one for one in ranked if one.presented_order]),
         longer=_share([counted for one in ranked if (counted := _longer(one))[1]], 0.5),
+        reward_accuracy=_share([counted for one in ranked if (counted := _rewarded(one))[1]], 0.5),
         self_consistency=_self_consistency(ranked, tie_rate),
         tie_rate=tie_rate,
         median_active_s=median(active) if active else None,
@@ -95,6 +98,17 @@ def _longer(one: Judged) -> tuple[int, int]:
         for better, worse in one.ranking.wins
     ]
     return sum(a > b for a, b in lengths), sum(a != b for a, b in lengths)
+
+
+def _rewarded(one: Judged) -> tuple[float, int]:
+    """How many won pairs a reward model orders alike, half where it cannot tell, of how many."""
+    pairs = [(one.texts[better], one.texts[worse]) for better, worse in one.ranking.wins]
+    rewards = [
+        (better.reward, worse.reward)
+        for better, worse in pairs
+        if better.run_id == worse.run_id and better.reward is not None and worse.reward is not None
+    ]
+    return sum((a > b) + (a == b) / 2 for a, b in rewards), len(rewards)
 
 
 def _self_consistency(ranked: Iterable[Judged], tie_rate: float | None) -> Share:

@@ -12,10 +12,16 @@ from backend.domain.ranking import Ranking
 
 @dataclass(frozen=True)
 class Text:
-    """What is known of a response's text: its length, and a hash that equal texts share."""
+    """What is known of a response: its length, a hash that equal texts share, its reward.
+
+    `reward` is what the reward model of the run that sampled it gave it; rewards of two runs cannot
+    be compared.
+    """
 
     characters: int
     sha256: str
+    run_id: str | None = None
+    reward: float | None = None
 
 
 @dataclass(frozen=True)

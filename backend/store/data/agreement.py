@@ -24,6 +24,8 @@ from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, 
 from backend.store.tables.people import User
 
 MOST_OF_PROMPT = 200
+# How a run names what its (first) reward model gave a response.
+REWARD_MODEL = "model"
 
 
 def report(session: Session, project_id: str) -> AgreementAnswer:
@@ -97,8 +99,15 @@ def _texts(session: Session, project_id: str) -> dict[str, Text]:
         .where(Judgment.project_id == project_id)
     )
     rows = session.execute(
-        select(Response.id, func.length(Response.content), Response.content_sha256).where(
-            Response.prompt_id.in_(of_judged)
-        )
+        select(
+            Response.id,
+            func.length(Response.content),
+            Response.content_sha256,
+            Response.run_id,
+            Response.scores,
+        ).where(Response.prompt_id.in_(of_judged))
     )
-    return {row[0]: Text(characters=row[1], sha256=row[2]) for row in rows}
+    return {
+        response_id: Text(characters, sha256, run_id, scores.get(REWARD_MODEL))
+        for response_id, characters, sha256, run_id, scores in rows
+    }

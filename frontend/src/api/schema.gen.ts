@@ -1779,6 +1779,8 @@ export interface components {
             first_shown: components["schemas"]["ShareAnswer"];
             /** @description Pairs of unequal length that the longer response won; 1 / 2 by chance. */
             longer: components["schemas"]["ShareAnswer"];
+            /** @description Pairs whose winner got more from the reward model of the run that sampled both (1/2 where they got the same); 1 / 2 by chance. */
+            reward_accuracy: components["schemas"]["ShareAnswer"];
             /**
              * Tie Rate
              * @description Ties among all placed pairs.
@@ -2177,6 +2179,8 @@ export interface components {
             first_shown: components["schemas"]["ShareAnswer"];
             /** @description Pairs of unequal length that the longer response won; 1 / 2 by chance. */
             longer: components["schemas"]["ShareAnswer"];
+            /** @description Pairs whose winner got more from the reward model of the run that sampled both (1/2 where they got the same); 1 / 2 by chance. */
+            reward_accuracy: components["schemas"]["ShareAnswer"];
             /**
              * Tie Rate
              * @description Ties among all placed pairs.
@@ -3975,6 +3979,8 @@ export interface components {
             first_shown: components["schemas"]["ShareAnswer"];
             /** @description Pairs of unequal length that the longer response won; 1 / 2 by chance. */
             longer: components["schemas"]["ShareAnswer"];
+            /** @description Pairs whose winner got more from the reward model of the run that sampled both (1/2 where they got the same); 1 / 2 by chance. */
+            reward_accuracy: components["schemas"]["ShareAnswer"];
             /**
              * Tie Rate
              * @description Ties among all placed pairs.

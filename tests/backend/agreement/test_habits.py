@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from backend.domain.agreement.habits import habits
+from backend.domain.agreement.habits import Share, habits
 from backend.domain.agreement.judged import Text
 from tests.raters import ranked
 
@@ -60,3 +60,25 @@ def test_habits_of_no_judgment_are_not_numbers() -> None:
     found = habits([])
     assert found.judgments == found.first_shown.cases == 0
     assert found.first_shown.value is found.tie_rate is found.median_active_s is None
+
+
+def test_a_reward_model_is_right_where_it_gives_the_winner_more() -> None:
+    texts = {
+        "a": Text(1, "a", "run_1", 2.0),
+        "b": Text(1, "b", "run_1", 1.0),
+        "c": Text(1, "c", "run_1", 1.0),
+        "d": Text(1, "d", "run_2", 0.5),
+        "e": Text(1, "e", "run_1", None),
+    }
+    own = replace(ranked("c1", "x", "d", "b", "a", "c", "e"), texts=texts)
+
+    found = habits([own]).reward_accuracy
+
+    # b>a wrong, b>c half, a>c right; d is of another run, and e has no reward.
+    assert (found.value, found.by_chance, found.cases) == (0.5, 0.5, 1)
+
+
+def test_responses_without_rewards_say_nothing_of_a_reward_model() -> None:
+    own = replace(ranked("c1", "x", "a", "b"), texts=TEXTS)
+
+    assert habits([own]).reward_accuracy == Share(None, None, None, 0)

@@ -30,6 +30,7 @@ function found(agreement: Pairwise, judgedTwice: number): Agreement {
     self_consistency: SHARE,
     first_shown: SHARE,
     longer: SHARE,
+    reward_accuracy: SHARE,
     tie_rate: null,
     median_active_s: null,
   };

@@ -166,7 +166,7 @@ function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => 
   const progress = useQuery(progressQuery(props.projectId));
   const me = useQuery(meQuery);
   const isUnused = progress.data?.wanted === 0;
-  const canImport = me.data !== undefined && managesIn(me.data, props.projectId);
+  const isManager = me.data !== undefined && managesIn(me.data, props.projectId);
   return (
     <section className="card">
       <Empty
@@ -176,9 +176,14 @@ function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => 
         }
         actions={
           <>
-            {isUnused && canImport && (
+            {isUnused && isManager && (
               <Link className="btn primary" to={`/projects/${props.projectId}/data/import`}>
                 Import comparisons
+              </Link>
+            )}
+            {!isUnused && isManager && (
+              <Link className="btn primary" to={`/projects/${props.projectId}/data/agreement`}>
+                See how annotators agree
               </Link>
             )}
             <button type="button" className="btn" onClick={props.onRetry}>
@@ -192,7 +197,7 @@ function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => 
           </>
         }
       >
-        {isUnused && canImport
+        {isUnused && isManager
           ? "Comparisons come from an import, or from a generate run that samples several responses to each prompt."
           : "Press Check again to look for new comparisons."}
       </Empty>

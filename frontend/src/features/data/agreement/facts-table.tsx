@@ -51,6 +51,8 @@ function ShareCell({ share }: { share: Facts["first_shown"] }) {
 }
 
 export function FactsTable({ label, rows }: { label: string; rows: readonly Row[] }) {
+  // Only responses that a run sampled and scored have rewards.
+  const hasRewards = rows.some(({ facts }) => facts.reward_accuracy.value !== null);
   return (
     <Table
       columns={[
@@ -60,6 +62,7 @@ export function FactsTable({ label, rows }: { label: string; rows: readonly Row[
         ["Repeats alike", "num"],
         ["First shown is best", "num"],
         ["Longer is better", "num"],
+        ...(hasRewards ? [["Reward model agrees", "num"] as const] : []),
         ["Tied pairs", "num"],
         ["Median active time", "num"],
       ]}
@@ -73,6 +76,7 @@ export function FactsTable({ label, rows }: { label: string; rows: readonly Row[
           <ShareCell share={facts.self_consistency} />
           <ShareCell share={facts.first_shown} />
           <ShareCell share={facts.longer} />
+          {hasRewards && <ShareCell share={facts.reward_accuracy} />}
           <td className="num">{percent(facts.tie_rate)}</td>
           <td className="num nowrap">
             {facts.median_active_s === null ? "n/a" : `${number(facts.median_active_s)} s`}
