@@ -5,9 +5,9 @@ import { useNavigate } from "react-router";
 
 import { createProject, projectsQuery } from "@/api/projects";
 import { createsProjects, meQuery } from "@/api/session";
-import { CreateForm, NameField } from "@/components/create-form";
+import { CreateForm, NameField } from "@/components/form/create-form";
 import { Empty } from "@/components/states";
-import { PROPOSED_VOTES, VotesFields, votesOf } from "@/components/votes-fields";
+import { PROPOSED_VOTES, VotesFields, votesOf } from "@/components/form/votes-fields";
 
 export function ProjectForm({ onClose }: { onClose?: () => void }) {
   const [name, setName] = useState("");

@@ -6,7 +6,7 @@ import { meQuery } from "@/api/session";
 import type { User } from "@/api/types";
 import { Dialog } from "@/components/dialog";
 import { Icon } from "@/components/icons";
-import { PasswordForm } from "@/components/password-form";
+import { PasswordForm } from "@/components/form/password-form";
 
 /** What was refused without a session is asked for again; of another person nothing stays. */
 function useReturn(before: User) {

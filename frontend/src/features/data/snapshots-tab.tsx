@@ -6,7 +6,7 @@ import { useSearchParams } from "react-router";
 import { address } from "@/api/client";
 import { freezeSnapshot, snapshotsQuery } from "@/api/projects";
 import type { Aggregation, Snapshot, SnapshotBody } from "@/api/types";
-import { CreateForm, NameField } from "@/components/create-form";
+import { CreateForm, NameField } from "@/components/form/create-form";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";

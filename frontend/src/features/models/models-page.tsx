@@ -7,7 +7,7 @@ import { Link } from "react-router";
 
 import { modelsQuery, registerModel } from "@/api/models";
 import type { Model } from "@/api/types";
-import { CreateForm, NameField } from "@/components/create-form";
+import { CreateForm, NameField } from "@/components/form/create-form";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";

@@ -10,7 +10,7 @@ import { agreementQuery, projectQuery } from "@/api/projects";
 import { eventsQuery, runsQuery, workersQuery } from "@/api/runs";
 import type { Agreement, Project, Run } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
-import { IntervalBar } from "@/components/interval-bar";
+import { IntervalBar } from "@/components/agreement/interval-bar";
 import { LastValue, RunSparkline } from "@/components/run-sparkline";
 import { StatePill } from "@/components/run-state";
 import { Empty, Loaded } from "@/components/states";
@@ -23,7 +23,7 @@ import {
   range,
   whyNoInterval,
   whyUndefined,
-} from "@/components/text/agreement";
+} from "@/components/agreement/words";
 import { duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 

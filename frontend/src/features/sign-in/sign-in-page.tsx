@@ -9,7 +9,7 @@ import { Problem } from "@/api/client";
 import { signInWithToken } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { PasswordForm } from "@/components/password-form";
+import { PasswordForm } from "@/components/form/password-form";
 import { Failure, Skeleton } from "@/components/states";
 
 /** A link works once, and React may run an effect twice: one exchange per token. */

@@ -7,7 +7,7 @@ import { Link } from "react-router";
 
 import { agreementQuery } from "@/api/projects";
 import type { Agreement } from "@/api/types";
-import { IntervalBar } from "@/components/interval-bar";
+import { IntervalBar } from "@/components/agreement/interval-bar";
 import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
 import {
@@ -16,7 +16,7 @@ import {
   range,
   whyNoInterval,
   whyUndefined,
-} from "@/components/text/agreement";
+} from "@/components/agreement/words";
 import { number, plural, shortId } from "@/lib/format";
 
 import { FactsTable, type Row } from "./facts-table";

@@ -1,8 +1,14 @@
 /** Annotators or weeks as rows: agreement with its interval, and the habits of their judgments. */
 import type { Facts } from "@/api/types";
-import { IntervalBar } from "@/components/interval-bar";
+import { IntervalBar } from "@/components/agreement/interval-bar";
 import { Table } from "@/components/table";
-import { besideChance, decimals, percent, range, whyNoInterval } from "@/components/text/agreement";
+import {
+  besideChance,
+  decimals,
+  percent,
+  range,
+  whyNoInterval,
+} from "@/components/agreement/words";
 import { number, plural } from "@/lib/format";
 
 export interface Row {

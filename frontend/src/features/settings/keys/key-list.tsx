@@ -4,7 +4,7 @@ import { useId, useState } from "react";
 
 import { createKey, keyPages, revokeKey } from "@/api/keys";
 import type { Key, Scope } from "@/api/types";
-import { CreateForm, NameField } from "@/components/create-form";
+import { CreateForm, NameField } from "@/components/form/create-form";
 import { Dialog } from "@/components/dialog";
 import { Icon } from "@/components/icons";
 import { LifeField, type Life } from "../life-field";

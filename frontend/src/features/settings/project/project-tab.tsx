@@ -4,11 +4,11 @@ import { useId, useState } from "react";
 
 import { changeProject, projectQuery, projectsQuery } from "@/api/projects";
 import type { Project, ProjectChange } from "@/api/types";
-import { NameField } from "@/components/create-form";
+import { NameField } from "@/components/form/create-form";
 import { GuidelinesText } from "@/components/guidelines";
 import { Segmented } from "@/components/segmented";
 import { Failure, Loaded } from "@/components/states";
-import { VotesFields, votesFrom, votesOf } from "@/components/votes-fields";
+import { VotesFields, votesFrom, votesOf } from "@/components/form/votes-fields";
 
 import { VersionList } from "./version-list";
 

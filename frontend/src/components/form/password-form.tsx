@@ -5,7 +5,7 @@ import { useId, useState, type ReactNode } from "react";
 import { signInWithPassword } from "@/api/session";
 import type { User } from "@/api/types";
 
-import { Failure } from "./states";
+import { Failure } from "../states";
 
 export function PasswordForm(props: {
   children: ReactNode;

@@ -10,7 +10,7 @@ import {
   range,
   whyNoInterval,
   whyUndefined,
-} from "./agreement";
+} from "./words";
 
 type Pairwise = Facts["agreement"];
 

@@ -2,8 +2,8 @@
 import { useMutation, useQueryClient, type QueryKey } from "@tanstack/react-query";
 import { useId, type ReactNode } from "react";
 
-import { Dialog } from "./dialog";
-import { Failure } from "./states";
+import { Dialog } from "../dialog";
+import { Failure } from "../states";
 
 export function CreateForm<Made>(props: {
   create: () => Promise<Made>;
