@@ -1,4 +1,4 @@
-"""What the demo leaves for you: different answers to one question, the fullest comparisons first."""
+"""What the demo leaves for you: different answers to a question, the fullest comparisons first."""
 
 from typing import Any
 

@@ -61,7 +61,7 @@ def habits(judged: Sequence[Judged]) -> Habits:
         judgments=len(judged),
         first_shown=_first_shown([one for one in ranked if one.presented_order]),
         longer=_share([counted for one in ranked if (counted := _longer(one))[1]], 0.5),
-        reward_accuracy=_share([counted for one in ranked if (counted := _rewarded(one))[1]], 0.5),
+        reward_accuracy=_share([found for one in ranked if (found := _rewarded(one))[1]], 0.5),
         self_consistency=_self_consistency(ranked, tie_rate),
         tie_rate=tie_rate,
         median_active_s=median(active) if active else None,

@@ -142,9 +142,7 @@ def submit(session: Session, assignment: Assignment) -> None:
             Assignment.comparison_id == comparison.id, Assignment.passed.is_not(None)
         )
         session.execute(others.values(passed=None))
-    tallies.add(
-        session, assignment.project_id, assignment.user_id, judged=1, finished=int(is_last)
-    )
+    tallies.add(session, assignment.project_id, assignment.user_id, judged=1, finished=int(is_last))
 
 
 def recount(session: Session, comparison_ids: Sequence[str]) -> int:

@@ -1,6 +1,7 @@
 """Comparisons: which responses are to be ranked against each other, and how far that is.
 
-Called by the routes, the import and `worker.run_directory.intake`; who ranks them is `store.data.assignments`.
+Called by the routes, the import and `worker.run_directory.intake`; who ranks them is
+`store.data.assignments`.
 """
 
 from collections.abc import Sequence

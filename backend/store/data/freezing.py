@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Unpack
+from typing import Any
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, aliased, defer
@@ -30,9 +30,17 @@ from backend.schemas.records import (
 )
 from backend.schemas.vocabulary import Aggregation, SnapshotKind, Split
 from backend.store.data import judgments
-from backend.store.tables.data import Assignment, Comparison, Demonstration, Judgment, Prompt, Response, Solution
+from backend.store.tables.data import (
+    Assignment,
+    Comparison,
+    Demonstration,
+    Judgment,
+    Prompt,
+    Response,
+    Solution,
+)
 
-_Rows = Select[Unpack[tuple[Any, ...]]]
+_Rows = Select[*tuple[Any, ...]]
 BATCH = 200
 _WITHOUT_TEXTS = (defer(Prompt.messages), defer(Prompt.reference))
 
@@ -48,7 +56,9 @@ class FrozenLine:
     ties: int = 0
 
 
-def lines(session: Session, project_id: str, body: SnapshotBody) -> Generator[FrozenLine, None, None]:
+def lines(
+    session: Session, project_id: str, body: SnapshotBody
+) -> Generator[FrozenLine, None, None]:
     """The records that the filter lets through, in order of creation.
 
     It holds a batch of them at a time and reads twice, so the session must see the same data all

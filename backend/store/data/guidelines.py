@@ -10,12 +10,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from backend.errors import Conflict
+from backend.schemas.paging import Listing
 from backend.schemas.projects.guidelines import (
     AcknowledgedGuidelines,
     GuidelinesAnswer,
     GuidelineVersionAnswer,
 )
-from backend.schemas.paging import Listing
 from backend.store.tables.data import GuidelineAcknowledgement, GuidelineVersion, Project
 from backend.store.tables.people import User
 
@@ -118,7 +118,7 @@ def acknowledge(
 
 
 def must_be_read(session: Session, project_id: str, user_id: str) -> None:
-    """Raise Conflict unless this person has acknowledged the newest guidelines, if there are any."""
+    """Raise Conflict unless this person has acknowledged the newest guidelines, if any."""
     project = _project(session, project_id)
     if not _has_read(session, project, user_id):
         raise Conflict(
@@ -136,9 +136,7 @@ def _has_read(session: Session, project: Project, user_id: str) -> bool:
     return session.get(GuidelineAcknowledgement, key) is not None
 
 
-def _acknowledged(
-    session: Session, project_id: str, user_id: str
-) -> AcknowledgedGuidelines | None:
+def _acknowledged(session: Session, project_id: str, user_id: str) -> AcknowledgedGuidelines | None:
     row = session.execute(
         select(GuidelineAcknowledgement.acknowledged_at, GuidelineVersion)
         .join(

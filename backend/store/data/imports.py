@@ -1,8 +1,8 @@
 """Imports: records go in batch by batch, seen by nobody before the whole import is complete.
 
-Called by `backend.jobs.import_file` with records that `backend.domain.records.formats` has read: `begin`,
-`keep` for each batch, then `complete`; or `withdraw` and `remove` if it comes to nothing. Sending a
-file again adds nothing: records are recognised by the hash of their content, judgments by
+Called by `backend.jobs.import_file` with records that `backend.domain.records.formats` has read:
+`begin`, `keep` for each batch, then `complete`; or `withdraw` and `remove` if it comes to nothing.
+Sending a file again adds nothing: records are recognised by the hash of their content, judgments by
 annotator, comparison and ranking.
 
 One import at a time writes into a project, so no import ever finds records of another one that may

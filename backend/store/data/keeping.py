@@ -157,8 +157,11 @@ def _keep_preferences(
         elif before == said:
             tally.duplicates += 1
         else:
-            tally.reject(line, f"{record.annotator} has already judged this comparison with another result; keep "
-                "one of the two rows")
+            tally.reject(
+                line,
+                f"{record.annotator} has already judged this comparison with another result; keep "
+                "one of the two rows",
+            )
     if rows:
         session.execute(insert(Assignment), [assignment for assignment, _ in rows])
         session.execute(insert(Judgment), [judgment for _, judgment in rows])

@@ -17,7 +17,15 @@ from backend.schemas.people import ProjectAnswer, ProjectBody, ProjectChange, Pr
 from backend.store.data import guidelines
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
-from backend.store.tables.data import Comparison, Demonstration, Judgment, Project, Prompt, Response, Solution
+from backend.store.tables.data import (
+    Comparison,
+    Demonstration,
+    Judgment,
+    Project,
+    Prompt,
+    Response,
+    Solution,
+)
 
 
 def create(

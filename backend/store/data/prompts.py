@@ -72,9 +72,7 @@ def ensure_demonstrations(
     at: datetime,
 ) -> int:
     """Add the demonstrations that the project does not have yet; returns how many were added."""
-    ids, _ = ensure(
-        session, project_id, (one.prompt for one in wanted), import_id=import_id, at=at
-    )
+    ids, _ = ensure(session, project_id, (one.prompt for one in wanted), import_id=import_id, at=at)
     keyed = {
         (ids[one.prompt.content_sha256], hash_of([one.response])): one.response for one in wanted
     }

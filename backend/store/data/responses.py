@@ -1,6 +1,7 @@
 """Responses: what models and people answered.
 
-Called by the import, by `worker.run_directory.intake` when a `generate` run comes home, and by the data routes.
+Called by the import, by `worker.run_directory.intake` when a `generate` run comes home, and by the
+data routes.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
 """Snapshots: records frozen as the exact lines of their native file, split by prompt, hashed.
 
 Called by the job that freezes (`backend.jobs.freeze_snapshot`), by the snapshot routes and by
-`worker.run_directory.export`, which writes the same bytes into a run directory. How the lines are made is
-`backend.store.data.freezing`.
+`worker.run_directory.export`, which writes the same bytes into a run directory. How the lines are
+made is `backend.store.data.freezing`.
 """
 
 import hashlib
@@ -105,9 +105,7 @@ def remove_some(session: Session, snapshot_id: str, at_most: int) -> bool:
     of_it = SnapshotLine.snapshot_id == snapshot_id
     first = session.scalar(select(func.min(SnapshotLine.position)).where(of_it))
     if first is not None:
-        session.execute(
-            delete(SnapshotLine).where(of_it, SnapshotLine.position < first + at_most)
-        )
+        session.execute(delete(SnapshotLine).where(of_it, SnapshotLine.position < first + at_most))
         return True
     session.execute(
         delete(Snapshot).where(Snapshot.id == snapshot_id, Snapshot.job_id.is_not(None))
@@ -240,8 +238,7 @@ class Tally:
         pairs = sum(self.counts[split]["pairs"] for split in Split)
         if pairs == 0:
             raise InvalidInput(
-                f"the {self.lines} judgments contain no pair: no response is ranked above "
-                "another",
+                f"the {self.lines} judgments contain no pair: no response is ranked above another",
                 advice="Rank some comparisons into at least two tiers first.",
             )
         if self.counts[Split.TRAIN]["pairs"] == 0:

@@ -12,7 +12,15 @@ from transformers import PreTrainedTokenizerBase
 from backend.schemas.records import PreferenceRecord
 from backend.schemas.references import Reference
 from backend.schemas.vocabulary import FinishReason, Split, Verdict
-from worker.trainer.data.tokens import Tokens, check_length, computed_tokens, encode_response, micro_batches, read_records, render_prompt
+from worker.trainer.data.tokens import (
+    Tokens,
+    check_length,
+    computed_tokens,
+    encode_response,
+    micro_batches,
+    read_records,
+    render_prompt,
+)
 from worker.trainer.errors import DataError
 from worker.trainer.losses import tier_pairs
 from worker.trainer.run import Run
@@ -93,6 +101,7 @@ def _encode(
         return Ranking(record.prompt_id, responses, [[place[i] for i in tier] for tier in tiers])
     except KeyError as error:
         raise DataError(
-            f"judgment {record.judgment_id} ranks {error.args[0]}, which is not one of its responses",
+            f"judgment {record.judgment_id} ranks {error.args[0]}, which is not one of its "
+            "responses",
             "Correct the record, or freeze the snapshot again.",
         ) from error

@@ -14,7 +14,13 @@ from transformers import PreTrainedTokenizerBase
 from backend.schemas.records import SolutionRecord
 from backend.schemas.training import ProcessRewardModelConfig
 from backend.schemas.vocabulary import Split
-from worker.trainer.data.tokens import Tokens, check_length, encode_response, read_records, render_prompt
+from worker.trainer.data.tokens import (
+    Tokens,
+    check_length,
+    encode_response,
+    read_records,
+    render_prompt,
+)
 from worker.trainer.errors import DataError
 from worker.trainer.run import Run
 

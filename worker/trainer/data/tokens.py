@@ -21,8 +21,8 @@ from transformers import PreTrainedTokenizerBase
 from backend.schemas.records import Message
 from backend.schemas.references import Reference
 from worker.trainer.data import prefix_tree
-from worker.trainer.errors import ConfigError, DataError
 from worker.trainer.data.prefix_tree import PrefixTree
+from worker.trainer.errors import ConfigError, DataError
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 
