@@ -32,7 +32,8 @@ export class MemoryStorage implements Storage {
   key = (at: number) => [...this.kept.keys()][at] ?? null;
   getItem = (key: string) => this.kept.get(key) ?? null;
   setItem = (key: string, value: string) => {
-    if (!this.isMine()) return;
+    // The browser tells the other tabs of what has changed, not of what is as it was.
+    if (!this.isMine() || this.kept.get(key) === value) return;
     this.kept.set(key, value);
     this.onChange();
   };
