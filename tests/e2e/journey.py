@@ -90,7 +90,7 @@ class Journey:
         self.workshop = workshop
         self.context = context
         self.ada, self.bob = ada, bob
-        self.project = workshop.new_project(name)
+        self.project = workshop.new_project(name, guidelines="")
         workshop.comparisons(self.project, 8, ("yes", "no"))
         for person in (ada, bob):
             person.join(workshop, self.project)
@@ -172,7 +172,8 @@ class Journey:
         page = self.context.new_page()
         self._look(page)
         self._say(page, self.bob)
-        expect(page.get_by_text("not sent yet")).to_have_count(0)
+        # What is under way when Bob leaves waits in the browser until he comes back.
+        wait_until(lambda: not self._missing(self.bob), "what Bob said arrived")
         self.context.add_cookies([self.ada.cookie])
         page.close()
 
@@ -215,6 +216,11 @@ class Journey:
         database = Database(f"sqlite:///{self.workshop.data_dir / 'podium.sqlite3'}")
         yield database
         database.close()
+
+    def _missing(self, person: Person) -> Counter[tuple[str, str]]:
+        """What this person said and the server does not have."""
+        said = {one: count for one, count in self.said.items() if one[0] == person.id}
+        return Counter(said) - self.stored()
 
     def stored(self) -> Counter[tuple[str, str]]:
         """What the server has of Ada and Bob, by author and prompt."""

@@ -64,9 +64,9 @@ class Workshop:
         assert answer.status_code < 300, answer.text
         return answer.json() if answer.content else None
 
-    def new_project(self, name: str) -> str:
-        """The id of a new project."""
-        body = {"name": name, "guidelines": "Prefer what **helps**."}
+    def new_project(self, name: str, guidelines: str = "Prefer what **helps**.") -> str:
+        """The id of a new project; its annotators begin with the guidelines, if there are any."""
+        body = {"name": name, "guidelines": guidelines}
         return str(self.post("/projects", body)["id"])
 
     def take_in(self, project_id: str, kind: str, records: Sequence[dict[str, Any]]) -> None:
