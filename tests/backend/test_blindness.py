@@ -31,7 +31,8 @@ from tests.backend.test_loop import comparison, upload
 # Closed sets of words, hashes and names of operations: what the service itself says.
 CODES = re.compile(
     r"role|state|kind|format|type|method|split|stream|verdict|cause|\w*_reason|action|route|"
-    r"\w*sha256|\w*_id|id|password_hash|request_id|events_token|owner|process|invited_by|key"
+    r"\w*sha256|\w*_id|id|password_hash|request_id|events_token|owner|process|invited_by|key|"
+    r"aggregation"
 )
 # Whose values are ids, numbers or a shape that a reader relies on.
 SHAPES = re.compile(

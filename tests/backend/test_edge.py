@@ -216,7 +216,11 @@ def test_every_operation_says_who_may_use_it_and_how_it_refuses(light_service: S
     ]
 
     assert [name for name, one in described if "security" not in one] == []
-    assert [name for name, one in described if not one["security"]] == ["post /api/v1/session"]
+    assert [name for name, one in described if not one["security"]] == [
+        "post /api/v1/session",
+        "post /api/v1/invitation",
+        "post /api/v1/invitation/accept",
+    ]
     refusals = [one["responses"]["403"]["content"] for _, one in described]
     assert {tuple(one) for one in refusals} == {("application/problem+json",)}
 

@@ -67,7 +67,12 @@ def annotate(api: TestClient) -> dict[str, str]:
         post(f"/projects/{project}/imports", params={"kind": kind}, content=body)
 
     once = {"Idempotency-Key": "a key"}
-    project = post("/projects", json={"name": "Short answers"}, headers=once)["id"]
+    body = {"name": "Short answers", "guidelines": "Say it briefly."}
+    project = post("/projects", json=body, headers=once)["id"]
+    read = api.post(f"/projects/{project}/guidelines/acknowledgement", json={"version": 1})
+    assert read.is_success, read.text
+    invited = {"people": [{"name": "Ben"}], "role": "annotator"}
+    post(f"/projects/{project}/invitations", json=invited)
     secret = {"email": "anna@example.org", "password": "correct horse battery"}
     person = {"name": "Anna", "role": "annotator", "project_ids": [project], **secret}
     user = post("/users", json=person)["id"]
