@@ -47,6 +47,8 @@ class Credentials:
     origin: str | None
     host: str | None
     scheme: str
+    # The user whose page sends it: in a shared browser another may have signed in since.
+    page_of: str | None = None
 
 
 def add_key(
@@ -95,7 +97,8 @@ def authenticate(
 ) -> Caller:
     """Who is asking, by bearer key or by cookie.
 
-    Raises NotSignedIn without valid credentials, Forbidden for a cookie from a foreign origin.
+    Raises NotSignedIn without valid credentials or from the page of another user, Forbidden for a
+    cookie from a foreign origin.
     """
     if credentials.authorization is not None:
         scheme, _, key = credentials.authorization.partition(" ")
@@ -116,6 +119,11 @@ def authenticate(
         raise NotSignedIn(
             "the key or session is unknown, expired or revoked",
             advice="Sign in again or ask an administrator for a new key.",
+        )
+    if credentials.page_of not in (None, caller.id):
+        raise NotSignedIn(
+            "this page belongs to another user than the one who is signed in now",
+            advice="Reload the page, or sign in again as its user.",
         )
     return caller
 

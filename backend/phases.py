@@ -261,6 +261,7 @@ def credentials_of(request: Request) -> Credentials:
         origin=request.headers.get("origin"),
         host=request.headers.get("host"),
         scheme=request.url.scheme,
+        page_of=request.headers.get("x-podium-user"),
     )
 
 

@@ -21,6 +21,7 @@ from tests.backend.conftest import Service
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 ORIGIN = {"Origin": "http://localhost"}
+PAGE_OF = "X-Podium-User"
 
 
 def link(service: Service) -> str:
@@ -89,6 +90,20 @@ def test_a_cookie_changes_something_only_from_our_own_origin(
     answer = browser.post("/api/v1/projects", json={"name": "P"}, headers=headers)
     assert answer.status_code == status
     assert len(browser.get("/api/v1/projects").json()["items"]) == (status == 201)
+
+
+def test_the_page_of_one_user_does_nothing_as_another(light_service: Service) -> None:
+    browser = light_service.anonymous()
+    answer = browser.post("/api/v1/session", json={"token": link(light_service)}, headers=ORIGIN)
+    as_user = answer.json()["id"]
+    body = {"name": "Theirs"}
+
+    refused = browser.post("/api/v1/projects", json=body, headers=ORIGIN | {PAGE_OF: "usr_other"})
+    assert refused.status_code == 401
+    assert "another user" in refused.json()["detail"]
+    own = browser.post("/api/v1/projects", json=body, headers=ORIGIN | {PAGE_OF: as_user})
+    assert own.status_code == 201
+    assert browser.get("/api/v1/me", headers={PAGE_OF: "usr_other"}).status_code == 401
 
 
 def test_a_signed_out_cookie_is_worth_nothing(light_service: Service) -> None:

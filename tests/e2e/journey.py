@@ -39,6 +39,8 @@ _ENTER_TWICE = """() => {
 }"""
 _IS_GONE_OR_ASKS = """(text) => document.querySelector("dialog[open]") !== null
   || document.querySelector("[aria-label=Prompt] .prose")?.innerText !== text"""
+# A browser without windows tells no tab that it is looked at.
+_LOOK_AT = "document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))"
 # What the page on screen has at hand: so much that it goes on without a network.
 _IS_STOCKED = """() => Object.keys(sessionStorage).some(
   (key) => key.startsWith("podium.held.") && JSON.parse(sessionStorage[key]).length > 2
@@ -176,6 +178,9 @@ class Journey:
         wait_until(lambda: not self._missing(self.bob), "what Bob said arrived")
         self.context.add_cookies([self.ada.cookie])
         page.close()
+        # Ada turns to her tab, which has noticed Bob or not.
+        self.page.evaluate(_LOOK_AT)
+        expect(self.page.get_by_title("Ada, annotator")).to_be_visible()
 
     def _expired(self) -> None:
         """Ada's leases run out, and others judge everything."""

@@ -2,6 +2,14 @@
 
 const PREFIX = "/api/v1";
 
+/** Whose page this is. In a shared browser the cookie may meanwhile be another person's. */
+let pageOf: string | null = null;
+
+/** From now on this page's requests are refused (401) unless this user is signed in. */
+export function actAs(userId: string | null): void {
+  pageOf = userId;
+}
+
 export type QueryValue = string | number | boolean | null | undefined | readonly string[];
 
 export interface RequestOptions {
@@ -12,6 +20,8 @@ export interface RequestOptions {
   idempotencyKey?: string;
   signal?: AbortSignal;
   method?: string;
+  /** For whoever is signed in, also if that is not the user whose page this is. */
+  asAnybody?: boolean;
   /** Sent to its end also if the page is closed meanwhile; of at most 64 KiB. */
   outlivesPage?: boolean;
 }
@@ -82,6 +92,7 @@ function prepared(options: RequestOptions): RequestInit {
     init.body = JSON.stringify(options.body);
   }
   if (options.idempotencyKey !== undefined) headers["Idempotency-Key"] = options.idempotencyKey;
+  if (pageOf !== null && options.asAnybody !== true) headers["X-Podium-User"] = pageOf;
   if (options.signal !== undefined) init.signal = options.signal;
   if (options.outlivesPage === true) init.keepalive = true;
   init.method = options.method ?? (init.body === undefined ? "GET" : "POST");

@@ -4,7 +4,8 @@ import { queryOptions } from "@tanstack/react-query";
 import { post, request } from "./client";
 import type { Role, User } from "./types";
 
-export const readMe = (options: { signal?: AbortSignal } = {}) => request<User>("/me", options);
+export const readMe = (options: { signal?: AbortSignal } = {}) =>
+  request<User>("/me", { ...options, asAnybody: true });
 
 export const meQuery = queryOptions({
   queryKey: ["me"],

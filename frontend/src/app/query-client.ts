@@ -1,17 +1,22 @@
 /** How server state is kept and retried; a 401 anywhere makes the shell ask who is signed in. */
-import { QueryCache, QueryClient } from "@tanstack/react-query";
+import { MutationCache, QueryCache, QueryClient, type Query } from "@tanstack/react-query";
 
-import { Problem } from "@/api/client";
+import { actAs, Problem } from "@/api/client";
 import { meQuery } from "@/api/session";
+
+const isMe = (query: Pick<Query, "queryKey">) => query.queryKey[0] === meQuery.queryKey[0];
+
+function askWhoIsSignedIn(error: unknown): void {
+  if (error instanceof Problem && error.status === 401) void queryClient.invalidateQueries(meQuery);
+}
 
 export const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({
     onError: (error, query) => {
-      const isMe = query.queryKey[0] === meQuery.queryKey[0];
-      if (error instanceof Problem && error.status === 401 && !isMe)
-        void queryClient.invalidateQueries(meQuery);
+      if (!isMe(query)) askWhoIsSignedIn(error);
     },
   }),
+  mutationCache: new MutationCache({ onError: askWhoIsSignedIn }),
   defaultOptions: {
     queries: {
       // A browser without internet still reaches a Podium on its own machine or network; one that
@@ -23,4 +28,8 @@ export const queryClient: QueryClient = new QueryClient({
     },
     mutations: { networkMode: "always", retry: false },
   },
+});
+
+queryClient.getQueryCache().subscribe(({ query }) => {
+  if (isMe(query)) actAs(queryClient.getQueryData(meQuery.queryKey)?.id ?? null);
 });

@@ -51,7 +51,8 @@ export function Shell() {
   const { projectId } = useParams();
   const { pathname, search } = useLocation();
   const [isPaletteOpen, setPaletteOpen] = useState(false);
-  const me = useQuery({ ...meQuery, refetchOnWindowFocus: true });
+  // In a shared browser somebody else may have signed in meanwhile.
+  const me = useQuery({ ...meQuery, refetchOnWindowFocus: "always" });
   usePaletteKey(() => setPaletteOpen(true));
   useEffect(() => {
     if (projectId !== undefined) write(localStorage, LAST_PROJECT, projectId);
