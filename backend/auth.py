@@ -75,9 +75,6 @@ def add_key(
             advice="Leave the scope out, or sign in to create the key.",
         )
     key = f"pk_{secrets.token_urlsafe(32)}"
-    ends = [] if expires_in_s is None else [at + timedelta(seconds=expires_in_s)]
-    if made_with is not None and made_with.expires_at is not None:
-        ends.append(made_with.expires_at)
     answer = keys.add(
         session,
         user_id=user_id,
@@ -86,7 +83,7 @@ def add_key(
         key_sha256=_sha256(key),
         scopes=sorted(allowed if scopes is None else set(scopes)),
         parent_id=made_with.id if made_with else None,
-        expires_at=min(ends, default=None),
+        expires_at=min(_ends(expires_in_s, made_with, at), default=None),
         at=at,
     )
     return answer.model_copy(update={"key": key})
@@ -303,10 +300,15 @@ def new_sign_in_link(session: Session, url: str, *, at: datetime) -> str:
 def _new_link(sender: Caller, expires_in_s: int, at: datetime) -> tuple[str, Link]:
     """A token of 256 random bits and its link, which ends with the key that it is made with."""
     token = secrets.token_urlsafe(32)
-    ends = [at + timedelta(seconds=expires_in_s)]
-    if sender.key is not None and sender.key.expires_at is not None:
-        ends.append(sender.key.expires_at)
-    return token, Link(_sha256(token), min(ends))
+    return token, Link(_sha256(token), min(_ends(expires_in_s, sender.key, at)))
+
+
+def _ends(expires_in_s: int | None, made_with: ApiKeyUsed | None, at: datetime) -> list[datetime]:
+    """When a credential ends at the latest: by its own life, and with the key that made it."""
+    ends = [] if expires_in_s is None else [at + timedelta(seconds=expires_in_s)]
+    if made_with is not None and made_with.expires_at is not None:
+        ends.append(made_with.expires_at)
+    return ends
 
 
 def _sha256(secret: str) -> str:

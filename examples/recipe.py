@@ -75,16 +75,8 @@ def to_report(model: str, prompts: str, *, reference: str | None) -> Config:
 
 def yours(policy: str, reward: str, prompts: str, *, seed: int) -> Config:
     """Four answers of the final policy to each question, scored by the reward model."""
-    return {
-        "method": "generate",
-        "model": {"id": policy},
-        "prompts": {"id": prompts},
-        "seed": seed,
-        "samples_per_prompt": 4,
-        "rollout": SAMPLING,
-        "reward": [{"kind": "model", "model": {"id": reward}}],
-        "make_comparisons": False,
-    }
+    scored = {"reward": [{"kind": "model", "model": {"id": reward}}], "make_comparisons": False}
+    return to_rank(policy, prompts, seed=seed) | scored
 
 
 def reward_model(model: str, preferences: str, *, seed: int) -> Config:

@@ -10,11 +10,11 @@ from fastapi import Query, Response
 from pydantic import JsonValue
 
 from backend import auth
-from backend.api.session import set_cookie
+from backend.api.session import check_origin, set_cookie
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep, SettingsDep
 from backend.domain.access import Caller
 from backend.errors import InvalidInput, NotFound, TooManyTries
-from backend.phases import Phases, credentials_of
+from backend.phases import Phases
 from backend.pressure.passwords import Passwords
 from backend.pressure.turns import refusing_late
 from backend.routes import api_router
@@ -102,8 +102,7 @@ async def accept_invitation(
 ) -> UserAnswer:
     """Make the account of whoever was invited, and sign the browser in; the link ends."""
     request = phases.request
-    if request.headers.get("origin") is not None:
-        auth.check_origin(credentials_of(request), request.app.state.own_address)
+    check_origin(request)
     # Before the password is hashed: whoever has no link makes nobody compute.
     invitation = await _opened(body.token, phases, at)
     email = _address(invitation, body)

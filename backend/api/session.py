@@ -27,8 +27,7 @@ async def sign_in(
 ) -> UserAnswer:
     """Exchange the token of a sign-in link, or e-mail and password, for a session cookie."""
     request = phases.request
-    if request.headers.get("origin") is not None:
-        auth.check_origin(credentials_of(request), request.app.state.own_address)
+    check_origin(request)
     async with refusing_late(TooManyTries):
         proven = None if body.token else await _proven(body, phases)
     cookie = auth.new_cookie()
@@ -45,6 +44,15 @@ async def sign_in(
     user = await phases.write_as_nobody(_open)
     set_cookie(response, cookie, request, settings)
     return user
+
+
+def check_origin(request: Request) -> None:
+    """Before anybody is signed in: if a browser says where a request comes from, it is from here.
+
+    Raises Forbidden.
+    """
+    if request.headers.get("origin") is not None:
+        auth.check_origin(credentials_of(request), request.app.state.own_address)
 
 
 def set_cookie(response: Response, cookie: str, request: Request, settings: Settings) -> None:

@@ -119,8 +119,10 @@ def acknowledge(
 
 def must_be_read(session: Session, project_id: str, user_id: str) -> None:
     """Raise Conflict unless this person has acknowledged the newest guidelines, if any."""
+    if _has_acknowledged_newest(session, project_id, user_id):
+        return
     project = _project(session, project_id)
-    if not _has_read(session, project, user_id):
+    if project.guidelines.strip():
         raise Conflict(
             f"you have not acknowledged version {project.guidelines_version} of the guidelines",
             advice="Read the guidelines and confirm that you have, then continue (API: POST "
@@ -130,10 +132,18 @@ def must_be_read(session: Session, project_id: str, user_id: str) -> None:
 
 
 def _has_read(session: Session, project: Project, user_id: str) -> bool:
-    if not project.guidelines.strip():
-        return True
-    key = (project.id, user_id, project.guidelines_version)
-    return session.get(GuidelineAcknowledgement, key) is not None
+    return not project.guidelines.strip() or _has_acknowledged_newest(session, project.id, user_id)
+
+
+def _has_acknowledged_newest(session: Session, project_id: str, user_id: str) -> bool:
+    """Without the text, which can be long: this is asked before every lease."""
+    statement = select(GuidelineAcknowledgement.version).where(
+        GuidelineAcknowledgement.project_id == project_id,
+        GuidelineAcknowledgement.user_id == user_id,
+        GuidelineAcknowledgement.version == Project.guidelines_version,
+        Project.id == project_id,
+    )
+    return session.scalar(statement) is not None
 
 
 def _acknowledged(session: Session, project_id: str, user_id: str) -> AcknowledgedGuidelines | None:

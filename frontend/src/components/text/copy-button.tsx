@@ -1,5 +1,7 @@
-/** Copies a text, also on plain http, where browsers give pages no clipboard. */
+/** Copies a text and says so. */
 import { useState } from "react";
+
+import { copyText } from "@/lib/clipboard";
 
 import { Icon } from "../icons";
 
@@ -8,7 +10,7 @@ const SAID_FOR_MS = 2000;
 export function CopyButton(props: { text: string; label: string; words?: string }) {
   const [said, setSaid] = useState<"copied" | "failed" | null>(null);
   const copy = async () => {
-    setSaid((await copied(props.text)) ? "copied" : "failed");
+    setSaid((await copyText(props.text)) ? "copied" : "failed");
     setTimeout(() => setSaid(null), SAID_FOR_MS);
   };
   const words =
@@ -19,28 +21,4 @@ export function CopyButton(props: { text: string; label: string; words?: string 
       <span aria-live="polite">{words}</span>
     </button>
   );
-}
-
-async function copied(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return copiedBySelection(text);
-  }
-}
-
-/** Inside the open dialog, if there is one: what stands outside of it cannot be selected. */
-function copiedBySelection(text: string): boolean {
-  const area = document.createElement("textarea");
-  area.value = text;
-  area.setAttribute("aria-hidden", "true");
-  area.className = "sr-only";
-  const active = document.activeElement;
-  (document.querySelector("dialog[open]") ?? document.body).append(area);
-  area.select();
-  const isCopied = document.execCommand("copy");
-  area.remove();
-  if (active instanceof HTMLElement) active.focus();
-  return isCopied;
 }

@@ -12,6 +12,8 @@ import { Ago } from "@/components/text/clock";
 import { firstWords } from "@/components/text/conversation";
 import { number, shortId, words } from "@/lib/format";
 
+import { NoJudgments } from "./no-judgments";
+
 interface PagedQuery<Item> {
   data: InfiniteData<Listing<Item>> | undefined;
   error: Error | null;
@@ -172,17 +174,9 @@ export function JudgmentList({ projectId }: { projectId: string }) {
       query={query}
       columns={["Response ids, best first", "Note", ["Active time", "num"], "Submitted"]}
       empty={
-        <Empty
-          icon="rank"
-          title="No judgments yet"
-          actions={
-            <Link className="btn primary" to={`/projects/${projectId}/rank`}>
-              Rank the first comparison
-            </Link>
-          }
-        >
+        <NoJudgments projectId={projectId}>
           Every ranking that an annotator submits is listed here.
-        </Empty>
+        </NoJudgments>
       }
       row={(judgment) => (
         <>

@@ -3,12 +3,11 @@ import "./agreement.css";
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link } from "react-router";
 
 import { agreementQuery } from "@/api/projects";
 import type { Agreement } from "@/api/types";
 import { IntervalBar } from "@/components/agreement/interval-bar";
-import { Empty, Loaded } from "@/components/states";
+import { Loaded } from "@/components/states";
 import { Table } from "@/components/table";
 import {
   decimals,
@@ -19,6 +18,7 @@ import {
 } from "@/components/agreement/words";
 import { number, plural, shortId } from "@/lib/format";
 
+import { NoJudgments } from "../no-judgments";
 import { FactsTable, type Row } from "./facts-table";
 
 function Headline({ found }: { found: Agreement }) {
@@ -178,18 +178,10 @@ export function AgreementTab({ projectId }: { projectId: string }) {
       {(found) =>
         found.everybody.judgments === 0 ? (
           <section className="card">
-            <Empty
-              icon="rank"
-              title="No judgments yet"
-              actions={
-                <Link className="btn primary" to={`/projects/${projectId}/rank`}>
-                  Rank the first comparison
-                </Link>
-              }
-            >
+            <NoJudgments projectId={projectId}>
               As soon as two annotators have ranked the same comparison, this page shows how far
               they agree.
-            </Empty>
+            </NoJudgments>
           </section>
         ) : (
           <div className="agreement-tab">

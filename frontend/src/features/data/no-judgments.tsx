@@ -1,0 +1,20 @@
+/** Where judgments would be: says what will stand there, and leads to the first comparison. */
+import { Link } from "react-router";
+
+import { Empty } from "@/components/states";
+
+export function NoJudgments({ projectId, children }: { projectId: string; children: string }) {
+  return (
+    <Empty
+      icon="rank"
+      title="No judgments yet"
+      actions={
+        <Link className="btn primary" to={`/projects/${projectId}/rank`}>
+          Rank the first comparison
+        </Link>
+      }
+    >
+      {children}
+    </Empty>
+  );
+}
