@@ -4,9 +4,10 @@ Called by `backend.phases` alone. What is missing gives None, so that one senten
 and for what the caller may not see.
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Select, bindparam, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.domain.operations import Of
@@ -36,9 +37,17 @@ def owner_of(session: Session, kind: Of, object_id: str, *, user_id: str) -> Own
 
     An assignment of another annotator is none of the caller's.
     """
-    id_column, project_column = _COLUMNS[kind]
-    statement = select(project_column).where(id_column == object_id)
+    named = {"object_id": object_id}
     if kind is Of.ASSIGNMENT:
-        statement = statement.where(Assignment.user_id == user_id)
-    row = session.execute(statement).one_or_none()
+        named["user_id"] = user_id
+    row = session.execute(_statement(kind), named).one_or_none()
     return None if row is None else Owner(row[0])
+
+
+@cache
+def _statement(kind: Of) -> Select[Any]:
+    id_column, project_column = _COLUMNS[kind]
+    statement = select(project_column).where(id_column == bindparam("object_id"))
+    if kind is Of.ASSIGNMENT:
+        return statement.where(Assignment.user_id == bindparam("user_id"))
+    return statement

@@ -11,12 +11,15 @@ and `backend.store.data.places` how many of these need not be looked at.
 """
 
 from datetime import datetime
+from functools import cache
 
 from sqlalchemy import (
     ColumnElement,
+    Integer,
     Select,
     Subquery,
     and_,
+    bindparam,
     case,
     func,
     literal_column,
@@ -37,7 +40,18 @@ LEASED = "leased"
 _IS_LEASED: ColumnElement[str] = literal_column(f"'{LEASED}'")
 
 
-def is_live(assignment: type[Assignment], project_id: str, at: datetime) -> ColumnElement[bool]:
+_COMPARISON_ID = bindparam("comparison_id", type_=Assignment.comparison_id.type)
+_AT = bindparam("at", type_=Assignment.expires_at.type)
+_OWN = select(Assignment.state, Assignment.expires_at).where(
+    Assignment.comparison_id == _COMPARISON_ID, Assignment.user_id == places.USER_ID
+)
+
+
+def is_live(
+    assignment: type[Assignment],
+    project_id: str | ColumnElement[str],
+    at: datetime | ColumnElement[datetime],
+) -> ColumnElement[bool]:
     """Whether an assignment of this project is a lease that has not run out."""
     return and_(
         assignment.project_id == project_id,
@@ -74,40 +88,62 @@ def next_for(
 
 def is_free(session: Session, comparison: Comparison, user_id: str, at: datetime) -> bool:
     """Whether one more judgment by this annotator, whose own lease does not count, fits."""
-    others = select(func.count()).where(
-        Assignment.comparison_id == comparison.id,
-        Assignment.user_id != user_id,
-        is_live(Assignment, comparison.project_id, at),
-    )
+    named = {
+        "comparison_id": comparison.id,
+        "project_id": comparison.project_id,
+        "user_id": user_id,
+        "at": at,
+    }
     return has_room(
         required=comparison.judgments_required,
         submitted=comparison.judged,
-        live_leases=session.scalar(others) or 0,
+        live_leases=session.scalar(_leases_of_others(), named) or 0,
+    )
+
+
+@cache
+def _leases_of_others() -> Select[int]:
+    return select(func.count()).where(
+        Assignment.comparison_id == _COMPARISON_ID,
+        Assignment.user_id != places.USER_ID,
+        is_live(Assignment, places.PROJECT_ID, _AT),
     )
 
 
 def available(session: Session, project_id: str, user_id: str, at: datetime) -> int:
     """How many comparisons this annotator could still be given."""
     sums = tallies.of_project(session, project_id)
-    passed = select(func.count()).where(
-        Assignment.user_id == user_id,
-        Assignment.project_id == project_id,
+    own = {"project_id": project_id, "user_id": user_id}
+    passed = session.scalar(_passed(), own) or 0
+    taken = session.scalar(_taken(), own | {"at": at}) or 0
+    return sums["comparisons"] - sums["finished"] - passed - taken
+
+
+@cache
+def _passed() -> Select[int]:
+    """How many comparisons that want judgments an annotator has passed."""
+    return select(func.count()).where(
+        Assignment.user_id == places.USER_ID,
+        Assignment.project_id == places.PROJECT_ID,
         Assignment.passed.is_not(None),
     )
-    leased = _leased(project_id, user_id, at)
+
+
+@cache
+def _taken() -> Select[int]:
+    """How many of those not passed are leased to this annotator, or to as many as they want."""
+    leased = _leased()
     is_full = Comparison.judged + leased.c.leases >= Comparison.judgments_required
-    full = (
+    return (
         select(func.count())
         .select_from(leased)
         .join(Comparison, Comparison.id == leased.c.comparison_id)
         .where(
             places.is_open(),
-            ~places.has_passed(project_id, user_id),
+            ~places.has_passed(places.PROJECT_ID, places.USER_ID),
             or_(leased.c.is_own == 1, is_full),
         )
     )
-    still_open = sums["comparisons"] - sums["finished"]
-    return still_open - (session.scalar(passed) or 0) - (session.scalar(full) or 0)
 
 
 def _best(
@@ -120,26 +156,31 @@ def _best(
     overlaps: bool,
     skip_locked: bool,
 ) -> Comparison | None:
-    def locked(query: Select[Comparison]) -> Comparison | None:
-        held = query.with_for_update(skip_locked=skip_locked, of=Comparison)
-        return session.scalar(held, execution_options={"populate_existing": True})
+    own = {"project_id": project_id, "user_id": user_id, "at": at}
 
-    of_all = _idle(project_id, user_id, at)
+    def locked(query: Select[Comparison], **more: int) -> Comparison | None:
+        return session.scalar(query, own | more, execution_options={"populate_existing": True})
+
     idle: Comparison | None = None
     if not known.numbers:
-        idle = locked(of_all)
+        idle = locked(_idle(skip_locked=skip_locked))
     else:
+        next_idle = _idle_beyond(skip_locked=skip_locked, is_sqlite=places.is_sqlite(session))
         for judged in places.levels(session, project_id):
-            idle = locked(of_all.where(*places.beyond(session, judged, known.of(judged))))
+            idle = locked(next_idle, judged=judged, number=known.of(judged))
             if idle is not None:
                 break
     if overlaps:
-        begun = locked(_begun(project_id, user_id, at, beyond=known.of(1)))
+        begun = locked(_begun(skip_locked=skip_locked), number=known.of(1))
         idle = min((one for one in (begun, idle) if one), key=_turn, default=None)
     # A comparison that somebody works on has at least one: only fewer can come before it.
     elif idle is not None and idle.judged == 0:
         return idle
-    return locked(_busy(project_id, user_id, at, before=idle, overlaps=overlaps)) or idle
+    if idle is None:
+        return locked(_busy(skip_locked=skip_locked, overlaps=overlaps))
+    turn, number = _turn(idle) if overlaps else (idle.judged, idle.number)
+    before = _busy_before(skip_locked=skip_locked, overlaps=overlaps)
+    return locked(before, turn=turn, number=number) or idle
 
 
 def _turn(comparison: Comparison) -> tuple[int, int]:
@@ -147,73 +188,96 @@ def _turn(comparison: Comparison) -> tuple[int, int]:
     return comparison.judged - (comparison.is_overlap and comparison.judged > 0), comparison.number
 
 
-def _begun(project_id: str, user_id: str, at: datetime, *, beyond: int) -> Select[Comparison]:
+# The statements of a lease are built once each: building them takes twenty times as long as SQLite
+# needs to run them, and all other writers wait meanwhile.
+
+
+@cache
+def _begun(*, skip_locked: bool) -> Select[Comparison]:
     """The oldest comparison beyond a number that wants its second vote, and that nobody leased."""
     return (
-        _idle(project_id, user_id, at)
+        _idle(skip_locked=skip_locked)
         # The words of ix_comparisons_begun.
         .where(text("comparisons.is_overlap AND comparisons.judged = 1"))
-        .where(Comparison.number > beyond)
+        .where(Comparison.number > places.NUMBER)
         .order_by(None)
         .order_by(Comparison.number)
     )
 
 
-def _idle(project_id: str, user_id: str, at: datetime) -> Select[Comparison]:
+@cache
+def _idle_beyond(*, skip_locked: bool, is_sqlite: bool) -> Select[Comparison]:
+    """The best comparison with so many judgments beyond a number that nobody has leased."""
+    place = places.beyond(places.JUDGED, places.NUMBER, is_sqlite=is_sqlite)
+    return _idle(skip_locked=skip_locked).where(*place)
+
+
+@cache
+def _idle(*, skip_locked: bool) -> Select[Comparison]:
     """The best comparison that nobody has leased; an own lease that ran out may come again."""
     leased = aliased(Assignment)
     is_leased = (
         select(leased.number)
-        .where(leased.comparison_id == Comparison.id, is_live(leased, project_id, at))
+        .where(leased.comparison_id == Comparison.id, is_live(leased, places.PROJECT_ID, _AT))
         .correlate(Comparison)
         .exists()
     )
     return (
         select(Comparison)
         .where(
-            Comparison.project_id == project_id,
+            Comparison.project_id == places.PROJECT_ID,
             places.is_open(),
-            ~places.has_passed(project_id, user_id),
+            ~places.has_passed(places.PROJECT_ID, places.USER_ID),
             ~is_leased,
         )
         .order_by(Comparison.judged, Comparison.number)
         .limit(1)
+        .with_for_update(skip_locked=skip_locked, of=Comparison)
     )
 
 
-def _busy(
-    project_id: str, user_id: str, at: datetime, *, before: Comparison | None, overlaps: bool
-) -> Select[Comparison]:
-    """The best comparison that others have leased and that wants still more, if before `before`."""
-    leased = _leased(project_id, user_id, at)
-    used = Comparison.judged + leased.c.leases
-    turn = used - case((Comparison.is_overlap, 1), else_=0) if overlaps else used
+@cache
+def _busy_before(*, skip_locked: bool, overlaps: bool) -> Select[Comparison]:
+    """The best comparison that others have leased and that wants still more, before a place."""
+    query = _busy(skip_locked=skip_locked, overlaps=overlaps)
+    turn = bindparam("turn", type_=Integer)
+    return query.where(tuple_(_turn_of(overlaps), Comparison.number) < tuple_(turn, places.NUMBER))
+
+
+@cache
+def _busy(*, skip_locked: bool, overlaps: bool) -> Select[Comparison]:
+    """The best comparison that others have leased and that wants still more."""
+    leased = _leased()
     # The project is that of the leases: said again of the comparisons, it would have SQLite begin
     # with all of them.
-    query = (
+    return (
         select(Comparison)
         .join(leased, leased.c.comparison_id == Comparison.id)
         .where(
             places.is_open(),
-            used < Comparison.judgments_required,
+            Comparison.judged + leased.c.leases < Comparison.judgments_required,
             leased.c.is_own == 0,
-            ~places.has_passed(project_id, user_id),
+            ~places.has_passed(places.PROJECT_ID, places.USER_ID),
         )
-        .order_by(turn, Comparison.number)
+        .order_by(_turn_of(overlaps), Comparison.number)
         .limit(1)
+        .with_for_update(skip_locked=skip_locked, of=Comparison)
     )
-    if before is None:
-        return query
-    first = _turn(before) if overlaps else (before.judged, before.number)
-    return query.where(tuple_(turn, Comparison.number) < tuple_(*first))
 
 
-def _leased(project_id: str, user_id: str, at: datetime) -> Subquery:
+def _turn_of(overlaps: bool) -> ColumnElement[int]:
+    """Where a leased comparison stands in line."""
+    used = Comparison.judged + _leased().c.leases
+    return used - case((Comparison.is_overlap, 1), else_=0) if overlaps else used
+
+
+@cache
+def _leased() -> Subquery:
     """The comparisons with live leases: how many each has, and whether one is this annotator's."""
-    is_own = func.max(case((Assignment.user_id == user_id, 1), else_=0))
+    is_own = func.max(case((Assignment.user_id == places.USER_ID, 1), else_=0))
     return (
         select(Assignment.comparison_id, func.count().label("leases"), is_own.label("is_own"))
-        .where(is_live(Assignment, project_id, at))
+        .where(is_live(Assignment, places.PROJECT_ID, _AT))
         .group_by(Assignment.comparison_id)
         .subquery("leased")
     )
@@ -221,9 +285,6 @@ def _leased(project_id: str, user_id: str, at: datetime) -> Subquery:
 
 def _is_taken(session: Session, comparison: Comparison, user_id: str, at: datetime) -> bool:
     """Whether this annotator has it already, other than by a lease that ran out."""
-    own = session.execute(
-        select(Assignment.state, Assignment.expires_at).where(
-            Assignment.comparison_id == comparison.id, Assignment.user_id == user_id
-        )
-    ).one_or_none()
+    named = {"comparison_id": comparison.id, "user_id": user_id}
+    own = session.execute(_OWN, named).one_or_none()
     return own is not None and (own[0] != LEASED or own[1] > at)

@@ -5,7 +5,7 @@ Called by the project routes, and by the assignment route before it leases a com
 
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -19,6 +19,12 @@ from backend.schemas.projects.guidelines import (
 from backend.store.tables.data import GuidelineAcknowledgement, GuidelineVersion, Project
 from backend.store.tables.people import User
 
+_ACKNOWLEDGED_NEWEST = select(GuidelineAcknowledgement.version).where(
+    GuidelineAcknowledgement.project_id == bindparam("project_id"),
+    GuidelineAcknowledgement.user_id == bindparam("user_id"),
+    GuidelineAcknowledgement.version == Project.guidelines_version,
+    Project.id == bindparam("project_id"),
+)
 # Of a list: each can have 50,000 characters.
 _MOST_VERSIONS = 50
 
@@ -137,13 +143,8 @@ def _has_read(session: Session, project: Project, user_id: str) -> bool:
 
 def _has_acknowledged_newest(session: Session, project_id: str, user_id: str) -> bool:
     """Without the text, which can be long: this is asked before every lease."""
-    statement = select(GuidelineAcknowledgement.version).where(
-        GuidelineAcknowledgement.project_id == project_id,
-        GuidelineAcknowledgement.user_id == user_id,
-        GuidelineAcknowledgement.version == Project.guidelines_version,
-        Project.id == project_id,
-    )
-    return session.scalar(statement) is not None
+    named = {"project_id": project_id, "user_id": user_id}
+    return session.scalar(_ACKNOWLEDGED_NEWEST, named) is not None
 
 
 def _acknowledged(session: Session, project_id: str, user_id: str) -> AcknowledgedGuidelines | None:

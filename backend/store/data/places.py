@@ -11,11 +11,16 @@ number may be committed later, a place is noted only while nobody adds to the pr
 """
 
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Executable,
+    Integer,
+    Select,
+    String,
+    bindparam,
     except_,
     func,
     literal,
@@ -27,6 +32,10 @@ from sqlalchemy.orm import Session, aliased
 
 from backend.store.data import tallies
 from backend.store.tables.data import Assignment, Comparison, Project, ProjectTally
+
+# What statements that are built once are told each time.
+PROJECT_ID, USER_ID = bindparam("project_id", type_=String), bindparam("user_id", type_=String)
+JUDGED, NUMBER = bindparam("judged", type_=Integer), bindparam("number", type_=Integer)
 
 # A place is noted if it saves reading over so many passed comparisons: fewer cost less than noting.
 WORTH_NOTING = 500
@@ -42,13 +51,14 @@ class Places(NamedTuple):
         return max((n for level, n in self.numbers.items() if level >= judged), default=0)
 
 
+_NOTED = select(ProjectTally.passed_up_to).where(
+    ProjectTally.project_id == PROJECT_ID, ProjectTally.user_id == USER_ID
+)
+
+
 def read(session: Session, project_id: str, user_id: str) -> Places:
     """The places that were noted."""
-    kept = session.scalar(
-        select(ProjectTally.passed_up_to).where(
-            ProjectTally.project_id == project_id, ProjectTally.user_id == user_id
-        )
-    )
+    kept = session.scalar(_NOTED, {"project_id": project_id, "user_id": user_id})
     return Places({int(judged): number for judged, number in (kept or {}).items()})
 
 
@@ -56,27 +66,26 @@ def levels(session: Session, project_id: str) -> Iterable[int]:
     """How many judgments those comparisons have that want more, ascending, each number once."""
     judged = -1
     while True:
-        more = select(func.min(Comparison.judged)).where(
-            Comparison.project_id == project_id, is_open(), Comparison.judged > judged
-        )
-        found = session.scalar(more)
+        found = session.scalar(_next_level(), {"project_id": project_id, "judged": judged})
         if found is None:
             return
         yield found
         judged = found
 
 
+@cache
+def _next_level() -> Select[int]:
+    return select(func.min(Comparison.judged)).where(
+        Comparison.project_id == PROJECT_ID, is_open(), Comparison.judged > JUDGED
+    )
+
+
 def advance(
     session: Session, project_id: str, user_id: str, known: Places, *, worth: int = WORTH_NOTING
 ) -> Places:
     """The places as they are now; noted if that saves reading over many passed comparisons."""
-    passed = (
-        Assignment.user_id == user_id,
-        Assignment.project_id == project_id,
-        Assignment.passed > known.of(0),
-    )
-    few = select(Assignment.passed).where(*passed).limit(worth).subquery()
-    if (session.scalar(select(func.count()).select_from(few)) or 0) < worth:
+    own = {"project_id": project_id, "user_id": user_id, "number": known.of(0), "worth": worth}
+    if (session.scalar(_passed_beyond(), own) or 0) < worth:
         return known
     found = _look(session, project_id, user_id, known)
     if all(found.of(judged) - known.of(judged) < worth for judged in found.numbers):
@@ -84,7 +93,7 @@ def advance(
     alone = select(Project.number).where(Project.id == project_id)
     if session.scalar(alone.with_for_update(skip_locked=True)) is None:
         return found
-    if not _is_sqlite(session):
+    if not is_sqlite(session):
         # What was committed while the lock was free counts, too.
         found = _look(session, project_id, user_id, known)
     tallies.add(session, project_id, user_id, judged=0)
@@ -92,6 +101,22 @@ def advance(
     row.passed_up_to = {str(judged): number for judged, number in found.numbers.items()}
     session.flush()
     return found
+
+
+@cache
+def _passed_beyond() -> Select[int]:
+    """How many an annotator has passed beyond a number; `worth` at most, which is enough."""
+    few = (
+        select(Assignment.passed)
+        .where(
+            Assignment.user_id == USER_ID,
+            Assignment.project_id == PROJECT_ID,
+            Assignment.passed > NUMBER,
+        )
+        .limit(bindparam("worth", type_=Integer))
+        .subquery()
+    )
+    return select(func.count()).select_from(few)
 
 
 def _look(session: Session, project_id: str, user_id: str, known: Places) -> Places:
@@ -114,10 +139,9 @@ def _not_passed(
     session: Session, project_id: str, user_id: str, judged: int, number: int
 ) -> Executable:
     """The first comparison with so many judgments beyond a number that is not passed."""
-    wanted = select(Comparison.number).where(
-        Comparison.project_id == project_id, is_open(), *beyond(session, judged, number)
-    )
-    if not _is_sqlite(session):
+    place = beyond(literal(judged), literal(number), is_sqlite=is_sqlite(session))
+    wanted = select(Comparison.number).where(Comparison.project_id == project_id, is_open(), *place)
+    if not is_sqlite(session):
         rest = wanted.where(~has_passed(project_id, user_id))
         return rest.order_by(Comparison.judged, Comparison.number).limit(1)
     passed = select(Assignment.passed).where(
@@ -130,18 +154,21 @@ def _not_passed(
     return except_(wanted, passed).order_by("number").limit(1)
 
 
-def _is_sqlite(session: Session) -> bool:
+def is_sqlite(session: Session) -> bool:
+    """Whether the session is one of SQLite, which finds places in another way."""
     return session.get_bind().dialect.name == "sqlite"
 
 
-def beyond(session: Session, judged: int, number: int) -> tuple[ColumnElement[bool], ...]:
+def beyond(
+    judged: ColumnElement[int], number: ColumnElement[int], *, is_sqlite: bool
+) -> tuple[ColumnElement[bool], ...]:
     """Whether a comparison has so many judgments and a higher number, for a search by index."""
-    if _is_sqlite(session):
+    if is_sqlite:
         return Comparison.judged == judged, Comparison.number > number
     # Told that the judgments are equal, PostgreSQL would rather read all comparisons of all
     # projects by their number.
     here = tuple_(Comparison.judged, Comparison.number)
-    return Comparison.judged <= judged, here > tuple_(literal(judged), literal(number))
+    return Comparison.judged <= judged, here > tuple_(judged, number)
 
 
 def forget(session: Session, project_id: str) -> None:
@@ -161,7 +188,9 @@ def is_open() -> ColumnElement[bool]:
     return Comparison.judged < Comparison.judgments_required
 
 
-def has_passed(project_id: str, user_id: str) -> ColumnElement[bool]:
+def has_passed(
+    project_id: str | ColumnElement[str], user_id: str | ColumnElement[str]
+) -> ColumnElement[bool]:
     """Whether an annotator has judged or skipped the enclosing query's open comparison."""
     own = aliased(Assignment)
     return (

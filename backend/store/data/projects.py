@@ -6,7 +6,7 @@ Comparisons and imports read a project's rules and lock it.
 
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, bindparam, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.domain.access import Caller
@@ -98,13 +98,14 @@ def set_archived(session: Session, project_id: str, *, at: datetime | None) -> P
     return ProjectAnswer.model_validate(project)
 
 
+_QUOTA_RULE = select(
+    Project.judgments_per_comparison, Project.overlap_first, Project.overlap_share
+).where(Project.id == bindparam("project_id"))
+
+
 def quota_rule(session: Session, project_id: str) -> QuotaRule:
     """How many judgments new comparisons of this project want. Raises NotFound."""
-    row = session.execute(
-        select(
-            Project.judgments_per_comparison, Project.overlap_first, Project.overlap_share
-        ).where(Project.id == project_id)
-    ).one_or_none()
+    row = session.execute(_QUOTA_RULE, {"project_id": project_id}).one_or_none()
     if row is None:
         raise _missing(project_id)
     return QuotaRule(*row)

@@ -5,7 +5,7 @@ Called by `backend.auth` and the user routes.
 
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
@@ -82,15 +82,18 @@ def end_sessions(session: Session, user_id: str, *, but: str | None) -> None:
     session.execute(delete(SignInToken).where(SignInToken.user_id == user_id))
 
 
+_USER_OF_SESSION = (
+    select(User)
+    .join(BrowserSession, BrowserSession.user_id == User.id)
+    .where(
+        BrowserSession.cookie_sha256 == bindparam("cookie_sha256"),
+        BrowserSession.expires_at > bindparam("at"),
+        User.is_active,
+    )
+)
+
+
 def caller_of(session: Session, cookie_sha256: str, *, at: datetime) -> Caller | None:
     """Who a browser session belongs to, None if it is unknown or has expired."""
-    user = session.scalar(
-        select(User)
-        .join(BrowserSession, BrowserSession.user_id == User.id)
-        .where(
-            BrowserSession.cookie_sha256 == cookie_sha256,
-            BrowserSession.expires_at > at,
-            User.is_active,
-        )
-    )
+    user = session.scalar(_USER_OF_SESSION, {"cookie_sha256": cookie_sha256, "at": at})
     return None if user is None else callers.caller(session, user)
