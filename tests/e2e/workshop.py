@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ import httpx
 import psutil
 
 from backend.store.db import Database
-from backend.store.runs import logs
+from backend.store.runs import logs, runs
 from backend.store.runs.logs import Printed
+from backend.store.runs.runs import NewRun
 from tests import processes
 
 PROMPT = "How do I get a coffee stain out of wool?"
@@ -148,6 +150,18 @@ class Workshop:
             printed = [Printed("stdout", text) for text in texts]
             logs.append(session, run_id, 1, printed, at=datetime.now(UTC))
         database.close()
+
+    def succeeded_runs(self, project_id: str, count: int) -> None:
+        """Store runs that have succeeded, with a loss each and no curve."""
+        like = self.get(f"/runs/{self.prepare_run(project_id)}")
+        me = self.get("/me")["id"]
+        config, version = like["config"], like["schema_version"]
+        url = f"sqlite:///{self.data_dir / 'podium.sqlite3'}"
+        with closing(Database(url)) as database, database.write() as session:
+            for number in range(count):
+                new = NewRun(project_id, me, f"run {number}", "sft", config, version)
+                run = runs.create(session, new, at=datetime.now(UTC))
+                run.state, run.summary = "succeeded", {"loss": number / count}
 
     def retry(self, run_id: str) -> None:
         """Queue a run again, from its beginning."""

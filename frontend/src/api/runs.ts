@@ -1,5 +1,5 @@
 /** Runs: lists, one run, its parts and its verbs. Keys: ["runs", filters] and ["run", id, part]. */
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { post, request, type QueryValue } from "./client";
 import type {
@@ -25,6 +25,40 @@ export const runsQuery = (filter: Record<string, QueryValue>) =>
   queryOptions({
     queryKey: ["runs", filter],
     queryFn: ({ signal }) => request<Listing<Run>>("/runs", { signal, query: filter }),
+  });
+
+/** Runs that come and end between two looks at the live ones are seen then. */
+const ENDED_REFRESH_MS = 60_000;
+
+/** All runs that a filter lets through, a page at a time. */
+export const runPages = (filter: Record<string, QueryValue>) =>
+  infiniteQueryOptions({
+    queryKey: ["runs", "ended", "pages", filter],
+    queryFn: ({ signal, pageParam }) =>
+      request<Listing<Run>>("/runs", {
+        signal,
+        query: { limit: 50, cursor: pageParam, ...filter },
+      }),
+    initialPageParam: "",
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+    refetchInterval: ENDED_REFRESH_MS,
+  });
+
+/** The last runs that ended like this. */
+export const endedRunsQuery = (projectId: string, state: readonly string[], limit: number) =>
+  queryOptions({
+    queryKey: ["runs", "ended", projectId, state, limit],
+    queryFn: ({ signal }) =>
+      request<Listing<Run>>("/runs", { signal, query: { project_id: projectId, state, limit } }),
+    refetchInterval: ENDED_REFRESH_MS,
+  });
+
+/** The runs that change by themselves. */
+export const liveRunsQuery = (projectId: string) =>
+  runsQuery({
+    project_id: projectId,
+    state: ["queued", "running", "stopping", "paused"],
+    limit: 100,
   });
 
 export const runQuery = (runId: string) =>

@@ -7,12 +7,12 @@ import { Link } from "react-router";
 
 import { progressQuery } from "@/api/assignments";
 import { agreementQuery, projectQuery } from "@/api/projects";
-import { eventsQuery, runsQuery, workersQuery } from "@/api/runs";
+import { endedRunsQuery, eventsQuery, workersQuery } from "@/api/runs";
 import type { Agreement, Project, Run } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
 import { IntervalBar } from "@/components/agreement/interval-bar";
-import { LastValue, RunSparkline } from "@/components/run-sparkline";
 import { StatePill } from "@/components/run-state";
+import { LastValue, Trend, useTrends } from "@/components/run-trends";
 import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { MethodName } from "@/components/text/names";
@@ -24,14 +24,17 @@ import {
   whyNoInterval,
   whyUndefined,
 } from "@/components/agreement/words";
+import { useLiveRuns } from "@/components/use-live-runs";
 import { duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
 const REFRESH_MS = 3000;
-const ACTIVE = new Set(["running", "stopping", "queued", "paused"]);
-const BROKEN = new Set(["failed", "crashed"]);
+const BROKEN = ["failed", "crashed"];
+const FINISHED = ["succeeded"];
 
-function RunLine({ run }: { run: Run }) {
+type Trends = ReturnType<typeof useTrends>;
+
+function RunLine({ run, trends }: { run: Run; trends: Trends }) {
   const { step, steps, phase, eta_s: eta } = run.progress;
   const isRunning = run.state === "running";
   const share = run.state === "succeeded" ? 100 : steps > 0 ? (100 * step) / steps : 0;
@@ -45,7 +48,7 @@ function RunLine({ run }: { run: Run }) {
           </span>
         </span>
         <StatePill state={run.state} title={run.state_sentence} />
-        <RunSparkline run={run} />
+        <Trend run={run} values={trends.get(run.id)} />
         <span className="mono last">
           <LastValue run={run} />
         </span>
@@ -72,7 +75,12 @@ function RunLine({ run }: { run: Run }) {
   );
 }
 
-function RunList(props: { title: string; runs: readonly Run[]; empty?: ReactNode }) {
+function RunList(props: {
+  title: string;
+  runs: readonly Run[];
+  trends: Trends;
+  empty?: ReactNode;
+}) {
   if (props.runs.length === 0 && props.empty === undefined) return null;
   return (
     <section className="card now-runs">
@@ -82,7 +90,7 @@ function RunList(props: { title: string; runs: readonly Run[]; empty?: ReactNode
       ) : (
         <ul>
           {props.runs.map((run) => (
-            <RunLine key={run.id} run={run} />
+            <RunLine key={run.id} run={run} trends={props.trends} />
           ))}
         </ul>
       )}
@@ -285,10 +293,9 @@ function FirstSteps({ projectId }: { projectId: string }) {
 export function NowPage() {
   const projectId = useProjectId();
   const project = useQuery({ ...projectQuery(projectId), refetchInterval: REFRESH_MS * 5 });
-  const runs = useQuery({
-    ...runsQuery({ project_id: projectId, limit: 100 }),
-    refetchInterval: REFRESH_MS,
-  });
+  const live = useLiveRuns(projectId);
+  const broken = useQuery(endedRunsQuery(projectId, BROKEN, 5));
+  const finished = useQuery(endedRunsQuery(projectId, FINISHED, 8));
   return (
     <div className="page">
       <Loaded query={project} lines={8}>
@@ -303,8 +310,15 @@ export function NowPage() {
                 </p>
               </div>
             </div>
-            <Loaded query={runs}>
-              {({ items }) => <NowContent project={found} runs={items} />}
+            <Loaded query={live}>
+              {({ items }) => (
+                <NowContent
+                  project={found}
+                  active={items}
+                  broken={broken.data?.items}
+                  finished={finished.data?.items}
+                />
+              )}
             </Loaded>
           </>
         )}
@@ -313,11 +327,17 @@ export function NowPage() {
   );
 }
 
-function NowContent({ project, runs }: { project: Project; runs: readonly Run[] }) {
-  const active = runs.filter((run) => ACTIVE.has(run.state));
-  const broken = runs.filter((run) => BROKEN.has(run.state)).slice(0, 5);
-  const finished = runs.filter((run) => run.state === "succeeded").slice(0, 8);
-  const isNew = runs.length === 0 && (project.counts?.prompts ?? 0) === 0;
+function NowContent(props: {
+  project: Project;
+  active: readonly Run[];
+  broken: readonly Run[] | undefined;
+  finished: readonly Run[] | undefined;
+}) {
+  const { project, active, broken = [], finished = [] } = props;
+  const runs = [...active, ...broken, ...finished];
+  const trends = useTrends(runs);
+  const isKnown = props.broken !== undefined && props.finished !== undefined;
+  const isNew = isKnown && runs.length === 0 && (project.counts?.prompts ?? 0) === 0;
   return (
     <>
       <div className="now-alerts">
@@ -335,6 +355,7 @@ function NowContent({ project, runs }: { project: Project; runs: readonly Run[] 
             <RunList
               title="Active runs"
               runs={active}
+              trends={trends}
               empty={
                 <Empty
                   icon="play"
@@ -350,8 +371,8 @@ function NowContent({ project, runs }: { project: Project; runs: readonly Run[] 
               }
             />
           )}
-          <RunList title="Latest failures" runs={broken} />
-          <RunList title="Latest successes" runs={finished} />
+          <RunList title="Latest failures" runs={broken} trends={trends} />
+          <RunList title="Latest successes" runs={finished} trends={trends} />
         </div>
         <div className="now-side">
           <RankingProgress project={project} />

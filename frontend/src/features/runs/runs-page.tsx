@@ -1,18 +1,20 @@
 /** The runs of a project: state, method, the last number that matters, progress. */
 import "./runs.css";
 
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "react-router";
 
-import { methodsQuery, runsQuery } from "@/api/runs";
+import { methodsQuery, runPages } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { LastValue, RunSparkline } from "@/components/run-sparkline";
+import { More } from "@/components/more";
 import { StatePill } from "@/components/run-state";
+import { LastValue, Trend, useTrends } from "@/components/run-trends";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { MethodName } from "@/components/text/names";
+import { useLiveRuns } from "@/components/use-live-runs";
 import { duration } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
@@ -35,7 +37,6 @@ const COLUMNS: readonly Column[] = [
   "Progress",
   "Created",
 ];
-const REFRESH_MS = 4000;
 
 function Filters() {
   const methods = useQuery(methodsQuery).data?.methods ?? [];
@@ -93,7 +94,7 @@ function Filters() {
   );
 }
 
-function Row({ run }: { run: Run }) {
+function Row({ run, trend }: { run: Run; trend: readonly (number | null)[] | undefined }) {
   const { step, steps, eta_s: eta } = run.progress;
   const share = run.state === "succeeded" ? 100 : steps > 0 ? (100 * step) / steps : 0;
   return (
@@ -118,7 +119,7 @@ function Row({ run }: { run: Run }) {
         <LastValue run={run} />
       </td>
       <td>
-        <RunSparkline run={run} />
+        <Trend run={run} values={trend} />
       </td>
       <td className="progress-cell">
         <div className="bar">
@@ -152,13 +153,12 @@ export function RunsPage() {
     state: search.get("state"),
     method: search.get("method"),
     q: search.get("q"),
-    limit: 200,
   };
-  const runs = useQuery({
-    ...runsQuery(filter),
-    refetchInterval: REFRESH_MS,
-    placeholderData: keepPreviousData,
-  });
+  const runs = useInfiniteQuery({ ...runPages(filter), placeholderData: keepPreviousData });
+  const fresh = new Map(useLiveRuns(projectId).data?.items.map((run) => [run.id, run]));
+  const listed = runs.data?.pages.flatMap((page) => page.items) ?? [];
+  const items = listed.map((run) => fresh.get(run.id) ?? run);
+  const trends = useTrends(items);
   const isFiltered = Boolean(filter.state ?? filter.method ?? filter.q);
   return (
     <div className="page">
@@ -173,7 +173,7 @@ export function RunsPage() {
       <Filters />
       <section className="card">
         <Loaded query={runs} lines={8}>
-          {({ items }) => (
+          {() => (
             <Table
               columns={COLUMNS}
               items={items}
@@ -189,10 +189,11 @@ export function RunsPage() {
                 </Empty>
               }
             >
-              {(run) => <Row key={run.id} run={run} />}
+              {(run) => <Row key={run.id} run={run} trend={trends.get(run.id)} />}
             </Table>
           )}
         </Loaded>
+        <More query={runs} />
       </section>
     </div>
   );
