@@ -16,6 +16,7 @@ const PATHS = {
   close: "M6 6l12 12M18 6 6 18",
   down: "M6 9l6 6 6-6",
   up: "M6 15l6-6 6 6",
+  left: "M15 6l-6 6 6 6",
   right: "M9 6l6 6-6 6",
   flag: "M6 21V4h11l-2 4 2 4H6",
   note: "M5 4h14v12l-4 4H5zM9 9h6M9 13h4",
@@ -33,6 +34,16 @@ const PATHS = {
   guidelines: "M5 4h6a2 2 0 0 1 2 2v14a2 2 0 0 0-2-2H5zM19 4h-4a2 2 0 0 0-2 2v14a2 2 0 0 1 2-2h4z",
   settings: "M4 7h10M18 7h2M4 17h2M10 17h10M16 4.5v5M8 14.5v5",
   lock: "M6 11h12v9H6zM9 11V8a3 3 0 0 1 6 0v3",
+  undo: "M9 14 4 9l5-5M4 9h10a5.5 5.5 0 0 1 0 11h-3",
+  equal: "M5 9.5h14M5 14.5h14",
+  higher: "M12 20V5m0 0-6 6m6-6 6 6",
+  lower: "M12 4v15m0 0-6-6m6 6 6-6",
+  more: "M5 12h.01M12 12h.01M19 12h.01",
+  alone: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
+  together: "M7 4v16m0 0-3-3m3 3 3-3M17 4v16m0 0-3-3m3 3 3-3",
+  raw: "M8 7l-5 5 5 5M16 7l5 5-5 5",
+  differences: "M4 5h7v14H4zM13 5h7v14h-7M6.5 9H9M15.5 9H18M15.5 13H18",
+  keys: "M3 7h18v10H3zM7 10.5h.01M12 10.5h.01M17 10.5h.01M8 14h8",
 } as const;
 
 export type IconName = keyof typeof PATHS;

@@ -1,5 +1,7 @@
 /** One response as a card: its letter, its rank, its text. Nothing tells where it came from. */
-import { Icon } from "@/components/icons";
+import { memo } from "react";
+
+import { Icon, type IconName } from "@/components/icons";
 import { Markdown } from "@/components/text/markdown";
 import { PlainText, RawText } from "@/components/text/plain-text";
 import { ordinal, plural } from "@/lib/format";
@@ -14,12 +16,21 @@ export interface CardProps {
   readonly ranking: Ranking;
   readonly isFocused: boolean;
   readonly isRaw: boolean;
+  readonly isAlone: boolean;
   readonly drag: DragHandlers;
   readonly onLetter: () => void;
   readonly onFlag: () => void;
+  readonly onAlone: () => void;
+  /** Shows the card before or after this one, where one is shown at a time. */
+  readonly onTurn: (by: -1 | 1) => void;
 }
 
-function Body({ content, isRaw }: { content: string; isRaw: boolean }) {
+interface BodyProps {
+  readonly content: string;
+  readonly isRaw: boolean;
+}
+
+const Body = memo(function Body({ content, isRaw }: BodyProps) {
   if (isRaw) return <RawText text={content} />;
   const { thinking, answer } = splitThinking(content);
   return (
@@ -43,14 +54,13 @@ function Body({ content, isRaw }: { content: string; isRaw: boolean }) {
       )}
     </>
   );
-}
+});
 
 export function Card(props: CardProps) {
   const { card, ranking } = props;
   const letter = letterOf(card);
   const tier = tierOf(ranking, card);
   const isTied = (ranking.tiers[tier]?.length ?? 0) > 1;
-  const isFlagged = ranking.flags.includes(card);
   const classes = ["card resp", tier === 0 && "first", props.isFocused && "focus"];
   return (
     <article
@@ -59,34 +69,81 @@ export function Card(props: CardProps) {
       aria-label={`Response ${letter}`}
       tabIndex={-1}
     >
-      <header>
-        <button
-          type="button"
-          className="letter"
-          aria-label={`Place ${letter}`}
-          onClick={props.onLetter}
-        >
-          {letter}
-        </button>
-        <span className="handle" title="Drag onto the bar below" {...props.drag} />
-        {isFlagged && <span className="pill warn">flagged</span>}
-        <span className={tier < 0 ? "rank none" : "rank"}>
-          {tier < 0 ? "unranked" : `${ordinal(tier + 1)}${isTied ? " =" : ""}`}
-        </span>
-        <button
-          type="button"
-          className="btn ghost icon"
-          aria-pressed={isFlagged}
-          aria-label={`Flag ${letter}`}
-          title={`Flag for readers of the judgment (Shift ${letter})`}
-          onClick={props.onFlag}
-        >
-          <Icon name="flag" />
-        </button>
-      </header>
-      <div className="body">
-        <Body content={props.content} isRaw={props.isRaw} />
+      <div className="inside">
+        <header>
+          <button
+            type="button"
+            className="letter"
+            aria-label={`Place ${letter}`}
+            onClick={props.onLetter}
+          >
+            {letter}
+          </button>
+          <span className={tier < 0 ? "rank none" : "rank"}>
+            {tier < 0 ? "unranked" : `${ordinal(tier + 1)}${isTied ? " =" : ""}`}
+          </span>
+          <span className="handle" title="Drag onto the bar below" {...props.drag} />
+          <Buttons {...props} letter={letter} />
+        </header>
+        {/* Scrolls by keyboard, too. */}
+        <div className="body" tabIndex={0}>
+          <Body content={props.content} isRaw={props.isRaw} />
+        </div>
       </div>
     </article>
+  );
+}
+
+function Buttons(props: CardProps & { letter: string }) {
+  const { letter, ranking, card } = props;
+  const isFlagged = ranking.flags.includes(card);
+  return (
+    <>
+      <IconButton
+        icon="left"
+        name="Previous response"
+        className="turn"
+        onClick={() => props.onTurn(-1)}
+      />
+      <IconButton icon="right" name="Next response" className="turn" onClick={() => props.onTurn(1)} />
+      <IconButton
+        icon="flag"
+        name={`Flag ${letter}`}
+        title={`Flag for readers of the judgment (Shift ${letter})`}
+        className={isFlagged ? "flagged" : ""}
+        isOn={isFlagged}
+        onClick={props.onFlag}
+      />
+      <IconButton
+        icon="alone"
+        name={`${letter} alone`}
+        title="One response at a time (M)"
+        className="only"
+        isOn={props.isAlone}
+        onClick={props.onAlone}
+      />
+    </>
+  );
+}
+
+function IconButton(props: {
+  icon: IconName;
+  name: string;
+  title?: string;
+  className: string;
+  isOn?: boolean;
+  onClick: () => void;
+}) {
+  return (
+    <button
+      type="button"
+      className={`btn ghost icon ${props.className}`}
+      aria-label={props.name}
+      aria-pressed={props.isOn}
+      title={props.title ?? props.name}
+      onClick={props.onClick}
+    >
+      <Icon name={props.icon} />
+    </button>
   );
 }

@@ -1,17 +1,20 @@
 /** One comparison on screen: the prompt, the cards, the podium bar, and every key. */
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 
 import { projectQuery } from "@/api/projects";
 import type { Assignment } from "@/api/types";
 import { KeysDialog, type KeyHelp } from "@/components/keys-dialog";
-import { Conversation } from "@/components/text/conversation";
 import { useKeys } from "@/lib/use-keys";
 
 import { useActiveTime } from "./active-time";
-import { Card } from "./card";
 import { DiffDialog, GuidelinesDialog, NoteDialog, SkipDialog } from "./dialogs";
 import { useDrag } from "./drag";
+import { Cards } from "./layout/cards";
+import { Prompt } from "./layout/prompt";
+import { scrollCards } from "./layout/scroll";
+import { Sheet, Toolbar } from "./layout/tools";
+import { useView } from "./layout/view";
 import { PodiumBar } from "./podium-bar";
 import { commandOf, type Command } from "./ranking/keys";
 import { completed, letterOf, whatIsMissing, type Ranking } from "./ranking/ranking";
@@ -34,11 +37,18 @@ const KEYS: KeyHelp = [
   ["V", "compare two responses word by word"],
   ["R", "raw text instead of rendered markdown"],
   ["O", "guidelines"],
-  ["← →", "scroll to the previous or next response"],
+  ["← →", "look at the previous or next response"],
+  ["Space", "scroll the response that you look at, or all of them; with Shift, back"],
+  ["Y", "scroll all responses together"],
+  ["M", "one response at a time, or all of them"],
+  ["P", "all of a long prompt, or its last lines"],
   ["?", "show these shortcuts"],
 ];
 
-type Window = "skip" | "note" | "diff" | "guidelines" | "help" | null;
+type Window = "skip" | "note" | "diff" | "guidelines" | "help" | "more" | null;
+
+const isPressable = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest("button, summary") !== null;
 
 export interface ComparisonProps {
   readonly projectId: string;
@@ -54,8 +64,11 @@ export function Comparison(props: ComparisonProps) {
   const { ranking, canUndo, announcement, make, undo } = useRanking(assignment);
   const activeMs = useActiveTime(assignment.id);
   const [open, setOpen] = useState<Window>(null);
-  const [focus, setFocus] = useState(-1);
+  const [lookedAt, setLookedAt] = useState(-1);
   const [isRaw, setRaw] = useState(false);
+  const { view, toggle } = useView();
+  const focus = view.isAlone ? Math.max(0, lookedAt) : lookedAt;
+  const cards = useRef<HTMLElement>(null);
   const { dragging, handlers } = useDrag(make);
   const reasons = useQuery(projectQuery(props.projectId)).data?.cannot_judge_reasons ?? [];
 
@@ -64,30 +77,56 @@ export function Comparison(props: ComparisonProps) {
     props.onSubmit(assignment, completed(ranking), activeMs());
   };
   const goBack = () => (canUndo ? undo() : props.onReopen?.());
-  const look = (by: number) => {
-    const next = (focus + by + responses.length) % responses.length;
-    setFocus(next);
-    document.getElementById(`card-${letterOf(next)}`)?.scrollIntoView({ block: "nearest" });
+  const look = (card: number) => {
+    const next = (card + responses.length) % responses.length;
+    setLookedAt(next);
+    const element = document.getElementById(`card-${letterOf(next)}`);
+    element?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  };
+  const showAlone = (card: number) => {
+    setLookedAt(card);
+    toggle("isAlone");
   };
   const run = (command: Command) => {
     switch (command.kind) {
       case "move":
         return make(command.move);
       case "focus":
-        return look(focus < 0 && command.by < 0 ? 0 : command.by);
+        return look(focus < 0 ? 0 : focus + command.by);
+      case "scroll":
+        return cards.current && scrollCards(cards.current, focus, command.by);
       case "submit":
         return submit();
       case "undo":
         return goBack();
       case "raw":
         return setRaw((now) => !now);
+      case "alone":
+        return showAlone(Math.max(0, focus));
+      case "together":
+        return toggle("isTogether");
+      case "prompt":
+        return toggle("isPromptOpen");
       default:
         return setOpen(command.kind);
     }
   };
+  const isOn = (command: Command) => {
+    if (command.kind === "raw") return isRaw;
+    if (command.kind === "alone") return view.isAlone;
+    if (command.kind === "together") return view.isTogether;
+    if (command.kind === "move" && command.move.kind === "verdict")
+      return ranking.verdict === command.move.verdict;
+    return undefined;
+  };
+  const chooseByChip = (card: number) => {
+    make({ kind: "letter", card });
+    look(card);
+  };
   useKeys((event) => {
-    // A focused button keeps Enter for itself.
+    // A focused button keeps Enter and the space bar for itself, and a fold the latter.
     if (event.key === "Enter" && event.target instanceof HTMLButtonElement) return false;
+    if (event.key === " " && isPressable(event.target)) return false;
     const command = commandOf(event, ranking, reasons);
     if (command !== null) run(command);
     return command !== null;
@@ -100,49 +139,43 @@ export function Comparison(props: ComparisonProps) {
       <div className="sr-only" aria-live="assertive">
         {announcement}
       </div>
-      <section className="card prompt" aria-label="Prompt">
-        <span className="who">PROMPT</span>
-        <Conversation messages={prompt.messages} isRaw={isRaw} />
-        <div className="prompt-actions">
-          <button type="button" className="btn ghost" onClick={() => setOpen("guidelines")}>
-            Guidelines <kbd>O</kbd>
-          </button>
-          <button type="button" className="btn ghost by-key" onClick={() => setOpen("help")}>
-            Shortcuts <kbd>?</kbd>
-          </button>
-        </div>
-      </section>
-      <section className={`cards k${Math.min(responses.length, 5)}`} aria-label="Responses">
-        {contents.map((content, card) => (
-          <Card
-            key={responses[card]?.id}
-            card={card}
-            content={content}
-            ranking={ranking}
-            isFocused={card === focus}
-            isRaw={isRaw}
-            drag={handlers(card)}
-            onLetter={() => make({ kind: "letter", card })}
-            onFlag={() => make({ kind: "flag", card })}
-          />
-        ))}
-      </section>
+      <Prompt
+        messages={prompt.messages}
+        isRaw={isRaw}
+        isOpen={view.isPromptOpen}
+        onToggle={() => toggle("isPromptOpen")}
+      >
+        <Toolbar isOn={isOn} onCommand={run} />
+      </Prompt>
+      <Cards
+        area={cards}
+        responses={responses}
+        ranking={ranking}
+        focus={focus}
+        isRaw={isRaw}
+        view={view}
+        drag={handlers}
+        onMove={make}
+        onLook={look}
+        onAlone={showAlone}
+      />
       <PodiumBar
         ranking={ranking}
         reasons={reasons}
         dragging={dragging}
         canUndo={canUndo || props.onReopen !== null}
         drag={handlers}
-        onMove={make}
-        onSubmit={submit}
-        onUndo={goBack}
-        onSkip={() => setOpen("skip")}
+        isOn={isOn}
+        onCommand={run}
+        onChip={chooseByChip}
+        onMore={() => setOpen("more")}
       />
       {dragging !== null && (
         <span className="chip ghost-chip" style={{ left: dragging.x, top: dragging.y }}>
           {letterOf(dragging.card)}
         </span>
       )}
+      {open === "more" && <Sheet isOn={isOn} onCommand={run} onClose={() => setOpen(null)} />}
       {open === "skip" && (
         <SkipDialog
           onClose={() => setOpen(null)}

@@ -1,9 +1,10 @@
 /**
  * Dragging a card by pointer (mouse, pen, touch) onto the podium bar; no library, no HTML5 drag.
+ * What is dragged may be a button: the click that ends a drag is none.
  *
  * Drop places carry `data-drop`: "tier:N" (tie), "gap:N" (a tier of its own before N) or "tray".
  */
-import { useRef, useState, type PointerEvent } from "react";
+import { useRef, useState, type MouseEvent, type PointerEvent } from "react";
 
 import type { Move } from "./ranking/ranking";
 
@@ -30,10 +31,12 @@ export function moveOf(card: number, target: string): Move {
 export function useDrag(onDrop: (move: Move) => void) {
   const [dragging, setDragging] = useState<Dragging | null>(null);
   const begun = useRef<{ card: number; x: number; y: number } | null>(null);
+  const hasDragged = useRef(false);
   const handlers = (card: number) => ({
     onPointerDown: (event: PointerEvent<HTMLElement>) => {
       if (event.button !== 0) return;
       begun.current = { card, x: event.clientX, y: event.clientY };
+      hasDragged.current = false;
       event.currentTarget.setPointerCapture(event.pointerId);
     },
     onPointerMove: (event: PointerEvent<HTMLElement>) => {
@@ -41,6 +44,7 @@ export function useDrag(onDrop: (move: Move) => void) {
       if (from === null) return;
       const { clientX: x, clientY: y } = event;
       if (dragging === null && Math.hypot(x - from.x, y - from.y) < STARTS_AFTER_PX) return;
+      hasDragged.current = true;
       setDragging({ card: from.card, x, y, over: targetAt(x, y) });
     },
     onPointerUp: () => {
@@ -51,6 +55,10 @@ export function useDrag(onDrop: (move: Move) => void) {
     onPointerCancel: () => {
       begun.current = null;
       setDragging(null);
+    },
+    onClickCapture: (event: MouseEvent<HTMLElement>) => {
+      if (hasDragged.current) event.stopPropagation();
+      hasDragged.current = false;
     },
   });
   return { dragging, handlers };

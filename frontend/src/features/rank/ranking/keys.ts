@@ -4,7 +4,8 @@ import type { Move, Ranking } from "./ranking";
 export type Command =
   | { kind: "move"; move: Move }
   | { kind: "submit" | "undo" | "skip" | "note" | "diff" | "guidelines" | "help" | "raw" }
-  | { kind: "focus"; by: -1 | 1 };
+  | { kind: "alone" | "together" | "prompt" }
+  | { kind: "focus" | "scroll"; by: -1 | 1 };
 
 export interface Key {
   readonly key: string;
@@ -22,6 +23,9 @@ const ACTIONS: Readonly<Record<string, Command>> = {
   v: { kind: "diff" },
   o: { kind: "guidelines" },
   r: { kind: "raw" },
+  m: { kind: "alone" },
+  y: { kind: "together" },
+  p: { kind: "prompt" },
   "?": { kind: "help" },
   x: { kind: "move", move: { kind: "verdict", verdict: "all_bad" } },
   j: { kind: "move", move: { kind: "verdict", verdict: "cannot_judge" } },
@@ -31,6 +35,8 @@ const ACTIONS: Readonly<Record<string, Command>> = {
   arrowdown: { kind: "move", move: { kind: "shift", by: 1 } },
   arrowleft: { kind: "focus", by: -1 },
   arrowright: { kind: "focus", by: 1 },
+  pagedown: { kind: "scroll", by: 1 },
+  pageup: { kind: "scroll", by: -1 },
 };
 
 /**
@@ -41,6 +47,7 @@ export function commandOf(key: Key, ranking: Ranking, reasons: readonly string[]
   const name = key.key.toLowerCase();
   if ((key.ctrlKey || key.metaKey) && name === "z") return { kind: "undo" };
   if (key.ctrlKey || key.metaKey || key.altKey) return null;
+  if (name === " ") return { kind: "scroll", by: key.shiftKey ? -1 : 1 };
   const card = name.length === 1 ? name.charCodeAt(0) - 97 : -1;
   if (card >= 0 && card < ranking.count)
     return { kind: "move", move: key.shiftKey ? { kind: "flag", card } : { kind: "letter", card } };

@@ -1,0 +1,73 @@
+/** The prompt above the cards: folded to a few lines, of which the last turn is the first. */
+import "./prompt.css";
+
+import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
+
+import type { Message } from "@/api/types";
+import { Icon } from "@/components/icons";
+import { Conversation } from "@/components/text/conversation";
+import { plural } from "@/lib/format";
+
+export interface PromptProps {
+  readonly messages: readonly Message[];
+  readonly isRaw: boolean;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+  readonly children: ReactNode;
+}
+
+/** Where the last turn begins. */
+function lastTurn(lines: HTMLElement): number {
+  const last = lines.querySelector<HTMLElement>(".turns > li:last-child");
+  return last === null ? 0 : last.offsetTop - lines.offsetTop;
+}
+
+/** Whether more is written than is shown; the last turn stays in sight until somebody scrolls. */
+function useFold(isOpen: boolean, isRaw: boolean) {
+  const lines = useRef<HTMLDivElement>(null);
+  const [isCut, setCut] = useState(false);
+  useLayoutEffect(() => {
+    const box = lines.current;
+    if (box === null) return undefined;
+    let placed: number | null = null;
+    const place = () => {
+      setCut(box.scrollHeight > box.clientHeight + 1);
+      if (placed !== null && placed !== box.scrollTop) return;
+      box.scrollTop = lastTurn(box);
+      placed = box.scrollTop;
+    };
+    place();
+    // Formulas and code get their size late.
+    const sizes = new ResizeObserver(place);
+    for (const one of [box, ...box.children]) sizes.observe(one);
+    return () => sizes.disconnect();
+  }, [isOpen, isRaw]);
+  return { lines, isCut };
+}
+
+export function Prompt(props: PromptProps) {
+  const { messages, isRaw, isOpen } = props;
+  const { lines, isCut } = useFold(isOpen, isRaw);
+  const all = messages.length > 1 ? `Show all ${plural(messages.length, "turn")}` : "Show all";
+  return (
+    <section className={isOpen ? "card prompt open" : "card prompt"} aria-label="Prompt">
+      <span className="who">PROMPT</span>
+      <div className="lines" ref={lines} tabIndex={isCut ? 0 : undefined}>
+        <Conversation messages={messages} isRaw={isRaw} />
+      </div>
+      {(isCut || isOpen) && (
+        <button
+          type="button"
+          className="btn ghost fold"
+          aria-expanded={isOpen}
+          title="Show all of the prompt, or a few lines (P)"
+          onClick={props.onToggle}
+        >
+          <span className="label">{isOpen ? "Fold" : all}</span>
+          <Icon name={isOpen ? "up" : "down"} />
+        </button>
+      )}
+      {props.children}
+    </section>
+  );
+}
