@@ -106,7 +106,7 @@ def signed_in(browser: Browser, workshop: Workshop) -> StorageState:
 
 @pytest.fixture
 def open_page(browser: Browser, workshop: Workshop, signed_in: StorageState) -> Iterator[OpenPage]:
-    """Opens an address in a fresh signed-in window; `theme` and `width` may be given."""
+    """Opens an address in a fresh signed-in window of some theme and size, with touch or without."""
     contexts = []
     complaints: list[str] = []
 
@@ -114,11 +114,19 @@ def open_page(browser: Browser, workshop: Workshop, signed_in: StorageState) -> 
         if message.type in ("error", "warning"):
             complaints.append(message.text)
 
-    def open_one(path: str, *, theme: str = "light", width: int = 1440) -> Page:
+    def open_one(
+        path: str,
+        *,
+        theme: str = "light",
+        width: int = 1440,
+        height: int = 900,
+        has_touch: bool = False,
+    ) -> Page:
         context = open_window(
             browser,
             storage_state=signed_in,
-            viewport={"width": width, "height": 900},
+            viewport={"width": width, "height": height},
+            has_touch=has_touch,
             color_scheme="dark" if theme == "dark" else "light",
             base_url=workshop.url,
         )

@@ -162,6 +162,11 @@ group("keys", () => {
     const command = commandOf(press("B", { shiftKey: true }), start(4), REASONS);
     expect(command).toEqual({ kind: "move", move: { kind: "flag", card: 1 } });
   });
+  it("scroll a page with the space bar, and back with Shift", () => {
+    expect(commandOf(press(" "), start(4), REASONS)).toEqual({ kind: "scroll", by: 1 });
+    const back = commandOf(press(" ", { shiftKey: true }), start(4), REASONS);
+    expect(back).toEqual({ kind: "scroll", by: -1 });
+  });
   it("never give an action a letter that a card may have", () => {
     for (const key of "abcdefghi") {
       const command = commandOf(press(key), start(9), REASONS);

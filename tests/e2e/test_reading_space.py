@@ -1,0 +1,256 @@
+"""Room to read: how much of the screen the responses have, and ranking by touch."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.conftest import OpenPage
+from tests.e2e.test_rank import shown, wait_for_judgments
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+# The share of the height in which text of responses is seen; 720x450 is 1440x900 at 200 % zoom.
+BARS = {
+    (1920, 1080): 0.55,
+    (1440, 900): 0.55,
+    (1024, 768): 0.55,
+    (720, 450): 0.45,
+    (360, 740): 0.45,
+}
+LEAST_TARGET_PX = 44
+TURNS = ("Which wool is this?", "It is merino. " * 30, "How do I get a coffee stain out of it?")
+
+
+def words(count: int, name: str) -> str:
+    """A response of so many words, in paragraphs of sixty."""
+    text = [name, *("wool" if n % 7 else "carefully" for n in range(count - 1))]
+    return "\n\n".join(" ".join(text[at : at + 60]) for at in range(0, count, 60))
+
+
+def conversation(*responses: str) -> dict[str, Any]:
+    """A comparison after three turns, of which the second is long."""
+    roles = ("user", "assistant", "user")
+    messages = [{"role": r, "content": c} for r, c in zip(roles, TURNS, strict=True)]
+    return {"messages": messages, "responses": list(responses)}
+
+
+def resize(page: Page, width: int, height: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_function("([w, h]) => innerWidth === w && innerHeight === h", arg=[width, height])
+
+
+def is_in_sight(page: Page, locator: Locator) -> bool:
+    """Whether the middle of an element is on the screen, and nothing lies over it."""
+    return bool(
+        locator.evaluate("""(one) => {
+          const box = one.getBoundingClientRect();
+          const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+          return hit !== null && one.contains(hit);
+        }""")
+    )
+
+
+def card(page: Page, letter: str) -> Locator:
+    return page.get_by_role("article", name=f"Response {letter}")
+
+
+def test_responses_have_most_of_the_height_on_every_screen(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    project = workshop.new_project("Height")
+    row = conversation(*(words(300, name) for name in ("one", "two", "three", "four")))
+    workshop.take_in(project, "comparisons", [row])
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    page.evaluate(axe)
+    shares, barriers = {}, {}
+    for width, height in BARS:
+        resize(page, width, height)
+        shares[width, height] = page.evaluate(_SHARE_OF_TEXT)
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+            page.wait_for_function("(now) => document.documentElement.dataset.theme === now", arg=theme)
+            report = page.evaluate("axe.run({ resultTypes: ['violations'] })")
+            if found := [(one["id"], one["nodes"][0]["html"][:160]) for one in report["violations"]]:
+                barriers[width, height, theme] = found
+    print(shares)
+    assert barriers == {}
+    assert {size: share for size, share in shares.items() if share < BARS[size]} == {}
+
+
+# A row of pixels counts if a paragraph of a response lies there with nothing over it: what is
+# scrolled away or covered is not hit.
+_SHARE_OF_TEXT = """() => {
+  const isText = (x, y) =>
+    document.elementFromPoint(x, y)?.closest("article .prose > *") instanceof HTMLElement;
+  let rows = 0;
+  for (let y = 0; y < innerHeight; y += 1)
+    for (let x = 2; x < innerWidth; x += 20)
+      if (isText(x, y)) {
+        rows += 1;
+        break;
+      }
+  return rows / innerHeight;
+}"""
+
+
+def test_short_responses_take_their_room_and_nine_chips_keep_theirs(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Short")
+    workshop.take_in(project, "comparisons", [{"prompt": "Why?", "responses": list("abcdefghi")}])
+    workshop.comparisons(project, 1)
+    page = open_page(f"/projects/{project}/rank")
+    seen = []
+    for _ in range(2):
+        letters = "abcdefghi"[: len(shown(page))]
+        seen.append(len(letters))
+        sizes = page.evaluate(_SIZES)
+        assert sizes["cards"] > 0.6
+        assert sizes["type"] >= 20
+        page.keyboard.type("=".join(letters))
+        for width, height in BARS:
+            resize(page, width, height)
+            chips = page.locator(".step .chip").all()
+            boxes = [chip.bounding_box() for chip in chips]
+            assert len(boxes) == len(letters)
+            assert min(box["width"] for box in boxes if box) >= 28
+            assert all(is_in_sight(page, chip) for chip in chips)
+        resize(page, 1440, 900)
+        before = page.get_by_label("Prompt").inner_text()
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Prompt").filter(has_text=before)).to_have_count(0)
+    assert sorted(seen) == [4, 9]
+
+
+_SIZES = """() => ({
+  cards: document.querySelector(".cards").getBoundingClientRect().height / innerHeight,
+  type: parseFloat(getComputedStyle(document.querySelector("article .prose p")).fontSize),
+})"""
+
+
+def test_long_responses_stand_two_by_two_and_how_one_reads_is_kept(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Long")
+    names = ("one", "two", "three", "four")
+    row = conversation(*(words(301 + 400 * n, name) for n, name in enumerate(names)))
+    workshop.take_in(project, "comparisons", [row])
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    boxes = [card(page, letter).bounding_box() for letter in "ABCD"]
+    places = [(round(box["x"]), round(box["y"])) for box in boxes if box]
+    assert places[0][1] == places[1][1] < places[2][1] == places[3][1]
+    assert places[0][0] == places[2][0] < places[1][0] == places[3][0]
+
+    # The prompt: its last turn, then all of it.
+    turns = page.get_by_label("Prompt").get_by_role("listitem")
+    assert [is_in_sight(page, turn) for turn in turns.all()] == [False, False, True]
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Fold")).to_be_visible()
+    assert all(is_in_sight(page, turn) for turn in turns.all())
+
+    # All scroll to their ends with one of them, and their letters stay.
+    page.keyboard.press("y")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    for _ in range(40):
+        page.keyboard.press("Space")
+    page.wait_for_function(_ALL_AT_THEIR_ENDS)
+    for letter in "ABCD":
+        assert is_in_sight(page, card(page, letter).get_by_role("button", name=f"Place {letter}"))
+
+    page.keyboard.press("m")
+    expect(card(page, "B")).to_be_visible()
+    expect(page.get_by_role("article")).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    expect(card(page, "C")).to_be_visible()
+    page.reload()
+    expect(card(page, "A")).to_be_visible()
+    expect(page.get_by_role("article")).to_have_count(1)
+    expect(page.get_by_role("button", name="Scroll together")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    expect(page.get_by_role("button", name="Fold")).to_be_visible()
+    page.get_by_role("button", name="A alone").click()
+    expect(page.get_by_role("article")).to_have_count(4)
+
+
+_ALL_AT_THEIR_ENDS = """() => [...document.querySelectorAll("article .body")].every(
+  (body) => body.scrollTop > 0 && body.scrollTop + body.clientHeight > body.scrollHeight - 2
+)"""
+
+
+def test_a_comparison_is_ranked_by_touch_on_a_phone(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Touch")
+    row = conversation(*(words(300, name) for name in ("one", "two", "three", "four")))
+    workshop.take_in(project, "comparisons", [row])
+    page = open_page(f"/projects/{project}/rank", width=360, height=740, has_touch=True)
+    texts = shown(page)
+    assert _small_targets(page) == []
+    assert is_in_sight(page, card(page, "A").get_by_role("button", name="Place A"))
+
+    # To B by a swipe, to C by a tap.
+    _swipe_left(page)
+    page.wait_for_function("() => document.elementFromPoint(180, 400).closest('#card-B') !== null")
+    card(page, "B").get_by_role("button", name="Place B").tap()
+    card(page, "B").get_by_role("button", name="Next response").tap()
+    page.wait_for_function("() => document.elementFromPoint(180, 400).closest('#card-C') !== null")
+    for letter in "ADC":
+        page.get_by_role("button", name=f"Rank {letter} next").tap()
+    expect(card(page, "C").get_by_text("4th")).to_be_visible()
+    assert _small_targets(page) == []
+
+    # B A D C; C goes up before D, and A is tied with it.
+    page.get_by_role("button", name="Move up C").tap()
+    expect(card(page, "C").get_by_text("3rd")).to_be_visible()
+    page.get_by_role("button", name="Tie C").tap()
+    page.get_by_role("button", name="Select A").tap()
+    expect(card(page, "A").get_by_text("2nd =")).to_be_visible()
+
+    for name in ("Word by word", "Guidelines"):
+        page.get_by_role("button", name="More").tap()
+        page.get_by_role("dialog").get_by_role("button", name=name).tap()
+        page.get_by_role("dialog").get_by_role("button", name="Close").tap()
+    page.get_by_role("button", name="More").tap()
+    assert _small_targets(page) == []
+    page.get_by_role("dialog").get_by_role("button", name="Raw text").tap()
+    expect(page.locator("article .raw").first).to_be_visible()
+    page.get_by_role("button", name="More").tap()
+    page.get_by_role("dialog").get_by_role("button", name="Note").tap()
+    page.get_by_label("Note for readers").fill("by touch")
+    page.get_by_role("button", name="Done").tap()
+    page.get_by_role("button", name="Submit").tap()
+
+    (judgment,) = wait_for_judgments(workshop, project, 1)
+    responses = workshop.get(f"/projects/{project}/responses")["items"]
+    first_words = {one["id"]: one["content"].split()[0] for one in responses}
+    tiers = [{first_words[one] for one in tier} for tier in judgment["tiers"]]
+    a, b, c, d = (text.split()[0] for text in texts)
+    assert tiers == [{b}, {a, c}, {d}]
+    assert judgment["comment"] == "by touch"
+
+
+def _swipe_left(page: Page) -> None:
+    swipe = {"x": 300, "y": 400, "xDistance": -250, "yDistance": 0, "gestureSourceType": "touch"}
+    page.context.new_cdp_session(page).send("Input.synthesizeScrollGesture", swipe)
+
+
+def _small_targets(page: Page) -> list[str]:
+    """The buttons of the page, or of the dialog over it, that are hard to hit with a finger."""
+    found: list[str] = page.evaluate(
+        """(least) => {
+          const dialog = document.querySelector("dialog[open]");
+          const buttons = (dialog ?? document.querySelector(".rank-page")).querySelectorAll("button");
+          return [...buttons]
+            .map((one) => [one, one.getBoundingClientRect()])
+            .filter(([, { width, height }]) => width > 0 && Math.min(width, height) < least)
+            .map(([one, box]) => `${one.outerHTML.slice(0, 120)} ${box.width}x${box.height}`);
+        }""",
+        LEAST_TARGET_PX,
+    )
+    return found
