@@ -16,13 +16,10 @@ export interface PromptProps {
   readonly children: ReactNode;
 }
 
-/** Where the last turn begins. */
-function lastTurn(lines: HTMLElement): number {
-  const last = lines.querySelector<HTMLElement>(".turns > li:last-child");
-  return last === null ? 0 : last.offsetTop - lines.offsetTop;
-}
-
-/** Whether more is written than is shown; the last turn stays in sight until somebody scrolls. */
+/**
+ * Whether more is written than a folded prompt shows. Then it shows the last turn, or the beginning
+ * of that, until somebody scrolls.
+ */
 function useFold(isOpen: boolean, isRaw: boolean) {
   const lines = useRef<HTMLDivElement>(null);
   const [isCut, setCut] = useState(false);
@@ -31,9 +28,14 @@ function useFold(isOpen: boolean, isRaw: boolean) {
     if (box === null) return undefined;
     let placed: number | null = null;
     const place = () => {
-      setCut(box.scrollHeight > box.clientHeight + 1);
+      box.style.removeProperty("--last-turn");
+      const last = box.querySelector<HTMLElement>(".turns > li:last-child > .who + *");
+      const isHigher = box.scrollHeight > box.clientHeight + 1;
+      setCut(isHigher);
+      if (last === null || isOpen || !isHigher) return;
+      box.style.setProperty("--last-turn", `${last.offsetHeight}px`);
       if (placed !== null && placed !== box.scrollTop) return;
-      box.scrollTop = lastTurn(box);
+      box.scrollTop = last.offsetTop;
       placed = box.scrollTop;
     };
     place();
@@ -48,7 +50,7 @@ function useFold(isOpen: boolean, isRaw: boolean) {
 export function Prompt(props: PromptProps) {
   const { messages, isRaw, isOpen } = props;
   const { lines, isCut } = useFold(isOpen, isRaw);
-  const all = messages.length > 1 ? `Show all ${plural(messages.length, "turn")}` : "Show all";
+  const turns = messages.length > 1 ? plural(messages.length, "turn") : "all";
   return (
     <section className={isOpen ? "card prompt open" : "card prompt"} aria-label="Prompt">
       <span className="who">PROMPT</span>
@@ -63,7 +65,16 @@ export function Prompt(props: PromptProps) {
           title="Show all of the prompt, or a few lines (P)"
           onClick={props.onToggle}
         >
-          <span className="label">{isOpen ? "Fold" : all}</span>
+          <span className="label">
+            {isOpen ? (
+              "Fold"
+            ) : (
+              <>
+                <span className="verb">Show </span>
+                {turns}
+              </>
+            )}
+          </span>
           <Icon name={isOpen ? "up" : "down"} />
         </button>
       )}
