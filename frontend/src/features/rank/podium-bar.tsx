@@ -188,6 +188,7 @@ export function PodiumBar(props: PodiumBarProps) {
         <button
           type="button"
           className="btn ghost undo"
+          title="Undo (Z)"
           disabled={!props.canUndo}
           onClick={() => onCommand({ kind: "undo" })}
         >

@@ -26,18 +26,20 @@ function useFold(isOpen: boolean, isRaw: boolean) {
   useLayoutEffect(() => {
     const box = lines.current;
     if (box === null) return undefined;
-    let placed: number | null = null;
+    let placed = 0;
     const place = () => {
+      // Measured without the fold, which moves what is scrolled.
+      const before = box.scrollTop;
       box.style.removeProperty("--last-turn");
-      const last = box.querySelector<HTMLElement>(".turns > li:last-child > .who + *");
       const isHigher = box.scrollHeight > box.clientHeight + 1;
       setCut(isHigher);
+      const last = box.querySelector<HTMLElement>(".turns > li:last-child > .who + *");
       if (last === null || isOpen || !isHigher) return;
       box.style.setProperty("--last-turn", `${last.offsetHeight}px`);
-      if (placed !== null && placed !== box.scrollTop) return;
-      box.scrollTop = last.offsetTop;
-      placed = box.scrollTop;
+      box.scrollTop = before === placed ? last.offsetTop : before;
+      if (before === placed) placed = box.scrollTop;
     };
+    box.scrollTop = 0;
     place();
     // Formulas and code get their size late.
     const sizes = new ResizeObserver(place);
