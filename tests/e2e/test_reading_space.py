@@ -69,13 +69,17 @@ def test_responses_have_most_of_the_height_on_every_screen(
     for width, height in BARS:
         resize(page, width, height)
         shares[width, height] = page.evaluate(_SHARE_OF_TEXT)
+        # The bar below is at its widest when all are placed, and one more tie begins.
+        page.keyboard.type("bacd=")
+        shares[width, height] = min(shares[width, height], page.evaluate(_SHARE_OF_TEXT))
+        for _ in "=bacd":
+            page.keyboard.press("Backspace")
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
             page.wait_for_function("(now) => document.documentElement.dataset.theme === now", arg=theme)
             report = page.evaluate("axe.run({ resultTypes: ['violations'] })")
             if found := [(one["id"], one["nodes"][0]["html"][:160]) for one in report["violations"]]:
                 barriers[width, height, theme] = found
-    print(shares)
     assert barriers == {}
     assert {size: share for size, share in shares.items() if share < BARS[size]} == {}
 

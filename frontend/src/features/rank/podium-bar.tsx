@@ -91,7 +91,7 @@ function Steps(props: ChipsProps) {
 function Reasons(props: Pick<PodiumBarProps, "ranking" | "reasons" | "onCommand">) {
   const { ranking, reasons, onCommand } = props;
   return (
-    <div className="row grow" role="group" aria-label="Why it cannot be judged">
+    <div className="row" role="group" aria-label="Why it cannot be judged">
       <b>Cannot judge:</b>
       {reasons.map((reason, place) => (
         <button
@@ -113,7 +113,7 @@ function CurrentRanking(props: PodiumBarProps) {
   if (ranking.verdict === "cannot_judge") return <Reasons {...props} />;
   if (ranking.verdict === "all_bad")
     return (
-      <div className="row grow">
+      <div className="row">
         <span className="pill bad">All bad</span>
         <span className="small muted">
           No response is acceptable. Choose All bad again to undo.
@@ -122,7 +122,7 @@ function CurrentRanking(props: PodiumBarProps) {
     );
   const rest = unranked(ranking);
   return (
-    <div className="placed grow">
+    <div className="placed">
       <Steps {...props} />
       <div className={props.dragging?.over === "tray" ? "tray over" : "tray"} data-drop="tray">
         <span className="small faint hide">Unranked</span>

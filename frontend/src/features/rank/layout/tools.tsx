@@ -72,7 +72,7 @@ export function Sheet(props: ToolsProps & { onClose: () => void }) {
         <button
           type="button"
           key={label}
-          className="btn ghost"
+          className={`btn ghost ${command.kind}`}
           aria-pressed={isOn(command)}
           onClick={() => {
             onClose();
