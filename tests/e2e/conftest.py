@@ -106,7 +106,7 @@ def signed_in(browser: Browser, workshop: Workshop) -> StorageState:
 
 @pytest.fixture
 def open_page(browser: Browser, workshop: Workshop, signed_in: StorageState) -> Iterator[OpenPage]:
-    """Opens an address in a fresh signed-in window of some theme and size, with touch or without."""
+    """Opens an address in a fresh signed-in window; its theme, size and touch may be given."""
     contexts = []
     complaints: list[str] = []
 

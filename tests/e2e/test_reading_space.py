@@ -76,9 +76,13 @@ def test_responses_have_most_of_the_height_on_every_screen(
             page.keyboard.press("Backspace")
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-            page.wait_for_function("(now) => document.documentElement.dataset.theme === now", arg=theme)
+            page.wait_for_function(
+                "(now) => document.documentElement.dataset.theme === now", arg=theme
+            )
             report = page.evaluate("axe.run({ resultTypes: ['violations'] })")
-            if found := [(one["id"], one["nodes"][0]["html"][:160]) for one in report["violations"]]:
+            if found := [
+                (one["id"], one["nodes"][0]["html"][:160]) for one in report["violations"]
+            ]:
                 barriers[width, height, theme] = found
     assert barriers == {}
     assert {size: share for size, share in shares.items() if share < BARS[size]} == {}
@@ -254,8 +258,8 @@ def _small_targets(page: Page) -> list[str]:
     found: list[str] = page.evaluate(
         """(least) => {
           const dialog = document.querySelector("dialog[open]");
-          const buttons = (dialog ?? document.querySelector(".rank-page")).querySelectorAll("button");
-          return [...buttons]
+          const area = dialog ?? document.querySelector(".rank-page");
+          return [...area.querySelectorAll("button")]
             .map((one) => [one, one.getBoundingClientRect()])
             .filter(([, { width, height }]) => width > 0 && Math.min(width, height) < least)
             .map(([one, box]) => `${one.outerHTML.slice(0, 120)} ${box.width}x${box.height}`);

@@ -105,7 +105,12 @@ function Buttons(props: CardProps & { letter: string }) {
         className="turn"
         onClick={() => props.onTurn(-1)}
       />
-      <IconButton icon="right" name="Next response" className="turn" onClick={() => props.onTurn(1)} />
+      <IconButton
+        icon="right"
+        name="Next response"
+        className="turn"
+        onClick={() => props.onTurn(1)}
+      />
       <IconButton
         icon="flag"
         name={`Flag ${letter}`}

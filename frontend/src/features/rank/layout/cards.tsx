@@ -27,16 +27,12 @@ export interface CardsProps {
 }
 
 export function Cards(props: CardsProps) {
-  const { responses, ranking, focus, view } = props;
+  const { area, responses, ranking, focus, view, drag } = props;
   const length = useMemo(() => lengthOf(responses.map(({ content }) => content)), [responses]);
-  useTogether(props.area, view.isTogether);
+  useTogether(area, view.isTogether);
   const classes = ["cards", `k${responses.length}`, length, view.isAlone && "alone"];
   return (
-    <section
-      className={classes.filter(Boolean).join(" ")}
-      aria-label="Responses"
-      ref={props.area}
-    >
+    <section className={classes.filter(Boolean).join(" ")} aria-label="Responses" ref={area}>
       {responses.map(({ id, content }, card) => (
         <Card
           key={id}
@@ -46,7 +42,7 @@ export function Cards(props: CardsProps) {
           isFocused={card === focus}
           isRaw={props.isRaw}
           isAlone={view.isAlone}
-          drag={props.drag(card)}
+          drag={drag(card)}
           onLetter={() => props.onMove({ kind: "letter", card })}
           onFlag={() => props.onMove({ kind: "flag", card })}
           onAlone={() => props.onAlone(card)}
