@@ -162,8 +162,7 @@ def test_long_responses_stand_two_by_two_and_how_one_reads_is_kept(
 
     # All scroll to their ends with one of them, and their letters stay.
     page.keyboard.press("y")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
+    card(page, "B").get_by_text("wool").first.click()
     for _ in range(40):
         page.keyboard.press("Space")
     page.wait_for_function(_ALL_AT_THEIR_ENDS)
@@ -199,7 +198,10 @@ def test_a_comparison_is_ranked_by_touch_on_a_phone(
     workshop.take_in(project, "comparisons", [row])
     page = open_page(f"/projects/{project}/rank", width=360, height=740, has_touch=True)
     texts = shown(page)
-    assert _small_targets(page) == []
+    for width, height in ((1024, 768), (360, 740)):
+        resize(page, width, height)
+        assert page.evaluate(_SHARE_OF_TEXT) >= BARS[width, height]
+        assert _small_targets(page) == []
     assert is_in_sight(page, card(page, "A").get_by_role("button", name="Place A"))
 
     # To B by a swipe, to C by a tap.

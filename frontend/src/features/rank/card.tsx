@@ -21,6 +21,8 @@ export interface CardProps {
   readonly onLetter: () => void;
   readonly onFlag: () => void;
   readonly onAlone: () => void;
+  /** Its text was clicked, or reached by Tab. */
+  readonly onFocus: () => void;
   /** Shows the card before or after this one, where one is shown at a time. */
   readonly onTurn: (by: -1 | 1) => void;
 }
@@ -86,7 +88,7 @@ export function Card(props: CardProps) {
           <Buttons {...props} letter={letter} />
         </header>
         {/* Scrolls by keyboard, too. */}
-        <div className="body" tabIndex={0}>
+        <div className="body" tabIndex={0} onFocus={props.onFocus}>
           <Body content={props.content} isRaw={props.isRaw} />
         </div>
       </div>

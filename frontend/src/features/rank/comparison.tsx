@@ -157,6 +157,7 @@ export function Comparison(props: ComparisonProps) {
         drag={handlers}
         onMove={make}
         onLook={look}
+        onFocus={setLookedAt}
         onAlone={showAlone}
       />
       <PodiumBar

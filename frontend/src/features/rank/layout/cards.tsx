@@ -23,6 +23,7 @@ export interface CardsProps {
   readonly drag: (card: number) => DragHandlers;
   readonly onMove: (move: Move) => void;
   readonly onLook: (card: number) => void;
+  readonly onFocus: (card: number) => void;
   readonly onAlone: (card: number) => void;
 }
 
@@ -46,6 +47,7 @@ export function Cards(props: CardsProps) {
           onLetter={() => props.onMove({ kind: "letter", card })}
           onFlag={() => props.onMove({ kind: "flag", card })}
           onAlone={() => props.onAlone(card)}
+          onFocus={() => props.onFocus(card)}
           onTurn={(by) => props.onLook(card + by)}
         />
       ))}
