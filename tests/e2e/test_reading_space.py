@@ -245,6 +245,47 @@ def test_a_comparison_is_ranked_by_touch_on_a_phone(
     assert judgment["comment"] == "by touch"
 
 
+def test_cards_are_dragged_onto_the_bar_and_chips_clicked(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Mouse")
+    workshop.comparisons(project, 1)
+    page = open_page(f"/projects/{project}/rank")
+    texts = dict(zip("ABCD", shown(page), strict=True))
+    rank = {letter: card(page, letter).locator(".rank") for letter in "ABCD"}
+    _drag(page, card(page, "A").locator(".handle"), page.locator(".step"))
+    expect(rank["A"]).to_have_text("1st")
+    _drag(page, page.get_by_role("button", name="Rank C next"), page.locator(".step.set"))
+    expect(rank["C"]).to_have_text("1st =")
+    page.get_by_role("button", name="Rank D next").click()
+    expect(rank["D"]).to_have_text("2nd")
+    _drag(page, page.get_by_role("button", name="Select C"), page.locator(".gap").first)
+    expect(rank["C"]).to_have_text("1st")
+    expect(rank["A"]).to_have_text("2nd")
+    _drag(page, page.get_by_role("button", name="Select A"), page.locator(".tray"))
+    expect(rank["A"]).to_have_text("unranked")
+    page.get_by_role("button", name="Move down C").click()
+    expect(rank["C"]).to_have_text("2nd")
+    page.get_by_role("button", name="Submit").click()
+
+    (judgment,) = wait_for_judgments(workshop, project, 1)
+    responses = workshop.get(f"/projects/{project}/responses")["items"]
+    content = {one["id"]: one["content"].replace("**", "") for one in responses}
+    assert [[content[one] for one in tier] for tier in judgment["tiers"]] == [
+        [texts["D"]],
+        [texts["C"]],
+    ]
+    assert {content[one] for one in judgment["unranked"]} == {texts["A"], texts["B"]}
+
+
+def _drag(page: Page, what: Locator, onto: Locator) -> None:
+    for locator, press in ((what, page.mouse.down), (onto, page.mouse.up)):
+        box = locator.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+        press()
+
+
 def _swipe_left(page: Page) -> None:
     """A finger that comes down, moves and leaves, as the browser gets it from a screen."""
     finger = page.context.new_cdp_session(page)
