@@ -20,8 +20,8 @@ import { revealHidden } from "./reveal-hidden";
 const Formula = lazy(() => import("./formula"));
 const Code = lazy(() => import("./code"));
 
-/** Longer texts would make the browser wait: they are shown as they were written. */
-export const LONGEST = 100_000;
+/** Longer texts, of which nine may be on a page, would make the browser wait: shown as written. */
+export const LONGEST = 40_000;
 
 const SCHEMA: typeof defaultSchema = {
   ...defaultSchema,
