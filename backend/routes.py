@@ -132,12 +132,14 @@ def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     return _call
 
 
-def _as_answer(made: BaseModel) -> Response:
-    """The answer as JSON, made where it is called and in pieces.
+def _as_answer(made: BaseModel | Response) -> Response:
+    """The answer as JSON, made where it is called and in pieces, unless the endpoint has done so.
 
     Pydantic lets no other thread compute until a call returns: one call for all of a large answer
     would keep everybody waiting.
     """
+    if isinstance(made, Response):
+        return made
     parts = (json.dumps(name).encode() + b":" + b"".join(_pieces(value)) for name, value in made)
     return Response(b"{" + b",".join(parts) + b"}", media_type="application/json")
 

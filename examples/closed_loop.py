@@ -85,12 +85,13 @@ class Demo:
 
     def curve(self, part: str, metric: str) -> dict[float, float]:
         """A metric of an ended run: its value by step."""
-        found = self.podium.get("/metrics", runs=self.runs[part]["id"], names=metric)["series"]
+        asked = {"runs": self.runs[part]["id"], "names": metric, "exact": True}
+        found = self.podium.get("/metrics", **asked)["series"]
         if not found:
             raise DemoFailed(
                 f"run '{RUN_NAMES[part]}' has no metric {metric}; look at the alerts of the run"
             )
-        return dict(zip(found[0]["x"], found[0]["last"], strict=True))
+        return dict(zip(found[0]["x"], found[0]["y"]["last"], strict=True))
 
     def freeze(self, name: str, kind: str, **chosen: list[str]) -> dict[str, Any]:
         """Freeze the chosen records into a snapshot."""

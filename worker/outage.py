@@ -11,10 +11,12 @@ from typing import TypeVar
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
+from backend.store.db import LostTransaction
+
 log = logging.getLogger("podium.worker")
 
 # Of the store, the database.
-OUTAGES = (OperationalError, InterfaceError, InternalError, NoFreeConnection)
+OUTAGES = (OperationalError, InterfaceError, InternalError, NoFreeConnection, LostTransaction)
 
 # How often an artifact store that is away is tried again: for about ten minutes.
 BUCKET_TRIES = 64

@@ -64,7 +64,7 @@ class Supervisor:
         self._directory = RunDirectory(self._settings.runs_dir, run.id)
         self._logs = self._directory.attempt(claim.attempt)
         self._tag = AttemptTag(self._directory.path.resolve(), claim.attempt)
-        self._relay = Relay(this_worker.database, claim, self._directory)
+        self._relay = Relay(this_worker.database, claim, self._directory, this_worker.group)
         self._relay_failures = 0
         self._next_relay = 0.0
         self._process: TrainerProcess | None = None
@@ -220,7 +220,8 @@ class Supervisor:
         clock = self._this_worker.clock
         started = clock()
         asked_at: float | None = None
-        while (ended := process.wait(tick_s)) is None:
+        # At the same moments as all other runs here, whose lines share a transaction with these.
+        while (ended := process.wait(tick_s - clock() % tick_s)) is None:
             self._leave_if_lost()
             self._directory.pin(self._heartbeat.control.pinned)
             self._carry()

@@ -15,7 +15,8 @@ from sqlalchemy.orm import Session
 
 from backend.queue import clean_processed
 from backend.schemas.vocabulary import RunState
-from backend.store.runs import supervision
+from backend.store.metrics import levels
+from backend.store.runs import runs, supervision
 from backend.store.runs.supervision import Crashed, Live
 from backend.store.workers import workers
 from worker.outage import OUTAGES
@@ -29,6 +30,10 @@ log = logging.getLogger("podium.worker")
 
 # A killed process is gone within milliseconds; one that hangs in a driver is looked at next time.
 _LOOKS, _LOOK_S = 20, 0.1
+
+# Curves that are looked at together, and transactions of one sweep, some 10 ms each, that sum up
+# curves: others wait for the writer of SQLite meanwhile.
+_CURVES, _CURVE_WRITES = 500, 50
 
 
 class Sightings:
@@ -83,7 +88,10 @@ class Sweeper(threading.Thread):
             (self._queue_crashed_runs, self._crashed),
             (this_worker.ring_if_there_is_room, None),
             (self._clean_broker, None),
+            (self._sum_up_old_curves, None),
         ]
+        # Curves up to this number are as they should be; None: all of them.
+        self._looked_at: int | None = 0
 
     def run(self) -> None:
         """Sweep at once, then every `sweep_s`."""
@@ -118,6 +126,28 @@ class Sweeper(threading.Thread):
 
     def _clean_broker(self) -> None:
         clean_processed(self._settings)
+
+    def _sum_up_old_curves(self) -> None:
+        """Build the levels of curves that are older than them, a little in each sweep.
+
+        Once all have been looked at, this worker has nothing to do: what is stored now is summed
+        up with its run.
+        """
+        left = _CURVE_WRITES
+        while self._looked_at is not None and left > 0:
+            with self._this_worker.database.read() as session:
+                curves = levels.behind(session, self._looked_at, limit=_CURVES)
+            if not curves:
+                self._looked_at = None
+            for curve in curves:
+                while levels.is_behind(curve):
+                    if left == 0:
+                        return
+                    left -= 1
+                    with self._this_worker.database.write() as session:
+                        runs.locked(session, curve.run_id)
+                        curve = levels.catch_up(session, curve)
+                self._looked_at = curve.number
 
     def _give_back_runs_of_dead_neighbours(self) -> None:
         """Workers of this machine whose process is gone need not be waited for."""

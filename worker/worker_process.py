@@ -22,6 +22,7 @@ from backend.disk_space import DiskSpace
 from backend.queue import ring
 from backend.settings import Settings
 from backend.store.db import Database
+from backend.store.group_commit import GroupCommit
 from backend.store.runs import supervision
 from backend.store.runs.supervision import Claim
 from backend.store.tables.runs import Run
@@ -59,6 +60,9 @@ class WorkerProcess:
         self.database = Database(
             settings.sqlalchemy_url, idle_connections=4, longest_pause_s=_LONGEST_PAUSE_S
         )
+        # What the runs of this worker tell at the same time is stored together: SQLite has one
+        # writer, and everybody else waits for it.
+        self.group = GroupCommit(self.database) if self.database.is_sqlite else None
         self.artifacts = ArtifactStore(settings.resolved_artifact_url)
         self.digests = Digests()
         gpus = GpuReader()

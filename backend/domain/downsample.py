@@ -1,79 +1,143 @@
 """How a curve of many points becomes a few buckets that hide no spike.
 
-A bucket covers a power of two of steps and begins at a multiple of it, so a curve that grows keeps
-the buckets it has. `backend.store.metrics.curves` asks how wide they are; pure.
+A bucket covers so many steps and begins at a multiple of them, so a curve that grows keeps the
+buckets it has. `backend.store.metrics.curves` asks how wide they are and fills them; pure.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import add
+
+# A value is told to this part of the range that all values of the answer have.
+LEVELS = 8192
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """What is known of the points from one stretch of steps; None where no value is finite.
+@dataclass(slots=True)
+class Columns:
+    """Buckets with x strictly ascending; None where no value of a bucket is finite.
 
-    `n` counts the points, `n_values` those with a value; `step`, `time_s`, `tokens` and `last` are
-    those of the last point.
+    `x` is the greatest that a point of the bucket has, `last` the value of its last point, `total`
+    the sum of its finite values, of which there are `n_values` in `n` points.
     """
 
-    step: int
-    time_s: float
-    tokens: int
-    n: int
-    n_values: int
-    min: float | None
-    max: float | None
-    mean: float | None
-    last: float | None
+    x: list[float] = field(default_factory=list)
+    n: list[int] = field(default_factory=list)
+    n_values: list[int] = field(default_factory=list)
+    min: list[float | None] = field(default_factory=list)
+    max: list[float | None] = field(default_factory=list)
+    total: list[float | None] = field(default_factory=list)
+    last: list[float | None] = field(default_factory=list)
+
+    @classmethod
+    def of_points(cls, x: Sequence[float], values: Sequence[float | None]) -> "Columns":
+        """Every point as a bucket of its own, but for those whose x does not advance."""
+        if all(a < b for a, b in pairwise(x)):
+            given = list(values)
+            found = [0 if value is None else 1 for value in given]
+            return cls(list(x), [1] * len(given), found, given, given, given, given)
+        columns = cls()
+        for at, value in zip(x, values, strict=True):
+            columns.add(at, 1, 0 if value is None else 1, value, value, value, value)
+        return columns
+
+    def add(
+        self,
+        x: float,
+        n: int,
+        n_values: int,
+        low: float | None,
+        high: float | None,
+        total: float | None,
+        last: float | None,
+        *,
+        joins: bool = False,
+    ) -> None:
+        """The next bucket; it is joined to the one before if it `joins` it or x does not advance.
+
+        Time and tokens may stand still between two steps; a chart needs unique x.
+        """
+        if not self.x or (not joins and x > self.x[-1]):
+            self.x.append(x)
+            self.n.append(n)
+            self.n_values.append(n_values)
+            self.min.append(low)
+            self.max.append(high)
+            self.total.append(total)
+            self.last.append(last)
+            return
+        self.x[-1] = max(self.x[-1], x)
+        self.n[-1] += n
+        self.n_values[-1] += n_values
+        self.min[-1] = _both(min, self.min[-1], low)
+        self.max[-1] = _both(max, self.max[-1], high)
+        self.total[-1] = _both(add, self.total[-1], total)
+        self.last[-1] = last
+
+    def mean(self) -> list[float | None]:
+        """The mean of each bucket's finite values."""
+        return [
+            None if total is None or not n else total / n
+            for total, n in zip(self.total, self.n_values, strict=True)
+        ]
+
+    def n_nan(self) -> list[int]:
+        """How many points of each bucket have no finite value."""
+        return [n - found for n, found in zip(self.n, self.n_values, strict=True)]
 
 
-def bucket_width(first_step: int, last_step: int, *, points: int) -> int:
-    """The smallest power of two for which at most `points` aligned buckets hold these steps.
+def _both(join: Callable[[float, float], float], a: float | None, b: float | None) -> float | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return join(a, b)
 
-    Raises ValueError if points < 1 or the first step is negative.
+
+def bucket_width(
+    first_step: int, last_step: int, *, points: int, widths: Sequence[int] = ()
+) -> int:
+    """The smallest width for which at most `points` aligned buckets hold these steps.
+
+    It is one of `widths`, ascending, or a power of two where none of them is wide enough. Raises
+    ValueError if points < 1 or the first step is negative.
     """
     if points < 1 or first_step < 0:
         raise ValueError(
             f"found points {points} and first step {first_step}; expected points >= 1 and first "
             "step >= 0"
         )
-    width = 1
+    candidates = iter(widths)
+    width = next(candidates, 1)
     while last_step // width - first_step // width >= points:
-        width *= 2
+        width = next(candidates, 2 * width)
     return width
 
 
-def ascending(buckets: Iterable[Bucket], x: Callable[[Bucket], float]) -> list[Bucket]:
-    """The same buckets with `x` strictly ascending: one that does not advance joins its forerunner.
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How numbers stand for values: value = low + unit x number."""
 
-    Time and tokens may stand still between two steps; a chart needs unique x.
+    low: float
+    unit: float
+
+    def numbers(self, values: Sequence[float | None]) -> list[float | None]:
+        """Whole numbers from 0 to LEVELS for values in the range; as they are if exact."""
+        if self == EXACT:
+            return list(values)
+        low, unit = self.low, self.unit
+        return [None if value is None else round((value - low) / unit) for value in values]
+
+
+EXACT = Scale(0.0, 1.0)
+
+
+def scale_of(low: float | None, high: float | None) -> Scale:
+    """The scale with which values of this range are told to a part in LEVELS.
+
+    EXACT where the range has no such part: a single value, or one too wide or narrow for floats.
     """
-    kept: list[Bucket] = []
-    for bucket in buckets:
-        if kept and x(bucket) <= x(kept[-1]):
-            end = max(kept[-1], bucket, key=x)
-            both = _join([kept.pop(), bucket])
-            bucket = replace(both, time_s=end.time_s, tokens=end.tokens)
-        kept.append(bucket)
-    return kept
-
-
-def _join(group: list[Bucket]) -> Bucket:
-    if len(group) == 1:
-        return group[0]
-    end = group[-1]
-    lows = [b.min for b in group if b.min is not None]
-    highs = [b.max for b in group if b.max is not None]
-    n_values = sum(b.n_values for b in group)
-    total = sum(b.mean * b.n_values for b in group if b.mean is not None)
-    return Bucket(
-        step=end.step,
-        time_s=end.time_s,
-        tokens=end.tokens,
-        n=sum(b.n for b in group),
-        n_values=n_values,
-        min=min(lows, default=None),
-        max=max(highs, default=None),
-        mean=total / n_values if n_values else None,
-        last=end.last,
-    )
+    if low is None or high is None:
+        return EXACT
+    unit = (high - low) / LEVELS
+    is_usable = math.isfinite(unit) and low + unit > low and high - unit < high
+    return Scale(low, unit) if is_usable else EXACT

@@ -202,17 +202,32 @@ class MetricsAccepted(ApiAnswer):
     accepted: int
 
 
-class Series(ApiAnswer):
-    """A curve in buckets: x ascending and unique, columns of equal length, null = gap."""
+class SeriesValues(ApiAnswer):
+    """Columns of a curve's buckets as numbers: value = low + unit x number, null = no value.
 
-    run: str
-    name: str
-    x: list[float]
+    Numbers are whole, from 0 to 8192, or with `exact` the values themselves (low 0, unit 1).
+    """
+
+    low: float
+    unit: float
     min: list[float | None]
     max: list[float | None]
     mean: list[float | None]
     last: list[float | None]
+
+
+class Series(ApiAnswer):
+    """A curve in buckets: x ascending and unique, columns of equal length."""
+
+    run: str
+    name: str
     n: int = Field(description="Points the buckets were made of.")
+    x: list[float] = Field(description="The greatest x of each bucket, exact.")
+    n_nan: list[int] = Field(description="Points of each bucket whose value is not finite.")
+    origin: float = Field(
+        description="With x=relative, the seconds since the epoch at which x is 0; else 0."
+    )
+    y: SeriesValues
 
 
 class MetricsAnswer(ApiAnswer):

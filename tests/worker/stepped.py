@@ -135,6 +135,8 @@ class SteppedStation(WorkerProcess):
         super().__init__(settings, clock)
         self.database.close()
         self.database = SteppedDatabase(base)
+        # A thread that stands at its gate would keep those that share its transaction.
+        self.group = None
         self.host = host
         self.is_killed = False
         self.actors: list[Actor] = []

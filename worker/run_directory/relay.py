@@ -1,11 +1,11 @@
-"""From the run directory into the store: whole lines, each batch in one fenced transaction.
+"""From the run directory into the store: whole lines, each batch fenced and in one transaction.
 
 Called by the supervisor while the trainer works and once more when it has ended. The byte offset is
 stored with the batch, so a store that was away, an answer that was lost, or a supervisor that died
 loses and doubles nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from backend.schemas.events import (
     TrainerLine,
 )
 from backend.store.db import Database
+from backend.store.group_commit import GroupCommit
 from backend.store.metrics import points
 from backend.store.runs import checkpoints, events, logs, needs, samples, supervision
 from backend.store.runs.events import NewEvent
@@ -54,8 +55,16 @@ class _Segment:
 class Relay:
     """One attempt's events and logs on their way into the store."""
 
-    def __init__(self, database: Database, claim: Claim, directory: RunDirectory) -> None:
+    def __init__(
+        self,
+        database: Database,
+        claim: Claim,
+        directory: RunDirectory,
+        group: GroupCommit | None = None,
+    ) -> None:
+        """`group` are the relays of this worker, which share a transaction if they come at once."""
         self._database = database
+        self._group = group
         self._claim = claim
         self._directory = directory
         # None = only the store knows how far it has got.
@@ -124,47 +133,70 @@ class Relay:
 
     def _store(self, batch: Batch, printed: Sequence[Printed]) -> None:
         try:
-            with self._database.write() as session:
-                run = supervision.hold(session, self._claim)
-                self._apply(session, run, batch.lines)
-                self._end_batch(session, run, batch, printed)
+            self._write(lambda session: self._keep(session, batch, printed))
         except OUTAGES:
             raise
         except (DataError, IntegrityError, ProgrammingError, StatementError, ValueError):
             # One line that the store cannot keep must not hold up all that follow it.
-            self._store_singly(batch, printed)
+            self._write(lambda session: self._keep_singly(session, batch, printed))
 
-    def _store_singly(self, batch: Batch, printed: Sequence[Printed]) -> None:
+    def _write(self, work: Callable[[Session], None]) -> None:
+        if self._group is not None:
+            self._group.write(work, by="Relay")
+            return
         with self._database.write() as session:
-            run = supervision.hold(session, self._claim)
-            for line in batch.lines:
-                try:
-                    with session.begin_nested():
-                        self._apply(session, run, [line])
-                except OUTAGES:
-                    raise
-                except (DataError, IntegrityError, ProgrammingError, StatementError, ValueError):
-                    message = f"A {line.type} line could not be stored and was left out."
-                    alert = AlertLine(level="warning", rule="event_line", message=message)
-                    self._apply(session, run, [alert])
-            self._end_batch(session, run, batch, printed)
+            work(session)
+
+    def _keep(self, session: Session, batch: Batch, printed: Sequence[Printed]) -> None:
+        run = supervision.hold(session, self._claim)
+        told = self._apply(session, run, batch.lines)
+        self._end_batch(session, run, batch, printed, told)
+
+    def _keep_singly(self, session: Session, batch: Batch, printed: Sequence[Printed]) -> None:
+        run = supervision.hold(session, self._claim)
+        for line in batch.lines:
+            try:
+                with session.begin_nested():
+                    told = self._apply(session, run, [line])
+                    events.append(session, run.id, told, at=now())
+            except OUTAGES:
+                raise
+            except (DataError, IntegrityError, ProgrammingError, StatementError, ValueError):
+                message = f"A {line.type} line could not be stored and was left out."
+                alert = AlertLine(level="warning", rule="event_line", message=message)
+                events.append(session, run.id, self._warnings([alert]), at=now())
+        self._end_batch(session, run, batch, printed, [])
 
     def _end_batch(
-        self, session: Session, run: Run, batch: Batch, printed: Sequence[Printed]
+        self,
+        session: Session,
+        run: Run,
+        batch: Batch,
+        printed: Sequence[Printed],
+        told: Sequence[NewEvent],
     ) -> None:
-        logs.append(session, run.id, run.attempt, printed, at=now())
         run.relayed_bytes = batch.end
+        said = logs.store(session, run.id, run.attempt, printed)
+        # One statement for all of the batch: each writes the run's row anew.
+        events.append(session, run.id, [*told, *said], at=now())
 
-    def _apply(self, session: Session, run: Run, lines: Sequence[TrainerLine]) -> None:
+    def _apply(
+        self, session: Session, run: Run, lines: Sequence[TrainerLine]
+    ) -> Sequence[NewEvent]:
+        """Store these lines; what is still to be told of them."""
+        told: list[NewEvent] = []
         for segment in _segments(lines):
             if segment.start is not None:
+                # What came before the start stands before it in the history.
+                events.append(session, run.id, told, at=now())
+                told = []
                 _begin(session, run, segment.start)
-            at = now()
-            points.append(session, run.id, run.attempt, segment.of(MetricLine), at=at)
-            samples.append(session, run.id, run.attempt, segment.of(SampleLine), at=at)
+            told += points.store(session, run, run.attempt, segment.of(MetricLine)).events
+            samples.append(session, run.id, run.attempt, segment.of(SampleLine), at=now())
             self._keep_checkpoints(session, run, segment.of(CheckpointLine))
-            self._warn(session, run, segment.of(AlertLine))
-            _progress(session, run, segment.of(ProgressLine))
+            told += self._warnings(segment.of(AlertLine))
+            told += _progress(run, segment.of(ProgressLine))
+        return told
 
     def _keep_checkpoints(
         self, session: Session, run: Run, lines: Sequence[CheckpointLine]
@@ -178,7 +210,8 @@ class Relay:
         needed = needs.checkpoint_steps(session, run.id)
         checkpoints.keep_only(session, run.id, here, attempts=attempts, needed=needed, at=now())
 
-    def _warn(self, session: Session, run: Run, lines: Iterable[AlertLine]) -> None:
+    def _warnings(self, lines: Iterable[AlertLine]) -> list[NewEvent]:
+        found: list[NewEvent] = []
         for line in lines:
             if line.rule == "event_line":
                 self._refusals += 1
@@ -190,7 +223,8 @@ class Relay:
                 "message": clean_text(line.message)[:2000],
                 "step": line.step,
             }
-            events.append(session, run.id, [NewEvent("alert", data)], at=now())
+            found.append(NewEvent("alert", data))
+        return found
 
 
 def _segments(lines: Iterable[TrainerLine]) -> list[_Segment]:
@@ -218,11 +252,10 @@ def _begin(session: Session, run: Run, line: StartLine) -> None:
     events.append(session, run.id, [NewEvent("start", data)], at=at)
 
 
-def _progress(session: Session, run: Run, lines: Sequence[ProgressLine]) -> None:
+def _progress(run: Run, lines: Sequence[ProgressLine]) -> list[NewEvent]:
     """Only the newest of a batch counts: progress is a state, not a history."""
     if not lines:
-        return
+        return []
     last = lines[-1]
     run.step, run.steps, run.phase, run.eta_s = last.step, last.steps, last.phase[:64], last.eta_s
-    data = last.model_dump(include={"step", "steps", "phase", "eta_s"})
-    events.append(session, run.id, [NewEvent("progress", data)], at=now())
+    return [NewEvent("progress", last.model_dump(include={"step", "steps", "phase", "eta_s"}))]

@@ -1,59 +1,65 @@
-"""Curves: the metrics of runs in at most so many buckets each.
+"""Curves: the metrics of runs, any part of them on any axis, in at most so many buckets each.
 
-Called by `backend.api.metrics`; `backend.domain.downsample` says how wide a bucket is. Short curves
-come as they are; long ones are put together by the database from what `metric_buckets` keeps.
+Called by `backend.api.metrics`. Where a window lies is looked up in the levels, coarse to fine, by
+what each bucket has on the axis; a curve with few points there comes as it is, any other from the
+level whose buckets fit. `backend.domain.downsample` says how wide they are.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
-    RowMapping,
-    Select,
-    Subquery,
+    Float,
+    FromClause,
+    String,
     and_,
-    case,
     func,
-    literal,
-    or_,
     select,
-    union_all,
+    true,
 )
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from backend.domain.downsample import Bucket, ascending, bucket_width
+from backend.domain.downsample import EXACT, Columns, bucket_width, scale_of
 from backend.errors import InvalidInput
-from backend.schemas.events import LAST_STEP
-from backend.schemas.runs import MetricsAnswer, Series
-from backend.store.metrics import buckets as metric_buckets
-from backend.store.tables.runs import MetricBucket, MetricPoint, Run
+from backend.schemas.runs import MetricsAnswer, Series, SeriesValues
+from backend.store.metrics import given
+from backend.store.metrics.levels import TOP, WIDTHS, Span, cover, last_of, point_sums
+from backend.store.tables.runs import MetricCurve, MetricLevel, MetricPoint, Run
 
 # Of one answer: a run with 300 curves at the 1,000 points of a screen.
 MOST_BUCKETS = 300_000
+# A bucket is drawn as two points, its least and its greatest value: so many points need none.
+POINTS_PER_BUCKET = 2
 
-Axis = Literal["step", "time", "tokens"]
+Axis = Literal["step", "tokens", "time", "relative"]
 
-_COLUMNS: dict[Axis, Any] = {
-    "step": MetricPoint.step,
-    "time": MetricPoint.time_s,
-    "tokens": MetricPoint.tokens,
+_SPAN = {
+    "curve": BigInteger(),
+    "run": String(),
+    "name": String(),
+    "level": BigInteger(),
+    "first": BigInteger(),
+    "end": BigInteger(),
+    "width": BigInteger(),
+    "low": Float(),
+    "high": Float(),
 }
-_X: dict[Axis, Callable[[Bucket], float]] = {
-    "step": lambda bucket: bucket.step,
-    "time": lambda bucket: bucket.time_s,
-    "tokens": lambda bucket: bucket.tokens,
-}
+_OPEN = 1.7e308
 
 
 @dataclass(frozen=True)
 class Window:
     """What part of a curve is wanted, on which axis, in how many buckets at most.
 
-    `from_` and `to` are inclusive, in units of the axis: steps, seconds since the epoch, tokens.
+    `from_` and `to` are inclusive, in units of the axis: steps, tokens, seconds since the epoch, or
+    seconds since the run's first metric.
     """
 
     x: Axis = "step"
@@ -66,59 +72,75 @@ class Window:
         """Whether the borders, if there are any, are steps."""
         return self.x == "step" or (self.from_ is None and self.to is None)
 
-    def steps(self) -> tuple[int, int]:
-        """The steps that can lie in the window, both inclusive."""
-        if self.x != "step":
-            return 0, LAST_STEP
-        low = 0 if self.from_ is None else max(0, math.ceil(self.from_))
-        high = LAST_STEP if self.to is None else min(LAST_STEP, math.floor(self.to))
-        return low, high
 
-    def conditions(self) -> list[ColumnElement[bool]]:
-        """The window as SQL."""
-        column = _COLUMNS[self.x]
-        found: list[ColumnElement[bool]] = []
-        if self.from_ is not None:
-            found.append(column >= self.from_)
-        if self.to is not None:
-            found.append(column <= self.to)
-        return found
+class _Columns(NamedTuple):
+    """An axis in the tables."""
+
+    point: InstrumentedAttribute[Any]
+    least: InstrumentedAttribute[Any]
+    most: InstrumentedAttribute[Any]
 
 
-def read(
-    session: Session, run_ids: Sequence[str], names: Sequence[str] | None, window: Window
-) -> MetricsAnswer:
-    """The curves of these runs, `names` None = all; runs and names in the order they were asked."""
-    known = _names(session, run_ids)
-    wanted = known if names is None else list(dict.fromkeys(names))
-    extents = _extents(session, run_ids, wanted, window)
-    _must_fit(extents.values(), window)
-    short = [key for key, extent in extents.items() if extent.n <= window.points]
-    found = dict(_short_curves(session, short, window))
-    for key, extent in extents.items():
-        if extent.n > window.points:
-            found[key] = _long_curve(session, key, extent, window)
-    keys = [(run_id, name) for run_id in run_ids for name in wanted if (run_id, name) in found]
-    return MetricsAnswer(series=[_series(key, found[key], window) for key in keys], names=known)
-
-
-Key = tuple[str, str]
+_TIME = _Columns(MetricPoint.time_s, MetricLevel.time_min, MetricLevel.time_max)
+_AXES: dict[Axis, _Columns] = {
+    "step": _Columns(MetricPoint.step, MetricLevel.step, MetricLevel.last_step),
+    "tokens": _Columns(MetricPoint.tokens, MetricLevel.tokens_min, MetricLevel.tokens_max),
+    "time": _TIME,
+    "relative": _TIME,
+}
 
 
 @dataclass(frozen=True)
-class _Extent:
-    n: int
-    first_step: int
-    last_step: int
+class _Curve:
+    """A curve, and what of it is asked: borders on the axis, None if they are steps or open."""
+
+    number: int
+    run_id: str
+    name: str
+    sealed: int
+    first: int
+    end: int
+    origin: float
+    low: float
+    high: float
+
+    def row(self, span: Span, width: int = 1) -> list[Any]:
+        """A row of `_SPAN`."""
+        bounds = (self.low, self.high)
+        return [self.number, self.run_id, self.name, *span, width, *bounds]
 
 
-def _must_fit(extents: Iterable[_Extent], window: Window) -> None:
-    count = sum(min(extent.n, window.points) for extent in extents)
-    if count > MOST_BUCKETS:
-        raise InvalidInput(
-            f"the answer would have {count:,} buckets; at most {MOST_BUCKETS:,} are allowed",
-            advice="Ask for fewer points, names or runs.",
-        )
+class _Piece(NamedTuple):
+    """Some steps of a curve; of an edge, only the points within the borders are in the window."""
+
+    first: int
+    end: int
+    is_edge: bool
+
+
+Pieces = Mapping[int, Sequence[_Piece]]
+Spans = Mapping[int, Sequence[Span]]
+# First step, end, and whether it is an edge; None = outside of the window.
+_Part = tuple[int, int, bool | None]
+
+
+def read(
+    session: Session,
+    run_ids: Sequence[str],
+    names: Sequence[str] | None,
+    window: Window,
+    *,
+    exact: bool = False,
+) -> MetricsAnswer:
+    """The curves of these runs, `names` None = all; runs and names in the order they were asked.
+
+    Values are told to 1/8192 of the range that a curve's answer has, or exactly.
+    """
+    known = _names(session, run_ids)
+    wanted = known if names is None else list(dict.fromkeys(names))
+    return _Reading(session, window, _curves(session, run_ids, wanted, window)).answer(
+        run_ids, wanted, known, exact=exact
+    )
 
 
 def _names(session: Session, run_ids: Sequence[str]) -> list[str]:
@@ -127,146 +149,293 @@ def _names(session: Session, run_ids: Sequence[str]) -> list[str]:
     return sorted({name for summary in summaries for name in summary})
 
 
-def _extents(
+def _curves(
     session: Session, run_ids: Sequence[str], names: Sequence[str], window: Window
-) -> dict[Key, _Extent]:
-    """How many points each curve has in the window (at most, by whole buckets), and where."""
-    low, high = window.steps()
-    table: type[MetricPoint] | type[MetricBucket] = MetricPoint
-    inside, n, last = window.conditions(), func.sum(1), func.max(MetricPoint.step)
+) -> list[_Curve]:
+    """The curves that there are, with where they begin and end."""
+    of_curve = (MetricPoint.run_id == MetricCurve.run_id, MetricPoint.name == MetricCurve.name)
+    step = select(MetricPoint.step).where(*of_curve).limit(1).correlate(MetricCurve)
+    found = select(
+        MetricCurve.number,
+        MetricCurve.run_id,
+        MetricCurve.name,
+        MetricCurve.sealed_step,
+        step.order_by(MetricPoint.step).scalar_subquery(),
+        step.order_by(MetricPoint.step.desc()).scalar_subquery(),
+    ).where(MetricCurve.run_id.in_(run_ids), MetricCurve.name.in_(names))
+    origins = _origins(session, run_ids) if window.x == "relative" else {}
+    rows = session.execute(found).all()
+    return [
+        _bounded(window, origins.get(run_id, 0), number, run_id, name, sealed, first, last)
+        for number, run_id, name, sealed, first, last in rows
+        if first is not None
+    ]
+
+
+def _origins(session: Session, run_ids: Sequence[str]) -> dict[str, float]:
+    """The time of each run's first metric."""
+    of_curve = (MetricPoint.run_id == MetricCurve.run_id, MetricPoint.name == MetricCurve.name)
+    time = select(MetricPoint.time_s).where(*of_curve).order_by(MetricPoint.step).limit(1)
+    first = time.correlate(MetricCurve).scalar_subquery().label("time_s")
+    curves = select(MetricCurve.run_id, first).where(MetricCurve.run_id.in_(run_ids)).subquery()
+    found = select(curves.c.run_id, func.min(curves.c.time_s)).group_by(curves.c.run_id)
+    return {run_id: time_s for run_id, time_s in session.execute(found) if time_s is not None}
+
+
+def _bounded(
+    window: Window,
+    origin: float,
+    number: int,
+    run_id: str,
+    name: str,
+    sealed: int,
+    first: int,
+    last: int,
+) -> _Curve:
+    low = -math.inf if window.from_ is None else window.from_ + origin
+    high = math.inf if window.to is None else window.to + origin
     if window.is_in_steps:
-        table, inside = MetricBucket, [MetricBucket.last_step >= low, MetricBucket.step <= high]
-        n, last = func.sum(MetricBucket.n), func.max(MetricBucket.last_step)
-    statement = (
-        select(table.run_id, table.name, n, func.min(table.step), last)
-        .where(table.run_id.in_(run_ids), table.name.in_(names), *inside)
-        .group_by(table.run_id, table.name)
-    )
-    return {
-        (run_id, name): _Extent(int(count), max(first, low), min(end, high))
-        for run_id, name, count, first, end in session.execute(statement)
-    }
+        first = max(first, math.ceil(low)) if low > first else first
+        last = min(last, math.floor(high)) if high < last else last
+        low, high = -_OPEN, _OPEN
+    low, high = max(low, -_OPEN), min(high, _OPEN)
+    return _Curve(number, run_id, name, sealed, first, last + 1, origin, low, high)
 
 
-def _short_curves(
-    session: Session, keys: Sequence[Key], window: Window
-) -> Iterator[tuple[Key, list[Bucket]]]:
-    if not keys:
-        return
-    by_run = groupby(sorted(keys), key=lambda key: key[0])
-    wanted = [
-        and_(MetricPoint.run_id == run_id, MetricPoint.name.in_([name for _, name in group]))
-        for run_id, group in by_run
-    ]
-    point = MetricPoint
-    statement = (
-        select(point.run_id, point.name, point.step, point.time_s, point.tokens, point.value)
-        .where(or_(*wanted), *window.conditions())
-        .order_by(point.run_id, point.name, point.step)
-    )
-    rows = session.execute(statement)
-    for key, group in groupby(rows, key=lambda row: (row.run_id, row.name)):
-        yield key, [_point(*row[2:]) for row in group]
+class _Reading:
+    """The statements of one answer: each asks for all of its curves."""
 
+    def __init__(self, session: Session, window: Window, curves: Sequence[_Curve]) -> None:
+        self._session = session
+        self._window = window
+        self._axis = _AXES[window.x]
+        self._curves = {curve.number: curve for curve in curves}
 
-def _point(step: int, time_s: float, tokens: int, value: float | None) -> Bucket:
-    return Bucket(
-        step=step,
-        time_s=time_s,
-        tokens=tokens,
-        n=1,
-        n_values=0 if value is None else 1,
-        min=value,
-        max=value,
-        mean=value,
-        last=value,
-    )
+    def answer(
+        self, run_ids: Sequence[str], names: Sequence[str], known: list[str], *, exact: bool
+    ) -> MetricsAnswer:
+        pieces = self._pieces()
+        counts = self._counts(pieces)
+        raw = self._raw(counts)
+        found = dict(self._points(pieces, raw)) if raw else {}
+        long = {number for number, n in counts.items() if n and number not in raw}
+        if long:
+            found |= dict(self._buckets(pieces, long))
+        by_key = {(one.run_id, one.name): one for one in self._curves.values()}
+        keys = ((run_id, name) for run_id in run_ids for name in names)
+        curves = [by_key[key] for key in keys if key in by_key]
+        series = [
+            _series(curve, found[curve.number], exact=exact)
+            for curve in curves
+            if curve.number in found
+        ]
+        return MetricsAnswer.model_construct(series=series, names=known)
 
+    def _raw(self, counts: Mapping[int, int]) -> set[int]:
+        """The curves that come as they are. Raises InvalidInput for too large an answer."""
+        points = self._window.points
+        buckets = sum(min(n, points) for n in counts.values())
+        if buckets > MOST_BUCKETS:
+            raise InvalidInput(
+                f"the answer would have {buckets:,} buckets; at most {MOST_BUCKETS:,} are allowed",
+                advice="Ask for fewer points, names or runs.",
+            )
+        most = POINTS_PER_BUCKET * points
+        if sum(min(n, most) for n in counts.values()) > MOST_BUCKETS:
+            most = points
+        return {number for number, n in counts.items() if 0 < n <= most}
 
-def _long_curve(session: Session, key: Key, extent: _Extent, window: Window) -> list[Bucket]:
-    """The curve in buckets: whole kept buckets where they fit, points everywhere else."""
-    width = bucket_width(extent.first_step, extent.last_step, points=window.points)
-    parts = _parts(key, extent, width, window)
-    grouped = (
-        select(
-            func.max(parts.c.last_step).label("step"),
-            func.sum(parts.c.n).label("n"),
-            func.sum(parts.c.n_values).label("n_values"),
-            func.min(parts.c.min).label("min"),
-            func.max(parts.c.max).label("max"),
-            (func.sum(parts.c.total) / func.nullif(func.sum(parts.c.n_values), 0)).label("mean"),
+    def _pieces(self) -> Pieces:
+        """Where the window lies on each curve, in steps."""
+        curves = [curve for curve in self._curves.values() if curve.first < curve.end]
+        if self._window.is_in_steps:
+            return {curve.number: [_Piece(curve.first, curve.end, False)] for curve in curves}
+        found: defaultdict[int, list[_Part]] = defaultdict(list)
+        open_spans: dict[int, list[Span]] = {
+            curve.number: list(cover(curve.first, curve.end, TOP, curve.sealed)) for curve in curves
+        }
+        while open_spans:
+            for number, spans in open_spans.items():
+                found[number] += [(one.first, one.end, True) for one in spans if not one.level]
+            open_spans = self._look(open_spans, found)
+        return {number: _merged(parts) for number, parts in found.items()}
+
+    def _look(self, spans: Spans, found: Mapping[int, list[_Part]]) -> dict[int, list[Span]]:
+        """Sort the buckets of these spans; where to look closer, two levels further down."""
+        closer: defaultdict[int, list[Span]] = defaultdict(list)
+        columns = (MetricLevel.level, MetricLevel.step, self._axis.least, self._axis.most)
+        for number, level, step, least, most in self._level_rows(spans, columns):
+            curve, end = self._curves[number], step + WIDTHS[level]
+            if most < curve.low or least > curve.high:
+                found[number].append((step, end, None))
+            elif curve.low <= least and most <= curve.high:
+                found[number].append((step, end, False))
+            else:
+                closer[number].append(Span(max(0, level - 2), step, end))
+        return dict(closer)
+
+    def _counts(self, pieces: Pieces) -> dict[int, int]:
+        """How many points of each curve are in the window."""
+        spans = {number: self._covered(number, parts, TOP) for number, parts in pieces.items()}
+        counts: defaultdict[int, int] = defaultdict(int)
+        for of_points, n in ((False, func.sum(MetricLevel.n)), (True, func.count())):
+            span = self._given(spans, of_points=of_points)
+            if span is None:
+                continue
+            table = MetricPoint if of_points else MetricLevel
+            inside = select(n).select_from(table).where(*self._inside(span, of_points=of_points))
+            total = inside.correlate(span).scalar_subquery()
+            for number, count in self._session.execute(select(span.c.curve, total)):
+                counts[number] += int(count or 0)
+        return counts
+
+    def _covered(self, number: int, parts: Iterable[_Piece], level: int) -> list[Span]:
+        curve = self._curves[number]
+        return [
+            span
+            for part in parts
+            for span in cover(part.first, part.end, 0 if part.is_edge else level, curve.sealed)
+        ]
+
+    def _points(self, pieces: Pieces, raw: Iterable[int]) -> Iterator[tuple[int, Columns]]:
+        spans = {
+            number: [Span(0, part.first, part.end) for part in pieces[number]] for number in raw
+        }
+        span = self._given(spans, of_points=True)
+        if span is None:
+            return
+        columns = (MetricPoint.step, self._axis.point, MetricPoint.value)
+        rows = self._rows(span, columns, self._inside(span, of_points=True))
+        for number, group in _by_curve(rows):
+            origin = self._curves[number].origin
+            x = [row[2] - origin for row in group] if origin else [row[2] for row in group]
+            yield number, Columns.of_points(x, [row[3] for row in group])
+
+    def _buckets(self, pieces: Pieces, numbers: Iterable[int]) -> Iterator[tuple[int, Columns]]:
+        spans: dict[int, list[Span]] = {}
+        widths: dict[int, int] = {}
+        for number in numbers:
+            parts = pieces[number]
+            first, last = parts[0].first, parts[-1].end - 1
+            widths[number] = width = bucket_width(
+                first, last, points=self._window.points, widths=(1, 2, 4, *WIDTHS[1:])
+            )
+            level = max(one for one in range(TOP + 1) if WIDTHS[one] <= width)
+            spans[number] = self._covered(number, parts, level)
+        kept = MetricLevel
+        sums = (kept.n, kept.n_values, kept.min, kept.max, kept.total, kept.last)
+        rows = list(self._level_rows(spans, (kept.last_step, self._axis.most, *sums)))
+        rows += self._sums_of_points(spans, widths)
+        for number, group in _by_curve(rows):
+            yield number, _bucketed(group, widths[number], self._curves[number].origin)
+
+    def _sums_of_points(self, spans: Spans, widths: Mapping[int, int]) -> Sequence[Any]:
+        """Buckets of the points that no level has, in the shape of `_level_rows`."""
+        span = self._given(spans, of_points=True, widths=widths)
+        if span is None:
+            return []
+        sums = point_sums(self._session, span, *self._borders(span)).subquery("sums")
+        names = ("last_step", self._axis.most.key, "n", "n_values", "min", "max", "total")
+        columns = (sums.c[name] for name in names)
+        return self._session.execute(select(sums.c.curve, *columns, last_of(sums))).all()
+
+    def _level_rows(self, spans: Spans, columns: Sequence[Any]) -> Iterable[Any]:
+        """The curve's number and columns of the buckets in these spans, in no order."""
+        span = self._given(spans, of_points=False)
+        return (
+            () if span is None else self._rows(span, columns, self._inside(span, of_points=False))
         )
-        .group_by(parts.c.step // width)
-        .subquery()
+
+    def _given(
+        self, spans: Spans, *, of_points: bool, widths: Mapping[int, int] | None = None
+    ) -> FromClause | None:
+        rows = [
+            self._curves[number].row(span, (widths or {}).get(number, 1))
+            for number, some in spans.items()
+            for span in some
+            if (span.level == 0) == of_points
+        ]
+        return given.rows(self._session, _SPAN, rows) if rows else None
+
+    def _inside(self, span: FromClause, *, of_points: bool) -> list[ColumnElement[bool]]:
+        """What a point or a bucket that lies in a span fulfils."""
+        point, kept = MetricPoint, MetricLevel
+        if of_points:
+            whose = [point.run_id == span.c.run, point.name == span.c.name, *self._borders(span)]
+        else:
+            whose = [kept.curve == span.c.curve, kept.level == span.c.level]
+        step = point.step if of_points else kept.step
+        return [*whose, step >= span.c.first, step < span.c.end]
+
+    def _borders(self, span: FromClause) -> list[ColumnElement[bool]]:
+        if self._window.is_in_steps:
+            return []
+        return [self._axis.point >= span.c.low, self._axis.point <= span.c.high]
+
+    def _rows(
+        self, span: FromClause, columns: Sequence[Any], inside: Sequence[ColumnElement[bool]]
+    ) -> Iterable[Any]:
+        if self._session.get_bind().dialect.name == "sqlite":
+            table = columns[0].class_
+            found = select(span.c.curve, *columns).select_from(span).join(table, and_(*inside))
+        else:  # as in `backend.store.metrics.levels`
+            each = select(*columns).where(*inside).correlate(span).lateral("each")
+            found = select(span.c.curve, *each.c).select_from(span.join(each, true()))
+        return self._session.execute(found).all()
+
+
+def _by_curve(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
+    """Rows that begin with a curve and a step, in this order."""
+    return (
+        (number, list(group))
+        for number, group in groupby(sorted(rows, key=itemgetter(0, 1)), key=itemgetter(0))
     )
-    point = MetricPoint
-    # Looked up one by one: before PostgreSQL has counted the points of a new run, it joins every
-    # bucket with every point.
-    at_its_end = [
-        select(column)
-        .where(*_of(point, key), point.step == grouped.c.step)
-        .scalar_subquery()
-        .label(name)
-        for name, column in (
-            ("time_s", point.time_s),
-            ("tokens", point.tokens),
-            ("last", point.value),
-        )
-    ]
-    statement = select(grouped, *at_its_end).order_by(grouped.c.step)
-    return [_bucket(row) for row in session.execute(statement).mappings()]
 
 
-def _parts(key: Key, extent: _Extent, width: int, window: Window) -> Subquery:
-    low, high = extent.first_step, extent.last_step
-    # Buckets know steps alone: a window in time or tokens is cut from the points.
-    begin = metric_buckets.start_of(low + metric_buckets.WIDTH - 1)
-    end = metric_buckets.start_of(high + 1)
-    if width < metric_buckets.WIDTH or not window.is_in_steps or begin >= end:
-        return _points(key, low, high, window).subquery()
-    bucket = MetricBucket
-    columns = ("step", "last_step", "n", "n_values", "min", "max", "total")
-    kept = select(*(getattr(bucket, column) for column in columns)).where(
-        *_of(bucket, key), bucket.step >= begin, bucket.step < end
+def _merged(parts: Iterable[_Part]) -> list[_Piece]:
+    """Pieces in order, whole ones joined where nothing but empty steps lies between them."""
+    found: list[_Piece] = []
+    is_open = False
+    for first, end, is_edge in sorted(parts, key=itemgetter(0)):
+        if is_edge is None:
+            is_open = False
+        elif is_open and not is_edge:
+            found[-1] = _Piece(found[-1].first, end, False)
+        else:
+            found.append(_Piece(first, end, is_edge))
+            is_open = not is_edge
+    return found
+
+
+def _bucketed(rows: Iterable[Any], width: int, origin: float) -> Columns:
+    """Rows of one curve in order of their last step, those of one bucket joined."""
+    columns = Columns()
+    bucket = -1
+    for _, last_step, x, n, n_values, low, high, total, last in rows:
+        at = last_step // width
+        columns.add(x - origin, n, n_values, low, high, total, last, joins=at == bucket)
+        bucket = at
+    return columns
+
+
+def _series(curve: _Curve, columns: Columns, *, exact: bool) -> Series:
+    lows = [value for value in columns.min if value is not None]
+    highs = [value for value in columns.max if value is not None]
+    scale = EXACT if exact or not lows else scale_of(min(lows), max(highs))
+    values = SeriesValues.model_construct(
+        low=scale.low,
+        unit=scale.unit,
+        min=scale.numbers(columns.min),
+        max=scale.numbers(columns.max),
+        mean=scale.numbers(columns.mean()),
+        last=scale.numbers(columns.last),
     )
-    edges = (_points(key, low, begin - 1, window), _points(key, end, high, window))
-    return union_all(kept, *edges).subquery()
-
-
-def _points(key: Key, low: int, high: int, window: Window) -> Select[Any]:
-    # The limits of step stand here once: with two, SQLite searches by the wider ones.
-    point = MetricPoint
-    conditions = () if window.is_in_steps else window.conditions()
-    return select(
-        point.step,
-        point.step.label("last_step"),
-        literal(1).label("n"),
-        case((point.value.is_(None), 0), else_=1).label("n_values"),
-        point.value.label("min"),
-        point.value.label("max"),
-        point.value.label("total"),
-    ).where(*_of(point, key), point.step.between(low, high), *conditions)
-
-
-def _of(table: type[MetricPoint] | type[MetricBucket], key: Key) -> list[ColumnElement[bool]]:
-    return [table.run_id == key[0], table.name == key[1]]
-
-
-def _bucket(row: RowMapping) -> Bucket:
-    # PostgreSQL sums integers to decimals.
-    return Bucket(**{**row, "n": int(row["n"]), "n_values": int(row["n_values"])})
-
-
-def _series(key: Key, buckets: list[Bucket], window: Window) -> Series:
-    x = _X[window.x]
-    kept = buckets if window.x == "step" else ascending(buckets, x)
-    return Series(
-        run=key[0],
-        name=key[1],
-        x=[x(bucket) for bucket in kept],
-        min=[bucket.min for bucket in kept],
-        max=[bucket.max for bucket in kept],
-        mean=[bucket.mean for bucket in kept],
-        last=[bucket.last for bucket in kept],
-        n=sum(bucket.n for bucket in kept),
+    return Series.model_construct(
+        run=curve.run_id,
+        name=curve.name,
+        n=sum(columns.n),
+        x=columns.x,
+        n_nan=columns.n_nan(),
+        origin=curve.origin,
+        y=values,
     )

@@ -1,61 +1,99 @@
 """Metrics: one value per run, name and step, appended by the relay.
 
-The worker's relay calls `append` and `rewind` inside its fenced transaction, intake and the metric
-route add evaluations. `backend.store.metrics.buckets` keeps sums of the points,
+The worker's relay calls `store` and `rewind` inside its fenced transaction, intake and the metric
+route add evaluations. `backend.store.metrics.levels` keeps sums of the points,
 `backend.store.metrics.tokens` where on the axis of tokens a step lies, and
-`backend.store.metrics.curves` reads points and buckets.
+`backend.store.metrics.curves` reads points and levels.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ScalarSelect, String, delete, select
+from sqlalchemy import BigInteger, Float, Integer, ScalarSelect, String, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.errors import InvalidInput
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import METRIC_NAME, OutsidePoint
-from backend.store.metrics import buckets, given, tokens
+from backend.store.metrics import given, levels, tokens
 from backend.store.runs import events as run_events
 from backend.store.runs import runs
 from backend.store.runs.events import NewEvent
-from backend.store.tables.runs import MetricPoint
+from backend.store.tables.runs import MetricPoint, Run
 
 T = TypeVar("T")
 
 OUTSIDE_ATTEMPT = 0
 OUTSIDE_PREFIXES = ("gold/", "outside/")
 
+_TYPES = {
+    "run_id": String(),
+    "name": String(),
+    "step": BigInteger(),
+    "value": Float(),
+    "time_s": Float(),
+    "tokens": BigInteger(),
+    "attempt": Integer(),
+}
 _NAME = re.compile(METRIC_NAME)
 _LONGEST_NAME = 100
+
+
+class Stored(NamedTuple):
+    """How many values were stored, and what the run's history has to say of them."""
+
+    values: int
+    events: list[NewEvent]
 
 
 def append(
     session: Session, run_id: str, attempt: int, lines: Sequence[MetricLine], *, at: datetime
 ) -> int:
-    """Store the values of these lines, one `metric` event per line, and the run's summary.
+    """Store these lines and their events, see `store`; returns how many values.
 
-    A value stored before for the same name and step is replaced, so a replay changes nothing.
-    Names outside METRIC_NAME are left out, with an alert.
-    Returns how many values were stored; raises NotFound if there is no such run.
+    Raises NotFound if there is no such run.
     """
     if not lines:
         return 0
+    stored = store(session, runs.locked(session, run_id), attempt, lines)
+    run_events.append(session, run_id, stored.events, at=at)
+    return stored.values
+
+
+def store(session: Session, run: Run, attempt: int, lines: Sequence[MetricLine]) -> Stored:
+    """Store the values of these lines and the summary of the run, which the caller holds.
+
+    The caller appends the events: one `metric` per line. A value stored before for the same name
+    and step is replaced, so a replay changes nothing. Names outside METRIC_NAME are left out, with
+    an alert.
+    """
+    if not lines:
+        return Stored(0, [])
     kept = [line.model_copy(update={"values": _named(line.values)}) for line in lines]
-    rows = _rows(run_id, attempt, kept)
+    rows = _rows(run.id, attempt, kept)
     if rows:
+        steps: dict[str, list[int]] = {}
+        for name, step in rows:
+            steps.setdefault(name, []).append(step)
+        curves = levels.of_run(session, run.id, steps)
         _upsert(session, list(rows.values()))
-        tokens.note(session, run_id, {(row["step"], row["tokens"]) for row in rows.values()})
-        _sum_up(session, run_id, rows)
+        tokens.note(session, run.id, {(row["step"], row["tokens"]) for row in rows.values()})
+        levels.grow(session, curves, steps)
+        # Ascending steps: the last row of a name is its newest of this batch.
+        newest = {
+            name: row["value"]
+            for (name, step), row in rows.items()
+            if step >= (curves[name].newest or 0)
+        }
+        run.summary = {**run.summary, **newest}
     events = [_event(line, attempt) for line in kept]
     refused = {name for line in lines for name in line.values if not _is_name(name)}
     if refused:
         events.append(_refusal(refused))
-    run_events.append(session, run_id, events, at=at)
-    return len(rows)
+    return Stored(len(rows), events)
 
 
 def append_outside(
@@ -117,11 +155,21 @@ def _rows(
 
 
 def _upsert(session: Session, rows: list[dict[str, Any]]) -> None:
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
-    statement = (sqlite if is_sqlite else postgresql).insert(MetricPoint)
+    if session.get_bind().dialect.name == "sqlite":
+        statement = sqlite.insert(MetricPoint)
+        session.execute(_replacing(statement), rows)
+        return
+    # One statement instead of one for each row, which costs PostgreSQL five times as much.
+    passed = given.rows(session, _TYPES, ([row[name] for name in _TYPES] for row in rows))
+    all_rows = select(*(passed.c[name] for name in _TYPES))
+    statement = postgresql.insert(MetricPoint).from_select(list(_TYPES), all_rows)
+    session.execute(_replacing(statement))
+
+
+def _replacing(statement: Any) -> Any:
     anew = {name: statement.excluded[name] for name in ("value", "time_s", "tokens", "attempt")}
     keys = [MetricPoint.run_id, MetricPoint.name, MetricPoint.step]
-    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=anew), rows)
+    return statement.on_conflict_do_update(index_elements=keys, set_=anew)
 
 
 def _event(line: MetricLine, attempt: int) -> NewEvent:
@@ -137,17 +185,6 @@ def _refusal(names: set[str]) -> NewEvent:
     )
     data = {"level": "warning", "rule": "metric_name", "message": message, "step": None}
     return NewEvent("alert", data)
-
-
-def _sum_up(
-    session: Session, run_id: str, rows: Mapping[tuple[str, int], Mapping[str, Any]]
-) -> None:
-    """Bring the buckets and the run's summary up to what was just stored."""
-    buckets.refresh(session, run_id, rows)
-    newest = _newest_values(session, run_id, {name for name, _ in rows})
-    run = runs.locked(session, run_id)
-    run.summary = {**run.summary, **newest}
-    session.flush()
 
 
 def _newest_values(
@@ -184,7 +221,7 @@ def rewind(session: Session, run_id: str, after_step: int, *, at: datetime) -> N
     session.execute(delete(MetricPoint).where(*beyond))
     outside = {name for name in run.summary if name.startswith(OUTSIDE_PREFIXES)}
     tokens.rewind(session, run_id, after_step, outside)
-    buckets.rewind(session, run_id, names, after_step)
+    levels.rewind(session, run_id, names, after_step)
     kept = {name: value for name, value in run.summary.items() if name not in names}
     run.summary = kept | _newest_values(session, run_id, names)
     session.flush()

@@ -36,20 +36,30 @@ def note(session: Session, run_id: str, said: Iterable[tuple[int, int]]) -> None
     for step, tokens in sorted(said):
         if tokens > (rising[-1][1] if rising else 0):
             rising.append((step, tokens))
-    known = at_steps(session, run_id, [step for step, _ in rising]) if rising else {}
+    if not rising:
+        return
+    last, most = _newest(session, run_id)
+    # What lies behind all that is known is compared with the newest mark alone.
+    known = {} if last <= rising[0][0] else at_steps(session, run_id, [step for step, _ in rising])
     # Of several at one step the last in order has most.
-    new = {step: tokens for step, tokens in rising if tokens > known[step]}
+    new = {step: tokens for step, tokens in rising if tokens > known.get(step, most)}
     if not new:
         return
-    last = session.scalar(select(func.max(TokenMark.step)).where(TokenMark.run_id == run_id))
     is_sqlite = session.get_bind().dialect.name == "sqlite"
     statement = (sqlite if is_sqlite else postgresql).insert(TokenMark)
     more = {"tokens": statement.excluded.tokens}
     keys = [TokenMark.run_id, TokenMark.step]
     rows = [{"run_id": run_id, "step": step, "tokens": new[step]} for step in new]
     session.execute(statement.on_conflict_do_update(index_elements=keys, set_=more), rows)
-    if last is not None and last > min(new):
+    if last > min(new):
         _drop_what_says_nothing(session, run_id, new)
+
+
+def _newest(session: Session, run_id: str) -> tuple[int, int]:
+    """The last mark, step and tokens; (-1, 0) if there is none."""
+    marks = select(TokenMark.step, TokenMark.tokens).where(TokenMark.run_id == run_id)
+    row = session.execute(marks.order_by(TokenMark.step.desc()).limit(1)).one_or_none()
+    return (-1, 0) if row is None else (row[0], row[1])
 
 
 def rewind(session: Session, run_id: str, after_step: int, kept: Collection[str]) -> None:

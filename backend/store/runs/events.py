@@ -25,8 +25,10 @@ class NewEvent(NamedTuple):
 def append(session: Session, run_id: str, events: Sequence[NewEvent], *, at: datetime) -> int:
     """Append events to the run's history and return the last number given out.
 
-    Raises NotFound if there is no such run.
+    Without events nothing is written, and it is 0. Raises NotFound if there is no such run.
     """
+    if not events:
+        return 0
     last = session.execute(
         update(Run).where(Run.id == run_id).values(seq=Run.seq + len(events)).returning(Run.seq)
     ).scalar_one_or_none()
@@ -37,8 +39,7 @@ def append(session: Session, run_id: str, events: Sequence[NewEvent], *, at: dat
         {"run_id": run_id, "seq": first + i, "type": e.type, "data": e.data, "created_at": at}
         for i, e in enumerate(events)
     ]
-    if rows:
-        session.execute(insert(RunEvent), rows)
+    session.execute(insert(RunEvent), rows)
     return int(last)
 
 

@@ -27,8 +27,13 @@ def append(
     session: Session, run_id: str, attempt: int, lines: Sequence[Printed], *, at: datetime
 ) -> None:
     """Store lines in this order, one `log` event each."""
+    run_events.append(session, run_id, store(session, run_id, attempt, lines), at=at)
+
+
+def store(session: Session, run_id: str, attempt: int, lines: Sequence[Printed]) -> list[NewEvent]:
+    """Store lines in this order; their events, for the caller to append."""
     if not lines:
-        return
+        return []
     rows = [
         {"run_id": run_id, "attempt": attempt, "stream": line.stream, "text": line.text}
         for line in lines
@@ -36,11 +41,10 @@ def append(
     numbers = session.scalars(
         insert(LogLine).returning(LogLine.number, sort_by_parameter_order=True), rows
     ).all()
-    events = [
+    return [
         NewEvent("log", {"number": number, "attempt": attempt, "stream": s, "text": text})
         for number, (s, text) in zip(numbers, lines, strict=True)
     ]
-    run_events.append(session, run_id, events, at=at)
 
 
 def counts(session: Session, run_id: str, attempt: int) -> dict[str, int]:

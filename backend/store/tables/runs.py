@@ -6,7 +6,15 @@ Store modules query these; the worker reads the rows that they return.
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    String,
+    Text,
+    UniqueConstraint,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from backend.store.tables.columns import Base, Number, Numbered
@@ -102,21 +110,41 @@ class MetricPoint(Base):
     attempt: Mapped[int]  # 0 = from outside, never rewound
 
 
-class MetricBucket(Base):
-    """Sixty-four steps of a curve in one row, so that a long curve is drawn from few rows."""
+class MetricCurve(Base):
+    """One metric of one run, and how far its points are summed up in `metric_levels`."""
 
-    __tablename__ = "metric_buckets"
+    __tablename__ = "metric_curves"
+    __table_args__ = (UniqueConstraint("run_id", "name"),)
+    number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"))
+    name: Mapped[str] = mapped_column(String(100))
+    # Points before this step are in the levels; what lies beyond is read from the points.
+    sealed_step: Mapped[int] = mapped_column(BigInteger, default=0)
+
+
+class MetricLevel(Base):
+    """A bucket of a curve: `store.metrics.levels` says how many steps each level's buckets have."""
+
+    __tablename__ = "metric_levels"
     __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
-    name: Mapped[str] = mapped_column(String(100), primary_key=True)
-    # The first step of the bucket; its points have steps from here to 63 further.
+    curve: Mapped[int] = mapped_column(
+        Number, ForeignKey("metric_curves.number"), primary_key=True, autoincrement=False
+    )
+    level: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    # The first step of the bucket, a multiple of its width.
     step: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     last_step: Mapped[int] = mapped_column(BigInteger)
-    n: Mapped[int]
-    n_values: Mapped[int]  # points whose value is not null
+    n: Mapped[int] = mapped_column(BigInteger)
+    n_values: Mapped[int] = mapped_column(BigInteger)  # points whose value is finite
     min: Mapped[float | None]
     max: Mapped[float | None]
     total: Mapped[float | None]
+    last: Mapped[float | None]  # the value at last_step
+    # What the points have on the other axes.
+    time_min: Mapped[float]
+    time_max: Mapped[float]
+    tokens_min: Mapped[int] = mapped_column(BigInteger)
+    tokens_max: Mapped[int] = mapped_column(BigInteger)
 
 
 class TokenMark(Base):

@@ -18,7 +18,6 @@ import type {
   Workers,
 } from "./types";
 
-export type Axis = "step" | "tokens" | "time";
 export type Verb = "cancel" | "pause" | "resume" | "retry" | "archive" | "restore";
 
 export const runsQuery = (filter: Record<string, QueryValue>) =>

@@ -1423,7 +1423,7 @@ export interface paths {
         };
         /**
          * Read Metrics
-         * @description Columns of min, max, mean and last per bucket; curves with fewer points come whole.
+         * @description Columns of min, max, mean and last per bucket; curves with few points come whole.
          */
         get: operations["read_metrics_api_v1_metrics_get"];
         put?: never;
@@ -3627,15 +3627,46 @@ export interface components {
         Scope: "read" | "rank" | "run" | "administer";
         /**
          * Series
-         * @description A curve in buckets: x ascending and unique, columns of equal length, null = gap.
+         * @description A curve in buckets: x ascending and unique, columns of equal length.
          */
         Series: {
             /** Run */
             run: string;
             /** Name */
             name: string;
-            /** X */
+            /**
+             * N
+             * @description Points the buckets were made of.
+             */
+            n: number;
+            /**
+             * X
+             * @description The greatest x of each bucket, exact.
+             */
             x: number[];
+            /**
+             * N Nan
+             * @description Points of each bucket whose value is not finite.
+             */
+            n_nan: number[];
+            /**
+             * Origin
+             * @description With x=relative, the seconds since the epoch at which x is 0; else 0.
+             */
+            origin: number;
+            y: components["schemas"]["SeriesValues"];
+        };
+        /**
+         * SeriesValues
+         * @description Columns of a curve's buckets as numbers: value = low + unit x number, null = no value.
+         *
+         *     Numbers are whole, from 0 to 8192, or with `exact` the values themselves (low 0, unit 1).
+         */
+        SeriesValues: {
+            /** Low */
+            low: number;
+            /** Unit */
+            unit: number;
             /** Min */
             min: (number | null)[];
             /** Max */
@@ -3644,11 +3675,6 @@ export interface components {
             mean: (number | null)[];
             /** Last */
             last: (number | null)[];
-            /**
-             * N
-             * @description Points the buckets were made of.
-             */
-            n: number;
         };
         /**
          * SessionAnswer
@@ -14206,14 +14232,16 @@ export interface operations {
                 runs: string;
                 /** @description Names joined by commas; default all. */
                 names?: string | null;
-                /** @description time is seconds since the epoch. */
-                x?: "step" | "time" | "tokens";
+                /** @description time is seconds since the epoch, relative since the first metric. */
+                x?: "step" | "tokens" | "time" | "relative";
                 /** @description Least x, inclusive. */
                 from?: number | null;
                 /** @description Greatest x, inclusive. */
                 to?: number | null;
-                /** @description Buckets per curve at most. */
+                /** @description Buckets per curve at most; twice as many points whole. */
                 points?: number;
+                /** @description Values as they are, not to 1/8192 of the curve's range. */
+                exact?: boolean;
             };
             header?: never;
             path?: never;

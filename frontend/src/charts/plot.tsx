@@ -13,8 +13,7 @@ import uPlot from "uplot";
 import { number } from "@/lib/format";
 
 import { resolved } from "./colours";
-
-export type Zoom = readonly [number, number] | null;
+import type { Axis, Zoom } from "./live-curves";
 
 export interface Line {
   readonly label: string;
@@ -32,7 +31,9 @@ export interface PlotProps {
   readonly bands?: readonly (readonly [number, number])[];
   readonly height: number;
   readonly isLog: boolean;
-  readonly isTime: boolean;
+  readonly axis: Axis;
+  /** Where to mark that a value is missing. */
+  readonly marks?: readonly number[];
   readonly syncKey: string;
   readonly zoom: Zoom;
   readonly theme: string;
@@ -46,17 +47,51 @@ const MONO = '11px "JetBrains Mono Variable", ui-monospace, monospace';
 /** Two lines of text: the time, and below it the day. */
 const TIME_AXIS_PX = 42;
 
-function axis(isY: boolean, isTime: boolean, isLog: boolean): uPlot.Axis {
-  const shared: uPlot.Axis = {
+function shared(isY: boolean): uPlot.Axis {
+  return {
     stroke: () => resolved("--ink-3"),
     grid: { stroke: () => resolved("--line"), width: 1, show: isY },
     ticks: { show: false },
     font: MONO,
     gap: 6,
   };
-  if (isY) return { ...shared, size: roomFor, values: isLog ? logTexts : tickTexts };
-  if (isTime) return { ...shared, size: TIME_AXIS_PX };
-  return { ...shared, size: 26, values: tickTexts };
+}
+
+function yAxis(isLog: boolean): uPlot.Axis {
+  return { ...shared(true), size: roomFor, values: isLog ? logTexts : tickTexts };
+}
+
+function xAxis(axis: Axis): uPlot.Axis {
+  if (axis === "time") return { ...shared(false), size: TIME_AXIS_PX };
+  if (axis === "relative")
+    return { ...shared(false), size: 26, incrs: SPANS_S, values: durationTexts };
+  return { ...shared(false), size: 26, values: tickTexts };
+}
+
+const [MINUTE_S, HOUR_S, DAY_S] = [60, 3600, 86_400];
+/** Seconds from tick to tick. */
+const SPANS_S = [
+  ...[0.001, 0.01, 0.1, 1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE_S),
+  ...[1, 2, 3, 6, 12].map((n) => n * HOUR_S),
+  ...[1, 2, 5, 10, 20, 50, 100].map((n) => n * DAY_S),
+];
+
+/** Ticks of an axis of seconds, in the largest unit that all of them are whole in. */
+function durationTexts(
+  _: uPlot,
+  ticks: readonly (number | null)[],
+  _axis: number,
+  _space: number,
+  step: number,
+): string[] {
+  const units = [
+    [DAY_S, "d"],
+    [HOUR_S, "h"],
+    [MINUTE_S, "min"],
+  ] as const;
+  const [seconds, unit] = units.find(([size]) => step >= size) ?? [1, "s"];
+  return ticks.map((tick) => (tick === null ? "" : `${number(tick / seconds)} ${unit}`));
 }
 
 const LEAST_AXIS_PX = 52;
@@ -133,10 +168,10 @@ function options(props: PlotProps, width: number): uPlot.Options {
       points: { size: 6 },
     },
     scales: {
-      x: { time: props.isTime },
+      x: { time: props.axis === "time" },
       y: { distr: props.isLog ? 3 : 1 },
     },
-    axes: [axis(false, props.isTime, false), axis(true, false, props.isLog)],
+    axes: [xAxis(props.axis), yAxis(props.isLog)],
     series: [{}, ...props.lines.map(series)],
     bands: (props.bands ?? []).map(([upper, lower]) => ({
       series: [upper, lower],
@@ -158,7 +193,7 @@ export function Plot(props: PlotProps) {
   useEffect(() => {
     latest.current = props;
   });
-  const shape = JSON.stringify([props.lines, props.isLog, props.isTime, props.height, props.theme]);
+  const shape = JSON.stringify([props.lines, props.isLog, props.axis, props.height, props.theme]);
 
   useEffect(() => {
     const element = box.current;
@@ -172,6 +207,7 @@ export function Plot(props: PlotProps) {
     applyZoom(made, latest.current.zoom);
     // A drag ends with a click as well, which is no pick of a point.
     let hasDragged = false;
+    made.hooks["draw"] = [(u: uPlot) => drawMarks(u, latest.current.marks ?? [])];
     made.hooks["setSelect"] = [
       (u: uPlot) => {
         const zoom = selected(u);
@@ -207,6 +243,26 @@ export function Plot(props: PlotProps) {
   }, [props.data, props.zoom, shape]);
 
   return <div className="plot" ref={box} role="img" aria-label={props.label} />;
+}
+
+const MARK_PX = 7;
+
+/** A wedge on the axis at each x: seen however many points share its pixel. */
+function drawMarks(u: uPlot, marks: readonly number[]): void {
+  const { left, top, width, height } = u.bbox;
+  const size = MARK_PX * devicePixelRatio;
+  u.ctx.save();
+  u.ctx.fillStyle = resolved("--bad");
+  for (const mark of marks) {
+    const x = u.valToPos(mark, "x", true);
+    if (x < left || x > left + width) continue;
+    u.ctx.beginPath();
+    u.ctx.moveTo(x, top + height - size);
+    u.ctx.lineTo(x - size / 2, top + height);
+    u.ctx.lineTo(x + size / 2, top + height);
+    u.ctx.fill();
+  }
+  u.ctx.restore();
 }
 
 function applyZoom(plot: uPlot, zoom: Zoom): void {

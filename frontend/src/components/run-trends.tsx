@@ -3,6 +3,7 @@ import { useQueries } from "@tanstack/react-query";
 
 import { metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
+import { curveOf } from "@/charts/live-curves";
 import { Sparkline } from "@/charts/sparkline";
 import { number } from "@/lib/format";
 
@@ -52,7 +53,7 @@ export function useTrends(runs: readonly Run[]): ReadonlyMap<string, readonly (n
       return new Map(
         series
           .filter((one) => headlines.get(one.run) === one.name)
-          .map((one) => [one.run, one.mean]),
+          .map((one) => [one.run, curveOf(one).mean]),
       );
     },
   });

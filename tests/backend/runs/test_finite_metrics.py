@@ -67,7 +67,7 @@ def test_rest_is_sent_it(
 
     assert (sent.status_code, sent.json()) == (201, {"accepted": 1})
     (series,) = api.get("/metrics", params={"runs": run_id}).json()["series"]
-    assert (series["name"], series["last"]) == ("gold/score", [kept])
+    assert (series["name"], series["y"]["last"]) == ("gold/score", [kept])
 
 
 @TABLE

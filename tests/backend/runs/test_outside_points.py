@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
@@ -14,8 +13,9 @@ from backend.schemas.vocabulary import Method
 from backend.store.db import Database
 from backend.store.metrics import points, tokens
 from backend.store.runs import runs
-from backend.store.tables.runs import MetricBucket, MetricPoint, Run, TokenMark
+from backend.store.tables.runs import MetricPoint, Run, TokenMark
 from tests.backend.runs.conftest import AT, Seed
+from tests.backend.runs.scanned_levels import check_levels
 from tests.conftest import migrate, migrate_back
 
 STEPS = (0, 1, 2, 5, 63, 64, 65, 127, 128, 200, 1000, 2**40)
@@ -45,7 +45,7 @@ def tokens_by_scan(session: Session, run_id: str, step: int) -> int:
 
 
 def check(database: Database, run_id: str) -> None:
-    """Tokens, buckets and summary are those of the points that are there."""
+    """Tokens, levels and summary are those of the points that are there."""
     with database.read() as session:
         at_steps = tokens.at_steps(session, run_id, STEPS)
         assert at_steps == {step: tokens_by_scan(session, run_id, step) for step in STEPS}
@@ -56,20 +56,10 @@ def check(database: Database, run_id: str) -> None:
         ).all()
         of_run = select(MetricPoint).where(MetricPoint.run_id == run_id)
         rows = session.scalars(of_run.order_by(MetricPoint.name, MetricPoint.step)).all()
-        kept = session.scalars(select(MetricBucket).where(MetricBucket.run_id == run_id)).all()
+        check_levels(session, run_id)
         summary = session.scalars(select(Run.summary).where(Run.id == run_id)).one()
     assert [count for _, count in marks] == sorted({count for _, count in marks}), "each says more"
     assert summary == {row.name: row.value for row in rows}, "the last of each name stays"
-    inside: dict[tuple[str, int], list[MetricPoint]] = {}
-    for row in rows:
-        inside.setdefault((row.name, row.step // 64 * 64), []).append(row)
-    assert {(one.name, one.step) for one in kept} == set(inside)
-    for one in kept:
-        mine = inside[one.name, one.step]
-        values = [row.value for row in mine if row.value is not None]
-        assert (one.last_step, one.n, one.n_values) == (mine[-1].step, len(mine), len(values))
-        assert (one.min, one.max) == (min(values, default=None), max(values, default=None))
-        assert one.total == (pytest.approx(sum(values)) if values else None)
 
 
 class Story:
@@ -123,7 +113,7 @@ told = st.lists(
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(told=told)
-def test_tokens_buckets_and_summary_are_those_of_a_scan(
+def test_tokens_levels_and_summary_are_those_of_a_scan(
     database: Database, seed: Seed, told: list[tuple[str, list[int], float | None]]
 ) -> None:
     story = Story(database, add_run(database, seed))

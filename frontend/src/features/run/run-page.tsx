@@ -54,7 +54,8 @@ export function RunPage() {
 function LoadedRun({ run }: { run: Run }) {
   const { tab = "curves" } = useParams();
   const { view, search } = useView();
-  const live = useLiveRun(run.id, tab === "frontier" ? "step" : view.axis);
+  const isPath = tab === "frontier";
+  const live = useLiveRun(run.id, isPath ? "step" : view.axis, isPath ? null : view.zoom);
   const base = `/projects/${run.project_id}/runs/${run.id}`;
   const kept = search.toString();
   return (

@@ -1,13 +1,11 @@
 /** A run while it happens: its stream, its curves, its lines; redrawn at most ten times a second. */
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
-import { logQuery, metricsQuery, runQuery, type Axis } from "@/api/runs";
+import { logQuery, metricsQuery, runQuery } from "@/api/runs";
 import { RunStream, type LiveEvent, type StreamStatus } from "@/api/stream";
 import type { LogLine, Run, RunEvent } from "@/api/types";
-import { LiveSeries, type Point } from "@/charts/live-series";
-
-import { CurveLoading } from "./curves/curve-loading";
+import { LiveCurves, type Axis, type Point, type Zoom } from "@/charts/live-curves";
 
 export const REDRAW_MS = 100;
 const REFRESH_MS = 1000;
@@ -16,7 +14,7 @@ const MOST_LINES = 20_000;
 
 /** What there is to draw. */
 interface Drawing {
-  readonly live: LiveSeries;
+  readonly live: LiveCurves;
   /** Whether what the run had told before this page is here. */
   readonly isLoaded: boolean;
   /** Why the curves could not be loaded; null if they were. */
@@ -33,7 +31,11 @@ export interface LiveRun extends Drawing {
 }
 
 const nothing = (axis: Axis): Drawing => ({
-  live: new LiveSeries(axis),
+  live: new LiveCurves(
+    axis,
+    () => Promise.resolve([]),
+    () => undefined,
+  ),
   isLoaded: false,
   error: null,
   loadAgain: () => undefined,
@@ -47,11 +49,13 @@ function pointOf({ data }: LiveEvent): Point {
   return { step: number("step"), tokens: number("tokens"), time: number("time"), values };
 }
 
-export function useLiveRun(runId: string, axis: Axis): LiveRun {
+export function useLiveRun(runId: string, axis: Axis, zoom: Zoom): LiveRun {
   const client = useQueryClient();
   const [tick, setTick] = useState(0);
   const [shown, setShown] = useState<Drawing>(() => nothing(axis));
   const [status, setStatus] = useState<StreamStatus>("connecting");
+  const loading = useRef<LiveCurves | null>(null);
+  const [from, to] = zoom ?? [null, null];
 
   useEffect(() => {
     let lines: LogLine[] = [];
@@ -62,8 +66,8 @@ export function useLiveRun(runId: string, axis: Axis): LiveRun {
     const draw = () => {
       drawing ??= setTimeout(() => {
         drawing = undefined;
-        const { live, isLoaded, error } = curves;
-        setShown({ live, isLoaded, error, loadAgain: load, lines, alerts });
+        const { isLoaded, error } = curves;
+        setShown({ live: curves, isLoaded, error, loadAgain: load, lines, alerts });
         setTick((now) => now + 1);
       }, REDRAW_MS);
     };
@@ -76,13 +80,15 @@ export function useLiveRun(runId: string, axis: Axis): LiveRun {
         });
       }, REFRESH_MS);
     };
-    const fetchSeries = async () => {
-      const query = metricsQuery([runId], { x: axis, points: POINTS });
+    const fetchSeries = async (part: Zoom) => {
+      const [from, to] = part ?? [null, null];
+      const query = metricsQuery([runId], { x: axis, from, to, points: POINTS });
       // One that is on its way may have begun before the stream: its answer would leave a gap.
       await client.cancelQueries({ queryKey: query.queryKey });
       return (await client.fetchQuery({ ...query, staleTime: 0 })).series;
     };
-    const curves = new CurveLoading(axis, fetchSeries, draw);
+    const curves = new LiveCurves(axis, fetchSeries, draw);
+    loading.current = curves;
     const load = () => void curves.load();
     const loadLines = async () => {
       const { queryKey } = logQuery(runId);
@@ -138,11 +144,15 @@ export function useLiveRun(runId: string, axis: Axis): LiveRun {
     load();
     return () => {
       stream.close();
-      curves.close();
+      curves.end();
       clearTimeout(drawing);
       clearTimeout(refreshing);
     };
   }, [client, runId, axis]);
+
+  useEffect(() => {
+    void loading.current?.zoomTo(from === null || to === null ? null : [from, to]);
+  }, [runId, axis, from, to]);
 
   return { ...shown, tick, status };
 }

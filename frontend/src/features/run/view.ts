@@ -1,8 +1,7 @@
 /** What of a run's charts is shared by its address: axis, smoothing, scale, zoom. */
 import { useSearchParams } from "react-router";
 
-import type { Axis } from "@/api/runs";
-import type { Zoom } from "@/charts/plot";
+import type { Axis, Zoom } from "@/charts/live-curves";
 
 export interface View {
   readonly axis: Axis;
@@ -11,7 +10,7 @@ export interface View {
   readonly zoom: Zoom;
 }
 
-const AXES: readonly Axis[] = ["step", "tokens", "time"];
+const AXES: readonly Axis[] = ["step", "tokens", "relative", "time"];
 
 export function viewOf(search: URLSearchParams): View {
   const axis = AXES.find((one) => one === search.get("x")) ?? "step";
@@ -40,6 +39,6 @@ export function useView() {
       { replace: true },
     );
   const zoomTo = (zoom: Zoom) =>
-    set({ zoom: zoom === null ? null : zoom.map((x) => x.toPrecision(10)).join("~") });
+    set({ zoom: zoom === null ? null : zoom.map((x) => x.toPrecision(14)).join("~") });
   return { view: viewOf(search), search, set, zoomTo };
 }

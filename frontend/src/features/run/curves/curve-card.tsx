@@ -2,8 +2,8 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import type uPlot from "uplot";
 
-import type { Curve } from "@/charts/live-series";
-import { Plot, type Line, type Zoom } from "@/charts/plot";
+import type { Curve, Zoom } from "@/charts/live-curves";
+import { Plot, type Line } from "@/charts/plot";
 import { smooth } from "@/charts/smoothing";
 import type { View } from "@/features/run/view";
 import { number, signed } from "@/lib/format";
@@ -80,6 +80,13 @@ export function CurveCard(props: CurveCardProps) {
   const last = known.at(-1);
   const first = known[0];
   const height = props.height ?? 176;
+  const nNan = curve.nNan.reduce((sum, one) => sum + one, 0);
+  const gaps = useMemo(
+    () => curve.x.filter((_, i) => (curve.nNan[i] ?? 0) > 0),
+    // As above.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [curve, tick],
+  );
   return (
     <section className="card chart" ref={ref} aria-label={name}>
       <h3>
@@ -90,6 +97,11 @@ export function CurveCard(props: CurveCardProps) {
         {first !== undefined && last !== undefined && known.length > 1 && (
           <span className="delta" title="Change since the first point">
             {signed(last - first)}
+          </span>
+        )}
+        {nNan > 0 && (
+          <span className="pill bad" title="Points whose value is NaN, infinite or missing">
+            {number(nNan)} NaN
           </span>
         )}
         <span className="value" title="Newest value">
@@ -104,11 +116,12 @@ export function CurveCard(props: CurveCardProps) {
             bands={isBucketed ? [[3, 4]] : []}
             height={height}
             isLog={view.isLog}
-            isTime={view.axis === "time"}
+            axis={view.axis}
+            marks={gaps}
             syncKey={`run-${view.axis}`}
             zoom={view.zoom}
             theme={theme}
-            label={`${name}: ${known.length} points, newest ${number(last)}`}
+            label={`${name}: ${known.length} points, ${nNan > 0 ? `${nNan} of them without a value, ` : ""}newest ${number(last)}`}
             onZoom={props.onZoom}
             onPick={props.onPick}
           />

@@ -1,7 +1,7 @@
 /** Every metric of a run, live. */
 import { useState } from "react";
 
-import type { LiveSeries } from "@/charts/live-series";
+import type { LiveCurves } from "@/charts/live-curves";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Skeleton } from "@/components/states";
@@ -26,6 +26,7 @@ export function ViewTools() {
         options={[
           ["step", "Step"],
           ["tokens", "Tokens"],
+          ["relative", "Relative"],
           ["time", "Time"],
         ]}
         onChange={(axis) => set({ x: axis === "step" ? null : axis, zoom: null })}
@@ -59,7 +60,7 @@ export function ViewTools() {
 }
 
 export interface CurvesTabProps {
-  readonly live: LiveSeries;
+  readonly live: LiveCurves;
   readonly tick: number;
   readonly isLoaded: boolean;
   readonly isWaiting: boolean;

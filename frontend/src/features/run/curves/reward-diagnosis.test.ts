@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 
-import type { Curve } from "@/charts/live-series";
+import type { Curve } from "@/charts/live-curves";
 
 import { diagnosisOf, trendOf } from "./reward-diagnosis";
 
 const curve = (from: number, to: number, n = 20): Curve => {
   const mean = Array.from({ length: n }, (_, i) => from + ((to - from) * i) / (n - 1));
-  return { x: mean.map((_, i) => i), min: mean, max: mean, mean, last: mean };
+  return { x: mean.map((_, i) => i), min: mean, max: mean, mean, last: mean, nNan: mean.map(() => 0) };
 };
 
 const curves = (reward: Curve, kl: Curve, length: Curve) =>

@@ -4,7 +4,7 @@
  * Pure; the Reward vs KL view shows the sentence. The thresholds are a reader's rules of thumb, not
  * statistics: half the length gone, or three nats per response, while the reward still climbs.
  */
-import type { Curve } from "@/charts/live-series";
+import type { Curve } from "@/charts/live-curves";
 
 const TAIL = 0.2;
 const HIGH_KL_NATS = 3;

@@ -1,7 +1,7 @@
 /** Reward vs KL: what the reward costs in KL, and what it does to the responses. */
 import { useSearchParams } from "react-router";
 
-import type { LiveSeries } from "@/charts/live-series";
+import type { LiveCurves } from "@/charts/live-curves";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty } from "@/components/states";
@@ -18,7 +18,7 @@ const BESIDE = [
   ["length/mean", "--s3"],
 ] as const;
 
-export function RewardVsKlTab({ live, tick }: { live: LiveSeries; tick: number }) {
+export function RewardVsKlTab({ live, tick }: { live: LiveCurves; tick: number }) {
   const { view, zoomTo } = useView();
   const [search, setSearch] = useSearchParams();
   const isRoot = search.get("kl") === "root";

@@ -6,7 +6,7 @@
  */
 import { useEffect, useRef, useState, type MouseEvent } from "react";
 
-import type { Curve } from "@/charts/live-series";
+import type { Curve } from "@/charts/live-curves";
 import { number } from "@/lib/format";
 
 export interface RewardVsKlPoint {

@@ -1,0 +1,262 @@
+import { describe, expect, it } from "vitest";
+
+import {
+  LiveCurves,
+  curveOf,
+  type Answered,
+  type Axis,
+  type Point,
+  type Zoom,
+} from "./live-curves";
+
+const point = (step: number, loss = step): Point => ({
+  step,
+  tokens: step * 100,
+  time: 1000 + step,
+  values: { loss },
+});
+
+/** The loss at these steps, as a server answers it: half the step, in numbers of unit 0.5. */
+function answerOf(steps: number[], origin = 0): Answered[] {
+  const y = { low: 0, unit: 0.5, min: steps, max: steps, mean: steps, last: steps };
+  return [{ name: "loss", x: steps, n_nan: steps.map(() => 0), origin, y }];
+}
+
+/** Curves whose requests the test answers one by one, in any order. */
+function curvesUnderTest(axis: Axis = "step") {
+  const asked: {
+    zoom: Zoom;
+    answer: (series: Answered[]) => void;
+    fail: (problem: Error) => void;
+  }[] = [];
+  let changes = 0;
+  const curves = new LiveCurves(
+    axis,
+    (zoom) => new Promise((answer, fail) => asked.push({ zoom, answer, fail })),
+    () => (changes += 1),
+  );
+  const steps = () => curves.curves.get("loss")?.x ?? [];
+  return { asked, curves, steps, changes: () => changes };
+}
+
+/** Lets everything that was answered go through. */
+const settle = () => new Promise((done) => setTimeout(done));
+
+describe("curves that are loaded while they grow", () => {
+  it("keep points that come while the answer is on its way", async () => {
+    const { asked, curves, steps } = curvesUnderTest();
+    void curves.load();
+    for (const step of [3, 4]) curves.append(point(step));
+
+    asked[0]?.answer(answerOf([1, 2, 3]));
+    await settle();
+    curves.append(point(5));
+
+    expect(steps()).toEqual([1, 2, 3, 4, 5]);
+    expect(curves.isLoaded).toBe(true);
+  });
+
+  it.each([
+    [0, 1],
+    [1, 0],
+  ])("follow the newest of two loads, answer %i first", async (first, second) => {
+    const { asked, curves, steps } = curvesUnderTest();
+    void curves.load();
+    curves.append(point(3));
+    void curves.load();
+    curves.append(point(5));
+    const answers = [answerOf([1, 2]), answerOf([1, 2, 3, 4])];
+
+    for (const place of [first, second]) {
+      asked[place]?.answer(answers[place] ?? []);
+      await settle();
+    }
+    curves.append(point(6));
+
+    expect(asked).toHaveLength(2);
+    expect(steps()).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  it("say nothing of a load that failed when there is a newer one", async () => {
+    const { asked, curves, changes } = curvesUnderTest();
+    void curves.load();
+    void curves.load();
+
+    asked[0]?.fail(new Error("too old"));
+    await settle();
+
+    expect([curves.error, changes()]).toEqual([null, 0]);
+  });
+
+  it("say that the newest load failed, until one succeeds", async () => {
+    const { asked, curves, steps } = curvesUnderTest();
+    void curves.load();
+    asked[0]?.fail(new Error("away"));
+    await settle();
+    expect(curves.error).toEqual(new Error("away"));
+
+    void curves.load();
+    asked[1]?.answer(answerOf([1]));
+    await settle();
+
+    expect([curves.error, steps()]).toEqual([null, [1]]);
+  });
+
+  it("ask again when a rewind voids what is on its way", async () => {
+    const { asked, curves, steps } = curvesUnderTest();
+    void curves.load();
+    curves.append(point(4));
+    curves.rewind(2);
+    curves.append(point(3, 30));
+
+    asked[0]?.answer(answerOf([1, 2, 3, 4]));
+    asked[1]?.answer(answerOf([1, 2]));
+    await settle();
+
+    expect(steps()).toEqual([1, 2, 3]);
+    expect(curves.curves.get("loss")?.last).toEqual([0.5, 1, 30]);
+  });
+
+  it("rewind at once where x is the step, and ask anew elsewhere", async () => {
+    for (const [axis, requests] of [
+      ["step", 1],
+      ["tokens", 2],
+    ] as const) {
+      const { asked, curves } = curvesUnderTest(axis);
+      void curves.load();
+      asked[0]?.answer(answerOf([1, 2, 3]));
+      await settle();
+
+      curves.rewind(2);
+
+      expect(asked).toHaveLength(requests);
+    }
+  });
+
+  it("change no more once closed", async () => {
+    const { asked, curves, steps, changes } = curvesUnderTest();
+    void curves.load();
+    curves.end();
+
+    asked[0]?.answer(answerOf([1]));
+    await curves.load();
+
+    expect([asked.length, steps(), changes()]).toEqual([1, [], 0]);
+  });
+
+  it("drop what a rewind voids, and grow again from there", async () => {
+    const { asked, curves, steps } = curvesUnderTest();
+    void curves.load();
+    asked[0]?.answer([]);
+    await settle();
+    for (const step of [1, 2, 3, 4]) curves.append(point(step));
+
+    curves.rewind(2);
+    curves.append(point(3, 30));
+
+    expect(steps()).toEqual([1, 2, 3]);
+    expect(curves.curves.get("loss")?.last).toEqual([1, 2, 30]);
+  });
+
+  it("keep x ascending and unique whatever comes, and gaps as gaps", async () => {
+    const { asked, curves } = curvesUnderTest("tokens");
+    void curves.load();
+    asked[0]?.answer([]);
+    await settle();
+    for (const step of [3, 1, 2, 3, 5, 4]) curves.append(point(step));
+    curves.append({ ...point(6), values: { loss: null } });
+
+    const curve = curves.curves.get("loss");
+    expect([curve?.x, curve?.last, curve?.nNan]).toEqual([
+      [300, 500, 600],
+      [3, 5, null],
+      [0, 0, 1],
+    ]);
+  });
+
+  it("count relative time from where the server does", async () => {
+    const { asked, curves, steps } = curvesUnderTest("relative");
+    void curves.load();
+    asked[0]?.answer(answerOf([0, 1], 1000));
+    await settle();
+
+    curves.append(point(5));
+
+    expect(steps()).toEqual([0, 1, 5]);
+  });
+});
+
+describe("a closer look", () => {
+  /** Curves of every tenth step up to 100, loaded. */
+  async function loaded() {
+    const found = curvesUnderTest();
+    void found.curves.load();
+    found.asked[0]?.answer(answerOf([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]));
+    await settle();
+    return found;
+  }
+
+  it("asks for what is shown, and keeps the old until the new is there", async () => {
+    const { asked, curves, steps } = await loaded();
+    const before = steps();
+
+    void curves.zoomTo([25, 35]);
+    expect([asked[1]?.zoom, steps()]).toEqual([[25, 35], before]);
+    asked[1]?.answer(answerOf([26, 28, 30, 32]));
+    await settle();
+
+    expect(steps()).toEqual([10, 20, 26, 28, 30, 32, 40, 50, 60, 70, 80, 90, 100]);
+    await curves.zoomTo(null);
+    expect(steps()).toEqual(before);
+  });
+
+  it("shows the newest of two, whichever answer comes first", async () => {
+    const { asked, curves, steps } = await loaded();
+    void curves.zoomTo([25, 35]);
+    void curves.zoomTo([61, 69]);
+    asked[2]?.answer(answerOf([62, 68]));
+    await settle();
+    asked[1]?.answer(answerOf([26, 28]));
+    await settle();
+
+    expect(steps()).toEqual([10, 20, 30, 40, 50, 60, 62, 68, 70, 80, 90, 100]);
+  });
+
+  it("has what is told while it is fetched and after, once", async () => {
+    const { asked, curves, steps } = await loaded();
+    void curves.zoomTo([85, 200]);
+    curves.append(point(101));
+    curves.append(point(102));
+    asked[1]?.answer(answerOf([86, 90, 95, 100, 101]));
+    await settle();
+    curves.append(point(103));
+
+    expect(steps().slice(-8)).toEqual([80, 86, 90, 95, 100, 101, 102, 103]);
+  });
+
+  it("asks again after a rewind", async () => {
+    const { asked, curves, steps } = await loaded();
+    void curves.zoomTo([85, 200]);
+    asked[1]?.answer(answerOf([86, 90, 95, 100]));
+    await settle();
+
+    curves.rewind(92);
+    expect(steps().slice(-3)).toEqual([80, 86, 90]);
+    expect(asked).toHaveLength(3);
+    asked[2]?.answer(answerOf([86, 90, 92]));
+    await settle();
+    expect(steps().slice(-4)).toEqual([80, 86, 90, 92]);
+  });
+});
+
+it("turns the server's numbers into values", () => {
+  const numbers = [0, 4096, null, 8192];
+  const y = { low: -1, unit: 2 / 8192, min: numbers, max: numbers, mean: numbers, last: numbers };
+
+  const curve = curveOf({ x: [1, 2, 3, 4], n_nan: [0, 0, 7, 0], y });
+
+  expect([curve.min, curve.last]).toEqual([
+    [-1, 0, null, 1],
+    [-1, 0, null, 1],
+  ]);
+});

@@ -1,0 +1,222 @@
+/**
+ * Curves of one run that are loaded while they grow, as a whole and closer where the reader zooms.
+ *
+ * A load takes the place of every earlier one: only the newest may apply, whatever order the
+ * answers come in. Until a closer look has come, the one before stays. Mutable on purpose: a run
+ * page appends thousands of points and draws at most ten times a second. It knows no server and no
+ * chart; the page says how to ask.
+ */
+export type Axis = "step" | "tokens" | "time" | "relative";
+
+/** Least and greatest x of what is shown, both inclusive; null = everything. */
+export type Zoom = readonly [number, number] | null;
+
+type Column = (number | null)[];
+
+export interface Curve {
+  x: number[];
+  min: Column;
+  max: Column;
+  mean: Column;
+  last: Column;
+  /** Points of each bucket that have no finite value. */
+  nNan: number[];
+}
+
+/** A curve as the server answers it: value = low + unit x number. */
+export interface Answered {
+  readonly name: string;
+  readonly x: readonly number[];
+  readonly n_nan: readonly number[];
+  /** Where the axis of relative time begins, seconds since the epoch. */
+  readonly origin: number;
+  readonly y: {
+    readonly low: number;
+    readonly unit: number;
+    readonly min: readonly (number | null)[];
+    readonly max: readonly (number | null)[];
+    readonly mean: readonly (number | null)[];
+    readonly last: readonly (number | null)[];
+  };
+}
+
+export interface Point {
+  readonly step: number;
+  readonly tokens: number;
+  readonly time: number;
+  readonly values: Readonly<Record<string, number | null>>;
+}
+
+export type FetchSeries = (zoom: Zoom) => Promise<readonly Answered[]>;
+
+const COLUMNS = ["x", "min", "max", "mean", "last", "nNan"] as const;
+
+const empty = (): Curve => ({ x: [], min: [], max: [], mean: [], last: [], nNan: [] });
+
+export function curveOf({ x, n_nan, y }: Pick<Answered, "x" | "n_nan" | "y">): Curve {
+  const values = (numbers: readonly (number | null)[]) =>
+    numbers.map((one) => (one === null ? null : y.low + y.unit * one));
+  return {
+    x: [...x],
+    min: values(y.min),
+    max: values(y.max),
+    mean: values(y.mean),
+    last: values(y.last),
+    nNan: [...n_nan],
+  };
+}
+
+type Curves = Map<string, Curve>;
+
+export class LiveCurves {
+  isLoaded = false;
+  error: unknown = null;
+  private whole: Curves = new Map();
+  /** What is drawn while the reader is zoomed in; null = the whole. */
+  private close: Curves | null = null;
+  private zoom: Zoom = null;
+  private origin: number | null = null;
+  private waiting: Point[] = [];
+  private newest = 0;
+  private newestLook = 0;
+  private isClosed = false;
+
+  /** `fetchSeries` must begin a request of its own each time: it has to see all that was told. */
+  constructor(
+    readonly axis: Axis,
+    private readonly fetchSeries: FetchSeries,
+    private readonly onChange: () => void,
+  ) {}
+
+  /** What there is to draw: close where the reader looks, coarse before and behind. */
+  get curves(): ReadonlyMap<string, Curve> {
+    return this.close ?? this.whole;
+  }
+
+  /** Loads everything anew; never rejects. */
+  async load(): Promise<void> {
+    if (this.isClosed) return;
+    const mine = ++this.newest;
+    this.isLoaded = false;
+    // The stream tells what is stored: the answer to a request that begins now has these points.
+    this.waiting = [];
+    try {
+      const series = await this.fetchSeries(null);
+      if (mine !== this.newest) return;
+      this.whole = curvesOf(series);
+      this.origin = series[0]?.origin ?? null;
+      this.isLoaded = true;
+      this.error = null;
+      for (const point of this.waiting.splice(0)) this.append(point);
+    } catch (problem) {
+      if (mine !== this.newest) return;
+      this.error = problem;
+    }
+    this.onChange();
+    await this.look();
+  }
+
+  /** Looks closer at a part, or at the whole again; never rejects. */
+  async zoomTo(zoom: Zoom): Promise<void> {
+    if (zoom?.[0] === this.zoom?.[0] && zoom?.[1] === this.zoom?.[1]) return;
+    this.zoom = zoom;
+    if (this.isLoaded) await this.look();
+  }
+
+  append(point: Point): void {
+    if (!this.isLoaded) {
+      this.waiting.push(point);
+      return;
+    }
+    const x = this.place(point);
+    for (const curves of this.close === null ? [this.whole] : [this.whole, this.close])
+      for (const [name, value] of Object.entries(point.values)) appended(curves, name, x, value);
+  }
+
+  /** Everything beyond `step` is void, also in an answer that is on its way. */
+  rewind(step: number): void {
+    if (!this.isLoaded || this.axis !== "step") {
+      void this.load();
+      return;
+    }
+    for (const curves of [this.whole, ...(this.close === null ? [] : [this.close])])
+      for (const curve of curves.values()) {
+        const kept = curve.x.filter((x) => x <= step).length;
+        for (const column of COLUMNS) curve[column].length = kept;
+      }
+    if (this.zoom !== null) void this.look();
+  }
+
+  /** Nothing counts any more, neither what is on its way nor what is asked for later. */
+  end(): void {
+    this.isClosed = true;
+    this.newest += 1;
+    this.newestLook += 1;
+  }
+
+  /** The part that the reader looks at, as the server has it now. */
+  private async look(): Promise<void> {
+    const mine = ++this.newestLook;
+    const { zoom } = this;
+    if (this.isClosed) return;
+    if (zoom === null) {
+      this.close = null;
+      this.onChange();
+      return;
+    }
+    try {
+      const series = await this.fetchSeries(zoom);
+      if (mine !== this.newestLook) return;
+      const part = curvesOf(series);
+      this.close = new Map(
+        [...this.whole].map(([name, curve]) => [name, within(curve, part.get(name), zoom)]),
+      );
+    } catch (problem) {
+      if (mine !== this.newestLook) return;
+      this.error = problem;
+    }
+    this.onChange();
+  }
+
+  private place(point: Point): number {
+    if (this.axis !== "relative") return point[this.axis];
+    this.origin ??= point.time;
+    return point.time - this.origin;
+  }
+}
+
+function curvesOf(series: readonly Answered[]): Curves {
+  return new Map(series.map((one) => [one.name, curveOf(one)]));
+}
+
+/** A point at or before the last x is already there: the stream may send again what was read. */
+function appended(curves: Curves, name: string, x: number, value: number | null): void {
+  const curve = curves.get(name) ?? empty();
+  const end = curve.x.at(-1);
+  if (end !== undefined && x <= end) return;
+  curve.x.push(x);
+  for (const column of [curve.min, curve.max, curve.mean, curve.last]) column.push(value);
+  curve.nNan.push(value === null ? 1 : 0);
+  curves.set(name, curve);
+}
+
+/** The whole with a part of it closer, so that lines lead in and out of the part. */
+function within(whole: Curve, part: Curve = empty(), [low]: readonly [number, number]): Curve {
+  const before = whole.x.filter((x) => x < low).length;
+  const last = part.x.at(-1) ?? -Infinity;
+  // What lies behind the part, and what was told since the server has answered.
+  const rest = whole.x.findIndex((x) => x >= low && x > last);
+  const joined = <Item>(column: readonly Item[], close: readonly Item[]): Item[] => [
+    ...column.slice(0, before),
+    ...close,
+    ...(rest < 0 ? [] : column.slice(rest)),
+  ];
+  return {
+    x: joined(whole.x, part.x),
+    min: joined(whole.min, part.min),
+    max: joined(whole.max, part.max),
+    mean: joined(whole.mean, part.mean),
+    last: joined(whole.last, part.last),
+    nNan: joined(whole.nNan, part.nNan),
+  };
+}
