@@ -259,8 +259,8 @@ def _fill(session: Session, level: int, spans: Iterable[tuple[Curve, int, int]])
     span = given.rows(session, _SPAN, rows)
     sums = point_sums(session, span) if level == 1 else _level_sums(session, span, level - 1)
     kept = sums.subquery("sums")
-    names = [name for name in kept.c if name not in ("curve", "run", "name", "step")]
-    columns = [kept.c[name] for name in names]
+    columns = [one for one in kept.c if one.name not in ("curve", "run", "name", "step")]
+    names = [one.name for one in columns]
     buckets = select(
         kept.c.curve, literal_column(str(level)), kept.c.step, *columns, last_of(kept)
     ).where(true())  # without it, SQLite takes ON CONFLICT for the ON of a join
