@@ -175,7 +175,12 @@ def scene(light_service: Service) -> Scene:
     site.kept["job_id"] = site.job(other)
     fill(site, site.kept["run_id"], datetime.now(UTC))
     with site.database.write() as session:
-        assert empty_tables(session) <= {"metric_points", "metric_buckets", "token_marks"}
+        assert empty_tables(session) <= {
+            "metric_points",
+            "metric_curves",
+            "metric_levels",
+            "token_marks",
+        }
         planted = plant(session)
     return Scene(site, foreign, mine, me, lease, planted)
 

@@ -53,7 +53,7 @@ REST = run_state.ENDED | {RunState.PAUSED}
 VERBS = ("cancel", "pause", "resume", "retry", "anew")
 # Rows of a run, children first.
 OF_RUNS = (
-    "run_events", "metric_points", "metric_buckets", "token_marks", "samples", "checkpoints",
+    "run_events", "metric_points", "metric_levels", "metric_curves", "token_marks", "samples", "checkpoints",
     "artifacts", "log_lines", "run_failures",
 )  # fmt: skip
 

@@ -40,7 +40,7 @@ POINTS_PER_BUCKET = 2
 
 Axis = Literal["step", "tokens", "time", "relative"]
 
-_SPAN = {
+_SPAN: given.Types = {
     "curve": BigInteger(),
     "run": String(),
     "name": String(),

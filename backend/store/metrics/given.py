@@ -5,17 +5,17 @@ Used by the metric modules beside this one.
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import BindParameter, FromClause, bindparam, cast, column, func, select
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Session
 from sqlalchemy.types import TypeEngine
 
+Types: TypeAlias = dict[str, TypeEngine[Any]]
 
-def rows(
-    session: Session, types: dict[str, TypeEngine[Any]], values: Iterable[Sequence[Any]]
-) -> FromClause:
+
+def rows(session: Session, types: Types, values: Iterable[Sequence[Any]]) -> FromClause:
     """A table `given` with these columns and values, passed as one parameter of JSON."""
     named = [dict(zip(types, row, strict=True)) for row in values]
     passed: BindParameter[str] = bindparam(None, json.dumps(named))

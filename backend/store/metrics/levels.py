@@ -35,7 +35,7 @@ from backend.store.metrics import given
 from backend.store.tables.runs import MetricCurve, MetricLevel, MetricPoint
 
 # Steps of a bucket by level; level 0 are the points themselves.
-WIDTHS = (1, *(8 * 4**level for level in range(13)))
+WIDTHS: tuple[int, ...] = (1, *(8 << 2 * level for level in range(13)))
 TOP = len(WIDTHS) - 1
 
 # How far the levels may be behind the newest step: summing up in one go costs less.
@@ -47,7 +47,7 @@ _MOST_AT_ONCE = 4096
 _LARGEST = 1e290
 
 _KEY = ("curve", "level", "step")
-_SPAN = {
+_SPAN: given.Types = {
     "curve": BigInteger(),
     "run": String(),
     "name": String(),
@@ -121,8 +121,8 @@ def _known(session: Session, run_id: str, names: Collection[str]) -> dict[str, C
 
 
 def _newest_step(
-    run_id: str | InstrumentedAttribute[str], name: ColumnElement[str]
-) -> Select[tuple[int]]:
+    run_id: str | InstrumentedAttribute[str], name: ColumnElement[str] | InstrumentedAttribute[str]
+) -> Select[Any]:
     of_name = (MetricPoint.run_id == run_id, MetricPoint.name == name)
     return select(MetricPoint.step).where(*of_name).order_by(MetricPoint.step.desc()).limit(1)
 
@@ -295,7 +295,7 @@ def point_sums(session: Session, span: FromClause, *conditions: ColumnElement[bo
         (point.value < -_LARGEST, _literal(-_LARGEST)),
         else_=point.value,
     )
-    sums = {
+    sums: dict[str, ColumnElement[Any]] = {
         "last_step": func.max(point.step),
         "n": func.count(),
         "n_values": func.count(point.value),
@@ -323,7 +323,7 @@ def _level_sums(session: Session, span: FromClause, level: int) -> Select[Any]:
         part.step >= span.c.first,
         part.step < span.c.end,
     )
-    sums = {
+    sums: dict[str, ColumnElement[Any]] = {
         "last_step": func.max(part.last_step),
         "n": func.sum(part.n),
         "n_values": func.sum(part.n_values),

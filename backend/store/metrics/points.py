@@ -29,7 +29,7 @@ T = TypeVar("T")
 OUTSIDE_ATTEMPT = 0
 OUTSIDE_PREFIXES = ("gold/", "outside/")
 
-_TYPES = {
+_TYPES: given.Types = {
     "run_id": String(),
     "name": String(),
     "step": BigInteger(),
@@ -156,8 +156,7 @@ def _rows(
 
 def _upsert(session: Session, rows: list[dict[str, Any]]) -> None:
     if session.get_bind().dialect.name == "sqlite":
-        statement = sqlite.insert(MetricPoint)
-        session.execute(_replacing(statement), rows)
+        session.execute(_replacing(sqlite.insert(MetricPoint)), rows)
         return
     # One statement instead of one for each row, which costs PostgreSQL five times as much.
     passed = given.rows(session, _TYPES, ([row[name] for name in _TYPES] for row in rows))
