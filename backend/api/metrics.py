@@ -57,16 +57,17 @@ def read_metrics(
     run_ids = seen_runs(session, caller, runs)
     wanted = None if names is None else [name for name in names.split(",") if name]
     window = Window(x=x, from_=from_, to=to, points=points)
-    answer = orjson.dumps(curves.read(session, run_ids, wanted, window, exact=exact), default=vars)
-    headers = {"Vary": "Accept-Encoding"}
+    return packed(curves.read(session, run_ids, wanted, window, exact=exact), encodings)
+
+
+def packed(answer: MetricsAnswer, encodings: str) -> Response:
+    """The answer as JSON, compressed where the client takes that."""
+    body, headers = orjson.dumps(answer, default=vars), {"Vary": "Accept-Encoding"}
     if "gzip" in encodings:
-        answer, headers["Content-Encoding"] = _gzipped(answer), "gzip"
-    return Response(answer, media_type="application/json", headers=headers)
-
-
-def _gzipped(text: bytes) -> bytes:
-    packing = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_FORMAT)
-    return packing.compress(text) + packing.flush()
+        packing = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_FORMAT)
+        body = packing.compress(body) + packing.flush()
+        headers["Content-Encoding"] = "gzip"
+    return Response(body, media_type="application/json", headers=headers)
 
 
 @router.post("/runs/{run_id}/metrics", status_code=201, dependencies=[IDEMPOTENT])

@@ -7,8 +7,8 @@ buckets it has. `backend.store.metrics.curves` asks how wide they are and fills 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from operator import add
+from itertools import islice
+from operator import add, lt
 
 # A value is told to this part of the range that all values of the answer have.
 LEVELS = 8192
@@ -33,7 +33,7 @@ class Columns:
     @classmethod
     def of_points(cls, x: Sequence[float], values: Sequence[float | None]) -> "Columns":
         """Every point as a bucket of its own, but for those whose x does not advance."""
-        if all(a < b for a, b in pairwise(x)):
+        if all(map(lt, x, islice(x, 1, None))):
             given = list(values)
             found = [0 if value is None else 1 for value in given]
             return cls(list(x), [1] * len(given), found, given, given, given, given)
@@ -77,6 +77,8 @@ class Columns:
 
     def mean(self) -> list[float | None]:
         """The mean of each bucket's finite values."""
+        if self.total is self.last:
+            return self.last
         return [
             None if total is None or not n else total / n
             for total, n in zip(self.total, self.n_values, strict=True)

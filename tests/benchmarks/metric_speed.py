@@ -1,8 +1,10 @@
 """How fast metric lines reach the store, beside a bare insert by the database's own driver.
 
 Both are measured in turn in one run on the same kind of file, so that a busy machine slows both.
+The relay's path is measured from the trainer's file to the commit, on both databases.
 """
 
+import json
 import sqlite3
 import time
 from contextlib import closing
@@ -16,8 +18,11 @@ from backend.schemas.events import MetricLine
 from backend.schemas.vocabulary import Method
 from backend.store.db import Database
 from backend.store.metrics import points
-from backend.store.runs import runs
+from backend.store.runs import runs, supervision
+from backend.store.runs.supervision import Claim
 from tests.backend.runs.conftest import Seed, plant
+from worker.run_directory.layout import RunDirectory
+from worker.run_directory.relay import Relay
 
 pytestmark = pytest.mark.benchmark
 
@@ -91,4 +96,29 @@ def test_metric_values_per_second(sqlite_url: str, tmp_path: Path) -> None:
 
     rate, bare = VALUES / median(ours), VALUES / median(driver)
     print(f"\nmetric values a second: {rate:,.0f} through the store, {bare:,.0f} by sqlite3 alone")
+    assert rate > 1000
+
+
+def test_points_per_second_through_the_relay(store_url: str, tmp_path: Path) -> None:
+    database = Database(store_url)
+    seed = plant(database)
+    seconds, processor = [], []
+    for number in range(ROUNDS):
+        run_id = add_run(database, seed)
+        with database.write() as session:
+            assert supervision.claim(session, run_id, "worker_bench", at=datetime.now(UTC))
+        directory = RunDirectory(tmp_path / str(number), run_id)
+        directory.begin_attempt(1, None, 0)
+        said = [line.model_dump() for batch in range(BATCHES) for line in lines(batch)]
+        directory.events.write_text("".join(json.dumps(line) + "\n" for line in said))
+        relay = Relay(database, Claim(run_id, "worker_bench", 1), directory)
+        began, used = time.perf_counter(), time.process_time()
+        while relay.carry():
+            pass
+        seconds.append(time.perf_counter() - began)
+        processor.append(time.process_time() - used)
+    database.close()
+
+    rate, by_processor = VALUES / median(seconds), VALUES / median(processor)
+    print(f"\npoints a second through the relay: {rate:,.0f}; {by_processor:,.0f} by processor")
     assert rate > 1000

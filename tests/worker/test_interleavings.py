@@ -53,8 +53,8 @@ REST = run_state.ENDED | {RunState.PAUSED}
 VERBS = ("cancel", "pause", "resume", "retry", "anew")
 # Rows of a run, children first.
 OF_RUNS = (
-    "run_events", "metric_points", "metric_levels", "metric_curves", "token_marks", "samples", "checkpoints",
-    "artifacts", "log_lines", "run_failures",
+    "run_events", "metric_points", "metric_levels", "metric_curves", "token_marks", "samples",
+    "checkpoints", "artifacts", "log_lines", "run_failures",
 )  # fmt: skip
 
 

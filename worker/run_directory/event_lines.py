@@ -68,7 +68,7 @@ def read_batch(path: Path, start: int) -> Batch:
 def parse(line: bytes) -> TrainerLine:
     """The line, or an alert that says why it is none."""
     try:
-        value = clean(json.loads(line.decode("utf-8", "replace"), parse_constant=_no_number))
+        value = clean(_DECODER.decode(line.decode("utf-8", "replace")))
         parsed = TRAINER_LINE.validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
@@ -82,6 +82,10 @@ def parse(line: bytes) -> TrainerLine:
 
 def _no_number(_word: str) -> None:
     """NaN and infinities are no JSON; an absent value is what they mean."""
+
+
+# Made once: `json.loads` with an option makes one for every line.
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
 def clean(value: Any) -> Any:
@@ -99,6 +103,8 @@ def clean(value: Any) -> Any:
 
 def clean_text(text: str) -> str:
     """Text without NUL and without half surrogate pairs, which no database keeps."""
+    if text.isascii() and "\0" not in text:
+        return text
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 

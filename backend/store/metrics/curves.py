@@ -9,7 +9,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
@@ -337,7 +336,8 @@ class _Reading:
         sums = point_sums(self._session, span, *self._borders(span)).subquery("sums")
         names = ("last_step", self._axis.most.key, "n", "n_values", "min", "max", "total")
         columns = (sums.c[name] for name in names)
-        return self._session.execute(select(sums.c.curve, *columns, last_of(sums))).all()
+        found = select(sums.c.curve, *columns, last_of(sums))
+        return list(map(tuple, self._session.connection().execute(found).all()))
 
     def _level_rows(self, spans: Spans, columns: Sequence[Any]) -> Iterable[Any]:
         """The curve's number and columns of the buckets in these spans, in no order."""
@@ -374,22 +374,24 @@ class _Reading:
 
     def _rows(
         self, span: FromClause, columns: Sequence[Any], inside: Sequence[ColumnElement[bool]]
-    ) -> Iterable[Any]:
+    ) -> list[tuple[Any, ...]]:
         if self._session.get_bind().dialect.name == "sqlite":
             table = columns[0].class_
             found = select(span.c.curve, *columns).select_from(span).join(table, and_(*inside))
         else:  # as in `backend.store.metrics.levels`
             each = select(*columns).where(*inside).correlate(span).lateral("each")
             found = select(span.c.curve, *each.c).select_from(span.join(each, true()))
-        return self._session.execute(found).all()
+        # Not by the ORM, which takes as long for ten thousand rows as the database does.
+        return list(map(tuple, self._session.connection().execute(found).all()))
 
 
-def _by_curve(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
+def _by_curve(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
     """Rows that begin with a curve and a step, in this order."""
-    return (
-        (number, list(group))
-        for number, group in groupby(sorted(rows, key=itemgetter(0, 1)), key=itemgetter(0))
-    )
+    found: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for row in rows:
+        found[row[0]].append(row)
+    # One curve has a step once, so nothing behind it is compared.
+    return ((number, sorted(group)) for number, group in found.items())
 
 
 def _merged(parts: Iterable[_Part]) -> list[_Piece]:
@@ -422,13 +424,13 @@ def _series(curve: _Curve, columns: Columns, *, exact: bool) -> Series:
     lows = [value for value in columns.min if value is not None]
     highs = [value for value in columns.max if value is not None]
     scale = EXACT if exact or not lows else scale_of(min(lows), max(highs))
+    told = {"min": columns.min, "max": columns.max, "mean": columns.mean(), "last": columns.last}
+    # The columns of points are one and the same.
+    numbers = {id(column): scale.numbers(column) for column in told.values()}
     values = SeriesValues.model_construct(
         low=scale.low,
         unit=scale.unit,
-        min=scale.numbers(columns.min),
-        max=scale.numbers(columns.max),
-        mean=scale.numbers(columns.mean()),
-        last=scale.numbers(columns.last),
+        **{name: numbers[id(column)] for name, column in told.items()},
     )
     return Series.model_construct(
         run=curve.run_id,

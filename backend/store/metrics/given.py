@@ -28,4 +28,5 @@ def rows(session: Session, types: Types, values: Iterable[Sequence[Any]]) -> Fro
         func.json_extract(each.c.value, f"$.{name}", type_=kind).label(name)
         for name, kind in types.items()
     ]
-    return select(*found).subquery("given")
+    # The limit (none) keeps SQLite from taking the JSON apart for each row that is joined with it.
+    return select(*found).limit(-1).subquery("given")

@@ -41,7 +41,7 @@ TOP = len(WIDTHS) - 1
 # How far the levels may be behind the newest step: summing up in one go costs less.
 _SEAL_EVERY = 128
 # Points that one transaction sums up at most, besides as many as it has written.
-_MOST_AT_ONCE = 4096
+_MOST_AT_ONCE = 2048
 
 # A sum must not overflow, whatever a trainer says.
 _LARGEST = 1e290

@@ -50,7 +50,8 @@ def note(session: Session, run_id: str, said: Iterable[tuple[int, int]]) -> None
     more = {"tokens": statement.excluded.tokens}
     keys = [TokenMark.run_id, TokenMark.step]
     rows = [{"run_id": run_id, "step": step, "tokens": new[step]} for step in new]
-    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=more), rows)
+    noted = statement.on_conflict_do_update(index_elements=keys, set_=more)
+    session.connection().execute(noted, rows)
     if last > min(new):
         _drop_what_says_nothing(session, run_id, new)
 

@@ -39,7 +39,7 @@ def append(session: Session, run_id: str, events: Sequence[NewEvent], *, at: dat
         {"run_id": run_id, "seq": first + i, "type": e.type, "data": e.data, "created_at": at}
         for i, e in enumerate(events)
     ]
-    session.execute(insert(RunEvent), rows)
+    session.connection().execute(insert(RunEvent), rows)
     return int(last)
 
 

@@ -1,0 +1,165 @@
+"""How fast any part of a long curve is answered, and how small the answer is; on both databases.
+
+`PODIUM_BENCH_POINTS=100000` is shorter. No answer is kept anywhere: each window is asked for once.
+"""
+
+import os
+import random
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from sqlalchemy import insert, text
+
+from backend.api.metrics import packed
+from backend.schemas.events import MetricLine
+from backend.store.db import Database
+from backend.store.metrics import curves, levels, points
+from backend.store.metrics.curves import Axis, Window
+from backend.store.runs import runs
+from backend.store.tables.runs import MetricCurve, MetricPoint
+from tests.backend.runs.conftest import AT, plant
+from tests.benchmarks.metric_speed import add_run
+
+pytestmark = pytest.mark.benchmark
+
+POINTS = int(os.environ.get("PODIUM_BENCH_POINTS", "1000000"))
+RUNS, WINDOWS, BATCH = 10, 1000, 20_000
+# Seconds and bytes: what 95 of 100 windows stay below.
+P95_S, P95_BYTES = 0.1, 150_000
+APPEND_S = 0.05  # half of what an append may take, so that no other writer waits longer
+EPOCH_S = 1.7e9
+
+
+class Asked(NamedTuple):
+    """One window: seconds by the clock and of this process's processor, and bytes."""
+
+    seconds: float
+    processor_s: float
+    size: int
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def filled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Database, list[str]]]:
+    """Ten runs with one metric, stored as before there were levels and then summed up."""
+    from tests.conftest import _execute, migrate
+
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path_factory.mktemp('curves') / 'podium.sqlite3'}"
+    else:
+        server = request.getfixturevalue("postgres_server")
+        _execute(server, "CREATE DATABASE podium_curves TEMPLATE template0")
+        url = server.format(database="podium_curves")
+    migrate(url)
+    database = Database(url)
+    seed = plant(database)
+    run_ids = [add_run(database, seed) for _ in range(RUNS)]
+    for number, run_id in enumerate(run_ids):
+        fill(database, run_id, random.Random(number))
+    sum_up(database)
+    if not database.is_sqlite:
+        with database.write() as session:
+            session.execute(text("ANALYZE"))
+    yield database, run_ids
+    database.close()
+
+
+def fill(database: Database, run_id: str, rng: random.Random) -> None:
+    """A noisy curve that rises, on a clock and a count of tokens that rise unevenly."""
+    time_s, tokens = EPOCH_S, 0
+    with database.write() as session:
+        session.execute(insert(MetricCurve), [{"run_id": run_id, "name": "loss"}])
+        runs.locked(session, run_id).summary = {"loss": 1.0}
+    for first in range(1, POINTS + 1, BATCH):
+        rows = []
+        for step in range(first, min(first + BATCH, POINTS + 1)):
+            time_s += rng.random()
+            tokens += rng.randrange(100, 4000)
+            value = rng.gauss(0, 1) + step / POINTS
+            rows.append(
+                {"run_id": run_id, "name": "loss", "step": step, "value": value,
+                 "time_s": time_s, "tokens": tokens, "attempt": 1}
+            )  # fmt: skip
+        with database.write() as session:
+            session.execute(insert(MetricPoint), rows)
+
+
+def sum_up(database: Database) -> None:
+    """What the worker's sweeper does after an upgrade."""
+    with database.read() as session:
+        found = levels.behind(session, 0, limit=RUNS)
+    began, holds = time.perf_counter(), []
+    for curve in found:
+        while levels.is_behind(curve):
+            begun = time.perf_counter()
+            with database.write() as session:
+                curve = levels.catch_up(session, curve)
+            holds.append(time.perf_counter() - begun)
+    seconds = time.perf_counter() - began
+    rate = RUNS * POINTS / seconds
+    print(f"\nsummed up {rate:,.0f} points/s, {p95(holds) * 1000:.0f} ms a transaction (p95)")
+
+
+def p95(seconds: list[float]) -> float:
+    """What 95 of 100 stay below."""
+    return sorted(seconds)[int(len(seconds) * 0.95)]
+
+
+def window(rng: random.Random, number: int) -> Window:
+    """On each axis in turn: from anywhere to anywhere, and every second time of any length."""
+    ends: dict[Axis, tuple[float, float]] = {
+        "step": (1, POINTS),
+        "tokens": (0, POINTS * 2050),
+        "time": (EPOCH_S, EPOCH_S + POINTS / 2),
+        "relative": (0, POINTS / 2),
+    }
+    axis = list(ends)[number % len(ends)]
+    first, last = ends[axis]
+    low, high = sorted((rng.uniform(first, last), rng.uniform(first, last)))
+    if number // len(ends) % 2:
+        high = low + (last - first) * 10 ** rng.uniform(-5, 0)
+    return Window(axis, low, high)
+
+
+def test_any_window_of_ten_long_curves(filled: tuple[Database, list[str]]) -> None:
+    database, run_ids = filled
+    rng = random.Random(7)
+    asked: defaultdict[str, list[Asked]] = defaultdict(list)
+    for number in range(WINDOWS):
+        wanted = window(rng, number)
+        began, processor = time.perf_counter(), time.process_time()
+        with database.read() as session:
+            answer = packed(curves.read(session, run_ids, ["loss"], wanted), "gzip")
+        done = (time.perf_counter() - began, time.process_time() - processor, len(answer.body))
+        asked[wanted.x].append(Asked(*done))
+        asked["all"].append(Asked(*done))
+
+    for axis, ones in asked.items():
+        seconds, processor = p95([one.seconds for one in ones]), p95([one[1] for one in ones])
+        size = p95([float(one.size) for one in ones])
+        print(
+            f"\n{axis}: p95 {seconds * 1000:.0f} ms ({processor * 1000:.0f} ms of processor), "
+            f"{size / 1000:.0f} kB"
+        )
+    assert p95([float(one.size) for one in asked["all"]]) < P95_BYTES
+    assert p95([one.seconds for one in asked["all"]]) < P95_S
+
+
+def test_a_thousand_points_onto_a_long_curve(filled: tuple[Database, list[str]]) -> None:
+    database, run_ids = filled
+    holds = []
+    for run_id in run_ids:
+        lines = [
+            MetricLine(step=step, time=EPOCH_S + step, tokens=step * 2050, values={"loss": 0.5})
+            for step in range(POINTS + 1, POINTS + 1001)
+        ]
+        began = time.perf_counter()
+        with database.write() as session:
+            points.append(session, run_id, 1, lines, at=AT)
+        holds.append(time.perf_counter() - began)
+    print(f"\n1,000 points onto {POINTS:,}: {sorted(holds)[len(holds) // 2] * 1000:.0f} ms")
+    assert sorted(holds)[len(holds) // 2] < APPEND_S
