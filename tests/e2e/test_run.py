@@ -1,12 +1,14 @@
 """A run from the form to the curve that grows by itself."""
 
 import os
+import random
 import re
 import signal
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from backend.schemas.events import MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.workshop import REFUSE, Workshop
 from tests.processes import wait_until
@@ -142,6 +144,38 @@ def test_new_points_do_not_move_the_zoom(workshop: Workshop, open_page: OpenPage
     wait_for_points(page, seen + 5)
     assert page.url == zoomed
     workshop.wait_for_run(run, "succeeded")
+
+
+def test_a_zoom_into_a_long_curve_shows_its_points_and_marks_what_is_missing(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Long")
+    run = workshop.prepare_run(project)
+    noise = random.Random(1)
+    values: list[float | None] = [
+        2 + 3 / (1 + n / 4000) + noise.gauss(0, 0.1) for n in range(30_000)
+    ]
+    values[20_000] = None
+    lines = [
+        MetricLine(step=n, tokens=700 * n, time=1.7e9 + 0.9 * n, values={"curve/long": value})
+        for n, value in enumerate(values)
+    ]
+    workshop.report(run, *lines)
+    page = open_page(f"/projects/{project}/runs/{run}?zoom=")
+    card = page.locator("section[aria-label='curve/long']")
+    expect(card.get_by_text("1 NaN")).to_be_visible()
+    plot = card.get_by_role("img", name=re.compile(r"^curve.long: \d{3} points, 1 of them without"))
+    expect(plot).to_be_visible()
+
+    page.goto(f"/projects/{project}/runs/{run}?zoom=19500~20500")
+    # A thousand steps closer, and the rest as it was.
+    expect(
+        card.get_by_role("img", name=re.compile(r"curve.long: 1[3-9]\d\d points"))
+    ).to_be_visible()
+    page.goto(f"/projects/{project}/runs/{run}?x=relative&zoom=17550~18450")
+    expect(
+        card.get_by_role("img", name=re.compile(r"curve.long: 1[3-9]\d\d points"))
+    ).to_be_visible()
 
 
 def test_a_run_is_cancelled_from_its_page_and_retried(

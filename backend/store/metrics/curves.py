@@ -424,13 +424,16 @@ def _series(curve: _Curve, columns: Columns, *, exact: bool) -> Series:
     lows = [value for value in columns.min if value is not None]
     highs = [value for value in columns.max if value is not None]
     scale = EXACT if exact or not lows else scale_of(min(lows), max(highs))
-    told = {"min": columns.min, "max": columns.max, "mean": columns.mean(), "last": columns.last}
+    mean = columns.mean()
     # The columns of points are one and the same.
-    numbers = {id(column): scale.numbers(column) for column in told.values()}
+    told = {id(one): scale.numbers(one) for one in (columns.min, columns.max, mean, columns.last)}
     values = SeriesValues.model_construct(
         low=scale.low,
         unit=scale.unit,
-        **{name: numbers[id(column)] for name, column in told.items()},
+        min=told[id(columns.min)],
+        max=told[id(columns.max)],
+        mean=told[id(mean)],
+        last=told[id(columns.last)],
     )
     return Series.model_construct(
         run=curve.run_id,
