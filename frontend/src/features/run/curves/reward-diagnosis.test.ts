@@ -6,7 +6,14 @@ import { diagnosisOf, trendOf } from "./reward-diagnosis";
 
 const curve = (from: number, to: number, n = 20): Curve => {
   const mean = Array.from({ length: n }, (_, i) => from + ((to - from) * i) / (n - 1));
-  return { x: mean.map((_, i) => i), min: mean, max: mean, mean, last: mean, nNan: mean.map(() => 0) };
+  return {
+    x: mean.map((_, i) => i),
+    min: mean,
+    max: mean,
+    mean,
+    last: mean,
+    nNan: mean.map(() => 0),
+  };
 };
 
 const curves = (reward: Curve, kl: Curve, length: Curve) =>
