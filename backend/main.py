@@ -45,6 +45,7 @@ from backend.domain.worker_state import Heartbeats
 from backend.jobs.children import Children
 from backend.jobs.runner import Jobs
 from backend.jobs.withdrawal import dead_imports_removed
+from backend.pressure.lookout import Lookout
 from backend.pressure.passwords import Passwords
 from backend.pressure.permissions import Permissions
 from backend.pressure.sign_in_delay import SignInDelay
@@ -117,6 +118,7 @@ def create_app(settings: Settings | None = None, *, children: Children | None = 
     app.state.permissions = Permissions(app.state.database)
     app.state.upload_turns = UploadTurns()
     app.state.streams = Streams(app.state.database)
+    app.state.lookout = Lookout(app.state.database, now)
     app.state.numbers = Numbers()
     app.state.database.on_hold = app.state.numbers.held
     app.state.traces = Traces(app.state.database, now)
@@ -155,6 +157,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     finally:
         app.state.permissions.close()
         app.state.streams.close()
+        app.state.lookout.close()
         await app.state.jobs.close()
         database.close()
 

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import Body, Response
+from fastapi import Body, Query, Response
 
-from backend.deps import IDEMPOTENT, Now, SessionDep
+from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
 from backend.routes import api_router
 from backend.schemas.comparisons import (
@@ -13,9 +13,11 @@ from backend.schemas.comparisons import (
     AssignmentBody,
     JudgmentAnswer,
     JudgmentBody,
+    OwnJudgmentAnswer,
     ReleaseBody,
     SkipBody,
 )
+from backend.schemas.paging import Id, Listing
 from backend.store.data import assignments, guidelines, judgments
 
 router = api_router("assignments", is_audited=False)
@@ -70,6 +72,30 @@ def judge(
     took the comparison after the lease ran out, or the caller judged it differently before.
     """
     return judgments.submit(session, assignment_id, caller.id, body, at=at)
+
+
+@router.get("/projects/{project_id}/judgments/own")
+def list_own_judgments(
+    project_id: str,
+    session: SessionDep,
+    caller: Caller,
+    page: PageDep,
+    q: Annotated[
+        str | None,
+        Query(
+            max_length=200,
+            description="Words of the prompt, of a response or of the note; whatever their case.",
+        ),
+    ] = None,
+    assignment_id: Id | None = None,
+) -> Listing[OwnJudgmentAnswer]:
+    """The caller's own judgments with their texts, each in its last revision, newest first.
+
+    Those that are kept for review are among them.
+    """
+    return judgments.own_listing(
+        session, project_id, caller.id, page, words=q, assignment_id=assignment_id
+    )
 
 
 @router.post("/assignments/{assignment_id}/skip", status_code=204)

@@ -11,6 +11,7 @@ from backend.api.several_runs import seen_runs
 from backend.deps import SessionDep
 from backend.domain.access import Caller
 from backend.phases import Phases
+from backend.pressure.lookout import Lookout
 from backend.pressure.permissions import Permissions
 from backend.routes import StreamRoute
 from backend.schemas.vocabulary import Role
@@ -78,6 +79,22 @@ async def stream_run(run_id: str, phases: Phases, begin: BeginDep) -> StreamingR
     return _streaming(phases, opening, begin)
 
 
+@router.get(
+    "/projects/{project_id}/annotation/stream", response_class=StreamingResponse, responses=_ANSWERS
+)
+async def stream_work(project_id: str, phases: Phases) -> StreamingResponse:
+    """One event `work`, as soon as this annotator could be given a comparison; then it ends.
+
+    For whoever was told that nothing is left. It says nothing else: request an assignment then.
+    """
+    request = phases.request
+    lookout: Lookout = request.app.state.lookout
+    permissions: Permissions = request.app.state.permissions
+    claim = phases.claim(partial(_may_rank, project_id))
+    events = lookout.wait(project_id, phases.caller.id, permissions.open(claim, most=MOST_STREAMS))
+    return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)
+
+
 class _Opening(NamedTuple):
     """What a stream needs of the store before it begins: all of it, in one session."""
 
@@ -101,6 +118,11 @@ def _streaming(phases: Phases, opening: _Opening, begin: _Begin) -> StreamingRes
         permission=permissions.open(claim, most=MOST_STREAMS),
     )
     return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)
+
+
+def _may_rank(project_id: str, caller: Caller) -> bool:
+    """Whether whoever waits may still be given comparisons of this project."""
+    return caller.holds_in(project_id, Role.ANNOTATOR)
 
 
 def _may_follow(project_ids: frozenset[str], caller: Caller) -> bool:

@@ -115,6 +115,8 @@ OPERATIONS: Mapping[str, Operation] = {
     # Ranking
     "take_assignment": _ranks(Of.PROJECT),
     "progress": _ranks(Of.PROJECT),
+    "stream_work": _ranks(Of.PROJECT),
+    "list_own_judgments": Operation(Role.ANNOTATOR, Of.PROJECT, Scope.READ),
     "judge": _ranks(Of.ASSIGNMENT),
     "skip": _ranks(Of.ASSIGNMENT),
     "renew": _ranks(Of.ASSIGNMENT),

@@ -107,6 +107,33 @@ class JudgmentAnswer(ApiAnswer):
     created_at: datetime
 
 
+class OwnRevision(ApiAnswer):
+    """What an annotator once said of a comparison."""
+
+    revision: int
+    tiers: list[list[str]]
+    unranked: list[str]
+    verdict: Verdict
+    reasons: list[str]
+    flags: list[str]
+    comment: str
+    created_at: datetime
+
+
+class OwnJudgmentAnswer(OwnRevision):
+    """One's own judgment with what was judged, as it was shown, and what one said before."""
+
+    id: str
+    assignment_id: str
+    comparison: AssignedComparison
+    review_reason: ReviewReason | None = Field(
+        description="Why it is kept for review and does not count; null = it counts."
+    )
+    earlier: list[OwnRevision] = Field(
+        description="The revisions before this one, the newest first; at most 20."
+    )
+
+
 class AssignmentBody(Body):
     """What the client still has, so that leases lost in a reload come back before new ones."""
 
@@ -148,7 +175,16 @@ class AnnotationProgress(ApiAnswer):
     mine_today: int
     done: int = Field(description="Judgments by everybody.")
     wanted: int = Field(description="Judgments required in total.")
-    available: int = Field(description="Comparisons this annotator could still be given.")
+    available: int = Field(description="Comparisons this annotator could be given now.")
+    open: int = Field(description="Comparisons of the project that want more judgments.")
+    passed: int = Field(
+        description="Of these, what this annotator has judged or skipped: others have to judge it."
+    )
+    held: int = Field(description="Of these, what this annotator has leased.")
+    held_by_others: int = Field(
+        description="Of these, what others have leased so that no room is left: it comes back if "
+        "they do not judge it."
+    )
 
 
 # Of agreement every number that is not defined is null, and so is every interval over fewer than

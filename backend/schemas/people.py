@@ -164,12 +164,13 @@ CannotJudgeReasons = Annotated[
         description="Why a comparison cannot be judged: what annotators choose from.",
     ),
 ]
+# What is wrong with the comparison; whoever is not the right person for it skips it instead.
 CANNOT_JUDGE_REASONS = (
-    "needs expertise",
-    "unreadable",
-    "unsafe content",
-    "duplicate",
     "prompt unclear",
+    "unreadable",
+    "responses are the same",
+    "facts cannot be checked",
+    "unsafe content",
 )
 
 

@@ -371,9 +371,15 @@ def _sqlite_engine(url: str) -> Engine:
             f"busy_timeout={int(BUSY_TIMEOUT_S * 1000)}",
         ):
             connection.execute(f"PRAGMA {pragma}")
+        # SQLite's own `lower` knows the letters of English alone.
+        connection.create_function("unicode_lower", 1, _lower, deterministic=True)
 
     _begin_with(engine, "BEGIN")
     return engine
+
+
+def _lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
 
 
 def _begin_with(engine: Engine, usual: str | None = None) -> None:

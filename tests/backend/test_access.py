@@ -29,8 +29,8 @@ HOLDERS = {
     Role.ANNOTATOR: {Role.ADMIN, Role.RESEARCHER, Role.ANNOTATOR},
     Role.VIEWER: {Role.ADMIN, Role.RESEARCHER, Role.VIEWER},
 }
-# Their answers have no end; tests/backend/runs/test_stream.py follows them.
-STREAMS = {"stream_run", "stream_runs"}
+# Their answers have no end; runs/test_stream.py and test_lookout.py follow them.
+STREAMS = {"stream_run", "stream_runs", "stream_work"}
 # What they show is filtered by project, and they name none.
 LISTS = {"list_users", "list_projects", "list_models", "list_runs", "list_experiments",
          "list_methods", "list_workers"}  # fmt: skip

@@ -365,6 +365,7 @@ def test_progress_counts_what_is_left_for_this_annotator(
 
     assert client.get(f"/projects/{project}/annotation").json() == {
         "mine": 1, "mine_today": 1, "done": 1, "wanted": 3, "available": 1,
+        "open": 2, "passed": 0, "held": 0, "held_by_others": 1,
     }  # fmt: skip
     counts = api.get(f"/projects/{project}").json()["counts"]
     assert counts["judgments"] == 1

@@ -93,7 +93,8 @@ class Journey:
         self.context = context
         self.ada, self.bob = ada, bob
         self.project = workshop.new_project(name, guidelines="")
-        workshop.comparisons(self.project, 8, ("yes", "no"))
+        # Of two, one key would submit; here Enter does, once or twice.
+        workshop.comparisons(self.project, 8, ("yes", "no", "perhaps"))
         for person in (ada, bob):
             person.join(workshop, self.project)
         # By author and prompt.

@@ -34,6 +34,7 @@ def pages(workshop: Workshop) -> list[str]:
     return [
         f"{base}/now",
         f"{base}/rank",
+        f"{base}/mine",
         *(f"{base}/data{tab}" for tab in data),
         f"{base}/data/snapshots?freeze=preferences",
         f"{base}/runs",
@@ -56,7 +57,7 @@ def pages(workshop: Workshop) -> list[str]:
 def empty_pages(workshop: Workshop) -> list[str]:
     """The pages of a project that holds nothing."""
     base = f"/projects/{workshop.new_project('Nothing yet')}"
-    return [f"{base}/{name}" for name in ("now", "rank", "data", "data/snapshots", "runs")]
+    return [f"{base}/{name}" for name in ("now", "rank", "mine", "data", "data/snapshots", "runs")]
 
 
 def settled(page: Page, path: str) -> None:
@@ -76,9 +77,9 @@ def test_every_page_opens_without_error_overflow_or_barrier(
     for path in pages:
         settled(page, path)
         wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        barriers = _barriers(page, axe)
-        if wider > 0 or barriers:
-            found[path] = (wider, barriers)
+        met = barriers(page, axe)
+        if wider > 0 or met:
+            found[path] = (wider, met)
     assert found == {}
 
 
@@ -89,10 +90,11 @@ def test_an_empty_project_says_what_to_do_next(
     for path in empty_pages:
         settled(page, path)
         expect(page.locator("main .btn.primary, main .first-steps").first).to_be_visible()
-        assert _barriers(page, axe) == []
+        assert barriers(page, axe) == []
 
 
-def _barriers(page: Page, axe: str) -> list[str]:
+def barriers(page: Page, axe: str) -> list[str]:
+    """What axe finds against a page."""
     # Evaluated, not injected: the page's content security policy allows no foreign script.
     page.evaluate(axe)
     report = page.evaluate("axe.run({ resultTypes: ['violations'] })")

@@ -87,7 +87,7 @@ def test_an_annotator_finds_rank_and_guidelines_and_no_red_page(
     page.on("response", lambda one: refused.append(one.url) if one.status >= 400 else None)
 
     expect(page.get_by_role("navigation", name="Main").get_by_role("link")).to_have_text(
-        ["", "Rank", "Guidelines"]
+        ["", "Rank", "Mine", "Guidelines"]
     )
     places = ("now", "data", "data/judgments", "runs", f"runs/{run}", "runs/new", "models",
               "workers", "settings", "settings/members")  # fmt: skip
@@ -96,7 +96,7 @@ def test_an_annotator_finds_rank_and_guidelines_and_no_red_page(
         expect(page.get_by_text(RESPONSES[0])).to_be_visible()
         assert page.url.endswith(f"/projects/{project}/rank")
     page.keyboard.press("Control+k")
-    expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(6)
+    expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(7)
     page.keyboard.press("Escape")
     page.goto(f"/projects/{project}/guidelines")
     expect(page.get_by_text("You acknowledged version 1")).to_be_visible()

@@ -5,7 +5,7 @@ SQLite writers are alone; on PostgreSQL the comparison's row is locked before it
 leases are counted again, so the count cannot move underneath.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from sqlalchemy import Select, case, func, select, update
@@ -252,27 +252,39 @@ def release(
 
 def answer(session: Session, assignment: Assignment) -> AssignmentAnswer:
     """What the annotator sees: texts in presented order, and nothing about where they came from."""
-    row = session.execute(
-        select(Comparison.id, Prompt.id, Prompt.messages)
-        .join(Prompt, Prompt.id == Comparison.prompt_id)
-        .where(Comparison.id == assignment.comparison_id)
-    ).one()
-    found = session.execute(
-        select(Response.id, Response.content).where(Response.id.in_(assignment.presented_order))
-    )
-    content: dict[str, str] = {one[0]: one[1] for one in found}
     return AssignmentAnswer(
         id=assignment.id,
-        comparison=AssignedComparison(
-            id=row[0],
-            prompt=AssignedPrompt(id=row[1], messages=row[2]),
-            responses=[
-                AssignedResponse(id=one, content=content[one]) for one in assignment.presented_order
-            ],
-        ),
+        comparison=shown(session, [assignment.id])[assignment.id],
         presented_order=assignment.presented_order,
         expires_at=assignment.expires_at,
     )
+
+
+def shown(session: Session, assignment_ids: Iterable[str]) -> dict[str, AssignedComparison]:
+    """What the annotators of these assignments see of their comparisons."""
+    rows = session.execute(
+        select(
+            Assignment.id,
+            Assignment.presented_order,
+            Assignment.comparison_id,
+            Prompt.id,
+            Prompt.messages,
+        )
+        .join(Comparison, Comparison.id == Assignment.comparison_id)
+        .join(Prompt, Prompt.id == Comparison.prompt_id)
+        .where(Assignment.id.in_(assignment_ids))
+    ).all()
+    wanted = {one for _, order, *_ in rows for one in order}
+    found = session.execute(select(Response.id, Response.content).where(Response.id.in_(wanted)))
+    content: dict[str, str] = {one[0]: one[1] for one in found}
+    return {
+        assignment_id: AssignedComparison(
+            id=comparison_id,
+            prompt=AssignedPrompt(id=prompt_id, messages=messages),
+            responses=[AssignedResponse(id=one, content=content[one]) for one in order],
+        )
+        for assignment_id, order, comparison_id, prompt_id, messages in rows
+    }
 
 
 def progress(
@@ -288,12 +300,17 @@ def progress(
         Judgment.review_reason.is_(None),
     )
     sums = tallies.of_project(session, project_id)
+    left = candidates.left_for(session, project_id, user_id, at)
     return AnnotationProgress(
         mine=tallies.judged_by(session, project_id, user_id),
         mine_today=session.scalar(mine_today) or 0,
         done=sums["judged"],
         wanted=sums["wanted"],
-        available=candidates.available(session, project_id, user_id, at),
+        available=left.available,
+        open=left.wanting,
+        passed=left.passed,
+        held=left.held,
+        held_by_others=left.held_by_others,
     )
 
 

@@ -12,6 +12,7 @@ and `backend.store.data.places` how many of these need not be looked at.
 
 from datetime import datetime
 from functools import cache
+from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -110,13 +111,31 @@ def _leases_of_others() -> Select[int]:
     )
 
 
-def available(session: Session, project_id: str, user_id: str, at: datetime) -> int:
-    """How many comparisons this annotator could still be given."""
+class Left(NamedTuple):
+    """The comparisons of a project that want judgments, as one annotator sees them."""
+
+    wanting: int
+    passed: int  # judged or skipped by this annotator: they want judgments of others
+    held: int  # leased by this annotator
+    held_by_others: int  # with no room left: they come back if a lease of others ends
+
+    @property
+    def available(self) -> int:
+        """How many this annotator could be given now."""
+        return self.wanting - self.passed - self.held - self.held_by_others
+
+
+def left_for(session: Session, project_id: str, user_id: str, at: datetime) -> Left:
+    """What is left of a project for one annotator; as few rows are read as are leased or passed."""
     sums = tallies.of_project(session, project_id)
-    own = {"project_id": project_id, "user_id": user_id}
-    passed = session.scalar(_passed(), own) or 0
-    taken = session.scalar(_taken(), own | {"at": at}) or 0
-    return sums["comparisons"] - sums["finished"] - passed - taken
+    named = {"project_id": project_id, "user_id": user_id}
+    own, others = session.execute(_taken(), named | {"at": at}).one()
+    return Left(
+        wanting=sums["comparisons"] - sums["finished"],
+        passed=session.scalar(_passed(), named) or 0,
+        held=int(own),
+        held_by_others=int(others),
+    )
 
 
 @cache
@@ -130,12 +149,15 @@ def _passed() -> Select[int]:
 
 
 @cache
-def _taken() -> Select[int]:
-    """How many of those not passed are leased to this annotator, or to as many as they want."""
+def _taken() -> Select[int, int]:
+    """How many of those not passed this annotator has leased, and others to the last place."""
     leased = _leased()
     is_full = Comparison.judged + leased.c.leases >= Comparison.judgments_required
     return (
-        select(func.count())
+        select(
+            func.coalesce(func.sum(leased.c.is_own), 0),
+            func.coalesce(func.sum(case((leased.c.is_own == 0, 1), else_=0)), 0),
+        )
         .select_from(leased)
         .join(Comparison, Comparison.id == leased.c.comparison_id)
         .where(
@@ -144,6 +166,32 @@ def _taken() -> Select[int]:
             or_(leased.c.is_own == 1, is_full),
         )
     )
+
+
+class Mark(NamedTuple):
+    """What changes whenever an annotator may find something that was not there before."""
+
+    comparisons: int
+    wanted: int
+    judged: int
+    leases: int  # how many last
+    numbers: int  # the sum of theirs: others may have taken the place of those that ended
+
+    @property
+    def room(self) -> int:
+        """How many leases could be granted; where that is unclear, one."""
+        return max(1, self.wanted - self.judged - self.leases)
+
+
+def mark(session: Session, project_id: str, at: datetime) -> Mark:
+    """The mark of a project: two cheap queries, however many people wait for it to change."""
+    sums = tallies.of_project(session, project_id)
+    number = Assignment.number
+    live = select(func.count(number), func.coalesce(func.sum(number), 0)).where(
+        is_live(Assignment, project_id, at)
+    )
+    leases, numbers = session.execute(live).one()
+    return Mark(sums["comparisons"], sums["wanted"], sums["judged"], leases, int(numbers))
 
 
 def _best(

@@ -5,24 +5,32 @@ by the judgment routes, the agreement report and when a snapshot is frozen.
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import ColumnElement, Select, String, and_, func, or_, select, true
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from backend.domain.ranking import Ranking, checked
 from backend.errors import Conflict, InvalidInput
-from backend.schemas.comparisons import JudgmentAnswer, JudgmentBody
+from backend.schemas.comparisons import (
+    JudgmentAnswer,
+    JudgmentBody,
+    OwnJudgmentAnswer,
+    OwnRevision,
+)
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import ReviewReason, Verdict
 from backend.store.data import assignments
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
-from backend.store.tables.data import Assignment, Comparison, Judgment
+from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
 
 # Of one annotator and one comparison: the last revision is the vote, the others are its history.
 MOST_REVIEWS = 20
+# Of the revisions that a judgment had before.
+MOST_EARLIER = 20
 
 
 def submit(
@@ -116,19 +124,25 @@ def _review_reason(
 def latest(project_id: str, *, is_review: bool = False) -> Select[Judgment]:
     """The judgments of a project that count, or those kept for review: of each assignment the last
     revision."""
-    newer = aliased(Judgment)
     return select(Judgment).where(
-        Judgment.project_id == project_id,
-        _is_kind(Judgment, is_review=is_review),
-        ~select(newer.number)
+        Judgment.project_id == project_id, _is_latest(is_review=is_review)
+    )
+
+
+def _is_latest(*, is_review: bool) -> ColumnElement[bool]:
+    """Whether a judgment is of this kind and the last revision of it, found by the kind's index."""
+    newer = aliased(Judgment)
+    is_replaced = (
+        select(newer.number)
         .where(
             newer.assignment_id == Judgment.assignment_id,
             newer.revision > Judgment.revision,
             _is_kind(newer, is_review=is_review),
         )
         .correlate(Judgment)
-        .exists(),
+        .exists()
     )
+    return and_(_is_kind(Judgment, is_review=is_review), ~is_replaced)
 
 
 def _is_kind(judgment: type[Judgment], *, is_review: bool) -> ColumnElement[bool]:
@@ -153,6 +167,97 @@ def listing(
         statement = statement.where(Judgment.user_id == user_id)
     rows, cursor = page_of(session, statement, Judgment.number, page)
     return Listing(items=[_answer(row) for row in rows], next_cursor=cursor)
+
+
+def own_listing(
+    session: Session,
+    project_id: str,
+    user_id: str,
+    page: Page,
+    *,
+    words: str | None = None,
+    assignment_id: str | None = None,
+) -> Listing[OwnJudgmentAnswer]:
+    """A person's judgments, each in its last revision, with the texts that were judged.
+
+    `words`: only those with them in the prompt, in a response that was shown or in the note.
+    """
+    statement = select(Judgment).where(
+        Judgment.user_id == user_id,
+        Judgment.project_id == project_id,
+        or_(_is_latest(is_review=False), _is_latest(is_review=True)),
+    )
+    if assignment_id:
+        statement = statement.where(Judgment.assignment_id == assignment_id)
+    if words and words.strip():
+        statement = statement.where(_has_words(session, words.strip()))
+    rows, cursor = page_of(session, statement, Judgment.number, page)
+    return Listing(items=_own_answers(session, rows), next_cursor=cursor)
+
+
+def _has_words(session: Session, words: str) -> ColumnElement[bool]:
+    """Whether a judgment of the enclosing query has these words in what was seen or written."""
+    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    lower = func.unicode_lower if is_sqlite else func.lower
+    each = func.json_each if is_sqlite else func.jsonb_array_elements
+
+    def _has(text: ColumnElement[str] | InstrumentedAttribute[str]) -> ColumnElement[bool]:
+        return lower(text, type_=String).contains(words.lower(), autoescape=True)
+
+    turn = each(Prompt.messages).table_valued("value")
+    content = (
+        func.json_extract(turn.c.value, "$.content")
+        if is_sqlite
+        else func.jsonb_extract_path_text(turn.c.value, "content")
+    )
+    in_prompt = (
+        select(Prompt.number)
+        .join(Comparison, Comparison.prompt_id == Prompt.id)
+        .join(turn, true())
+        .where(Comparison.id == Judgment.comparison_id, _has(content))
+        .correlate(Judgment)
+        .exists()
+    )
+    each_text = func.json_each if is_sqlite else func.jsonb_array_elements_text
+    shown = each_text(Assignment.presented_order).table_valued("value")
+    in_response = (
+        select(Response.number)
+        .select_from(Assignment)
+        .join(shown, true())
+        .join(Response, Response.id == shown.c.value)
+        .where(Assignment.id == Judgment.assignment_id, _has(Response.content))
+        .correlate(Judgment)
+        .exists()
+    )
+    return or_(_has(Judgment.comment), in_prompt, in_response)
+
+
+def _own_answers(session: Session, rows: Sequence[Judgment]) -> list[OwnJudgmentAnswer]:
+    ids = {row.assignment_id for row in rows}
+    shown = assignments.shown(session, ids)
+    earlier: dict[tuple[str, bool], list[OwnRevision]] = defaultdict(list)
+    for is_review in (False, True):
+        of_them = select(Judgment).where(
+            Judgment.assignment_id.in_(ids), _is_kind(Judgment, is_review=is_review)
+        )
+        for one in session.scalars(of_them.order_by(Judgment.revision.desc())):
+            earlier[_line(one)].append(OwnRevision.model_validate(one))
+    return [
+        OwnJudgmentAnswer(
+            **OwnRevision.model_validate(row).model_dump(),
+            id=row.id,
+            assignment_id=row.assignment_id,
+            comparison=shown[row.assignment_id],
+            review_reason=row.review_reason,
+            earlier=earlier[_line(row)][1 : 1 + MOST_EARLIER],
+        )
+        for row in rows
+    ]
+
+
+def _line(judgment: Judgment) -> tuple[str, bool]:
+    """Revisions replace each other within it: what counts, or what is kept for review."""
+    return judgment.assignment_id, judgment.review_reason is None
 
 
 def extent(session: Session, project_id: str) -> tuple[int, int]:

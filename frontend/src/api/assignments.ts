@@ -31,6 +31,12 @@ export const sendJudgment = (assignmentId: string, body: JudgmentBody, idempoten
     signal: AbortSignal.timeout(LONGEST_SEND_MS),
   });
 
+/** From a page that is being closed: whoever keeps it sends it again with the same key. */
+export function sendLastJudgment(id: string, body: JudgmentBody, idempotencyKey: string): void {
+  const options = { idempotencyKey, outlivesPage: true };
+  post<Judgment>(`/assignments/${id}/judgment`, body, options).catch(() => undefined);
+}
+
 export const progressQuery = (projectId: string) =>
   queryOptions({
     queryKey: ["project", projectId, "annotation-progress"],

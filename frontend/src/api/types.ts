@@ -24,6 +24,7 @@ export type Message = Schemas["Message"];
 export type Comparison = Schemas["ComparisonAnswer"];
 export type Assignment = Schemas["AssignmentAnswer"];
 export type Judgment = Schemas["JudgmentAnswer"];
+export type OwnJudgment = Schemas["OwnJudgmentAnswer"];
 export type JudgmentBody = Schemas["JudgmentBody"];
 export type AnnotationProgress = Schemas["AnnotationProgress"];
 export type Aggregation = Schemas["Aggregation"];

@@ -22,6 +22,14 @@ const pages = [
     lazy: async () => ({ Component: (await import("@/features/rank/rank-page")).RankPage }),
   },
   {
+    path: "rank/:assignmentId",
+    lazy: async () => ({ Component: (await import("@/features/rank/revise-page")).RevisePage }),
+  },
+  {
+    path: "mine",
+    lazy: async () => ({ Component: (await import("@/features/mine/mine-page")).MinePage }),
+  },
+  {
     path: "data/:tab?",
     lazy: async () => ({ Component: (await import("@/features/data/data-page")).DataPage }),
   },

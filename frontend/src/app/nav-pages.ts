@@ -16,6 +16,7 @@ const RANKERS: readonly Role[] = [...MANAGERS, "annotator"];
 export const NAV_PAGES: readonly NavPage[] = [
   { path: "now", label: "Now", icon: "now", roles: READERS },
   { path: "rank", label: "Rank", icon: "rank", roles: RANKERS },
+  { path: "mine", label: "Mine", icon: "note", roles: RANKERS },
   { path: "data", label: "Data", icon: "data", roles: READERS },
   { path: "runs", label: "Runs", icon: "runs", roles: READERS },
   { path: "models", label: "Models", icon: "models", roles: READERS },

@@ -1,11 +1,13 @@
 /** The shortcuts of a page, opened by "?". */
+import type { ReactNode } from "react";
+
 import { Dialog } from "./dialog";
 
 export type KeyHelp = readonly (readonly [string, string])[];
 
-export function KeysDialog(props: { keys: KeyHelp; onClose: () => void }) {
+export function KeysDialog(props: { keys: KeyHelp; onClose: () => void; footer?: ReactNode }) {
   return (
-    <Dialog title="Keyboard shortcuts" onClose={props.onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={props.onClose} footer={props.footer}>
       <dl className="keys">
         {props.keys.map(([keys, meaning]) => (
           <div key={keys} className="pair">

@@ -4,58 +4,41 @@ import { useRef, useState } from "react";
 
 import { projectQuery } from "@/api/projects";
 import type { Assignment } from "@/api/types";
-import { KeysDialog, type KeyHelp } from "@/components/keys-dialog";
 import { useKeys } from "@/lib/use-keys";
 
 import { useActiveTime } from "./active-time";
 import { DiffDialog, GuidelinesDialog, NoteDialog, SkipDialog } from "./dialogs";
 import { useDrag } from "./drag";
+import { isPressable, useTabbed } from "./keys/enter";
+import { useKeymap } from "./keys/keymap-store";
+import { RankKeys } from "./keys/keys-dialogs";
 import { Cards } from "./layout/cards";
 import { Prompt } from "./layout/prompt";
 import { scrollCards } from "./layout/scroll";
 import { Sheet, Toolbar } from "./layout/tools";
 import { useView } from "./layout/view";
 import { PodiumBar } from "./podium-bar";
-import { commandOf, type Command } from "./ranking/keys";
-import { completed, letterOf, whatIsMissing, type Ranking } from "./ranking/ranking";
+import { commandOf, isRepeatable, type Command } from "./ranking/keys";
+import { pressOf } from "./ranking/press";
+import {
+  completed,
+  decided,
+  letterOf,
+  whatIsMissing,
+  type Move,
+  type Ranking,
+} from "./ranking/ranking";
 import { useRanking } from "./use-ranking";
 
-const KEYS: KeyHelp = [
-  // The selected response is the one ranked or chosen last.
-  ["A … I", "rank this response next and select it; if it is ranked, only select it"],
-  ["=", "tie: the next letter shares the rank of the selected response"],
-  ["1 … 9", "move the selected response to this rank (a tie if the rank is taken)"],
-  ["↑ ↓", "move the selected response up or down; a tied response first leaves its tie"],
-  ["Backspace", "remove the selected response from the ranking"],
-  ["Enter", "submit"],
-  ["Z", "undo; right after submitting, reopen the last comparison"],
-  ["X", "all bad"],
-  ["J", "cannot judge, then a digit for the reason"],
-  ["S", "skip, with a reason"],
-  ["Shift A … I", "flag this response for readers of the judgment"],
-  ["N", "add a note"],
-  ["V", "compare two responses word by word"],
-  ["R", "raw text instead of rendered markdown"],
-  ["O", "guidelines"],
-  ["← →", "look at the previous or next response"],
-  ["Space", "scroll the response that you look at, or all of them; with Shift, back"],
-  ["Y", "scroll all responses together"],
-  ["M", "one response at a time, or all of them"],
-  ["P", "all of a long prompt, or its last lines"],
-  ["?", "show these shortcuts"],
-];
-
 type Window = "skip" | "note" | "diff" | "guidelines" | "help" | "more" | null;
-
-const isPressable = (target: EventTarget | null): boolean =>
-  target instanceof Element && target.closest("button, summary") !== null;
 
 export interface ComparisonProps {
   readonly projectId: string;
   readonly assignment: Assignment;
   readonly onReopen: (() => void) | null;
   readonly onSubmit: (assignment: Assignment, ranking: Ranking, activeMs: number) => void;
-  readonly onSkip: (assignment: Assignment, reason: string) => void;
+  /** Null where there is nobody to pass it on to. */
+  readonly onSkip: ((assignment: Assignment, reason: string) => void) | null;
 }
 
 export function Comparison(props: ComparisonProps) {
@@ -72,9 +55,17 @@ export function Comparison(props: ComparisonProps) {
   const { dragging, handlers } = useDrag(make);
   const reasons = useQuery(projectQuery(props.projectId)).data?.cannot_judge_reasons ?? [];
 
+  const keymap = useKeymap();
+  const hasTabbed = useTabbed();
+
+  const send = (final: Ranking) => props.onSubmit(assignment, final, activeMs());
   const submit = () => {
-    if (whatIsMissing(ranking) !== null) return;
-    props.onSubmit(assignment, completed(ranking), activeMs());
+    if (whatIsMissing(ranking) === null) send(completed(ranking));
+  };
+  const act = (action: Move) => {
+    const final = decided(ranking, action);
+    if (final === null) make(action);
+    else send(final);
   };
   const goBack = () => (canUndo ? undo() : props.onReopen?.());
   const look = (card: number) => {
@@ -90,7 +81,7 @@ export function Comparison(props: ComparisonProps) {
   const run = (command: Command) => {
     switch (command.kind) {
       case "move":
-        return make(command.move);
+        return act(command.move);
       case "focus":
         return look(focus < 0 ? 0 : focus + command.by);
       case "scroll":
@@ -107,6 +98,8 @@ export function Comparison(props: ComparisonProps) {
         return toggle("isTogether");
       case "prompt":
         return toggle("isPromptOpen");
+      case "skip":
+        return props.onSkip === null ? undefined : setOpen("skip");
       default:
         return setOpen(command.kind);
     }
@@ -120,15 +113,16 @@ export function Comparison(props: ComparisonProps) {
     return undefined;
   };
   const chooseByChip = (card: number) => {
-    make({ kind: "letter", card });
+    act({ kind: "letter", card });
     look(card);
   };
   useKeys((event) => {
-    // A focused button keeps Enter and the space bar for itself, and a fold the latter.
-    if (event.key === "Enter" && event.target instanceof HTMLButtonElement) return false;
+    if (event.key === "Enter" && hasTabbed.current && isPressable(event.target)) return false;
+    // A button that has the focus keeps the space bar for itself, and so does a fold.
     if (event.key === " " && isPressable(event.target)) return false;
-    const command = commandOf(event, ranking, reasons);
-    if (command !== null) run(command);
+    const command = commandOf(pressOf(event), ranking, reasons, keymap);
+    // A key that is held down says nothing new.
+    if (command !== null && (!event.repeat || isRepeatable(command))) run(command);
     return command !== null;
   });
 
@@ -155,7 +149,7 @@ export function Comparison(props: ComparisonProps) {
         isRaw={isRaw}
         view={view}
         drag={handlers}
-        onMove={make}
+        onMove={act}
         onLook={look}
         onFocus={setLookedAt}
         onAlone={showAlone}
@@ -170,19 +164,27 @@ export function Comparison(props: ComparisonProps) {
         onCommand={run}
         onChip={chooseByChip}
         onMore={() => setOpen("more")}
+        canSkip={props.onSkip !== null}
       />
       {dragging !== null && (
         <span className="chip ghost-chip" style={{ left: dragging.x, top: dragging.y }}>
           {letterOf(dragging.card)}
         </span>
       )}
-      {open === "more" && <Sheet isOn={isOn} onCommand={run} onClose={() => setOpen(null)} />}
+      {open === "more" && (
+        <Sheet
+          canSkip={props.onSkip !== null}
+          isOn={isOn}
+          onCommand={run}
+          onClose={() => setOpen(null)}
+        />
+      )}
       {open === "skip" && (
         <SkipDialog
           onClose={() => setOpen(null)}
           onSkip={(reason) => {
             setOpen(null);
-            props.onSkip(assignment, reason);
+            props.onSkip?.(assignment, reason);
           }}
         />
       )}
@@ -204,7 +206,7 @@ export function Comparison(props: ComparisonProps) {
       {open === "guidelines" && (
         <GuidelinesDialog projectId={props.projectId} onClose={() => setOpen(null)} />
       )}
-      {open === "help" && <KeysDialog keys={KEYS} onClose={() => setOpen(null)} />}
+      {open === "help" && <RankKeys onClose={() => setOpen(null)} />}
     </>
   );
 }

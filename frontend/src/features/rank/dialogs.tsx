@@ -11,13 +11,21 @@ import { diff, isCut, MOST_WORDS } from "./diff";
 import { Pieces } from "./pieces";
 import { letterOf } from "./ranking/ranking";
 
-const SKIP_REASONS = ["needs expertise", "too long", "prompt unclear", "unsafe content", "other"];
+// Why somebody else should judge it; what is wrong with the comparison itself is "cannot judge".
+const SKIP_REASONS = [
+  "not my field",
+  "too long for now",
+  "upsetting",
+  "I know its author",
+  "other",
+];
 
 export function SkipDialog(props: { onSkip: (reason: string) => void; onClose: () => void }) {
   return (
     <Dialog title="Skip this comparison" onClose={props.onClose}>
       <p className="muted">
-        Another annotator can get this comparison; you will not see it again. Why do you skip it?
+        Somebody else gets this comparison; you will not see it again. If nobody could judge it,
+        choose Cannot judge instead. Why do you skip it?
       </p>
       <div
         className="row"

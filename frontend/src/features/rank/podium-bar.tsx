@@ -6,8 +6,13 @@ import { Fragment } from "react";
 import { Icon, type IconName } from "@/components/icons";
 
 import type { Dragging, DragHandlers } from "./drag";
-import { VERDICTS, type ToolsProps } from "./layout/tools";
-import { letterOf, unranked, whatIsMissing, type Move, type Ranking } from "./ranking/ranking";
+import { Hint } from "./keys/hint";
+import { useKeymap } from "./keys/keymap-store";
+import { verdicts, type ToolsProps } from "./layout/tools";
+import type { Action } from "./ranking/keymap";
+import { COMMANDS } from "./ranking/keys";
+import { labelOfKey } from "./ranking/press";
+import { letterOf, unranked, whatIsMissing, type Ranking } from "./ranking/ranking";
 
 export interface PodiumBarProps extends ToolsProps {
   readonly ranking: Ranking;
@@ -16,6 +21,8 @@ export interface PodiumBarProps extends ToolsProps {
   readonly dragging: Dragging | null;
   readonly canUndo: boolean;
   readonly drag: (card: number) => DragHandlers;
+  /** Not if a judgment is revised. */
+  readonly canSkip: boolean;
   /** A card was chosen by its chip. */
   readonly onChip: (card: number) => void;
   readonly onMore: () => void;
@@ -81,7 +88,7 @@ function Steps(props: ChipsProps) {
           data-drop={`gap:${ranking.tiers.length}`}
         >
           <b>{ranking.tiers.length + 1}</b>
-          <span className="small hide">type {letterOf(next)}…</span>
+          <span className="small hide">next letter…</span>
         </div>
       )}
     </div>
@@ -135,29 +142,33 @@ function CurrentRanking(props: PodiumBarProps) {
   );
 }
 
-const ADJUSTMENTS: readonly { name: string; keyName: string; icon: IconName; move: Move }[] = [
-  { name: "Tie", keyName: "=", icon: "equal", move: { kind: "tie" } },
-  { name: "Move up", keyName: "↑", icon: "higher", move: { kind: "shift", by: -1 } },
-  { name: "Move down", keyName: "↓", icon: "lower", move: { kind: "shift", by: 1 } },
-  { name: "Unrank", keyName: "Backspace", icon: "close", move: { kind: "takeBack" } },
+const ADJUSTMENTS: readonly { name: string; action: Action; icon: IconName }[] = [
+  { name: "Tie", action: "tie", icon: "equal" },
+  { name: "Move up", action: "up", icon: "higher" },
+  { name: "Move down", action: "down", icon: "lower" },
+  { name: "Unrank", action: "take_back", icon: "close" },
 ];
 
 /** What the keys do with the selected response, by mouse and touch. */
 function Adjustments({ ranking, onCommand }: Pick<PodiumBarProps, "ranking" | "onCommand">) {
+  const keymap = useKeymap();
   const last = ranking.order.at(-1);
   const selected = last === undefined ? "" : ` ${letterOf(last)}`;
+  // Of two responses one tie is the whole ranking.
+  const isOff = (action: Action) =>
+    last === undefined && !(action === "tie" && ranking.count === 2);
   return (
     <div className="adjust" role="group" aria-label="The selected response">
-      {ADJUSTMENTS.map(({ name, keyName, icon, move }) => (
+      {ADJUSTMENTS.map(({ name, action, icon }) => (
         <button
           type="button"
           key={name}
           className="btn ghost icon"
-          disabled={last === undefined}
+          disabled={isOff(action)}
           aria-label={`${name}${selected}`}
-          aria-pressed={move.kind === "tie" ? ranking.isTying : undefined}
-          title={`${name}${selected} (${keyName})`}
-          onClick={() => onCommand({ kind: "move", move })}
+          aria-pressed={action === "tie" ? ranking.isTying : undefined}
+          title={`${name}${selected} (${labelOfKey(keymap[action])})`}
+          onClick={() => onCommand(COMMANDS[action])}
         >
           <Icon name={icon} />
         </button>
@@ -168,32 +179,33 @@ function Adjustments({ ranking, onCommand }: Pick<PodiumBarProps, "ranking" | "o
 
 export function PodiumBar(props: PodiumBarProps) {
   const { ranking, isOn, onCommand } = props;
+  const keymap = useKeymap();
   const missing = whatIsMissing(ranking);
   return (
     <div className="podium" role="region" aria-label="Your ranking">
       <CurrentRanking {...props} />
       {ranking.verdict === "ranked" && <Adjustments {...props} />}
       <div className="actions">
-        {VERDICTS.map(({ label, keyName, command }) => (
+        {verdicts(props.canSkip).map(({ label, action }) => (
           <button
             type="button"
             key={label}
             className="btn ghost verdict"
-            aria-pressed={isOn(command)}
-            onClick={() => onCommand(command)}
+            aria-pressed={isOn(COMMANDS[action])}
+            onClick={() => onCommand(COMMANDS[action])}
           >
-            {label} <kbd>{keyName}</kbd>
+            {label} <Hint action={action} />
           </button>
         ))}
         <button
           type="button"
           className="btn ghost undo"
-          title="Undo (Z)"
+          title={`Undo (${labelOfKey(keymap.undo)})`}
           disabled={!props.canUndo}
           onClick={() => onCommand({ kind: "undo" })}
         >
           <Icon name="undo" />
-          <span className="word">Undo</span> <kbd>Z</kbd>
+          <span className="word">Undo</span> <Hint action="undo" />
         </button>
         <button
           type="button"
@@ -211,7 +223,7 @@ export function PodiumBar(props: PodiumBarProps) {
           title={missing ?? "Submit this judgment"}
           onClick={() => onCommand({ kind: "submit" })}
         >
-          Submit <kbd>Enter</kbd>
+          Submit <Hint action="submit" />
         </button>
       </div>
     </div>

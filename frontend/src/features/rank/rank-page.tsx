@@ -2,30 +2,30 @@
 import "./rank.css";
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
-import { Link } from "react-router";
+import { useEffect } from "react";
 
 import { progressQuery, skipAssignment } from "@/api/assignments";
 import { Problem } from "@/api/client";
 import { guidelinesQuery } from "@/api/guidelines";
-import { managesIn, meQuery } from "@/api/session";
+import { meQuery } from "@/api/session";
 import type { AnnotationProgress, Assignment } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
-import { Empty, Failure, Skeleton } from "@/components/states";
+import { Failure, Skeleton } from "@/components/states";
 import { plural } from "@/lib/format";
-import { randomId } from "@/lib/random-id";
 import { useProjectId } from "@/lib/use-project";
-import { whenBack } from "@/lib/when-back";
 
 import { Comparison } from "./comparison";
 import { GuidelinesGate } from "./guidelines-gate";
 import { useAssignmentQueue } from "./leases/assignment-queue";
-import { dropDraft, keepDraft } from "./leases/drafts";
+import { dropDraft } from "./leases/drafts";
 import { OfflineButtons, OfflineNotes, useOffline } from "./leases/offline-button";
-import { outbox, useOutbox } from "./outbox/browser-outbox";
+import { useOutbox } from "./outbox/browser-outbox";
 import { UnsentNotes } from "./outbox/unsent";
-import { judgmentOf, type Ranking } from "./ranking/ranking";
+import { SentWord } from "./submit/sent-word";
+import { useSending } from "./submit/use-sending";
+import { useSubmission } from "./submit/use-submission";
+import { Waiting } from "./waiting/waiting";
 
 const DAILY_STEP = 50;
 
@@ -53,22 +53,6 @@ function useNewGuidelines(projectId: string, error: unknown) {
   }, [client, projectId, error]);
 }
 
-interface SubmittedJudgment {
-  readonly assignment: Assignment;
-  readonly ranking: Ranking;
-}
-
-/** Unsent judgments are sent again as soon as the browser is back online or the tab is looked at. */
-function useSending(projectId: string, userId: string) {
-  const client = useQueryClient();
-  useEffect(() => {
-    outbox.onSent = () => void client.invalidateQueries(progressQuery(projectId));
-    const flush = () => void outbox.flush();
-    void outbox.open(userId).then(flush);
-    return whenBack(flush);
-  }, [client, projectId, userId]);
-}
-
 /** A refused credential makes the frame around the page ask who is signed in, and offer to sign in. */
 function useEndOfSession(userId: string, error: unknown) {
   const client = useQueryClient();
@@ -85,8 +69,7 @@ function useEndOfSession(userId: string, error: unknown) {
 
 function ProjectRanking({ projectId, userId }: { projectId: string; userId: string }) {
   const queue = useAssignmentQueue(projectId, userId);
-  const [lastSubmitted, setLastSubmitted] = useState<SubmittedJudgment | null>(null);
-  const [reopened, setReopened] = useState<string | null>(null);
+  const { submit, reopen, told, goOn } = useSubmission({ projectId, userId }, queue);
   const skipping = useMutation({
     mutationFn: (skipped: { id: string; reason: string }) =>
       skipAssignment(skipped.id, skipped.reason),
@@ -96,24 +79,8 @@ function ProjectRanking({ projectId, userId }: { projectId: string; userId: stri
   useNewGuidelines(projectId, queue.error);
   useEndOfSession(userId, queue.error);
 
-  const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
-    const ids = assignment.comparison.responses.map((response) => response.id);
-    const revise = assignment.id === reopened;
-    const body = { ...judgmentOf(ranking, ids), active_ms: Math.round(activeMs), revise };
-    const sent = { assignmentId: assignment.id, projectId, userId, key: randomId(), body };
-    if (!outbox.add(sent)) return;
-    dropDraft(assignment.id);
-    setLastSubmitted({ assignment, ranking });
-    queue.advance();
-  };
-  const reopen = () => {
-    if (lastSubmitted === null) return;
-    keepDraft(lastSubmitted.assignment.id, lastSubmitted.ranking);
-    setReopened(lastSubmitted.assignment.id);
-    queue.reopen(lastSubmitted.assignment);
-    setLastSubmitted(null);
-  };
   const skip = (assignment: Assignment, reason: string) => {
+    goOn();
     dropDraft(assignment.id);
     queue.advance();
     skipping.mutate({ id: assignment.id, reason });
@@ -123,7 +90,7 @@ function ProjectRanking({ projectId, userId }: { projectId: string; userId: stri
     <div className="rank-page">
       <div className="rank-top">
         <h1>Rank</h1>
-        <span className="grow" />
+        <SentWord told={told} userId={userId} />
         <OfflineButtons queue={queue} asked={offline} />
         <Progress projectId={projectId} />
       </div>
@@ -134,14 +101,14 @@ function ProjectRanking({ projectId, userId }: { projectId: string; userId: stri
       {queue.error !== null && <Failure error={queue.error} onRetry={queue.retry} />}
       {queue.isLoading && <Skeleton lines={8} label="Fetching a comparison" />}
       {queue.isExhausted && (
-        <Done projectId={projectId} onRetry={queue.retry} onReopen={lastSubmitted && reopen} />
+        <Waiting projectId={projectId} userId={userId} onLook={queue.retry} onReopen={reopen} />
       )}
       {queue.current !== undefined && (
         <Comparison
           key={queue.current.id}
           projectId={projectId}
           assignment={queue.current}
-          onReopen={lastSubmitted === null ? null : reopen}
+          onReopen={reopen}
           onSubmit={submit}
           onSkip={skip}
         />
@@ -159,49 +126,6 @@ function LostNote() {
         otherwise it is kept for review.
       </span>
     </div>
-  );
-}
-
-function Done(props: { projectId: string; onRetry: () => void; onReopen: (() => void) | null }) {
-  const progress = useQuery(progressQuery(props.projectId));
-  const me = useQuery(meQuery);
-  const isUnused = progress.data?.wanted === 0;
-  const isManager = me.data !== undefined && managesIn(me.data, props.projectId);
-  return (
-    <section className="card">
-      <Empty
-        icon={isUnused ? "rank" : "check"}
-        title={
-          isUnused ? "There is nothing to rank yet" : "All done: no comparison is left for you"
-        }
-        actions={
-          <>
-            {isUnused && isManager && (
-              <Link className="btn primary" to={`/projects/${props.projectId}/data/import`}>
-                Import comparisons
-              </Link>
-            )}
-            {!isUnused && isManager && (
-              <Link className="btn primary" to={`/projects/${props.projectId}/data/agreement`}>
-                See how annotators agree
-              </Link>
-            )}
-            <button type="button" className="btn" onClick={props.onRetry}>
-              Check again
-            </button>
-            {props.onReopen !== null && (
-              <button type="button" className="btn ghost" onClick={props.onReopen}>
-                Reopen last comparison
-              </button>
-            )}
-          </>
-        }
-      >
-        {isUnused && isManager
-          ? "Comparisons come from an import, or from a generate run that samples several responses to each prompt."
-          : "Press Check again to look for new comparisons."}
-      </Empty>
-    </section>
   );
 }
 

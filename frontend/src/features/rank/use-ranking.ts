@@ -3,7 +3,9 @@ import { useEffect, useState } from "react";
 
 import type { Assignment } from "@/api/types";
 
+import { useKeymap } from "./keys/keymap-store";
 import { draftOf, keepDraft } from "./leases/drafts";
+import { labelOfKey } from "./ranking/press";
 import { describe, move, type Move, type Ranking } from "./ranking/ranking";
 
 interface RankingHistory {
@@ -27,6 +29,7 @@ export function useRanking(assignment: Assignment) {
   const history = kept.id === assignment.id ? kept : newHistory(assignment);
   if (history !== kept) setHistory(history);
 
+  const submit = labelOfKey(useKeymap().submit);
   useEffect(() => {
     if (history.past.length > 0) keepDraft(history.id, history.ranking);
   }, [history]);
@@ -36,7 +39,7 @@ export function useRanking(assignment: Assignment) {
       const after = move(now.ranking, action);
       if (after === now.ranking) return now;
       const past = [...now.past, now.ranking].slice(-MOST_PAST);
-      return { ...now, ranking: after, past, announcement: describe(now.ranking, after) };
+      return { ...now, ranking: after, past, announcement: describe(now.ranking, after, submit) };
     });
   const undo = () =>
     setHistory((now) => {

@@ -4,40 +4,37 @@ import "./tools.css";
 import { Dialog } from "@/components/dialog";
 import { Icon, type IconName } from "@/components/icons";
 
-import type { Command } from "../ranking/keys";
+import { Hint } from "../keys/hint";
+import { useKeymap } from "../keys/keymap-store";
+import type { Action } from "../ranking/keymap";
+import { COMMANDS, type Command } from "../ranking/keys";
+import { labelOfKey } from "../ranking/press";
 
 export interface Tool {
   readonly label: string;
-  readonly keyName: string;
+  readonly action: Action;
   readonly icon: IconName;
-  readonly command: Command;
 }
 
 export const TOOLS: readonly Tool[] = [
-  { label: "One at a time", keyName: "M", icon: "alone", command: { kind: "alone" } },
-  { label: "Scroll together", keyName: "Y", icon: "together", command: { kind: "together" } },
-  { label: "Raw text", keyName: "R", icon: "raw", command: { kind: "raw" } },
-  { label: "Word by word", keyName: "V", icon: "differences", command: { kind: "diff" } },
-  { label: "Note", keyName: "N", icon: "note", command: { kind: "note" } },
-  { label: "Guidelines", keyName: "O", icon: "guidelines", command: { kind: "guidelines" } },
-  { label: "Shortcuts", keyName: "?", icon: "keys", command: { kind: "help" } },
+  { label: "One at a time", action: "alone", icon: "alone" },
+  { label: "Scroll together", action: "together", icon: "together" },
+  { label: "Raw text", action: "raw", icon: "raw" },
+  { label: "Word by word", action: "diff", icon: "differences" },
+  { label: "Note", action: "note", icon: "note" },
+  { label: "Guidelines", action: "guidelines", icon: "guidelines" },
+  { label: "Shortcuts", action: "help", icon: "keys" },
 ];
 
-export const VERDICTS: readonly Tool[] = [
-  {
-    label: "All bad",
-    keyName: "X",
-    icon: "close",
-    command: { kind: "move", move: { kind: "verdict", verdict: "all_bad" } },
-  },
-  {
-    label: "Cannot judge",
-    keyName: "J",
-    icon: "alert",
-    command: { kind: "move", move: { kind: "verdict", verdict: "cannot_judge" } },
-  },
-  { label: "Skip", keyName: "S", icon: "right", command: { kind: "skip" } },
+const VERDICTS: readonly Tool[] = [
+  { label: "All bad", action: "all_bad", icon: "close" },
+  { label: "Cannot judge", action: "cannot_judge", icon: "alert" },
+  { label: "Skip", action: "skip", icon: "right" },
 ];
+
+/** What ends a comparison without a ranking; a judgment that is revised cannot be skipped. */
+export const verdicts = (canSkip: boolean): readonly Tool[] =>
+  VERDICTS.filter(({ action }) => canSkip || action !== "skip");
 
 export interface ToolsProps {
   readonly isOn: (command: Command) => boolean | undefined;
@@ -45,17 +42,18 @@ export interface ToolsProps {
 }
 
 export function Toolbar({ isOn, onCommand }: ToolsProps) {
+  const keymap = useKeymap();
   return (
     <div className="tools" role="group" aria-label="Tools">
-      {TOOLS.map(({ label, keyName, icon, command }) => (
+      {TOOLS.map(({ label, action, icon }) => (
         <button
           type="button"
           key={label}
           className="btn ghost icon"
           aria-label={label}
-          aria-pressed={isOn(command)}
-          title={`${label} (${keyName})`}
-          onClick={() => onCommand(command)}
+          aria-pressed={isOn(COMMANDS[action])}
+          title={`${label} (${labelOfKey(keymap[action])})`}
+          onClick={() => onCommand(COMMANDS[action])}
         >
           <Icon name={icon} />
         </button>
@@ -64,24 +62,24 @@ export function Toolbar({ isOn, onCommand }: ToolsProps) {
   );
 }
 
-export function Sheet(props: ToolsProps & { onClose: () => void }) {
+export function Sheet(props: ToolsProps & { canSkip: boolean; onClose: () => void }) {
   const { isOn, onCommand, onClose } = props;
   return (
     <Dialog title="More" className="sheet" onClose={onClose}>
-      {[...VERDICTS, ...TOOLS].map(({ label, keyName, icon, command }) => (
+      {[...verdicts(props.canSkip), ...TOOLS].map(({ label, action, icon }) => (
         <button
           type="button"
           key={label}
-          className={`btn ghost ${command.kind}`}
-          aria-pressed={isOn(command)}
+          className={`btn ghost ${COMMANDS[action].kind}`}
+          aria-pressed={isOn(COMMANDS[action])}
           onClick={() => {
             onClose();
-            onCommand(command);
+            onCommand(COMMANDS[action]);
           }}
         >
           <Icon name={icon} />
           <span className="grow">{label}</span>
-          <kbd>{keyName}</kbd>
+          <Hint action={action} />
         </button>
       ))}
     </Dialog>

@@ -1,7 +1,7 @@
 /** The outbox of this tab, and what a component sees of it. */
 import { useSyncExternalStore } from "react";
 
-import { sendJudgment } from "@/api/assignments";
+import { sendJudgment, sendLastJudgment } from "@/api/assignments";
 import { readMe } from "@/api/session";
 import { browserDatabase } from "@/lib/database";
 import { browserTurns } from "@/lib/turns";
@@ -15,22 +15,28 @@ export const outbox = new Outbox({
   store: new UnsentStore(localStorage, browserDatabase),
   server: {
     send: (item) => sendJudgment(item.assignmentId, item.body, item.key),
+    sendLast: (item) => sendLastJudgment(item.assignmentId, item.body, item.key),
     whoAmI: async () => (await readMe()).id,
   },
   turns: browserTurns,
   later: (run, ms) => setTimeout(run, ms),
+  now: () => Date.now(),
   tellOthers: () => others.postMessage(null),
 });
 others.onmessage = () => void outbox.reload();
 // A tab that was closed a moment after Enter told nobody; what it noted is told by the browser.
 window.addEventListener("storage", () => void outbox.reload());
 
+window.addEventListener("pagehide", () => outbox.part());
+
 /** What this person sees: nothing of whoever used the tab before. */
 export function useOutbox(userId: string) {
   const items = useSyncExternalStore(outbox.subscribe, () => outbox.all);
   const status = useSyncExternalStore(outbox.subscribe, () => outbox.status);
   const reviewed = useSyncExternalStore(outbox.subscribe, () => outbox.reviewed);
+  const heldKey = useSyncExternalStore(outbox.subscribe, () => outbox.heldKey);
   return {
+    heldKey,
     items: items.filter((item) => item.userId === userId),
     status,
     reviewed: reviewed.filter(({ item }) => item.userId === userId),

@@ -37,6 +37,7 @@ describe("the outbox", () => {
   let results: (Problem | "late" | null)[];
   let later: (() => void)[];
   let signedIn: string;
+  let now: number;
   const send = (item: { key: string }) => {
     const result = results.shift() ?? null;
     if (result instanceof Problem) return Promise.reject(result);
@@ -46,9 +47,14 @@ describe("the outbox", () => {
   const make = async (userId = "usr_1") => {
     const box = new Outbox({
       store: new UnsentStore(area, database),
-      server: { send, whoAmI: () => Promise.resolve(signedIn) },
+      server: {
+        send,
+        sendLast: (item) => void send(item),
+        whoAmI: () => Promise.resolve(signedIn),
+      },
       turns: new LeasedTurns(database),
       later: (run) => later.push(run) as unknown as ReturnType<typeof setTimeout>,
+      now: () => now,
       tellOthers: () => undefined,
     });
     await box.open(userId);
@@ -61,6 +67,7 @@ describe("the outbox", () => {
     results = [];
     later = [];
     signedIn = "usr_1";
+    now = 1000;
   });
 
   it("sends in order and keeps nothing that has arrived", async () => {
@@ -141,6 +148,80 @@ describe("the outbox", () => {
       true,
     );
     await becomes(() => [box.status, sent], ["idle", ["1", "3"]]);
+  });
+
+  describe("what is held back for three seconds", () => {
+    const HOLD_MS = 3000;
+    const pass = (ms: number) => {
+      now += ms;
+      for (const run of later.splice(0)) run();
+    };
+
+    it("is kept at once and sent when its time has come", async () => {
+      const box = await make();
+      box.add(unsent("1"), HOLD_MS);
+      await becomes(() => [box.status, keysOf(box), sent], ["idle", ["1"], []]);
+      expect(keysOf(await make())).toEqual(["1"]);
+      pass(HOLD_MS - 1);
+      await becomes(() => box.status, "idle");
+      expect(sent).toEqual([]);
+      pass(1);
+      await becomes(() => [sent, box.all], [["1"], []]);
+    });
+
+    it("is gone for every tab when it is taken back, and can be given anew", async () => {
+      const [box, other] = [await make(), await make()];
+      box.add(unsent("1"), HOLD_MS);
+      await becomes(() => box.status, "idle");
+      expect(box.takeBack("1")).toBe(true);
+      pass(HOLD_MS);
+      await other.flush();
+      await box.flush();
+      expect([sent, box.all, (await make()).all]).toEqual([[], [], []]);
+      expect(box.add({ ...unsent("2"), assignmentId: "asg_1" })).toBe(true);
+      await becomes(() => sent, ["2"]);
+      expect(area.length).toBe(0);
+    });
+
+    it("is taken back also in the moment in which it was given", async () => {
+      const box = await make();
+      box.add(unsent("1"), HOLD_MS);
+      expect(box.takeBack("1")).toBe(true);
+      pass(HOLD_MS);
+      await box.flush();
+      expect([sent, (await make()).all]).toEqual([[], []]);
+    });
+
+    it("cannot be taken back once its time is over or it was let go", async () => {
+      const box = await make();
+      box.add(unsent("1"), HOLD_MS);
+      box.letGo();
+      expect(box.takeBack("1")).toBe(false);
+      await becomes(() => sent, ["1"]);
+      box.add(unsent("2"), HOLD_MS);
+      now += HOLD_MS;
+      expect(box.takeBack("2")).toBe(false);
+    });
+
+    it("is sent from a page that is closed, and again with the same key by the next", async () => {
+      const box = await make();
+      box.add(unsent("1"), HOLD_MS);
+      box.part();
+      expect(sent).toEqual(["1"]);
+      const reloaded = await make();
+      now += HOLD_MS;
+      await reloaded.flush();
+      expect([sent, (await make()).all]).toEqual([["1", "1"], []]);
+    });
+
+    it("waits no longer than ten seconds if the clock was set back", async () => {
+      const box = await make();
+      box.add(unsent("1"), HOLD_MS);
+      await becomes(() => box.status, "idle");
+      now -= 3_600_000;
+      await (await make()).flush();
+      expect(sent).toEqual(["1"]);
+    });
   });
 
   it("shows and sends nothing of another person", async () => {

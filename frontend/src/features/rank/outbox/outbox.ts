@@ -19,6 +19,8 @@ export type OutboxStatus = "idle" | "sending" | "offline" | "signed-out";
 /** What the outbox needs of the server. */
 export interface Server {
   readonly send: (item: Unsent) => Promise<Pick<Judgment, "review_reason">>;
+  /** Sends it from a page that is being closed; nobody hears what becomes of it. */
+  readonly sendLast: (item: Unsent) => void;
   /** The id of whoever is signed in. */
   readonly whoAmI: () => Promise<string>;
 }
@@ -35,12 +37,19 @@ export interface Surroundings {
   readonly server: Server;
   readonly turns: Turns;
   readonly later: (run: () => void, ms: number) => ReturnType<typeof setTimeout>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   /** Tells the other tabs that something was kept or removed. */
   readonly tellOthers: () => void;
 }
 
 const LONGEST_WAIT_MS = 30_000;
 const LOOK_AGAIN_MS = 5000;
+/** Nothing is held longer, also if the clock was set back meanwhile. */
+const LONGEST_HOLD_MS = 10_000;
+const CLOCK_MARGIN_MS = 20;
+/** A page that is closed may send little. */
+const MOST_SENT_LAST = 5;
 
 const inOrder = (items: Iterable<Unsent>): Unsent[] =>
   [...items].sort((one, other) => one.submittedAt - other.submittedAt);
@@ -62,6 +71,10 @@ export class Outbox {
   private readonly gone = new Set<string>();
   /** Assignments that this tab has submitted: a second Enter or click says nothing new. */
   private readonly submitted = new Set<string>();
+  /** Keys of what this tab holds back: no other tab takes it back, which may be closed and send it. */
+  private readonly heldHere = new Set<string>();
+  /** Keys of what need not be held back any more. */
+  private readonly letGoOf = new Set<string>();
   private inReview: readonly Reviewed[] = [];
   private current: OutboxStatus = "idle";
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -132,17 +145,79 @@ export class Outbox {
     return () => this.listeners.delete(listener);
   };
 
-  /** Submits; false for what this tab has submitted already and nobody reopened. */
-  add(sent: Omit<Unsent, "refusal" | "submittedAt">): boolean {
+  /**
+   * Submits; false for what this tab has submitted already and nobody reopened.
+   *
+   * What is held back for some milliseconds is kept at once and sent later, by this tab or another.
+   */
+  add(sent: Omit<Unsent, "refusal" | "submittedAt" | "heldUntil">, holdMs = 0): boolean {
     if (!sent.body.revise && this.submitted.has(sent.assignmentId)) return false;
     this.submitted.add(sent.assignmentId);
+    const now = this.around.now();
     const last = this.items.at(-1)?.submittedAt ?? 0;
-    const item = { ...sent, refusal: null, submittedAt: Math.max(Date.now(), last + 1) };
+    const item: Unsent = {
+      ...sent,
+      refusal: null,
+      submittedAt: Math.max(now, last + 1),
+      ...(holdMs > 0 ? { heldUntil: now + holdMs } : {}),
+    };
+    if (holdMs > 0) {
+      this.heldHere.add(item.key);
+      this.around.later(() => void this.flush(), holdMs + CLOCK_MARGIN_MS);
+    }
     if (!this.around.store.note(item)) this.unsaved.set(item.key, item);
     this.items = [...this.items, item];
     this.tell();
     void this.keep(item).then(() => this.flush());
     return true;
+  }
+
+  /** Whether its author may still take it back. */
+  isHeld(item: Unsent, at = this.around.now()): boolean {
+    const left = (item.heldUntil ?? 0) - at;
+    return left > 0 && left <= LONGEST_HOLD_MS && !this.letGoOf.has(item.key);
+  }
+
+  /** The key of what this tab holds back, null if nothing is. */
+  get heldKey(): string | null {
+    const isOwn = (item: Unsent) => this.heldHere.has(item.key) && this.isHeld(item);
+    return this.items.find(isOwn)?.key ?? null;
+  }
+
+  /**
+   * Takes back what this tab holds back; false if it is too late for that.
+   *
+   * No tab sends it before its time, and each looks after that time whether it is still there.
+   */
+  takeBack(key: string): boolean {
+    const item = this.items.find((one) => one.key === key);
+    if (item === undefined || !this.heldHere.has(key) || !this.isHeld(item)) return false;
+    this.submitted.delete(item.assignmentId);
+    this.vanish(item);
+    void this.around.store.removeNow(item).then(this.around.tellOthers);
+    return true;
+  }
+
+  /** Sends what is held back: its author does something else. */
+  letGo(): void {
+    const held = this.items.filter((item) => this.heldHere.has(item.key) && this.isHeld(item));
+    for (const { key } of held) this.letGoOf.add(key);
+    if (held.length > 0) void this.flush();
+  }
+
+  /**
+   * The page is closed: what waits goes on its way. It stays kept, and is sent again with the same
+   * key when Podium is opened next. Of several of one assignment each has to wait for its turn.
+   */
+  part(): void {
+    const waiting = this.items.filter((item) => item.refusal === null);
+    const count = (id: string) => waiting.filter((item) => item.assignmentId === id).length;
+    const isOthers = (item: Unsent) => this.isHeld(item) && !this.heldHere.has(item.key);
+    const free = waiting.filter((item) => count(item.assignmentId) === 1 && !isOthers(item));
+    for (const item of free.slice(0, MOST_SENT_LAST)) {
+      this.letGoOf.add(item.key);
+      this.around.server.sendLast(item);
+    }
   }
 
   /** Sends again what was refused: roles and memberships change. */
@@ -171,6 +246,7 @@ export class Outbox {
     this.running ??= this.sendWhileWanted().finally(() => {
       this.running = null;
       if (this.isWanted) void this.flush();
+      else this.lookAgain();
     });
     return this.running;
   }
@@ -202,8 +278,11 @@ export class Outbox {
   }
 
   private async next(author: string): Promise<Unsent | undefined> {
+    // Looked at before it is read: what was taken back in time is gone by then.
+    const at = this.around.now();
     await this.reload();
-    return this.author === author ? this.items.find((item) => item.refusal === null) : undefined;
+    if (this.author !== author) return undefined;
+    return this.items.find((item) => item.refusal === null && !this.isHeld(item, at));
   }
 
   private async attempt(item: Unsent): Promise<OutboxStatus | null> {
@@ -261,12 +340,16 @@ export class Outbox {
     }
   }
 
-  private async forget(item: Unsent): Promise<void> {
+  private vanish(item: Unsent): void {
     this.gone.add(item.key);
     this.unsaved.delete(item.key);
     this.homeless.delete(item.key);
     this.items = this.items.filter((one) => one.key !== item.key);
     this.tell();
+  }
+
+  private async forget(item: Unsent): Promise<void> {
+    this.vanish(item);
     await this.around.store.remove(item);
     this.around.tellOthers();
   }

@@ -10,6 +10,8 @@ export interface Unsent {
   readonly key: string;
   /** Milliseconds since the epoch: they are sent in this order. */
   readonly submittedAt: number;
+  /** It is not sent before this time (as above): until then its author may take it back. */
+  readonly heldUntil?: number;
   /** Why the server will not take it; null while it is on its way. */
   readonly refusal: string | null;
 }

@@ -55,6 +55,12 @@ export class UnsentStore {
     await this.drop(item.userId, item.key);
   }
 
+  /** Removes it for every tab that looks from now on: it has happened when this returns. */
+  removeNow(item: Unsent): Promise<void> {
+    write(this.area, goneNoteOf(item.userId, item.key), true);
+    return this.remove(item);
+  }
+
   /** All of one person; notes move into IndexedDB on the way. */
   async of(userId: string): Promise<Unsent[]> {
     const noted = this.noted(userId);

@@ -1,15 +1,21 @@
 import { describe as group, expect, it } from "vitest";
 
+import { inWords } from "@/lib/letters";
+
 import { commandOf, type Key } from "./keys";
 import {
   completed,
+  decided,
   describe,
   judgmentOf,
   letterOf,
   move,
+  rankingOf,
   start,
+  undecided,
   unranked,
   whatIsMissing,
+  wordsOf,
   type Ranking,
 } from "./ranking";
 
@@ -17,6 +23,7 @@ const REASONS = ["needs expertise", "unreadable"];
 
 const press = (key: string, more: Partial<Key> = {}): Key => ({
   key,
+  code: "",
   shiftKey: false,
   ctrlKey: false,
   metaKey: false,
@@ -129,6 +136,38 @@ group("two cards", () => {
   });
 });
 
+group("one key for two cards", () => {
+  const said = (action: Parameters<typeof decided>[1], ranking = start(2)) =>
+    decided(ranking, action);
+  it("says all: the better one, a tie, or all bad", () => {
+    const rankings = [
+      said({ kind: "letter", card: 1 }),
+      said({ kind: "letter", card: 0 }),
+      said({ kind: "tie" }),
+      said({ kind: "verdict", verdict: "all_bad" }),
+    ];
+    expect(rankings.map((one) => one && wordsOf(one))).toEqual([
+      "B > A",
+      "A > B",
+      "A = B",
+      "all bad",
+    ]);
+    expect(rankings.map((one) => one && whatIsMissing(one))).toEqual([null, null, null, null]);
+  });
+  it("says it also of what was ranked otherwise before, and keeps note and flags", () => {
+    const before = { ...typed(2, "a"), comment: "why", flags: [1] };
+    const after = said({ kind: "letter", card: 1 }, before);
+    expect(after && [wordsOf(after), after.comment, after.flags]).toEqual(["B > A", "why", [1]]);
+    expect(undecided(before)).toEqual({ ...start(2), comment: "why", flags: [1] });
+  });
+  it("says nothing for good where a reason, a digit or a third card is to come", () => {
+    expect(said({ kind: "verdict", verdict: "cannot_judge" })).toBeNull();
+    expect(said({ kind: "digit", rank: 1 })).toBeNull();
+    expect(said({ kind: "letter", card: 2 })).toBeNull();
+    expect(said({ kind: "letter", card: 0 }, start(3))).toBeNull();
+  });
+});
+
 group("what can be submitted", () => {
   it("is a full or a partial ranking of two cards or more", () => {
     expect(whatIsMissing(typed(4, "bacd"))).toBeNull();
@@ -201,6 +240,28 @@ group("what is sent", () => {
       unranked: ids,
       verdict: "all_bad",
     });
+  });
+});
+
+group("what was sent", () => {
+  const ids = ["r0", "r1", "r2", "r3"];
+  it.each(["da=b", "dacb", "a=b=c=d", "ba", "x", "j2"])("%s comes back as it was", (keys) => {
+    const ranking = { ...typed(4, keys), flags: [2], comment: "note" };
+    const sent = judgmentOf(ranking, ids);
+    expect(judgmentOf(rankingOf(sent, ids), ids)).toEqual(sent);
+    expect(wordsOf(rankingOf(sent, ids))).toBe(
+      wordsOf({ ...ranking, tiers: sent.tiers.length ? ranking.tiers : [] }),
+    );
+  });
+  it("reads as letters and words", () => {
+    const words = (keys: string) => wordsOf(typed(4, keys));
+    expect([words("ba=cd"), words("x"), words("j2")]).toEqual([
+      "B > A = C > D",
+      "all bad",
+      "cannot judge (unreadable)",
+    ]);
+    const lettered = { tiers: [["B"], ["A", "C"]], verdict: "ranked", reasons: [] } as const;
+    expect(inWords(lettered, ["D"])).toBe("B is 1st, A and C are both 2nd; D has no rank.");
   });
 });
 

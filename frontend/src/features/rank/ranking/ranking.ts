@@ -5,6 +5,9 @@
  * Cards are numbered by the place in which they are shown (0 = A). It knows no DOM and no server.
  */
 import { ordinal } from "@/lib/format";
+import { inLetters, letterOf } from "@/lib/letters";
+
+export { letterOf } from "@/lib/letters";
 
 export type Verdict = "ranked" | "all_bad" | "cannot_judge";
 
@@ -35,8 +38,6 @@ export type Move =
   | { kind: "flag"; card: number }
   | { kind: "comment"; text: string };
 
-export const letterOf = (card: number): string => String.fromCharCode(65 + card);
-
 export function start(count: number): Ranking {
   return {
     count,
@@ -65,6 +66,35 @@ export function completed(ranking: Ranking): Ranking {
   if (ranking.count !== 2 || rest.length !== 1 || ranking.isTying) return ranking;
   return { ...ranking, tiers: [...ranking.tiers, rest] };
 }
+
+/**
+ * What a move says of two responses if it says all: a letter, a tie, all bad. Null: more is to come.
+ */
+export function decided(ranking: Ranking, action: Move): Ranking | null {
+  if (ranking.count !== 2) return null;
+  switch (action.kind) {
+    case "letter":
+      if (action.card > 1) return null;
+      return placed(ranking, [[action.card], [1 - action.card]]);
+    case "tie":
+      return placed(ranking, [[0, 1]]);
+    case "verdict":
+      if (action.verdict !== "all_bad") return null;
+      return { ...ranked(ranking), verdict: "all_bad" };
+    default:
+      return null;
+  }
+}
+
+const placed = (ranking: Ranking, tiers: number[][]): Ranking =>
+  ranked({ ...ranking, tiers, order: tiers.flat() });
+
+/** What is left of a ranking when its last key is taken back: what was said beside it. */
+export const undecided = ({ count, flags, comment }: Ranking): Ranking => ({
+  ...start(count),
+  flags,
+  comment,
+});
 
 /** Why the ranking cannot be sent as it stands, or null if it can. */
 export function whatIsMissing(ranking: Ranking): string | null {
@@ -202,11 +232,11 @@ function toggled<T>(list: readonly T[], item: T): T[] {
   return list.includes(item) ? list.filter((other) => other !== item) : [...list, item];
 }
 
-/** What a screen reader hears after a move. */
-export function describe(before: Ranking, after: Ranking): string {
+/** What a screen reader hears after a move; `submit` is the key that submits. */
+export function describe(before: Ranking, after: Ranking, submit = "Enter"): string {
   if (after.verdict !== before.verdict && after.verdict !== "ranked")
     return after.verdict === "all_bad"
-      ? "All bad. Enter submits."
+      ? `All bad. ${submit} submits.`
       : "Cannot judge. Choose a reason.";
   if (after.isTying && !before.isTying) return "Tie: the next letter shares this rank.";
   const gone = before.tiers.flat().find((card) => tierOf(after, card) < 0);
@@ -219,7 +249,7 @@ export function describe(before: Ranking, after: Ranking): string {
   const others = (after.tiers[tier] ?? []).filter((card) => card !== last).map(letterOf);
   const tied = others.length > 0 ? `, tied with ${others.join(" and ")}` : "";
   const left = unranked(after).length;
-  return `${letterOf(last)} is ${ordinal(tier + 1)}${tied}. ${left === 0 ? "All placed; Enter submits." : `${left} to place.`}`;
+  return `${letterOf(last)} is ${ordinal(tier + 1)}${tied}. ${left === 0 ? `All placed; ${submit} submits.` : `${left} to place.`}`;
 }
 
 export interface JudgmentParts {
@@ -229,6 +259,28 @@ export interface JudgmentParts {
   reasons: string[];
   comment: string;
   flags: string[];
+}
+
+/** A ranking as one reads it: "B > A = C". */
+export function wordsOf(ranking: Ranking): string {
+  const tiers = ranking.tiers.map((tier) => tier.map(letterOf));
+  return inLetters({ ...ranking, tiers });
+}
+
+/** The ranking that was sent, in the places in which these responses are shown. */
+export function rankingOf(sent: JudgmentParts, ids: readonly string[]): Ranking {
+  const places = (some: readonly string[]) =>
+    some.map((id) => ids.indexOf(id)).filter((place) => place >= 0);
+  const tiers = sent.tiers.map(places).filter((tier) => tier.length > 0);
+  return {
+    ...start(ids.length),
+    tiers,
+    order: tiers.flat(),
+    verdict: sent.verdict,
+    reasons: [...sent.reasons],
+    flags: places(sent.flags),
+    comment: sent.comment,
+  };
 }
 
 /** What is sent: ids instead of places. Verdicts other than `ranked` have no tiers. */

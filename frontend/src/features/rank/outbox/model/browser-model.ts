@@ -169,6 +169,13 @@ export class Tab {
             await Promise.resolve();
             return server.receive(item, this.isAlive);
           }),
+        sendLast: (item) => {
+          try {
+            server.receive(item, false);
+          } catch {
+            // Nobody hears of it.
+          }
+        },
         whoAmI: () => this.doing(() => Promise.resolve().then(() => server.whoAmI())),
       },
       turns: browser.turnsOf(this, database),
@@ -176,6 +183,7 @@ export class Tab {
         browser.clock.after(ms, () => this.isAlive && run());
         return 0 as unknown as ReturnType<typeof setTimeout>;
       },
+      now: () => browser.clock.now,
       tellOthers: () => browser.tell(this),
     });
   }

@@ -12,6 +12,7 @@ import { ServerModel, type Network } from "./server-model";
 
 const USERS = ["ada", "bob"] as const;
 const MOST_TABS = 3;
+const HOLD_MS = 3000;
 
 export interface Step {
   readonly verb: keyof typeof VERBS;
@@ -34,6 +35,8 @@ export class Path {
   readonly browser: BrowserModel;
   readonly submissions = new Map<string, Submission>();
   readonly discarded = new Set<string>();
+  /** What its author took back in time: nobody must ever store it. */
+  readonly takenBack = new Set<string>();
   /** Who was no member at some time: only they are refused anything. */
   readonly hasRemoved = new Set<string>();
   private notes = 0;
@@ -81,11 +84,17 @@ export class Path {
     return (userId: string) => `${userId}/${number}`;
   }
 
-  submit(tab: Tab, assignment: (userId: string) => string): void {
-    this.send(tab, assignment, this.newNote(), false);
+  submit(tab: Tab, assignment: (userId: string) => string, holdMs = 0): void {
+    this.send(tab, assignment, this.newNote(), false, holdMs);
   }
 
-  send(tab: Tab, assignment: (userId: string) => string, says: string, revise: boolean): void {
+  send(
+    tab: Tab,
+    assignment: (userId: string) => string,
+    says: string,
+    revise: boolean,
+    holdMs = 0,
+  ): void {
     // The page that is open is that of whoever opened it, whatever the cookie says by now.
     const userId = tab.author;
     if (userId === null) return;
@@ -93,7 +102,7 @@ export class Path {
     if (ServerModel.ownerOf(assignmentId) !== userId) return;
     const body = { tiers: [], unranked: [], verdict: "all_bad", comment: says, revise } as const;
     const sent = { assignmentId, projectId: "prj", userId, key: randomId() };
-    const isTaken = tab.outbox.add({ ...sent, body: { ...body, tiers: [], unranked: [] } });
+    const isTaken = tab.outbox.add({ ...sent, body: { ...body, tiers: [], unranked: [] } }, holdMs);
     if (!isTaken) return;
     tab.submitted.push(assignmentId);
     this.submissions.set(says, { assignmentId, userId, says });
@@ -109,6 +118,7 @@ export class Path {
       if (sent?.userId !== one.userId || sent.assignmentId !== one.assignmentId)
         throw new Error(`${one.says} is stored as ${one.userId}'s`);
     }
+    this.checkTakenBack();
     const kept = new Map<string, Set<string>>();
     for (const user of USERS) kept.set(user, await this.browser.kept(user));
     // Read last: what is sent while the browser is looked through is stored by now.
@@ -117,6 +127,11 @@ export class Path {
     for (const { says, userId } of this.submissions.values())
       if (!notes.includes(says) && !kept.get(userId)?.has(says) && !this.discarded.has(says))
         throw new Error(`${says} of ${userId} is lost`);
+  }
+
+  private checkTakenBack(): void {
+    for (const { says } of this.server.stored)
+      if (this.takenBack.has(says)) throw new Error(`${says} was taken back and is stored`);
   }
 
   /** Everything passes, everybody comes back: what is not stored is refused and seen, and once. */
@@ -184,6 +199,13 @@ function doubleClick(path: Path, tab: Tab): void {
   path.send(tab, assignment, says, false);
 }
 
+function takeBack(path: Path, tab: Tab): void {
+  const last = tab.outbox.all.at(-1);
+  if (last === undefined || !tab.outbox.takeBack(last.key)) return;
+  path.takenBack.add(last.body.comment);
+  path.discarded.add(last.body.comment);
+}
+
 function revise(path: Path, tab: Tab): void {
   const last = tab.submitted.at(-1);
   if (last !== undefined) path.send(tab, () => last, path.newNote(), true);
@@ -191,6 +213,12 @@ function revise(path: Path, tab: Tab): void {
 
 const VERBS = {
   submit: inTab((path, tab) => path.submit(tab, path.newAssignment())),
+  "one key": inTab((path, tab) => path.submit(tab, path.newAssignment(), HOLD_MS)),
+  "take back": inTab(takeBack),
+  close: inTab((path, tab) => {
+    tab.outbox.part();
+    path.browser.kill(tab);
+  }),
   "double click": inTab(doubleClick),
   "same in another tab": inTab(submitAsAnother),
   revise: inTab(revise),

@@ -1,0 +1,111 @@
+/** What somebody has judged in a project: all of it, with its texts, to be looked up and revised. */
+import "./mine.css";
+
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useDeferredValue, useId } from "react";
+import { Link, useLocation, useSearchParams } from "react-router";
+
+import { ownJudgmentPages } from "@/api/judgments";
+import { Icon } from "@/components/icons";
+import { More } from "@/components/more";
+import { Empty, Loaded } from "@/components/states";
+import { useProjectId } from "@/lib/use-project";
+
+import { OwnJudgmentCard } from "./own-judgment-card";
+
+/** Others keep more in their clipboard than anybody searches for. */
+const LONGEST_SEARCH = 200;
+
+export function MinePage() {
+  const projectId = useProjectId();
+  const [search, setSearch] = useSearchParams();
+  const words = search.get("q")?.slice(0, LONGEST_SEARCH) ?? "";
+  const asked = useDeferredValue(words.trim());
+  const query = useInfiniteQuery({
+    ...ownJudgmentPages(projectId, asked),
+    placeholderData: keepPreviousData,
+  });
+  const id = useId();
+  return (
+    <div className="page mine">
+      <div className="page-head">
+        <h1>Mine</h1>
+        <span className="grow" />
+        <label className="sr-only" htmlFor={id}>
+          Search your judgments
+        </label>
+        <input
+          id={id}
+          type="search"
+          className="input mine-search"
+          placeholder="Search prompts, responses and notes"
+          maxLength={LONGEST_SEARCH}
+          value={words}
+          onChange={({ target }) =>
+            setSearch(target.value === "" ? {} : { q: target.value }, { replace: true })
+          }
+        />
+      </div>
+      <Word />
+      <Loaded query={query} lines={8}>
+        {({ pages }) => {
+          const judgments = pages.flatMap((page) => page.items);
+          if (judgments.length === 0) return <Nothing words={asked} projectId={projectId} />;
+          return (
+            <ol className="mine-list" aria-busy={query.isPlaceholderData}>
+              {judgments.map((judgment) => (
+                <li key={judgment.id}>
+                  <OwnJudgmentCard projectId={projectId} judgment={judgment} />
+                </li>
+              ))}
+            </ol>
+          );
+        }}
+      </Loaded>
+      <More query={query} />
+    </div>
+  );
+}
+
+/** What the page before has to say: that a revision is sent, or waits. */
+function Word() {
+  const state: unknown = useLocation().state;
+  const word =
+    typeof state === "object" && state !== null && "word" in state ? String(state.word) : "";
+  return (
+    <div role="status">
+      {word !== "" && (
+        <p className="note">
+          <Icon name="check" />
+          <span>{word}</span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Nothing({ words, projectId }: { words: string; projectId: string }) {
+  if (words !== "")
+    return (
+      <section className="card">
+        <Empty icon="search" title="Nothing found">
+          None of your judgments has “{words}” in its prompt, in a response or in its note.
+        </Empty>
+      </section>
+    );
+  return (
+    <section className="card">
+      <Empty
+        icon="note"
+        title="You have not judged anything yet"
+        actions={
+          <Link className="btn primary" to={`/projects/${projectId}/rank`}>
+            Start ranking
+          </Link>
+        }
+      >
+        Your judgments will stand here with their texts. You can revise each of them.
+      </Empty>
+    </section>
+  );
+}

@@ -1,0 +1,142 @@
+/** One's own judgment: what was asked, what was answered, what one said of it, then and now. */
+import { useState } from "react";
+import { Link } from "react-router";
+
+import type { OwnJudgment } from "@/api/types";
+import { Ago } from "@/components/text/clock";
+import { Conversation, firstWords } from "@/components/text/conversation";
+import { Markdown } from "@/components/text/markdown";
+import { PlainText } from "@/components/text/plain-text";
+import { ordinal, plural } from "@/lib/format";
+import { inLetters, inWords, letterOf, type Lettered } from "@/lib/letters";
+
+const REVIEW: Readonly<Record<NonNullable<OwnJudgment["review_reason"]>, string>> = {
+  late: "It came when others had taken the comparison, so it does not count.",
+  differs: "You had judged this comparison differently before. That judgment counts, not this one.",
+};
+
+type Said = OwnJudgment["earlier"][number];
+
+export function OwnJudgmentCard(props: { projectId: string; judgment: OwnJudgment }) {
+  const { projectId, judgment } = props;
+  const { comparison, review_reason: review } = judgment;
+  const [isOpen, setOpen] = useState(false);
+  const letters = lettersOf(judgment);
+  const said = lettered(judgment, letters);
+  return (
+    <article className="card padded mine-judgment" aria-label={`Judgment: ${inLetters(said)}`}>
+      <header className="row">
+        <b className="mono">{inLetters(said)}</b>
+        {judgment.revision > 1 && review === null && (
+          <span className="pill">revision {judgment.revision}</span>
+        )}
+        {review !== null && <span className="pill warn">kept for review</span>}
+        <span className="grow" />
+        <Link
+          className="btn"
+          to={`/projects/${projectId}/rank/${judgment.assignment_id}`}
+          aria-label={`Revise: ${inLetters(said)}`}
+        >
+          Revise
+        </Link>
+      </header>
+      <p className="small muted">
+        <Ago at={judgment.created_at} />
+        {": "}
+        {inWords(
+          said,
+          judgment.unranked.map((one) => letters.get(one) ?? "?"),
+        )}
+        {judgment.flags.length > 0 && ` Flagged: ${named(judgment.flags, letters)}.`}
+        {review !== null && ` ${REVIEW[review]}`}
+      </p>
+      {judgment.comment !== "" && <Note text={judgment.comment} />}
+      {isOpen ? (
+        <Texts judgment={judgment} letters={letters} />
+      ) : (
+        <p className="mine-preview" dir="auto">
+          <PlainText text={firstWords(comparison.prompt.messages)} />
+        </p>
+      )}
+      <footer className="row">
+        <button
+          type="button"
+          className="btn ghost"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {isOpen
+            ? "Hide the texts"
+            : `Show the prompt and ${plural(comparison.responses.length, "response")}`}
+        </button>
+      </footer>
+      {judgment.earlier.length > 0 && <Earlier said={judgment.earlier} letters={letters} />}
+    </article>
+  );
+}
+
+/** The letters under which the responses were shown, by id. */
+function lettersOf({ comparison }: OwnJudgment): ReadonlyMap<string, string> {
+  return new Map(comparison.responses.map(({ id }, place) => [id, letterOf(place)]));
+}
+
+const lettered = (said: Said, letters: ReadonlyMap<string, string>): Lettered => ({
+  ...said,
+  tiers: said.tiers.map((tier) => tier.map((id) => letters.get(id) ?? "?")),
+});
+
+const named = (ids: readonly string[], letters: ReadonlyMap<string, string>) =>
+  ids.map((id) => letters.get(id) ?? "?").join(", ");
+
+function Note({ text }: { text: string }) {
+  return (
+    <blockquote className="mine-note" dir="auto">
+      <PlainText text={text} />
+    </blockquote>
+  );
+}
+
+function Texts(props: { judgment: OwnJudgment; letters: ReadonlyMap<string, string> }) {
+  const { comparison, tiers, verdict } = props.judgment;
+  const rankOf = (id: string) => {
+    const tier = tiers.findIndex((one) => one.includes(id));
+    if (verdict !== "ranked") return "";
+    return tier < 0 ? "unranked" : ordinal(tier + 1);
+  };
+  return (
+    <div className="mine-texts">
+      <section aria-label="Prompt">
+        <b className="small muted">Prompt</b>
+        <Conversation messages={comparison.prompt.messages} isRaw={false} />
+      </section>
+      {comparison.responses.map(({ id, content }) => (
+        <section key={id} aria-label={`Response ${props.letters.get(id) ?? ""}`}>
+          <span className="row">
+            <b className="mine-letter">{props.letters.get(id)}</b>
+            <span className="small muted">{rankOf(id)}</span>
+          </span>
+          {content === "" ? <p className="faint">(empty response)</p> : <Markdown text={content} />}
+        </section>
+      ))}
+    </div>
+  );
+}
+
+function Earlier(props: { said: readonly Said[]; letters: ReadonlyMap<string, string> }) {
+  return (
+    <details className="mine-earlier">
+      <summary className="small">{plural(props.said.length, "earlier revision")}</summary>
+      <ol reversed>
+        {props.said.map((one) => (
+          <li key={one.revision} value={one.revision}>
+            <b className="mono">{inLetters(lettered(one, props.letters))}</b>{" "}
+            <span className="small muted">
+              <Ago at={one.created_at} />
+            </span>
+            {one.comment !== "" && <Note text={one.comment} />}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}

@@ -1,0 +1,89 @@
+/** What becomes of a ranking that is submitted: on its way, told in a word, reopened or taken back. */
+import { useEffect, useState } from "react";
+
+import type { Assignment } from "@/api/types";
+import { randomId } from "@/lib/random-id";
+import { isText, read, remove, write } from "@/lib/storage";
+
+import { dropDraft, keepDraft } from "../leases/drafts";
+import { outbox } from "../outbox/browser-outbox";
+import { judgmentOf, undecided, wordsOf, type Ranking } from "../ranking/ranking";
+
+/** A single key sends of two responses: for so long it can be taken back as if it had not been. */
+export const HOLD_MS = 3000;
+
+/** Survives a reload: what is reopened must not come as a second judgment. */
+const REOPENED = "podium.reopened";
+
+export interface Told {
+  /** Of the judgment in the outbox; null once it was reopened. */
+  readonly key: string | null;
+  readonly words: string;
+}
+
+interface Submitted {
+  readonly key: string;
+  readonly assignment: Assignment;
+  readonly ranking: Ranking;
+}
+
+interface Author {
+  readonly projectId: string;
+  readonly userId: string;
+}
+
+/** Puts a judgment into the outbox; null if this tab has submitted it already. */
+export function put(
+  { projectId, userId }: Author,
+  assignment: Assignment,
+  given: { ranking: Ranking; activeMs: number; revise: boolean; holdMs: number },
+): string | null {
+  outbox.letGo();
+  const ids = assignment.comparison.responses.map((response) => response.id);
+  const { ranking, revise } = given;
+  const body = { ...judgmentOf(ranking, ids), active_ms: Math.round(given.activeMs), revise };
+  const key = randomId();
+  const sent = { assignmentId: assignment.id, projectId, userId, key, body };
+  if (!outbox.add(sent, given.holdMs)) return null;
+  dropDraft(assignment.id);
+  return key;
+}
+
+export function useSubmission(
+  author: Author,
+  queue: { readonly advance: () => void; readonly reopen: (assignment: Assignment) => void },
+) {
+  const [last, setLast] = useState<Submitted | null>(null);
+  const [told, setTold] = useState<Told | null>(null);
+
+  // Whoever leaves the page takes nothing back.
+  useEffect(() => () => outbox.letGo(), []);
+
+  const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
+    const revise = read(sessionStorage, REOPENED, isText) === assignment.id;
+    const holdMs = ranking.count === 2 ? HOLD_MS : 0;
+    const key = put(author, assignment, { ranking, activeMs, revise, holdMs });
+    if (key === null) return;
+    remove(sessionStorage, REOPENED);
+    setLast({ key, assignment, ranking });
+    setTold({ key, words: wordsOf(ranking) });
+    queue.advance();
+  };
+  const reopen = () => {
+    if (last === null) return;
+    const { key, assignment, ranking } = last;
+    const isTakenBack = outbox.takeBack(key);
+    keepDraft(assignment.id, isTakenBack ? undecided(ranking) : ranking);
+    write(sessionStorage, REOPENED, assignment.id);
+    queue.reopen(assignment);
+    setLast(null);
+    const words = wordsOf(ranking);
+    setTold({ key: null, words: isTakenBack ? `Taken back: ${words}` : `Reopened: ${words}` });
+  };
+  /** Somebody goes on without judging: what is held back is sent. */
+  const goOn = () => {
+    outbox.letGo();
+    setTold(null);
+  };
+  return { submit, reopen: last === null ? null : reopen, told, goOn };
+}

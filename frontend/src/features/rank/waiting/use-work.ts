@@ -1,0 +1,71 @@
+/**
+ * Waits for a comparison: the server says within a second or two that there is one.
+ *
+ * Only while somebody is there: a forgotten tab takes no comparison from whoever is at work. It asks
+ * again as soon as somebody comes back.
+ */
+import { useEffect, useRef, useState } from "react";
+
+import { address } from "@/api/client";
+
+import { IDLE_AFTER_MS } from "../leases/keep-alive";
+
+const LOOK_MS = 20_000;
+/** Before it waits again: what was offered may have gone to somebody else. */
+const PAUSE_MS = 1000;
+/** The stream was refused: asking for a comparison says why. */
+const REFUSED_MS = 15_000;
+const INPUTS = ["keydown", "pointermove", "pointerdown", "wheel", "focus"] as const;
+
+/** Whether the page is seen and somebody has touched it in the last five minutes. */
+function useIsThere(): boolean {
+  const [isThere, setThere] = useState(true);
+  useEffect(() => {
+    let lastInput = Date.now();
+    const look = () => setThere(!document.hidden && Date.now() - lastInput < IDLE_AFTER_MS);
+    const touch = () => {
+      lastInput = Date.now();
+      look();
+    };
+    const timer = setInterval(look, LOOK_MS);
+    for (const input of INPUTS) window.addEventListener(input, touch, { passive: true });
+    document.addEventListener("visibilitychange", touch);
+    return () => {
+      clearInterval(timer);
+      for (const input of INPUTS) window.removeEventListener(input, touch);
+      document.removeEventListener("visibilitychange", touch);
+    };
+  }, []);
+  return isThere;
+}
+
+/** Whether it waits: false while nobody is there. */
+export function useWork(projectId: string, onWork: () => void): boolean {
+  const isThere = useIsThere();
+  const latest = useRef(onWork);
+  useEffect(() => {
+    latest.current = onWork;
+  });
+  useEffect(() => {
+    if (!isThere) return;
+    let source: EventSource | null = null;
+    let timer = setTimeout(() => {
+      source = new EventSource(address(`/projects/${projectId}/annotation/stream`, {}));
+      const refused = source;
+      source.addEventListener("work", () => {
+        refused.close();
+        latest.current();
+      });
+      source.onerror = () => {
+        if (refused.readyState !== EventSource.CLOSED) return;
+        const ms = REFUSED_MS * (0.75 + Math.random() / 2);
+        timer = setTimeout(() => latest.current(), ms);
+      };
+    }, PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      source?.close();
+    };
+  }, [isThere, projectId]);
+  return isThere;
+}

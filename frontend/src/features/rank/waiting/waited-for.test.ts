@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+
+import { waitedFor } from "./waited-for";
+
+const progress = (more: Partial<Parameters<typeof waitedFor>[0]>) => ({
+  ...{ mine: 3, mine_today: 3, done: 3, wanted: 4, available: 0 },
+  ...{ open: 0, passed: 0, held: 0, held_by_others: 0 },
+  ...more,
+});
+
+describe("who gets no comparison", () => {
+  it("is told that all is done when no comparison wants a judgment", () => {
+    const { title, isDone } = waitedFor(progress({ done: 4 }), 0);
+    expect([title, isDone]).toEqual(["All done: no comparison is left", true]);
+  });
+  it.each([
+    ["a lease of somebody else", { open: 1, held_by_others: 1 }, /1 comparison is with other/],
+    ["one's own lease elsewhere", { open: 2, held: 2 }, /You hold 2 comparisons in another tab/],
+    ["somebody else's judgment", { open: 1, passed: 1 }, /1 comparison that you .* wants/],
+  ])("is told that it is not, and that it waits for %s", (_, more, line) => {
+    const { title, lines, isDone } = waitedFor(progress(more), 0);
+    expect([title, isDone]).toEqual(["Nothing for you right now", false]);
+    expect(lines[0]).toMatch(line);
+    expect(lines).toHaveLength(2);
+  });
+  it("is not told so while a judgment is on its way, whose lease is none elsewhere", () => {
+    const { lines, isDone } = waitedFor(progress({ open: 1, held: 1 }), 1);
+    expect(isDone).toBe(false);
+    expect(lines[0]).toBe("1 judgment of yours is on the way.");
+    expect(lines).toHaveLength(2);
+  });
+  it("is told that nothing has begun where there is no comparison", () => {
+    const { title, isUnused } = waitedFor(progress({ wanted: 0 }), 0);
+    expect([title, isUnused]).toEqual(["There is nothing to rank yet", true]);
+  });
+});

@@ -1,0 +1,38 @@
+/** What an annotator is told who gets no comparison: never that all is done while it is not. */
+import type { AnnotationProgress } from "@/api/types";
+import { plural } from "@/lib/format";
+
+export interface WaitedFor {
+  readonly title: string;
+  readonly lines: readonly string[];
+  /** The project has no comparison at all. */
+  readonly isUnused: boolean;
+  readonly isDone: boolean;
+}
+
+const BY_ITSELF = "This page goes on by itself as soon as there is something for you.";
+
+const isOrAre = (count: number) => (count === 1 ? "is" : "are");
+
+/** `unsent`: judgments of this annotator that the server does not have yet. */
+export function waitedFor(progress: AnnotationProgress, unsent: number): WaitedFor {
+  const { open, passed, held_by_others: others, wanted } = progress;
+  const told = { isUnused: wanted === 0, isDone: wanted > 0 && open === 0 && unsent === 0 };
+  if (told.isUnused) return { ...told, title: "There is nothing to rank yet", lines: [BY_ITSELF] };
+  if (told.isDone) {
+    const lines = [`Every comparison has the judgments that it wants. ${BY_ITSELF}`];
+    return { ...told, title: "All done: no comparison is left", lines };
+  }
+  const held = Math.max(0, progress.held - unsent);
+  const lines = [
+    unsent > 0 && `${plural(unsent, "judgment")} of yours ${isOrAre(unsent)} on the way.`,
+    others > 0 &&
+      `${plural(others, "comparison")} ${isOrAre(others)} with other annotators: what they do not judge comes back.`,
+    held > 0 &&
+      `You hold ${plural(held, "comparison")} in another tab or on another device: rank there, or wait until the lease ends.`,
+    passed > 0 &&
+      `${plural(passed, "comparison")} that you have judged or skipped ${passed === 1 ? "wants" : "want"} the judgment of somebody else.`,
+    BY_ITSELF,
+  ].filter((line) => line !== false);
+  return { ...told, title: "Nothing for you right now", lines };
+}

@@ -1,0 +1,115 @@
+/** Nothing is left for this annotator now: why, what is waited for, and on it goes by itself. */
+import "./waiting.css";
+
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Link } from "react-router";
+
+import { progressQuery } from "@/api/assignments";
+import { managesIn, meQuery } from "@/api/session";
+import { Empty, Failure, Skeleton } from "@/components/states";
+import { useKeys } from "@/lib/use-keys";
+
+import { useKeymap } from "../keys/keymap-store";
+import { useOutbox } from "../outbox/browser-outbox";
+import { commandOf } from "../ranking/keys";
+import { pressOf } from "../ranking/press";
+import { start } from "../ranking/ranking";
+import { useWork } from "./use-work";
+import { waitedFor } from "./waited-for";
+
+const REFRESH_MS = 30_000;
+
+interface WaitingProps {
+  readonly projectId: string;
+  readonly userId: string;
+  readonly onLook: () => void;
+  readonly onReopen: (() => void) | null;
+}
+
+export function Waiting(props: WaitingProps) {
+  const { projectId, userId, onReopen } = props;
+  const progress = useQuery({
+    ...progressQuery(projectId),
+    refetchOnMount: "always",
+    refetchInterval: REFRESH_MS,
+  });
+  const me = useQuery(meQuery);
+  const unsent = useOutbox(userId).items.filter((item) => item.refusal === null).length;
+  useWork(projectId, props.onLook);
+  useUndoKey(onReopen);
+
+  // What was known before the last judgment says nothing of what is left now.
+  if (!progress.isFetchedAfterMount && progress.fetchStatus === "fetching")
+    return <Skeleton lines={4} label="Looking for a comparison" />;
+  if (progress.data === undefined) return <Failure error={progress.error} onRetry={props.onLook} />;
+  const { title, lines, isUnused, isDone } = waitedFor(progress.data, unsent);
+  const isManager = me.data !== undefined && managesIn(me.data, projectId);
+  return (
+    <section className="card">
+      <Empty
+        icon={isDone ? "check" : isUnused ? "rank" : "now"}
+        title={title}
+        actions={
+          <Actions {...props}>
+            {isManager && (isUnused || isDone) && (
+              <NextOfManager projectId={projectId} isUnused={isUnused} />
+            )}
+          </Actions>
+        }
+      >
+        {isUnused && isManager ? (
+          "Comparisons come from an import, or from a generate run that samples several responses to each prompt."
+        ) : (
+          <Lines lines={lines} />
+        )}
+      </Empty>
+    </section>
+  );
+}
+
+function Lines({ lines }: { lines: readonly string[] }) {
+  return lines.map((line) => (
+    <span key={line} className="waiting-line">
+      {line}
+    </span>
+  ));
+}
+
+function NextOfManager({ projectId, isUnused }: { projectId: string; isUnused: boolean }) {
+  return (
+    <Link
+      className="btn primary"
+      to={`/projects/${projectId}/data/${isUnused ? "import" : "agreement"}`}
+    >
+      {isUnused ? "Import comparisons" : "See how annotators agree"}
+    </Link>
+  );
+}
+
+function Actions({ onLook, onReopen, children }: WaitingProps & { children: ReactNode }) {
+  return (
+    <>
+      {children}
+      <button type="button" className="btn" onClick={onLook}>
+        Check again
+      </button>
+      {onReopen !== null && (
+        <button type="button" className="btn ghost" onClick={onReopen}>
+          Reopen last comparison
+        </button>
+      )}
+    </>
+  );
+}
+
+/** The last judgment can be undone here as well as on the next comparison. */
+function useUndoKey(onReopen: (() => void) | null): void {
+  const keymap = useKeymap();
+  useKeys((event) => {
+    if (onReopen === null || event.repeat) return false;
+    if (commandOf(pressOf(event), start(2), [], keymap)?.kind !== "undo") return false;
+    onReopen();
+    return true;
+  });
+}
