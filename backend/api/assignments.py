@@ -18,7 +18,7 @@ from backend.schemas.comparisons import (
     SkipBody,
 )
 from backend.schemas.paging import Id, Listing
-from backend.store.data import assignments, guidelines, judgments
+from backend.store.data import assignments, guidelines, judgments, practice
 
 router = api_router("assignments", is_audited=False)
 
@@ -39,7 +39,8 @@ def take_assignment(
 ) -> AssignmentAnswer | None:
     """Lease the next comparison for 15 minutes; 204 if nothing is left for this annotator.
 
-    An annotator who has not acknowledged the newest guidelines gets 409.
+    An annotator who has not acknowledged the newest guidelines, or not passed the practice of the
+    project, gets 409.
 
     Each call leases another comparison. With `held`, live leases that are not in the list are
     returned first. With `offline` the lease lasts 8 hours. Whoever holds 20 comparisons of the
@@ -47,6 +48,7 @@ def take_assignment(
     """
     if caller.only_ranks_in(project_id):
         guidelines.must_be_read(session, project_id, caller.id)
+        practice.must_be_passed(session, project_id, caller.id)
     held = None if body is None else body.held
     assignment = assignments.lease(
         session,

@@ -10,13 +10,14 @@ from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.comparisons import (
     AgreementAnswer,
+    AskedCriterion,
     ComparisonAnswer,
     ComparisonBody,
     JudgmentAnswer,
 )
 from backend.schemas.paging import Id, Listing
 from backend.schemas.vocabulary import Role
-from backend.store.data import comparisons, judgments
+from backend.store.data import comparisons, judgments, projects
 
 router = api_router("comparisons")
 
@@ -76,8 +77,16 @@ def list_judgments(
     response_model=AgreementAnswer,
     responses=ACCEPTED,
 )
-async def agreement(project_id: str, phases: Phases) -> Response:
-    """How far annotators agree beyond chance, and what their judgments look like."""
-    key = await phases.read(lambda session: cache_key(session, project_id))
-    arguments = {"project_id": project_id}
+async def agreement(project_id: str, phases: Phases, criterion: AskedCriterion = None) -> Response:
+    """How far annotators agree beyond chance, and what their judgments look like.
+
+    In a project with criteria, under the first of them unless `criterion` names another.
+    """
+
+    def _meant(session: SessionDep) -> tuple[str, str]:
+        name = projects.criterion(session, project_id, criterion)
+        return name, cache_key(session, project_id, name)
+
+    name, key = await phases.read(_meant)
+    arguments = {"project_id": project_id, "criterion": name}
     return await answer_of_job(phases, "agreement", arguments, project_id=project_id, cache_key=key)

@@ -2,12 +2,13 @@
 
 from pydantic import JsonValue
 
-from backend.deps import PageDep, SessionDep
+from backend.deps import Now, PageDep, SessionDep
 from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.paging import Listing
 from backend.schemas.projects.members import MemberAnswer, MemberChange
-from backend.store.people import members
+from backend.store.data import assignments
+from backend.store.people import members, users
 
 router = api_router("members")
 
@@ -22,19 +23,31 @@ def list_members(
 
 @router.patch("/projects/{project_id}/members/{user_id}")
 def change_member(
-    project_id: str, user_id: str, body: MemberChange, session: SessionDep, phases: Phases
+    project_id: str,
+    user_id: str,
+    body: MemberChange,
+    session: SessionDep,
+    phases: Phases,
+    at: Now,
 ) -> MemberAnswer:
-    """Give a member another role in this project, with effect at the member's next request."""
+    """Give a member another role in this project, with effect at the member's next request.
+
+    Whoever does not rank here any more gives the comparisons back at once.
+    """
     before = members.get(session, project_id, user_id)
     member = members.change(session, project_id, user_id, body.role)
+    assignments.end_leases(session, user_id, users.ranks_in(session, user_id), at=at)
     phases.note_change(before=_role(before), after=_role(member))
     return member
 
 
 @router.delete("/projects/{project_id}/members/{user_id}", status_code=204)
-def remove_member(project_id: str, user_id: str, session: SessionDep, phases: Phases) -> None:
-    """Take a member out of this project at once; the judgments stay."""
+def remove_member(
+    project_id: str, user_id: str, session: SessionDep, phases: Phases, at: Now
+) -> None:
+    """Take a member out of this project at once; the judgments stay, and leases end."""
     before = members.remove(session, project_id, user_id)
+    assignments.end_leases(session, user_id, users.ranks_in(session, user_id), at=at)
     phases.note_change(before=_role(before), after=None)
 
 

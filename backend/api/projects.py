@@ -55,7 +55,7 @@ def change_project(
     phases: Phases,
     at: Now,
 ) -> ProjectAnswer:
-    """Change a project's name, guidelines, or how many judgments new comparisons want."""
+    """Change a project's name, guidelines or criteria, or how many judgments are wanted."""
     before = _rules(projects.get(session, project_id, is_counted=False))
     project = projects.change(session, project_id, body, user_id=caller.id, at=at)
     phases.note_change(before=before, after=_rules(project))
@@ -110,5 +110,7 @@ def _rules(project: ProjectAnswer) -> dict[str, JsonValue]:
             "overlap_first",
             "overlap_share",
             "cannot_judge_reasons",
+            "criteria",
+            "practice_bar",
         },
     )

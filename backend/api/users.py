@@ -19,6 +19,7 @@ from backend.schemas.people import (
     UserBody,
     UserChange,
 )
+from backend.store.data import assignments
 from backend.store.people import invitations, keys, sign_ins, users
 
 router = api_router("users")
@@ -55,7 +56,8 @@ async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -
     """Change a user's roles, name, address or password, or shut the user out, at once.
 
     A user who is deactivated is signed out everywhere, and all of their keys and invitations end,
-    with those that were made with these keys. One administrator always stays.
+    with those that were made with these keys. Leases end in projects where the user does not rank
+    any more. One administrator always stays.
     """
     hashed = await _new_password(user_id, body, phases)
 
@@ -75,6 +77,7 @@ async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -
         if body.memberships is not None:
             roles = {one.project_id: one.role for one in body.memberships}
             users.set_memberships(session, user_id, roles)
+        assignments.end_leases(session, user_id, users.ranks_in(session, user_id), at=at)
         if body.is_active is False:
             keys.revoke_all(session, user_id, at=at)
             invitations.revoke_sent_by(session, user_id, at=at)

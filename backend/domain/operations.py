@@ -121,6 +121,12 @@ OPERATIONS: Mapping[str, Operation] = {
     "skip": _ranks(Of.ASSIGNMENT),
     "renew": _ranks(Of.ASSIGNMENT),
     "release": _ranks(Of.PROJECT),
+    "get_practice": _anybody(Of.PROJECT),
+    "answer_practice": _ranks(Of.PROJECT),
+    "try_practice_again": _ranks(Of.PROJECT),
+    "list_practice_comparisons": _reads(Of.PROJECT),
+    "set_practice_comparison": _runs(Of.PROJECT),
+    "remove_practice_comparison": _runs(Of.PROJECT),
     # Models
     "register_model": _runs(Of.ANYWHERE),
     "list_models": _reads(Of.ANYWHERE),

@@ -7,16 +7,17 @@ from backend.store.data import judgments
 from backend.store.data.agreement import report
 
 # To be raised when the arithmetic changes: kept answers of another version are not given.
-VERSION = 2
+VERSION = 3
 
 
-def cache_key(session: Session, project_id: str) -> str:
+def cache_key(session: Session, project_id: str, criterion: str) -> str:
     """What the answer depends on: judgments are only added: their count and the newest."""
     count, newest = judgments.extent(session, project_id)
-    return f"{VERSION}:{project_id}:{count}:{newest}"
+    return f"{VERSION}:{project_id}:{count}:{newest}:{criterion}"
 
 
 def agreement(work: Work) -> dict[str, JSON]:
-    """The work function; arguments: project_id."""
+    """The work function; arguments: project_id, criterion."""
+    project_id, criterion = work.arguments["project_id"], work.arguments["criterion"]
     with work.database.read_at_once() as session:
-        return report(session, work.arguments["project_id"]).model_dump(mode="json")
+        return report(session, project_id, criterion).model_dump(mode="json")

@@ -36,7 +36,7 @@ def freeze_snapshot(work: Work) -> dict[str, JSON]:
     Returns what `publish` wants to know. Raises InvalidInput if nothing would be in it, or no pair
     to learn from.
     """
-    body = SnapshotBody.model_validate(work.arguments["body"])
+    body = _meant(work)
     folder: Path = work.settings.data_dir
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -61,8 +61,14 @@ def clear_abandoned(database: Database, check: Callable[[], None]) -> None:
         _remove(database, snapshot_id, check)
 
 
+def _meant(work: Work) -> SnapshotBody:
+    body = SnapshotBody.model_validate(work.arguments["body"])
+    with work.database.read() as session:
+        return freezing.meant(session, work.arguments["project_id"], body)
+
+
 def _spool(work: Work, body: SnapshotBody, file: IO[bytes]) -> Tally:
-    tally = Tally(body.kind)
+    tally = Tally(body.kind, body.criterion)
     project_id = work.arguments["project_id"]
     with (
         work.database.read_at_once() as session,

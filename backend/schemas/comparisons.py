@@ -1,17 +1,83 @@
-"""Comparisons, assignments and judgments as the API speaks of them."""
+"""Comparisons, criteria, assignments and judgments as the API speaks of them."""
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, Field
 
-from backend.schemas.paging import ApiAnswer, Body, Id, Label
-from backend.schemas.records import Message
+from backend.schemas.paging import ApiAnswer, Body, Id, Label, as_name
+from backend.schemas.records import MAX_RESPONSES, Message
 from backend.schemas.vocabulary import ReviewReason, Verdict
 
-MAX_RESPONSES = 9
-
 Interval = tuple[float, float]  # low, high
+MOST_CRITERIA = 5
+LONGEST_NAME = 40
+LONGEST_QUESTION = 300
+
+CriterionName = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(as_name)
+]
+Question = Annotated[str, Field(min_length=1, max_length=LONGEST_QUESTION), AfterValidator(as_name)]
+
+
+class Criterion(Body):
+    """What responses are ranked by, such as `helpful`, and what the annotator is asked."""
+
+    name: CriterionName
+    question: Question
+
+
+def _with_own_names(criteria: Sequence[Criterion]) -> Sequence[Criterion]:
+    names = [one.name.casefold() for one in criteria]
+    twice = next((one.name for one in criteria if names.count(one.name.casefold()) > 1), None)
+    if twice is not None:
+        raise ValueError(f"two criteria are called {twice!r}; give each a name of its own")
+    return criteria
+
+
+Criteria = Annotated[
+    list[Criterion],
+    Field(
+        max_length=MOST_CRITERIA,
+        description="Each comparison is ranked by these, one after the other. Empty = once, as a "
+        "whole. Judgments keep the criteria that they were given under.",
+    ),
+    AfterValidator(_with_own_names),
+]
+# Whose rankings are meant: left out, those under the project's first criterion; "", those that were
+# given without criteria.
+AskedCriterion = Annotated[
+    str | None,
+    Field(
+        max_length=LONGEST_NAME,
+        description="Rankings under this criterion. Left out: the project's first criterion if it "
+        "has any. Empty: judgments that were given without criteria.",
+    ),
+]
+
+
+class CriterionRanking(Body):
+    """A ranking under one criterion; `tiers` best first, ties share a tier."""
+
+    criterion: CriterionName
+    tiers: list[Annotated[list[Id], Field(max_length=MAX_RESPONSES)]] = Field(
+        default_factory=list, max_length=MAX_RESPONSES
+    )
+    unranked: list[Id] = Field(default_factory=list, max_length=MAX_RESPONSES)
+    verdict: Verdict
+    reasons: list[Label] = Field(default_factory=list, max_length=20)
+
+
+class CriterionRankingAnswer(ApiAnswer):
+    """A ranking under one criterion as it is kept, with the question that was asked."""
+
+    criterion: str
+    question: str
+    tiers: list[list[str]]
+    unranked: list[str]
+    verdict: Verdict
+    reasons: list[str]
 
 
 class ComparisonBody(Body):
@@ -61,19 +127,32 @@ class AssignmentAnswer(ApiAnswer):
 
     id: str
     comparison: AssignedComparison
+    criteria: list[Criterion] = Field(
+        description="What the comparison is ranked by, one after the other; empty = once, as a "
+        "whole. A judgment answers all of them, also if the project changes them meanwhile."
+    )
     presented_order: list[str]
     expires_at: datetime
 
 
 class JudgmentBody(Body):
-    """A ranking: `tiers` best first, ties share a tier; each response in one place exactly."""
+    """A ranking: `tiers` best first, ties share a tier; each response in one place exactly.
+
+    Where the assignment has criteria, `rankings` has one for each of them, in place of `tiers`,
+    `unranked`, `verdict` and `reasons`.
+    """
 
     tiers: list[Annotated[list[Id], Field(max_length=MAX_RESPONSES)]] = Field(
         default_factory=list, max_length=MAX_RESPONSES
     )
     unranked: list[Id] = Field(default_factory=list, max_length=MAX_RESPONSES)
-    verdict: Verdict
+    verdict: Verdict | None = Field(None, description="Required unless there are `rankings`.")
     reasons: list[Label] = Field(default_factory=list, max_length=20)
+    rankings: list[CriterionRanking] = Field(
+        default_factory=list,
+        max_length=MOST_CRITERIA,
+        description="One for each criterion of the assignment, in any order.",
+    )
     comment: str = Field("", max_length=10_000)
     active_ms: int | None = Field(None, ge=0, le=86_400_000)
     flags: list[Id] = Field(
@@ -85,7 +164,10 @@ class JudgmentBody(Body):
 
 
 class JudgmentAnswer(ApiAnswer):
-    """A judgment as it is kept."""
+    """A judgment as it is kept.
+
+    Given under criteria, its `tiers`, `unranked`, `verdict` and `reasons` are the first one's.
+    """
 
     id: str
     assignment_id: str
@@ -96,6 +178,9 @@ class JudgmentAnswer(ApiAnswer):
     unranked: list[str]
     verdict: Verdict
     reasons: list[str]
+    rankings: list[CriterionRankingAnswer] = Field(
+        description="One for each criterion that it was given under; empty = given without."
+    )
     flags: list[str]
     comment: str
     active_ms: int | None
@@ -108,13 +193,16 @@ class JudgmentAnswer(ApiAnswer):
 
 
 class OwnRevision(ApiAnswer):
-    """What an annotator once said of a comparison."""
+    """What an annotator once said of a comparison; under criteria, the first one's ranking."""
 
     revision: int
     tiers: list[list[str]]
     unranked: list[str]
     verdict: Verdict
     reasons: list[str]
+    rankings: list[CriterionRankingAnswer] = Field(
+        description="One for each criterion that it was given under; empty = given without."
+    )
     flags: list[str]
     comment: str
     created_at: datetime
@@ -273,6 +361,9 @@ class DisputeAnswer(ApiAnswer):
 class AgreementAnswer(ApiAnswer):
     """How far annotators agree, with intervals, and the habits that their judgments show."""
 
+    criterion: str = Field(
+        description="Whose rankings are compared; empty = of judgments given without criteria."
+    )
     everybody: FactsAnswer
     judged_twice: int = Field(description="Comparisons that at least two annotators ranked.")
     annotators: list[AnnotatorAnswer] = Field(

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from backend.schemas.comparisons import AskedCriterion
 from backend.schemas.paging import ApiAnswer, Body, Id, Label, Name
 from backend.schemas.records import Message, SolutionStep
 from backend.schemas.vocabulary import (
@@ -111,6 +112,7 @@ class SnapshotBody(Body):
         description="Of preferences: one record for each comparison, made of all its judgments; "
         "`none` keeps every judgment as a record of its own.",
     )
+    criterion: AskedCriterion = None
 
 
 class SnapshotAnswer(ApiAnswer):
@@ -125,6 +127,9 @@ class SnapshotAnswer(ApiAnswer):
     seed: int
     filter: dict[str, Any]
     aggregation: Aggregation
+    criterion: str = Field(
+        description="The criterion whose rankings its preferences hold; empty = given without."
+    )
     counts: dict[str, dict[str, int]]
     created_at: datetime
     archived_at: datetime | None

@@ -20,7 +20,7 @@ _JOINERS = frozenset("\u200c\u200d")
 Item = TypeVar("Item")
 
 
-def _as_name(text: str) -> str:
+def as_name(text: str) -> str:
     """The name in one spelling (NFC), without spaces around it.
 
     Raises ValueError for characters that nobody sees or that turn the direction of text: two names
@@ -46,7 +46,7 @@ def _is_inside_word(name: str, at: int) -> bool:
 
 Id = Annotated[str, Field(max_length=LONGEST_ID)]
 # Of a person, a project, a run: what lists and links show.
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_as_name)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(as_name)]
 # A tag, a reason, the name of a metric.
 Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
 # JSON whose inside a request schema does not say; `check_value` bounds it.

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from backend.schemas.comparisons import Criteria, Criterion
 from backend.schemas.paging import ApiAnswer, Body, Id, Name
 from backend.schemas.vocabulary import Role, Scope
 
@@ -21,6 +22,16 @@ OverlapFirst = Annotated[
 ]
 OverlapShare = Annotated[
     float, Field(ge=0, le=1, description="This share of the comparisons after them wants two.")
+]
+
+PracticeBar = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=1,
+        description="Share of the pairs of its practice comparisons that an annotator has to "
+        "agree on before judging others.",
+    ),
 ]
 
 
@@ -185,13 +196,16 @@ class ProjectBody(Body):
     cannot_judge_reasons: CannotJudgeReasons = Field(
         default_factory=lambda: list(CANNOT_JUDGE_REASONS)
     )
+    criteria: Criteria = Field(default_factory=list)
+    practice_bar: PracticeBar = 0.8
 
 
 class ProjectChange(Body):
     """What to change about a project; what is left out stays as it is.
 
-    How many judgments are wanted counts for comparisons that are made from then on. Other
-    guidelines are a new version, which annotators acknowledge before they get more comparisons.
+    How many judgments are wanted counts for comparisons that are made from then on, and criteria
+    for those that are leased from then on. Other guidelines are a new version, which annotators
+    acknowledge before they get more comparisons.
     """
 
     name: Name | None = None
@@ -206,6 +220,8 @@ class ProjectChange(Body):
     overlap_first: OverlapFirst | None = None
     overlap_share: OverlapShare | None = None
     cannot_judge_reasons: CannotJudgeReasons | None = None
+    criteria: Criteria | None = None
+    practice_bar: PracticeBar | None = None
 
 
 class ProjectCounts(ApiAnswer):
@@ -232,6 +248,8 @@ class ProjectAnswer(ApiAnswer):
     overlap_first: int
     overlap_share: float
     cannot_judge_reasons: list[str]
+    criteria: list[Criterion]
+    practice_bar: float
     created_at: datetime
     archived_at: datetime | None
     counts: ProjectCounts | None = None

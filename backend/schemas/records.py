@@ -4,12 +4,15 @@ The store writes them, the worker copies them byte by byte, the trainer reads th
 the snapshot and of the input file are one and the same.
 """
 
+import operator
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from backend.schemas.numbers import Measured
 from backend.schemas.vocabulary import FinishReason, Split, Verdict
+
+MAX_RESPONSES = 9
 
 
 class _Record(BaseModel):
@@ -50,21 +53,39 @@ class ResponseRecord(_Record):
     finish_reason: FinishReason | None = None
 
 
+class CriterionRecord(_Record):
+    """The ranking of a preference under one criterion, and what the annotator was asked."""
+
+    criterion: str = Field(min_length=1, max_length=40)
+    question: str = Field(min_length=1, max_length=300)
+    tiers: list[list[str]]
+    unranked: list[str]
+    verdict: Verdict
+
+
 class PreferenceRecord(_Record):
     """One line of `preferences.jsonl`: one judgment, nothing merged, nothing dropped.
 
     `tiers` hold response ids, best first; ids of one tier are tied; ids in `unranked` were not
     placed. Verdicts other than `ranked` have no tiers and give no pair.
+
+    A judgment that was given under criteria has all of them in `rankings`, and that of the
+    snapshot's `criterion` in `tiers`, `unranked` and `verdict`, which runs learn from. Without
+    criteria a line has neither.
     """
 
     judgment_id: str
     comparison_id: str
     prompt_id: str
     messages: list[Message] = Field(min_length=1)
-    responses: list[ResponseRecord] = Field(min_length=2, max_length=9)
+    responses: list[ResponseRecord] = Field(min_length=2, max_length=MAX_RESPONSES)
     tiers: list[list[str]]
     unranked: list[str]
     verdict: Verdict
+    criterion: str = Field("", exclude_if=operator.not_)
+    rankings: list[CriterionRecord] = Field(
+        default_factory=list, max_length=5, exclude_if=operator.not_
+    )
     annotator: str
     presented_order: list[str]
     split: Split

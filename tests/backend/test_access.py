@@ -1,7 +1,7 @@
 """Who may call what: every route with real objects and valid bodies, by role and by project."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -158,6 +158,21 @@ class Site:
         """An experiment of the project."""
         return self.of("/experiments", name="e", project_id=self.project)
 
+    def practice(self) -> tuple[str, list[str]]:
+        """A comparison for practice, and its responses as they are expected."""
+        upload(self.admin, self.project, "comparisons", comparison(hash(new_id("x"))))
+        listed = self.admin.get(f"/projects/{self.project}/comparisons").json()["items"][0]
+        path = f"/projects/{self.project}/practice/comparisons/{listed['id']}"
+        body = {"expected": ranked_as(listed["response_ids"]), "explanation": "e"}
+        self.admin.put(path, json=body).raise_for_status()
+        return listed["id"], listed["response_ids"]
+
+    def end_practice(self) -> None:
+        """Nothing is left for practice: whoever has not passed may try again."""
+        path = f"/projects/{self.project}/practice/comparisons"
+        for one in self.admin.get(path).json()["items"]:
+            self.admin.delete(f"{path}/{one['comparison']['id']}").raise_for_status()
+
     def assignment(self, user_id: str) -> tuple[str, list[str]]:
         """A lease of this user, whatever role the user has now, and its responses."""
         upload(self.admin, self.project, "comparisons", comparison(hash(new_id("x"))))
@@ -175,6 +190,11 @@ class Site:
             )
             session.add(lease)
         return lease.id, listed["response_ids"]
+
+
+def ranked_as(order: Sequence[str]) -> dict[str, Any]:
+    """A ranking in this order."""
+    return {"verdict": "ranked", "tiers": [[one] for one in order]}
 
 
 @dataclass
@@ -224,6 +244,12 @@ def call(name: str, person: Person, site: Site, *, is_missing: bool = False) -> 
         lease, order = site.assignment(person.id)
         named = named if is_missing else {"assignment_id": lease}
         body = {"verdict": "cannot_judge", "tiers": [], "unranked": order}
+    if name == "set_practice_comparison":
+        known, order = site.practice()
+        named = named if is_missing else {**named, "comparison_id": known}
+        body = {"expected": ranked_as(order)}
+    if name == "try_practice_again":
+        site.end_practice()
     if name == "read_metrics":
         query["runs"] = "run_nothing" if is_missing else site.once("run_id", site.run)
     if is_missing and isinstance(body, dict) and "project_id" in body:
@@ -242,6 +268,8 @@ def _named(operation: str, name: str, person: Person, site: Site) -> str:
         return site.member()
     if name == "user_id":
         return person.id
+    if name == "comparison_id":
+        return site.practice()[0]
     # A job and a lease are somebody's.
     if OPERATIONS[operation].scope is not Scope.READ or name in ("job_id", "assignment_id"):
         return _object(operation, name, person, site)
@@ -289,6 +317,7 @@ def _body(name: str, person: Person, site: Site) -> Any:
         "create_snapshot": lambda: {"name": "n", "kind": "prompts"},
         "skip": lambda: {"reason": "other"},
         "release": lambda: {"leases": []},
+        "answer_practice": lambda: {"verdict": "cannot_judge"},
         "register_model": lambda: {
             "name": "n",
             "source": {"hub_id": "a/b"},

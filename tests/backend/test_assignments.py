@@ -294,7 +294,9 @@ def test_an_annotator_sees_texts_and_nothing_about_where_they_come_from(
     client, _ = new_user("annotator", project)
     assignment = take(client, project)
 
-    assert set(assignment) == {"id", "comparison", "presented_order", "expires_at"}
+    assert set(assignment) == {
+        "id", "comparison", "criteria", "presented_order", "expires_at"
+    }  # fmt: skip
     assert set(assignment["comparison"]["responses"][0]) == {"id", "content"}
     assert client.get(f"/projects/{project}/responses").status_code == 403
     client.post(f"/assignments/{assignment['id']}/judgment", json=ranked(assignment))

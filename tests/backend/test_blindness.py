@@ -37,7 +37,8 @@ CODES = re.compile(
 # Whose values are ids, numbers or a shape that a reader relies on.
 SHAPES = re.compile(
     r"response_ids|presented_order|tiers|unranked|flags|scopes|messages|steps|devices|rejected|"
-    r"begins|counts|answer|filter|passed_up_to|config|arrays|report|log|data|facts|source|found"
+    r"begins|counts|answer|filter|passed_up_to|config|arrays|report|log|data|facts|source|found|"
+    r"criteria|rankings"
 )
 # Ids of the rows of these say something by themselves.
 TELLING = ("runs", "models", "workers", "experiments", "snapshots", "imports", "invitations")
@@ -169,6 +170,9 @@ def scene(light_service: Service) -> Scene:
         more = {"comment": "c", "reasons": ["r"]}
         client.post(f"/assignments/{lease['id']}/judgment", json=ranked(lease, **more))
     lease = take(mine, site.project)
+    practice, order = site.practice()
+    answer = {"verdict": "ranked", "tiers": [[one] for one in order]}
+    mine.post(f"/projects/{site.project}/practice/{practice}/answer", json=answer)
     for one in (site, foreign):
         one.invitation()
         one.once("experiment_id", one.experiment)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
 from tests.backend.test_assignments import ranked, take
@@ -41,6 +42,36 @@ def test_a_researcher_gives_roles_in_their_own_project(api: TestClient, new_user
     (line,) = lines(api, action="change_member")
     assert line["data"]["before"] == {"role": "annotator"}
     assert line["data"]["after"] == {"role": "viewer"}
+
+
+@pytest.mark.parametrize("how", ["removed", "viewer", "other memberships", "deactivated"])
+def test_whoever_ranks_no_more_gives_comparisons_back_at_once(
+    how: str, api: TestClient, new_user: NewUser
+) -> None:
+    mine, other = (api.post("/projects", json={"name": n}).json()["id"] for n in "AB")
+    for number, project in enumerate((mine, other)):
+        upload(api, project, "comparisons", comparison(number))
+    ada, user = new_user("annotator", mine, other, name="Ada")
+    bela, _ = new_user("annotator", mine, other, name="Bela")
+    lease, kept = take(ada, mine), take(ada, other)
+    assert take(bela, mine) is None, "somebody holds the only comparison"
+
+    member, person = f"/projects/{mine}/members/{user['id']}", f"/users/{user['id']}"
+    stays = [{"project_id": other, "role": "annotator"}]
+    answer = {
+        "removed": lambda: api.delete(member),
+        "viewer": lambda: api.patch(member, json={"role": "viewer"}),
+        "other memberships": lambda: api.patch(person, json={"memberships": stays}),
+        "deactivated": lambda: api.patch(person, json={"is_active": False}),
+    }[how]()
+    answer.raise_for_status()
+
+    assert take(bela, mine)["comparison"]["id"] == lease["comparison"]["id"]
+    if how == "deactivated":
+        assert take(bela, other)["comparison"]["id"] == kept["comparison"]["id"]
+    else:
+        assert take(bela, other) is None, "there Ada still ranks"
+        assert ada.post(f"/assignments/{kept['id']}/renew").status_code == 200
 
 
 def test_who_leaves_leaves_the_judgments(api: TestClient, new_user: NewUser) -> None:

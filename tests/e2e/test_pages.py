@@ -47,9 +47,11 @@ def pages(workshop: Workshop) -> list[str]:
         f"{base}/workers",
         f"{base}/guidelines",
         f"{base}/settings",
+        f"{base}/settings/practice",
         f"{base}/settings/members",
         f"{base}/settings/keys",
         f"{base}/nowhere",
+        "/account",
     ]
 
 

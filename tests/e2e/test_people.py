@@ -151,3 +151,84 @@ def test_a_new_version_is_read_before_the_next_comparison(
     (last, *_) = workshop.get(f"/projects/{project}/judgments")["items"]
     assert (last["verdict"], last["reasons"]) == ("cannot_judge", ["needs a lawyer"])
     context.close()
+
+
+def test_the_way_in_leads_through_practice_which_is_tried_until_it_is_passed(
+    workshop: Workshop, open_page: OpenPage, browser: Browser
+) -> None:
+    project = workshop.new_project("Practice")
+    workshop.comparisons(project, 9)  # more than the page of the lead holds
+    lead = open_page(f"/projects/{project}/rank")
+    lead.get_by_role("button", name="Use for practice").click()
+    expect(lead.get_by_text("Rank the comparison first")).to_be_visible()
+    lead.keyboard.press("Escape")
+    expected = best_first(lead)
+    lead.keyboard.type("abcd")
+    lead.get_by_role("button", name="Use for practice").click()
+    lead.get_by_label("Why is this").fill("Wool shrinks in **hot** water.")
+    lead.get_by_role("dialog").get_by_role("button", name="Use for practice").click()
+    expect(lead.get_by_role("dialog")).to_have_count(0)
+    lead.goto(f"/projects/{project}/settings/practice")
+    expect(lead.get_by_text("Wool shrinks in hot water.")).to_be_visible()
+
+    body = {"people": [{"name": "Edda"}], "role": "annotator"}
+    (made,) = workshop.post(f"/projects/{project}/invitations", body)["items"]
+    context = open_window(browser, base_url=workshop.url)
+    page = context.new_page()
+    come_in(page, f"/invitation#token={made['token']}", "edda@example.org")
+    page.get_by_role("button", name="I have read version 1").click()
+    page.get_by_role("button", name="Start practising").click()
+    rank(page, expected[::-1])
+    expect(page.get_by_role("heading", name="Not as expected")).to_be_visible()
+    expect(page.get_by_text("Wool shrinks in hot water.")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Not passed yet")).to_be_visible()
+    page.reload()
+    page.get_by_role("button", name="Try again").click()
+    page.get_by_role("button", name="Start practising").click()
+    rank(page, expected)
+    expect(page.get_by_text("You have passed.")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("0 judgments today")).to_be_visible()
+    rank(page, expected)
+    expect(page.get_by_text("1 judgment today")).to_be_visible()
+    assert len(workshop.get(f"/projects/{project}/judgments")["items"]) == 1
+    lead.goto(f"/projects/{project}/settings/members")
+    expect(lead.get_by_role("row", name="Edda")).to_contain_text("passed")
+
+    change_password(page)
+    context.close()
+
+
+def best_first(page: Page) -> list[str]:
+    """The texts of the cards in their order."""
+    cards = page.get_by_role("article")
+    expect(cards.first).to_be_visible()
+    return [text.strip() for text in cards.locator(".body").all_inner_texts()]
+
+
+def rank(page: Page, order: list[str]) -> None:
+    """Type the letters of these texts, best first, and submit."""
+    expect(page.get_by_text("PROMPT")).to_be_visible()
+    shown = best_first(page)
+    page.keyboard.type("".join("abcd"[shown.index(text)] for text in order))
+    page.keyboard.press("Enter")
+
+
+def change_password(page: Page) -> None:
+    """Change one's own password and come in with it."""
+    new = "another horse battery"
+    page.get_by_role("link", name="Edda").click()
+    page.get_by_label("Current password").fill("wrong horse battery")
+    page.get_by_label("New password", exact=True).fill(new)
+    page.get_by_label("New password again").fill(new)
+    page.get_by_role("button", name="Change password").click()
+    expect(page.get_by_role("alert")).to_contain_text("is not your password")
+    page.get_by_label("Current password").fill(PASSWORD)
+    page.get_by_role("button", name="Change password").click()
+    expect(page.get_by_text("Your password is changed.")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("E-mail").fill("edda@example.org")
+    page.get_by_label("Password").fill(new)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("link", name="Edda")).to_be_visible()

@@ -87,6 +87,10 @@ def annotate(api: TestClient) -> dict[str, str]:
     best, worst = assignment["presented_order"]
     judgment = {"verdict": "ranked", "tiers": [[best], [worst]], "unranked": []}
     post(f"/assignments/{assignment['id']}/judgment", json=judgment)
+    practice, judged = f"/projects/{project}/practice", assignment["comparison"]["id"]
+    expected = {"expected": judgment, "explanation": "Yes says more."}
+    api.put(f"{practice}/comparisons/{judged}", json=expected).raise_for_status()
+    api.post(f"{practice}/{judged}/answer", json=judgment).raise_for_status()
     snapshot = {"name": "first", "kind": "preferences", "heldout_fraction": 0, "seed": 1}
     frozen = post(f"/projects/{project}/snapshots", json=snapshot)["id"]
     experiment = {"project_id": project, "name": "What helps?"}

@@ -10,10 +10,11 @@ from typing import Any, TypeGuard, get_args
 
 from pydantic import ValidationError
 
-from backend.domain.ranking import checked
+from backend.domain.ranking import Ranking, checked
 from backend.domain.records.imported import (
     AnyInput,
     ComparisonInput,
+    CriterionInput,
     DemonstrationInput,
     PreferenceInput,
     PromptInput,
@@ -21,9 +22,15 @@ from backend.domain.records.imported import (
     SolutionInput,
 )
 from backend.errors import InvalidInput
-from backend.schemas.comparisons import MAX_RESPONSES
 from backend.schemas.data import ImportFormat, ImportKind
-from backend.schemas.records import Message, PreferenceRecord, SolutionStep
+from backend.schemas.paging import as_name
+from backend.schemas.records import (
+    MAX_RESPONSES,
+    CriterionRecord,
+    Message,
+    PreferenceRecord,
+    SolutionStep,
+)
 from backend.schemas.vocabulary import FinishReason, Verdict
 
 MAX_TEXT = 200_000
@@ -163,11 +170,14 @@ def _native(row: Row) -> PreferenceInput:
     if twice is not None:
         raise InvalidInput(f"the response id {twice} is used twice; give each response its own id")
     ranking = checked(ids, tiers=record.tiers, unranked=record.unranked, verdict=record.verdict)
+    rankings = _rankings(record, ids, ranking)
     if record.presented_order and sorted(record.presented_order) != sorted(ids):
         raise InvalidInput(
             f"`presented_order` must name each of the {len(ids)} responses exactly once"
         )
     place = {one: index for index, one in enumerate(ids)}
+    # Of several rankings the first stands for the judgment, whichever of them was frozen.
+    standing = rankings[0] if rankings else _placed(ranking, ids)
     return PreferenceInput(
         comparison=_compared(
             PromptInput(_messages([turn.model_dump() for turn in record.messages])),
@@ -176,11 +186,63 @@ def _native(row: Row) -> PreferenceInput:
                 for one in record.responses
             ],
         ),
+        tiers=standing.tiers,
+        unranked=standing.unranked,
+        verdict=standing.verdict,
+        rankings=rankings,
+        annotator=_text(record.annotator, "annotator", 150),
+        presented_order=tuple(place[one] for one in record.presented_order),
+    )
+
+
+def _rankings(
+    record: PreferenceRecord, ids: Sequence[str], ranking: Ranking
+) -> tuple[CriterionInput, ...]:
+    """The rankings of a record by criterion. Raises InvalidInput if its own is none of them."""
+    names = [one.criterion for one in record.rankings]
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"`rankings` names a criterion twice; found {', '.join(names)}")
+    if record.criterion and record.criterion not in names:
+        raise InvalidInput(
+            f"the criterion is {record.criterion!r}, but `rankings` has no ranking by it"
+        )
+    found = tuple(_by_criterion(one, ids) for one in record.rankings)
+    chosen = record.criterion or (names[0] if names else "")
+    own = _placed(ranking, ids, chosen)
+    for one in found:
+        if one.criterion == chosen and (one.tiers, one.verdict) != (own.tiers, own.verdict):
+            raise InvalidInput(
+                f"`tiers` and `verdict` differ from the ranking by {chosen!r}, which they repeat"
+            )
+    return found
+
+
+def _by_criterion(record: CriterionRecord, ids: Sequence[str]) -> CriterionInput:
+    _name(record.criterion, "criterion")
+    _name(record.question, "question")
+    ranking = checked(ids, tiers=record.tiers, unranked=record.unranked, verdict=record.verdict)
+    return _placed(ranking, ids, record.criterion, record.question)
+
+
+def _name(value: str, what: str) -> None:
+    try:
+        if as_name(value) == value:
+            return
+    except ValueError as error:
+        raise InvalidInput(f"the {what} {value[:40]!r} cannot be a name: {error}") from error
+    raise InvalidInput(f"the {what} {value[:40]!r} has spaces around it, or is not in NFC")
+
+
+def _placed(
+    ranking: Ranking, ids: Sequence[str], criterion: str = "", question: str = ""
+) -> CriterionInput:
+    place = {one: index for index, one in enumerate(ids)}
+    return CriterionInput(
+        criterion,
+        question,
         tiers=tuple(tuple(place[one] for one in tier) for tier in ranking.tiers),
         unranked=tuple(place[one] for one in ranking.unranked),
         verdict=ranking.verdict,
-        annotator=_text(record.annotator, "annotator", 150),
-        presented_order=tuple(place[one] for one in record.presented_order),
     )
 
 

@@ -59,14 +59,29 @@ class ComparisonInput:
 
 
 @dataclass(frozen=True)
+class CriterionInput:
+    """A ranking under one criterion; places are indices into the comparison's responses."""
+
+    criterion: str
+    question: str
+    tiers: tuple[tuple[int, ...], ...]
+    unranked: tuple[int, ...]
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
 class PreferenceInput:
-    """A ranking somebody made; places are indices into the comparison's responses."""
+    """A ranking somebody made; places are indices into the comparison's responses.
+
+    With `rankings`, one for each criterion, it is the first of them.
+    """
 
     comparison: ComparisonInput
     tiers: tuple[tuple[int, ...], ...]
     unranked: tuple[int, ...]
     verdict: Verdict
     annotator: str
+    rankings: tuple[CriterionInput, ...] = ()
     presented_order: tuple[int, ...] = ()
 
 

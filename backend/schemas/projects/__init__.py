@@ -1,1 +1,1 @@
-"""What belongs to a project and is no record of its data: its members, its guidelines."""
+"""What belongs to a project and is no record of its data: members, guidelines, practice."""

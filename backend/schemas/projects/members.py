@@ -22,6 +22,10 @@ class MemberAnswer(ApiAnswer):
         description="The newest version of the guidelines that this person has acknowledged."
     )
     acknowledged_at: datetime | None
+    practice_attempt: int | None = Field(
+        description="Of the practice of the project; null if this person has not begun it."
+    )
+    practice_passed_at: datetime | None
     created_at: datetime
 
 

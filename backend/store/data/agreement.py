@@ -28,12 +28,16 @@ MOST_OF_PROMPT = 200
 REWARD_MODEL = "model"
 
 
-def report(session: Session, project_id: str) -> AgreementAnswer:
-    """How far the annotators of a project agree, and what their judgments look like."""
-    found = overview(judged(session, project_id))
+def report(session: Session, project_id: str, criterion: str = "") -> AgreementAnswer:
+    """How far the annotators of a project agree, and what their judgments look like.
+
+    `criterion`: whose rankings are compared; "" = of judgments that were given without criteria.
+    """
+    found = overview(judged(session, project_id, criterion))
     names = _names(session, found.annotators)
     prompts = _prompts(session, [one.comparison_id for one in found.disputes])
     return AgreementAnswer(
+        criterion=criterion,
         everybody=FactsAnswer(**_said(found.everybody)),
         judged_twice=found.judged_twice,
         annotators=[
@@ -67,8 +71,8 @@ def _prompts(session: Session, comparison_ids: Sequence[str]) -> dict[str, str]:
     return {row[0]: row[1][-1]["content"][:MOST_OF_PROMPT] for row in found}
 
 
-def judged(session: Session, project_id: str) -> list[Judged]:
-    """The judgments that count, in the order in which they were made."""
+def judged(session: Session, project_id: str, criterion: str = "") -> list[Judged]:
+    """The judgments that count and were given under this criterion, in the order they were made."""
     texts = _texts(session, project_id)
     current = latest(project_id).subquery()
     rows = session.execute(
@@ -82,13 +86,14 @@ def judged(session: Session, project_id: str) -> list[Judged]:
             comparison_id=judgment.comparison_id,
             prompt_id=prompt_id,
             user_id=judgment.user_id,
-            ranking=ranking_of(judgment),
+            ranking=ranking,
             texts=texts,
             presented_order=presented_order,
             active_s=None if judgment.active_ms is None else judgment.active_ms / 1000,
             at=judgment.created_at,
         )
         for judgment, prompt_id, presented_order in rows
+        if (ranking := ranking_of(judgment, criterion)) is not None
     ]
 
 

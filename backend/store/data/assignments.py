@@ -5,7 +5,7 @@ SQLite writers are alone; on PostgreSQL the comparison's row is locked before it
 leases are counted again, so the count cannot move underneath.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from sqlalchemy import Select, case, func, select, update
@@ -28,7 +28,7 @@ from backend.schemas.comparisons import (
     AssignmentAnswer,
     LeaseEnd,
 )
-from backend.store.data import candidates, tallies
+from backend.store.data import candidates, projects, tallies
 from backend.store.data.candidates import LEASED
 from backend.store.ids import new_id
 from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
@@ -64,6 +64,7 @@ def lease(
     comparison = candidates.next_for(session, project_id, user_id, at)
     if comparison is None:
         return None
+    criteria = projects.criteria(session, project_id)
     assignment = _own(session, comparison.id, user_id)
     if assignment is None:
         assignment = Assignment(
@@ -77,6 +78,7 @@ def lease(
             created_at=at,
         )
         session.add(assignment)
+    assignment.criteria = criteria
     _grant(assignment, is_offline=is_offline, at=at)
     session.flush()
     return answer(session, assignment)
@@ -250,11 +252,60 @@ def release(
         )
 
 
+def end_leases(
+    session: Session, user_id: str, ranks_in: Collection[str] | None, *, at: datetime
+) -> None:
+    """End the leases of somebody at once, except in projects where this person ranks (None: all).
+
+    Others get these comparisons from now on; whoever comes back may get them again, too.
+    """
+    if ranks_in is None:
+        return
+    session.execute(
+        update(Assignment)
+        .where(
+            Assignment.user_id == user_id,
+            Assignment.project_id.not_in(ranks_in),
+            candidates.is_leased(Assignment, at),
+        )
+        .values(expires_at=at)
+    )
+
+
+def assigned(session: Session, comparison_id: str, order: Sequence[str]) -> AssignedComparison:
+    """What is to be ranked: texts in presented order, and nothing about where they came from."""
+    return _assigned(session, [(comparison_id, comparison_id, order)])[comparison_id]
+
+
+def _assigned(
+    session: Session, wanted: Sequence[tuple[str, str, Sequence[str]]]
+) -> dict[str, AssignedComparison]:
+    """What annotators see, each under a key: comparisons, and their responses in some order."""
+    prompts = session.execute(
+        select(Comparison.id, Prompt.id, Prompt.messages)
+        .join(Prompt, Prompt.id == Comparison.prompt_id)
+        .where(Comparison.id.in_({comparison_id for _, comparison_id, _ in wanted}))
+    )
+    prompt_of = {row[0]: AssignedPrompt(id=row[1], messages=row[2]) for row in prompts}
+    ids = {one for *_, order in wanted for one in order}
+    found = session.execute(select(Response.id, Response.content).where(Response.id.in_(ids)))
+    content: dict[str, str] = {one[0]: one[1] for one in found}
+    return {
+        key: AssignedComparison(
+            id=comparison_id,
+            prompt=prompt_of[comparison_id],
+            responses=[AssignedResponse(id=one, content=content[one]) for one in order],
+        )
+        for key, comparison_id, order in wanted
+    }
+
+
 def answer(session: Session, assignment: Assignment) -> AssignmentAnswer:
-    """What the annotator sees: texts in presented order, and nothing about where they came from."""
+    """What the annotator sees of a lease."""
     return AssignmentAnswer(
         id=assignment.id,
-        comparison=shown(session, [assignment.id])[assignment.id],
+        comparison=assigned(session, assignment.comparison_id, assignment.presented_order),
+        criteria=assignment.criteria,
         presented_order=assignment.presented_order,
         expires_at=assignment.expires_at,
     )
@@ -263,28 +314,11 @@ def answer(session: Session, assignment: Assignment) -> AssignmentAnswer:
 def shown(session: Session, assignment_ids: Iterable[str]) -> dict[str, AssignedComparison]:
     """What the annotators of these assignments see of their comparisons."""
     rows = session.execute(
-        select(
-            Assignment.id,
-            Assignment.presented_order,
-            Assignment.comparison_id,
-            Prompt.id,
-            Prompt.messages,
+        select(Assignment.id, Assignment.comparison_id, Assignment.presented_order).where(
+            Assignment.id.in_(assignment_ids)
         )
-        .join(Comparison, Comparison.id == Assignment.comparison_id)
-        .join(Prompt, Prompt.id == Comparison.prompt_id)
-        .where(Assignment.id.in_(assignment_ids))
-    ).all()
-    wanted = {one for _, order, *_ in rows for one in order}
-    found = session.execute(select(Response.id, Response.content).where(Response.id.in_(wanted)))
-    content: dict[str, str] = {one[0]: one[1] for one in found}
-    return {
-        assignment_id: AssignedComparison(
-            id=comparison_id,
-            prompt=AssignedPrompt(id=prompt_id, messages=messages),
-            responses=[AssignedResponse(id=one, content=content[one]) for one in order],
-        )
-        for assignment_id, order, comparison_id, prompt_id, messages in rows
-    }
+    )
+    return _assigned(session, [(row[0], row[1], row[2]) for row in rows])
 
 
 def progress(

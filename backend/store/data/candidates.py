@@ -48,17 +48,20 @@ _OWN = select(Assignment.state, Assignment.expires_at).where(
 )
 
 
+def is_leased(
+    assignment: type[Assignment], at: datetime | ColumnElement[datetime]
+) -> ColumnElement[bool]:
+    """Whether an assignment is a lease that has not run out."""
+    return and_(assignment.state == _IS_LEASED, assignment.expires_at > at)
+
+
 def is_live(
     assignment: type[Assignment],
     project_id: str | ColumnElement[str],
     at: datetime | ColumnElement[datetime],
 ) -> ColumnElement[bool]:
     """Whether an assignment of this project is a lease that has not run out."""
-    return and_(
-        assignment.project_id == project_id,
-        assignment.state == _IS_LEASED,
-        assignment.expires_at > at,
-    )
+    return and_(assignment.project_id == project_id, is_leased(assignment, at))
 
 
 def next_for(

@@ -15,8 +15,9 @@ from sqlalchemy.orm import Session
 from backend.domain.assignment import Quota
 from backend.domain.records.imported import ComparisonInput
 from backend.errors import InvalidInput, NotFound
-from backend.schemas.comparisons import MAX_RESPONSES, ComparisonAnswer, ComparisonBody
+from backend.schemas.comparisons import ComparisonAnswer, ComparisonBody
 from backend.schemas.paging import Listing
+from backend.schemas.records import MAX_RESPONSES
 from backend.store.data import projects, prompts, responses, tallies
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of

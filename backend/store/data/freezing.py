@@ -20,6 +20,7 @@ from backend.domain.records.split import Sides
 from backend.errors import InvalidInput
 from backend.schemas.data import SnapshotBody, SnapshotFilter
 from backend.schemas.records import (
+    CriterionRecord,
     DemonstrationRecord,
     Message,
     PreferenceRecord,
@@ -29,7 +30,7 @@ from backend.schemas.records import (
     SolutionStep,
 )
 from backend.schemas.vocabulary import Aggregation, SnapshotKind, Split
-from backend.store.data import judgments
+from backend.store.data import judgments, projects
 from backend.store.tables.data import (
     Assignment,
     Comparison,
@@ -56,14 +57,23 @@ class FrozenLine:
     ties: int = 0
 
 
+def meant(session: Session, project_id: str, body: SnapshotBody) -> SnapshotBody:
+    """The body with the criterion that it means; of kinds other than preferences, with none."""
+    if body.kind is not SnapshotKind.PREFERENCES:
+        return body
+    criterion = projects.criterion(session, project_id, body.criterion)
+    return body.model_copy(update={"criterion": criterion})
+
+
 def lines(
     session: Session, project_id: str, body: SnapshotBody
 ) -> Generator[FrozenLine, None, None]:
     """The records that the filter lets through, in order of creation.
 
-    It holds a batch of them at a time and reads twice, so the session must see the same data all
-    the time. With an aggregation, a comparison's one record stands where its first judgment stands.
-    Raises InvalidInput for a filter or an aggregation that does not fit the kind.
+    `body` is what `meant` gave. It holds a batch of them at a time and reads twice, so the session
+    must see the same data all the time. With an aggregation, a comparison's one record stands where
+    its first judgment stands.
+    Raises InvalidInput for a filter, an aggregation or a criterion that does not fit the kind.
     """
     _check(body)
     sides = Sides(fraction=body.heldout_fraction, seed=body.seed)
@@ -79,9 +89,9 @@ def lines(
                 is_held = sides.holds_out(row.Prompt.content_sha256)
                 split = Split.HELDOUT if is_held else Split.TRAIN
                 if rankings is None:
-                    yield _WRITERS[body.kind](row, split, texts)
+                    yield _WRITERS[body.kind](row, split, texts, body)
                 elif (ranking := rankings.pop(row.Comparison.id, None)) is not None:
-                    yield _merged_line(row, split, texts, ranking, body.aggregation)
+                    yield _merged_line(row, split, texts, ranking, body)
 
 
 def _check(body: SnapshotBody) -> None:
@@ -98,6 +108,11 @@ def _check(body: SnapshotBody) -> None:
             f"the aggregation {body.aggregation} does not fit a snapshot of {body.kind}",
             advice="Leave `aggregation` out, or freeze preferences.",
         )
+    if body.criterion:
+        raise InvalidInput(
+            f"the criterion {body.criterion!r} does not fit a snapshot of {body.kind}",
+            advice="Leave `criterion` out, or freeze preferences.",
+        )
 
 
 def _merged(session: Session, project_id: str, body: SnapshotBody) -> dict[str, Ranking] | None:
@@ -107,7 +122,7 @@ def _merged(session: Session, project_id: str, body: SnapshotBody) -> dict[str, 
     said: dict[str, dict[str, Ranking]] = defaultdict(dict)
     with closing(_batches(session, project_id, body, _WITHOUT_TEXTS)) as batches:
         for row in chain.from_iterable(batches):
-            said[row.Comparison.id][row.Judgment.user_id] = judgments.ranking_of(row.Judgment)
+            said[row.Comparison.id][row.Judgment.user_id] = _ranking(row, body)
     return dict(merged(body.aggregation, said))
 
 
@@ -116,7 +131,7 @@ def _batches(
 ) -> Generator[list[Any], None, None]:
     """The rows that the filter lets through, a batch at a time."""
     statement = _STATEMENTS[body.kind](project_id, body.filter).options(*options)
-    is_wanted = _filter(body.filter)
+    is_wanted = _filter(body)
     with session.execute(statement, execution_options={"yield_per": BATCH}) as rows:
         for partition in rows.partitions():
             if batch := [row for row in partition if is_wanted(row)]:
@@ -165,7 +180,8 @@ _STATEMENTS: Mapping[SnapshotKind, Callable[[str, SnapshotFilter], _Rows]] = {
 }
 
 
-def _filter(wanted: SnapshotFilter) -> Callable[[Any], bool]:
+def _filter(body: SnapshotBody) -> Callable[[Any], bool]:
+    wanted = body.filter
     prompt_ids = None if wanted.prompt_ids is None else set(wanted.prompt_ids)
     tags = None if wanted.tags is None else set(wanted.tags)
     # Of preferences alone.
@@ -176,7 +192,20 @@ def _filter(wanted: SnapshotFilter) -> Callable[[Any], bool]:
         and (tags is None or not tags.isdisjoint(row.Prompt.tags))
         and (runs is None or row.Comparison.run_id in runs)
         and (chosen is None or row.Comparison.id in chosen)
+        and (body.kind is not SnapshotKind.PREFERENCES or _said(row, body) is not None)
     )
+
+
+def _said(row: Any, body: SnapshotBody) -> Ranking | None:
+    """What a judgment says under the criterion of the snapshot, if it was given under it."""
+    return judgments.ranking_of(row.Judgment, body.criterion or "")
+
+
+def _ranking(row: Any, body: SnapshotBody) -> Ranking:
+    """What a judgment says that the filter let through."""
+    ranking = _said(row, body)
+    assert ranking is not None
+    return ranking
 
 
 def _responses(session: Session, rows: Sequence[Any]) -> dict[str, ResponseRecord]:
@@ -192,7 +221,7 @@ def _responses(session: Session, rows: Sequence[Any]) -> dict[str, ResponseRecor
 _Texts = Mapping[str, ResponseRecord]
 
 
-def _prompt_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
+def _prompt_line(row: Any, split: Split, texts: _Texts, body: SnapshotBody) -> FrozenLine:
     record = PromptRecord(
         prompt_id=row.Prompt.id,
         messages=_messages(row.Prompt),
@@ -202,7 +231,7 @@ def _prompt_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
     return FrozenLine(split, record.model_dump_json(), row.Prompt.id)
 
 
-def _demonstration_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
+def _demonstration_line(row: Any, split: Split, texts: _Texts, body: SnapshotBody) -> FrozenLine:
     record = DemonstrationRecord(
         demonstration_id=row.Demonstration.id,
         prompt_id=row.Prompt.id,
@@ -213,7 +242,7 @@ def _demonstration_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
     return FrozenLine(split, record.model_dump_json(), row.Prompt.id)
 
 
-def _solution_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
+def _solution_line(row: Any, split: Split, texts: _Texts, body: SnapshotBody) -> FrozenLine:
     record = SolutionRecord(
         solution_id=row.Solution.id,
         prompt_id=row.Prompt.id,
@@ -225,24 +254,38 @@ def _solution_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
     return FrozenLine(split, record.model_dump_json(), row.Prompt.id)
 
 
-def _preference_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
+def _preference_line(row: Any, split: Split, texts: _Texts, body: SnapshotBody) -> FrozenLine:
     judgment: Judgment = row.Judgment
-    record = _preference(row, split, texts, judgments.ranking_of(judgment)).model_copy(
+    record = _preference(row, split, texts, _ranking(row, body)).model_copy(
         update={
             "judgment_id": judgment.id,
             "annotator": judgment.user_id,
             "presented_order": row.Assignment.presented_order,
+            "criterion": body.criterion or "",
+            "rankings": [_under(one) for one in judgment.rankings],
         }
     )
     return _ranked_line(record)
 
 
 def _merged_line(
-    row: Any, split: Split, texts: _Texts, ranking: Ranking, aggregation: Aggregation
+    row: Any, split: Split, texts: _Texts, ranking: Ranking, body: SnapshotBody
 ) -> FrozenLine:
     """A comparison's one record: nobody judged just this, and nobody saw it in one order."""
-    return _ranked_line(
-        _preference(row, split, texts, ranking).model_copy(update={"annotator": aggregation.value})
+    made = _preference(row, split, texts, ranking)
+    under = [one for one in row.Judgment.rankings if one["criterion"] == body.criterion]
+    merged = made.model_dump(include={"tiers", "unranked", "verdict"})
+    update = {
+        "annotator": body.aggregation.value,
+        "criterion": body.criterion or "",
+        "rankings": [_under(one | merged) for one in under],
+    }
+    return _ranked_line(made.model_copy(update=update))
+
+
+def _under(one: Mapping[str, Any]) -> CriterionRecord:
+    return CriterionRecord.model_validate(
+        {name: one[name] for name in CriterionRecord.model_fields}
     )
 
 
@@ -271,7 +314,7 @@ def _ranked_line(record: PreferenceRecord) -> FrozenLine:
     return FrozenLine(record.split, record.model_dump_json(), record.prompt_id, pairs, ties)
 
 
-_WRITERS: Mapping[SnapshotKind, Callable[[Any, Split, _Texts], FrozenLine]] = {
+_WRITERS: Mapping[SnapshotKind, Callable[[Any, Split, _Texts, SnapshotBody], FrozenLine]] = {
     SnapshotKind.PROMPTS: _prompt_line,
     SnapshotKind.DEMONSTRATIONS: _demonstration_line,
     SnapshotKind.PREFERENCES: _preference_line,

@@ -12,9 +12,12 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Select, String, and_, func, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
-from backend.domain.ranking import Ranking, checked
+from backend.domain import criteria
+from backend.domain.criteria import Said
+from backend.domain.ranking import Ranking
 from backend.errors import Conflict, InvalidInput
 from backend.schemas.comparisons import (
+    Criterion,
     JudgmentAnswer,
     JudgmentBody,
     OwnJudgmentAnswer,
@@ -51,7 +54,7 @@ def submit(
     for same in (counted or reviews)[-1:] if body.revise else (*counted, *reviews):
         if same.body_sha256 == body_sha256:
             return _answer(same)
-    ranking = _checked(comparison, body)
+    said = _checked(comparison, assignment, body)
     reason = _review_reason(session, assignment, body, is_judged=bool(counted), at=at)
     judgment = Judgment(
         id=new_id("judgment"),
@@ -60,10 +63,11 @@ def submit(
         comparison_id=comparison.id,
         user_id=user_id,
         revision=1 + (len(counted) if reason is None else _with_room(reviews)),
-        tiers=[list(tier) for tier in ranking.tiers],
-        unranked=list(ranking.unranked),
-        verdict=ranking.verdict,
-        reasons=body.reasons,
+        tiers=[list(tier) for tier in said.ranking.tiers],
+        unranked=list(said.ranking.unranked),
+        verdict=said.ranking.verdict,
+        reasons=said.reasons,
+        rankings=said.rankings,
         flags=body.flags,
         comment=body.comment,
         active_ms=body.active_ms,
@@ -99,17 +103,16 @@ def _with_room(reviews: Sequence[Judgment]) -> int:
     return len(reviews)
 
 
-def _checked(comparison: Comparison, body: JudgmentBody) -> Ranking:
-    """The ranking that a body holds. Raises InvalidInput if it is none of this comparison."""
-    ranking = checked(
-        comparison.response_ids, tiers=body.tiers, unranked=body.unranked, verdict=body.verdict
-    )
+def _checked(comparison: Comparison, assignment: Assignment, body: JudgmentBody) -> Said:
+    """What a body says. Raises InvalidInput if it does not answer what was assigned."""
+    asked = [Criterion.model_validate(one) for one in assignment.criteria]
+    said = criteria.said(body, comparison.response_ids, asked)
     if foreign := set(body.flags) - set(comparison.response_ids):
         raise InvalidInput(
             f"`flags` names response {sorted(foreign)[0]}, which is not part of this comparison",
             advice="Flag only the responses of this comparison.",
         )
-    return ranking
+    return said
 
 
 def _review_reason(
@@ -268,10 +271,23 @@ def extent(session: Session, project_id: str) -> tuple[int, int]:
     return row[0], row[1] or 0
 
 
-def ranking_of(judgment: Judgment) -> Ranking:
-    """What a judgment says of its responses."""
-    tiers = tuple(tuple(tier) for tier in judgment.tiers)
-    return Ranking(tiers, tuple(judgment.unranked), Verdict(judgment.verdict))
+def ranking_of(judgment: Judgment, criterion: str = "") -> Ranking | None:
+    """What a judgment says of its responses under a criterion, or as a whole ("").
+
+    None if it was not given under this criterion, or under some and not as a whole.
+    """
+    if not criterion:
+        if judgment.rankings:
+            return None
+        return _ranking(judgment.tiers, judgment.unranked, judgment.verdict)
+    for one in judgment.rankings:
+        if one["criterion"] == criterion:
+            return _ranking(one["tiers"], one["unranked"], one["verdict"])
+    return None
+
+
+def _ranking(tiers: Sequence[Sequence[str]], unranked: Sequence[str], verdict: str) -> Ranking:
+    return Ranking(tuple(tuple(tier) for tier in tiers), tuple(unranked), Verdict(verdict))
 
 
 def _answer(judgment: Judgment) -> JudgmentAnswer:
@@ -280,5 +296,7 @@ def _answer(judgment: Judgment) -> JudgmentAnswer:
 
 def _body_hash(body: JudgmentBody) -> str:
     """What two judgments have in common that say the same, however long each took."""
-    text = body.model_dump_json(exclude={"revise", "active_ms"})
+    # As it was before there were criteria, so that a judgment sent again is still known.
+    unsaid = set() if body.rankings else {"rankings"}
+    text = body.model_dump_json(exclude={"revise", "active_ms"} | unsaid)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from backend.domain.records.imported import (
     AnyInput,
     ComparisonInput,
+    CriterionInput,
     DemonstrationInput,
     PreferenceInput,
     PromptInput,
@@ -149,7 +150,7 @@ def _keep_preferences(
         annotator = annotators[record.annotator]
         made = _rows(new, comparison_id, response_ids, annotator, record, at)
         before = known.get((comparison_id, annotator))
-        said = (made[1]["tiers"], made[1]["verdict"])
+        said = _said(made[1]["tiers"], made[1]["verdict"], made[1]["rankings"])
         if before is None:
             known[comparison_id, annotator] = said
             rows.append(made)
@@ -242,15 +243,28 @@ def _ensure_annotators(
     return found | added
 
 
-def _known(
-    session: Session, comparison_ids: Sequence[str]
-) -> dict[tuple[str, str], tuple[list[list[str]], str]]:
+_Said = tuple[list[list[str]], str, list[list[Any]]]
+
+
+def _said(tiers: list[list[str]], verdict: str, rankings: Sequence[dict[str, Any]]) -> _Said:
+    """What two rows have in common that say the same, as a whole and by criterion."""
+    names = ("criterion", "tiers", "verdict")
+    return tiers, verdict, [[one[name] for name in names] for one in rankings]
+
+
+def _known(session: Session, comparison_ids: Sequence[str]) -> dict[tuple[str, str], _Said]:
     rows = session.execute(
-        select(Judgment.comparison_id, Judgment.user_id, Judgment.tiers, Judgment.verdict)
+        select(
+            Judgment.comparison_id,
+            Judgment.user_id,
+            Judgment.tiers,
+            Judgment.verdict,
+            Judgment.rankings,
+        )
         .where(Judgment.comparison_id.in_(comparison_ids), Judgment.review_reason.is_(None))
         .order_by(Judgment.revision)
     )
-    return {(row[0], row[1]): (row[2], row[3]) for row in rows}
+    return {(row[0], row[1]): _said(*row[2:]) for row in rows}
 
 
 def _rows(
@@ -271,6 +285,7 @@ def _rows(
         "import_id": new.id,
         "state": SUBMITTED,
         "presented_order": [response_ids[place] for place in record.presented_order],
+        "criteria": [{"name": one.criterion, "question": one.question} for one in record.rankings],
         "expires_at": at,
         "created_at": at,
     }
@@ -285,8 +300,21 @@ def _rows(
         "unranked": [response_ids[place] for place in record.unranked],
         "verdict": record.verdict,
         "reasons": [],
+        "rankings": [_ranking(one, response_ids) for one in record.rankings],
         "flags": [],
         "body_sha256": "",
         "created_at": at,
     }
     return assignment, judgment
+
+
+def _ranking(one: CriterionInput, response_ids: Sequence[str]) -> dict[str, Any]:
+    """A ranking under one criterion as a judgment keeps it."""
+    return {
+        "criterion": one.criterion,
+        "question": one.question,
+        "tiers": [[response_ids[place] for place in tier] for tier in one.tiers],
+        "unranked": [response_ids[place] for place in one.unranked],
+        "verdict": one.verdict,
+        "reasons": [],
+    }

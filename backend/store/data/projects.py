@@ -111,6 +111,23 @@ def quota_rule(session: Session, project_id: str) -> QuotaRule:
     return QuotaRule(*row)
 
 
+def criteria(session: Session, project_id: str) -> list[dict[str, str]]:
+    """What comparisons of this project are ranked by now, as rows keep it."""
+    found = session.scalar(select(Project.criteria).where(Project.id == project_id))
+    return found or []
+
+
+def criterion(session: Session, project_id: str, asked: str | None) -> str:
+    """The name of the criterion that is meant; None = the first of the project, if it has any.
+
+    "" stands for judgments that were given without criteria.
+    """
+    if asked is not None:
+        return asked
+    names = [one["name"] for one in criteria(session, project_id)]
+    return names[0] if names else ""
+
+
 def _row(session: Session, project_id: str) -> Project:
     project = session.scalar(select(Project).where(Project.id == project_id))
     if project is None:

@@ -47,6 +47,7 @@ def begin(
         seed=body.seed,
         filter=body.filter.model_dump(exclude_none=True),
         aggregation=body.aggregation,
+        criterion=body.criterion or "",
         counts={},
         job_id=job_id,
         created_at=at,
@@ -195,8 +196,9 @@ def line_page(
 class Tally:
     """Hash and counts of a snapshot while its lines go by."""
 
-    def __init__(self, kind: SnapshotKind) -> None:
+    def __init__(self, kind: SnapshotKind, criterion: str | None = None) -> None:
         self.kind = kind
+        self._criterion = criterion
         self.counts: dict[str, dict[str, int]] = {}
         self._prompts: dict[str, set[str]] = {}
         self._hash = hashlib.sha256()
@@ -228,6 +230,11 @@ class Tally:
 
     def check(self) -> None:
         """Raise InvalidInput if the snapshot would be of no use."""
+        if self.lines == 0 and self._criterion:
+            raise InvalidInput(
+                f"no judgment was given under the criterion {self._criterion!r}",
+                advice="Name another criterion, or an empty one for judgments given without.",
+            )
         if self.lines == 0:
             raise InvalidInput(
                 f"there are no {self.kind} to freeze",

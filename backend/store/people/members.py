@@ -15,6 +15,7 @@ from backend.schemas.vocabulary import Role
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import GuidelineAcknowledgement, ProjectTally
 from backend.store.tables.people import Membership, User
+from backend.store.tables.practice import PracticeResult
 
 
 def listing(
@@ -79,6 +80,10 @@ def _answers(session: Session, project_id: str, rows: Sequence[User]) -> list[Me
         )
         .group_by(GuidelineAcknowledgement.user_id)
     )
+    practised = select(
+        PracticeResult.user_id, PracticeResult.attempt, PracticeResult.passed_at
+    ).where(PracticeResult.project_id == project_id, PracticeResult.user_id.in_(ids))
+    practice = {row[0]: (row[1], row[2]) for row in session.execute(practised)}
     roles: dict[str, str] = dict(session.execute(held).all())
     judgments: dict[str, int] = dict(session.execute(judged).all())
     acknowledged = {row[0]: (row[1], row[2]) for row in session.execute(read)}
@@ -92,6 +97,8 @@ def _answers(session: Session, project_id: str, rows: Sequence[User]) -> list[Me
             judgments=judgments.get(user.id, 0),
             guidelines_version=acknowledged.get(user.id, (None, None))[0],
             acknowledged_at=acknowledged.get(user.id, (None, None))[1],
+            practice_attempt=practice.get(user.id, (None, None))[0],
+            practice_passed_at=practice.get(user.id, (None, None))[1],
             created_at=user.created_at,
         )
         for user in rows

@@ -94,6 +94,20 @@ def set_memberships(session: Session, user_id: str, roles: Mapping[str, Role]) -
     session.flush()
 
 
+def ranks_in(session: Session, user_id: str) -> list[str] | None:
+    """The projects in which a user may rank; None: in all, as an administrator. Raises NotFound."""
+    user = _row(session, user_id)
+    if not user.is_active:
+        return []
+    if user.role == Role.ADMIN:
+        return None
+    held = select(Membership.project_id).where(
+        Membership.user_id == user_id,
+        Membership.role.in_([Role.RESEARCHER, Role.ANNOTATOR]),
+    )
+    return list(session.scalars(held))
+
+
 def change(
     session: Session,
     user_id: str,

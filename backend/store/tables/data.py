@@ -35,6 +35,9 @@ class Project(Numbered, Base):
     cannot_judge_reasons: Mapped[list[str]] = mapped_column(
         server_default=json.dumps(CANNOT_JUDGE_REASONS)
     )
+    criteria: Mapped[list[Any]] = mapped_column(server_default="[]")  # [{"name", "question"}, ...]
+    # Share of the pairs of its practice comparisons that an annotator has to agree on.
+    practice_bar: Mapped[float] = mapped_column(default=0.8, server_default="0.8")
     archived_at: Mapped[datetime | None]
 
 
@@ -200,6 +203,8 @@ class Assignment(FromImport, Numbered, Base):
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
     state: Mapped[str] = mapped_column(String(16))  # leased, submitted, skipped, late
     presented_order: Mapped[list[str]]
+    # Those of the project when the lease was granted: what a judgment has to answer.
+    criteria: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     expires_at: Mapped[datetime]
     granted_at: Mapped[datetime | None]  # The lease; renewing it changes only expires_at.
     is_offline: Mapped[bool] = mapped_column(default=False, server_default=false())
@@ -267,6 +272,8 @@ class Judgment(FromImport, Numbered, Base):
     unranked: Mapped[list[str]]
     verdict: Mapped[str] = mapped_column(String(16))
     reasons: Mapped[list[str]]
+    # One for each criterion that it was given under; the columns above have the first one's.
+    rankings: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     flags: Mapped[list[str]]
     comment: Mapped[str] = mapped_column(Text, default="")
     active_ms: Mapped[int | None]
@@ -286,6 +293,7 @@ class Snapshot(Numbered, Base):
     seed: Mapped[int] = mapped_column(BigInteger)
     filter: Mapped[dict[str, Any]]
     aggregation: Mapped[str] = mapped_column(String(32), default="none", server_default="none")
+    criterion: Mapped[str] = mapped_column(String(40), default="", server_default="")
     counts: Mapped[dict[str, Any]]
     # The job that still writes its lines; None = complete, and visible.
     job_id: Mapped[str | None] = mapped_column(String(64))

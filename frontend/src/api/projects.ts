@@ -73,10 +73,15 @@ export const snapshotsQuery = (projectId: string) =>
       }),
   });
 
-export const agreementQuery = (projectId: string) =>
+/** Under a criterion; null: under the project's first, if it has any. */
+export const agreementQuery = (projectId: string, criterion: string | null = null) =>
   queryOptions({
-    queryKey: ["project", projectId, "agreement"],
-    queryFn: ({ signal }) => request<Agreement>(`/projects/${projectId}/agreement`, { signal }),
+    queryKey: ["project", projectId, "agreement", criterion],
+    queryFn: ({ signal }) => {
+      // An empty one says something, too: judgments that were given without criteria.
+      const query = criterion === null ? "" : `?criterion=${encodeURIComponent(criterion)}`;
+      return request<Agreement>(`/projects/${projectId}/agreement${query}`, { signal });
+    },
   });
 
 export type ImportKind = "prompts" | "demonstrations" | "comparisons" | "preferences" | "solutions";

@@ -52,6 +52,11 @@ export interface components {
          * @description How far annotators agree, with intervals, and the habits that their judgments show.
          */
         AgreementAnswer: {
+            /**
+             * Criterion
+             * @description Whose rankings are compared; empty = of judgments given without criteria.
+             */
+            criterion: string;
             everybody: components["schemas"]["FactsAnswer"];
             /**
              * Judged Twice
@@ -203,6 +208,11 @@ export interface components {
             /** Id */
             id: string;
             comparison: components["schemas"]["AssignedComparison"];
+            /**
+             * Criteria
+             * @description What the comparison is ranked by, one after the other; empty = once, as a whole. A judgment answers all of them, also if the project changes them meanwhile.
+             */
+            criteria: components["schemas"]["Criterion"][];
             /** Presented Order */
             presented_order: string[];
             /**
@@ -362,6 +372,48 @@ export interface components {
              * @enum {string}
              */
             level: "error" | "warning";
+        };
+        /**
+         * Criterion
+         * @description What responses are ranked by, such as `helpful`, and what the annotator is asked.
+         */
+        Criterion: {
+            /** Name */
+            name: string;
+            /** Question */
+            question: string;
+        };
+        /**
+         * CriterionRanking
+         * @description A ranking under one criterion; `tiers` best first, ties share a tier.
+         */
+        CriterionRanking: {
+            /** Criterion */
+            criterion: string;
+            /** Tiers */
+            tiers?: string[][];
+            /** Unranked */
+            unranked?: string[];
+            verdict: components["schemas"]["Verdict"];
+            /** Reasons */
+            reasons?: string[];
+        };
+        /**
+         * CriterionRankingAnswer
+         * @description A ranking under one criterion as it is kept, with the question that was asked.
+         */
+        CriterionRankingAnswer: {
+            /** Criterion */
+            criterion: string;
+            /** Question */
+            question: string;
+            /** Tiers */
+            tiers: string[][];
+            /** Unranked */
+            unranked: string[];
+            verdict: components["schemas"]["Verdict"];
+            /** Reasons */
+            reasons: string[];
         };
         /**
          * DemonstrationAnswer
@@ -795,6 +847,8 @@ export interface components {
         /**
          * JudgmentAnswer
          * @description A judgment as it is kept.
+         *
+         *     Given under criteria, its `tiers`, `unranked`, `verdict` and `reasons` are the first one's.
          */
         JudgmentAnswer: {
             /** Id */
@@ -814,6 +868,11 @@ export interface components {
             verdict: components["schemas"]["Verdict"];
             /** Reasons */
             reasons: string[];
+            /**
+             * Rankings
+             * @description One for each criterion that it was given under; empty = given without.
+             */
+            rankings: components["schemas"]["CriterionRankingAnswer"][];
             /** Flags */
             flags: string[];
             /** Comment */
@@ -831,15 +890,24 @@ export interface components {
         /**
          * JudgmentBody
          * @description A ranking: `tiers` best first, ties share a tier; each response in one place exactly.
+         *
+         *     Where the assignment has criteria, `rankings` has one for each of them, in place of `tiers`,
+         *     `unranked`, `verdict` and `reasons`.
          */
         JudgmentBody: {
             /** Tiers */
             tiers?: string[][];
             /** Unranked */
             unranked?: string[];
-            verdict: components["schemas"]["Verdict"];
+            /** @description Required unless there are `rankings`. */
+            verdict?: components["schemas"]["Verdict"] | null;
             /** Reasons */
             reasons?: string[];
+            /**
+             * Rankings
+             * @description One for each criterion of the assignment, in any order.
+             */
+            rankings?: components["schemas"]["CriterionRanking"][];
             /**
              * Comment
              * @default
@@ -1058,6 +1126,13 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
+        /** Listing[PracticeComparisonAnswer] */
+        Listing_PracticeComparisonAnswer_: {
+            /** Items */
+            items: components["schemas"]["PracticeComparisonAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
         /** Listing[ProjectAnswer] */
         Listing_ProjectAnswer_: {
             /** Items */
@@ -1162,6 +1237,13 @@ export interface components {
             guidelines_version: number | null;
             /** Acknowledged At */
             acknowledged_at: string | null;
+            /**
+             * Practice Attempt
+             * @description Of the practice of the project; null if this person has not begun it.
+             */
+            practice_attempt: number | null;
+            /** Practice Passed At */
+            practice_passed_at: string | null;
             /**
              * Created At
              * Format: date-time
@@ -1473,6 +1555,11 @@ export interface components {
             verdict: components["schemas"]["Verdict"];
             /** Reasons */
             reasons: string[];
+            /**
+             * Rankings
+             * @description One for each criterion that it was given under; empty = given without.
+             */
+            rankings: components["schemas"]["CriterionRankingAnswer"][];
             /** Flags */
             flags: string[];
             /** Comment */
@@ -1497,7 +1584,7 @@ export interface components {
         };
         /**
          * OwnRevision
-         * @description What an annotator once said of a comparison.
+         * @description What an annotator once said of a comparison; under criteria, the first one's ranking.
          */
         OwnRevision: {
             /** Revision */
@@ -1509,6 +1596,11 @@ export interface components {
             verdict: components["schemas"]["Verdict"];
             /** Reasons */
             reasons: string[];
+            /**
+             * Rankings
+             * @description One for each criterion that it was given under; empty = given without.
+             */
+            rankings: components["schemas"]["CriterionRankingAnswer"][];
             /** Flags */
             flags: string[];
             /** Comment */
@@ -1552,6 +1644,110 @@ export interface components {
              * @description Comparisons with a pair that two annotators placed.
              */
             comparisons: number;
+        };
+        /**
+         * PracticeBody
+         * @description What is expected of whoever ranks a comparison for practice, and why.
+         */
+        PracticeBody: {
+            /** @description The ranking, under each criterion of the project; it places two responses or more. Comment, flags and time are not kept. */
+            expected: components["schemas"]["JudgmentBody"];
+            /**
+             * Explanation
+             * @description Shown after the answer. Markdown.
+             * @default
+             */
+            explanation: string;
+        };
+        /**
+         * PracticeComparisonAnswer
+         * @description A practice comparison, for who leads the project.
+         */
+        PracticeComparisonAnswer: {
+            comparison: components["schemas"]["AssignedComparison"];
+            /**
+             * Expected
+             * @description One for each criterion; without criteria one, whose criterion is empty.
+             */
+            expected: components["schemas"]["CriterionRankingAnswer"][];
+            /** Explanation */
+            explanation: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * PracticeFeedback
+         * @description What is expected of the comparison that was answered, and why.
+         */
+        PracticeFeedback: {
+            /** Expected */
+            expected: components["schemas"]["CriterionRankingAnswer"][];
+            /** Explanation */
+            explanation: string;
+            /** Agreed */
+            agreed: number;
+            /** Pairs */
+            pairs: number;
+            state: components["schemas"]["PracticeState"];
+        };
+        /**
+         * PracticeState
+         * @description How far the caller is with the practice of a project.
+         */
+        PracticeState: {
+            /**
+             * Is Required
+             * @description True if the caller gets no comparisons to judge before passing.
+             */
+            is_required: boolean;
+            /**
+             * Comparisons
+             * @description Practice comparisons of the project.
+             */
+            comparisons: number;
+            /**
+             * Bar
+             * @description Share of pairs that have to agree, from 0 to 1.
+             */
+            bar: number;
+            /**
+             * Attempt
+             * @description Counted from 1.
+             */
+            attempt: number;
+            /**
+             * Answered
+             * @description In this attempt, as are `agreed` and `pairs`.
+             */
+            answered: number;
+            /**
+             * Agreed
+             * @description Pairs on which answers agree with what is expected.
+             */
+            agreed: number;
+            /**
+             * Pairs
+             * @description Pairs that are expected of what was answered.
+             */
+            pairs: number;
+            /** Passed At */
+            passed_at: string | null;
+            /** @description Null if this attempt is over: passed, or to be tried again. */
+            next: components["schemas"]["PracticeTask"] | null;
+        };
+        /**
+         * PracticeTask
+         * @description The practice comparison that comes next; `responses` stand in presented order.
+         */
+        PracticeTask: {
+            comparison: components["schemas"]["AssignedComparison"];
+            /** Criteria */
+            criteria: components["schemas"]["Criterion"][];
+            /** Presented Order */
+            presented_order: string[];
         };
         /**
          * Preset
@@ -1615,6 +1811,10 @@ export interface components {
             overlap_share: number;
             /** Cannot Judge Reasons */
             cannot_judge_reasons: string[];
+            /** Criteria */
+            criteria: components["schemas"]["Criterion"][];
+            /** Practice Bar */
+            practice_bar: number;
             /**
              * Created At
              * Format: date-time
@@ -1660,13 +1860,25 @@ export interface components {
              * @description Why a comparison cannot be judged: what annotators choose from.
              */
             cannot_judge_reasons?: string[];
+            /**
+             * Criteria
+             * @description Each comparison is ranked by these, one after the other. Empty = once, as a whole. Judgments keep the criteria that they were given under.
+             */
+            criteria?: components["schemas"]["Criterion"][];
+            /**
+             * Practice Bar
+             * @description Share of the pairs of its practice comparisons that an annotator has to agree on before judging others.
+             * @default 0.8
+             */
+            practice_bar: number;
         };
         /**
          * ProjectChange
          * @description What to change about a project; what is left out stays as it is.
          *
-         *     How many judgments are wanted counts for comparisons that are made from then on. Other
-         *     guidelines are a new version, which annotators acknowledge before they get more comparisons.
+         *     How many judgments are wanted counts for comparisons that are made from then on, and criteria
+         *     for those that are leased from then on. Other guidelines are a new version, which annotators
+         *     acknowledge before they get more comparisons.
          */
         ProjectChange: {
             /** Name */
@@ -1686,6 +1898,10 @@ export interface components {
             overlap_share?: number | null;
             /** Cannot Judge Reasons */
             cannot_judge_reasons?: string[] | null;
+            /** Criteria */
+            criteria?: components["schemas"]["Criterion"][] | null;
+            /** Practice Bar */
+            practice_bar?: number | null;
         };
         /**
          * ProjectCounts
@@ -2181,6 +2397,11 @@ export interface components {
                 [key: string]: unknown;
             };
             aggregation: components["schemas"]["Aggregation"];
+            /**
+             * Criterion
+             * @description The criterion whose rankings its preferences hold; empty = given without.
+             */
+            criterion: string;
             /** Counts */
             counts: {
                 [key: string]: {
@@ -2219,6 +2440,11 @@ export interface components {
              * @default none
              */
             aggregation: components["schemas"]["Aggregation"];
+            /**
+             * Criterion
+             * @description Rankings under this criterion. Left out: the project's first criterion if it has any. Empty: judgments that were given without criteria.
+             */
+            criterion?: string | null;
         };
         /**
          * SnapshotFilter

@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { post, request } from "./client";
-import type { Role, User } from "./types";
+import type { Role, User, UserChange } from "./types";
 
 export const readMe = (options: { signal?: AbortSignal } = {}) =>
   request<User>("/me", { ...options, asAnybody: true });
@@ -17,6 +17,10 @@ export const signInWithToken = (token: string) => post<User>("/session", { token
 
 export const signInWithPassword = (email: string, password: string) =>
   post<User>("/session", { email, password });
+
+/** One's own name, or with the current password a new one. */
+export const changeMyself = (userId: string, change: UserChange) =>
+  request<User>(`/users/${userId}`, { method: "PATCH", body: change });
 
 export const signOut = () => request<null>("/session", { method: "DELETE" });
 

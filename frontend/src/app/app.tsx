@@ -97,6 +97,13 @@ const router = createBrowserRouter([
     errorElement: <Crash />,
     children: [
       { index: true, element: <ProjectRedirect /> },
+      {
+        path: "account",
+        hydrateFallbackElement: loading(),
+        lazy: async () => ({
+          Component: (await import("@/features/account/account-page")).AccountPage,
+        }),
+      },
       { path: "runs/:runId", element: <RunRedirect /> },
       { path: "models/:modelId", element: <ModelRedirect /> },
       {

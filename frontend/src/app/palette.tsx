@@ -81,6 +81,7 @@ function useEntries(user: User): Entry[] {
       kind: "project",
       run: go(`/projects/${project.id}`),
     })),
+    { id: "account", icon: "user", text: "Your account", kind: "page", run: go("/account") },
     theme("Light theme", "sun", "light"),
     theme("Dark theme", "moon", "dark"),
     theme("System theme", "system", "system"),

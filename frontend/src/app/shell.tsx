@@ -10,7 +10,7 @@ import { meQuery, roleIn } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Failure, Skeleton } from "@/components/states";
-import { write } from "@/lib/storage";
+import { isText, read, write } from "@/lib/storage";
 
 import { Palette } from "./palette";
 import { pagesFor } from "./nav-pages";
@@ -76,7 +76,11 @@ export function Shell() {
       <a className="skip" href="#main">
         Skip to content
       </a>
-      <Rail projectId={projectId} user={me.data} />
+      {/* A page of no project, such as one's account, leads back to the last one. */}
+      <Rail
+        projectId={projectId ?? read(localStorage, LAST_PROJECT, isText) ?? undefined}
+        user={me.data}
+      />
       <div className="column">
         <TopBar user={me.data} onSearch={() => setPaletteOpen(true)} />
         {isSignedOut && <SignedOut user={me.data} />}

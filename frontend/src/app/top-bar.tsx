@@ -1,7 +1,7 @@
 /** Where one is (project, page), search, theme, and who is signed in. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useLocation, useNavigate, useParams } from "react-router";
+import { Link, useLocation, useNavigate, useParams } from "react-router";
 
 import { projectsQuery } from "@/api/projects";
 import { createsProjects, signOut } from "@/api/session";
@@ -84,9 +84,9 @@ function SignOut({ user }: { user: User }) {
   };
   return (
     <span className="row who">
-      <span className="small muted clip" title={`${user.name}, ${user.role}`}>
-        {user.name}
-      </span>
+      <Link className="btn ghost account" to="/account" title={`${user.name}: your account`}>
+        <Icon name="user" /> <span className="clip">{user.name}</span>
+      </Link>
       <button
         type="button"
         className="btn ghost icon"

@@ -86,6 +86,9 @@ export function words(name: string): string {
   return name.replaceAll("_", " ");
 }
 
+/** A share from 0 to 1: "80 %". */
+export const percent = (share: number): string => `${Number((100 * share).toFixed(2))} %`;
+
 export function ordinal(n: number): string {
   const ending = ["th", "st", "nd", "rd"][n % 100 > 10 && n % 100 < 14 ? 0 : n % 10] ?? "th";
   return `${n}${ending}`;

@@ -35,6 +35,7 @@ function found(agreement: Pairwise, judgedTwice: number): Agreement {
     median_active_s: null,
   };
   return {
+    criterion: "",
     everybody,
     judged_twice: judgedTwice,
     annotators: [],

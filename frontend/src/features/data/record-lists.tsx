@@ -160,11 +160,19 @@ export function ComparisonList({ projectId }: { projectId: string }) {
   );
 }
 
-/** "n5vt > xv7q = e2tc": the ends of the response ids, best first. */
-export function order(judgment: Judgment): string {
-  if (judgment.verdict !== "ranked") return words(judgment.verdict);
-  const places = judgment.tiers.map((tier) => tier.map((id) => id.slice(-4)).join(" = "));
-  return places.join(" > ");
+/** "n5vt > xv7q = e2tc": the ends of the response ids, best first; one line for each criterion. */
+export function Order({ judgment }: { judgment: Judgment }) {
+  if (judgment.rankings.length === 0) return order(judgment);
+  return judgment.rankings.map((ranking) => (
+    <div key={ranking.criterion}>
+      <span className="faint">{ranking.criterion}</span> {order(ranking)}
+    </div>
+  ));
+}
+
+function order({ verdict, tiers }: Pick<Judgment, "verdict" | "tiers">): string {
+  if (verdict !== "ranked") return words(verdict);
+  return tiers.map((tier) => tier.map((id) => id.slice(-4)).join(" = ")).join(" > ");
 }
 
 export function JudgmentList({ projectId }: { projectId: string }) {
@@ -180,7 +188,9 @@ export function JudgmentList({ projectId }: { projectId: string }) {
       }
       row={(judgment) => (
         <>
-          <td className="mono text">{order(judgment)}</td>
+          <td className="mono text">
+            <Order judgment={judgment} />
+          </td>
           <td>{judgment.comment}</td>
           <td className="num">
             {judgment.active_ms === null ? "–" : `${number(judgment.active_ms / 1000)} s`}

@@ -6,7 +6,7 @@ import type { Judgment } from "@/api/types";
 import { Ago } from "@/components/text/clock";
 import { number } from "@/lib/format";
 
-import { order, Pages } from "./record-lists";
+import { Order, Pages } from "./record-lists";
 
 const REASONS: Readonly<Record<NonNullable<Judgment["review_reason"]>, string>> = {
   late: "too late: others had taken the comparison",
@@ -27,7 +27,9 @@ export function ReviewList({ projectId, count }: { projectId: string; count: num
       empty={null}
       row={(judgment) => (
         <>
-          <td className="mono text">{order(judgment)}</td>
+          <td className="mono text">
+            <Order judgment={judgment} />
+          </td>
           <td>{judgment.review_reason != null && REASONS[judgment.review_reason]}</td>
           <td>{judgment.comment}</td>
           <td className="small muted">

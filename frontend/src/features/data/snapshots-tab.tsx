@@ -7,6 +7,7 @@ import { address } from "@/api/client";
 import { freezeSnapshot, snapshotsQuery } from "@/api/projects";
 import type { Aggregation, Snapshot, SnapshotBody } from "@/api/types";
 import { CreateForm, NameField } from "@/components/form/create-form";
+import { CriterionChoice } from "@/components/form/criterion-choice";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
@@ -42,6 +43,7 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
   const [percent, setPercent] = useState("10");
   const [seed, setSeed] = useState("0");
   const [aggregation, setAggregation] = useState<Aggregation>("none");
+  const [criterion, setCriterion] = useState<string | null>(null);
   const ids = [useId(), useId(), useId()] as const;
   const freeze = () =>
     freezeSnapshot(props.projectId, {
@@ -50,6 +52,7 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
       heldout_fraction: Number(percent) / 100,
       seed: Number(seed),
       aggregation: kind === "preferences" ? aggregation : "none",
+      criterion: kind === "preferences" ? criterion : null,
     });
   return (
     <CreateForm
@@ -69,6 +72,9 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
       </p>
       <Segmented label="Kind" value={kind} options={KINDS} onChange={setKind} />
       <NameField value={name} onChange={setName} />
+      {kind === "preferences" && (
+        <CriterionChoice projectId={props.projectId} value={criterion} onChange={setCriterion} />
+      )}
       {kind === "preferences" && (
         <div className="field">
           <label htmlFor={ids[2]}>Several judgments of one comparison</label>
@@ -159,6 +165,7 @@ function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean
         {snapshot.aggregation !== "none" && (
           <div className="small faint">{words(snapshot.aggregation)}</div>
         )}
+        {snapshot.criterion !== "" && <div className="small faint">by {snapshot.criterion}</div>}
       </td>
       <td>
         <Copyable text={snapshot.sha256} shown={shortHash(snapshot.sha256)} label="sha256" />

@@ -16,17 +16,19 @@ const REVIEW: Readonly<Record<NonNullable<OwnJudgment["review_reason"]>, string>
 };
 
 type Said = OwnJudgment["earlier"][number];
+/** A ranking of the whole, or under one criterion. */
+type Answer = Pick<Said, "tiers" | "unranked" | "verdict" | "reasons"> & { criterion?: string };
 
 export function OwnJudgmentCard(props: { projectId: string; judgment: OwnJudgment }) {
   const { projectId, judgment } = props;
   const { comparison, review_reason: review } = judgment;
   const [isOpen, setOpen] = useState(false);
   const letters = lettersOf(judgment);
-  const said = lettered(judgment, letters);
+  const said = inShort(judgment, letters);
   return (
-    <article className="card padded mine-judgment" aria-label={`Judgment: ${inLetters(said)}`}>
+    <article className="card padded mine-judgment" aria-label={`Judgment: ${said}`}>
       <header className="row">
-        <b className="mono">{inLetters(said)}</b>
+        <b className="mono">{said}</b>
         {judgment.revision > 1 && review === null && (
           <span className="pill">revision {judgment.revision}</span>
         )}
@@ -35,7 +37,7 @@ export function OwnJudgmentCard(props: { projectId: string; judgment: OwnJudgmen
         <Link
           className="btn"
           to={`/projects/${projectId}/rank/${judgment.assignment_id}`}
-          aria-label={`Revise: ${inLetters(said)}`}
+          aria-label={`Revise: ${said}`}
         >
           Revise
         </Link>
@@ -43,10 +45,11 @@ export function OwnJudgmentCard(props: { projectId: string; judgment: OwnJudgmen
       <p className="small muted">
         <Ago at={judgment.created_at} />
         {": "}
-        {inWords(
-          said,
-          judgment.unranked.map((one) => letters.get(one) ?? "?"),
-        )}
+        {answersOf(judgment)
+          .map(
+            (one) => `${prefixOf(one)}${inWords(lettered(one, letters), unrankedOf(one, letters))}`,
+          )
+          .join(" ")}
         {judgment.flags.length > 0 && ` Flagged: ${named(judgment.flags, letters)}.`}
         {review !== null && ` ${REVIEW[review]}`}
       </p>
@@ -80,7 +83,21 @@ function lettersOf({ comparison }: OwnJudgment): ReadonlyMap<string, string> {
   return new Map(comparison.responses.map(({ id }, place) => [id, letterOf(place)]));
 }
 
-const lettered = (said: Said, letters: ReadonlyMap<string, string>): Lettered => ({
+const answersOf = (said: Said): readonly Answer[] =>
+  said.rankings.length === 0 ? [said] : said.rankings;
+
+const prefixOf = ({ criterion }: Answer) => (criterion === undefined ? "" : `${criterion}: `);
+
+/** "B > A = C"; with criteria, "helpful: B > A; harmless: A = B". */
+const inShort = (said: Said, letters: ReadonlyMap<string, string>): string =>
+  answersOf(said)
+    .map((one) => `${prefixOf(one)}${inLetters(lettered(one, letters))}`)
+    .join("; ");
+
+const unrankedOf = ({ unranked }: Answer, letters: ReadonlyMap<string, string>) =>
+  unranked.map((one) => letters.get(one) ?? "?");
+
+const lettered = (said: Answer, letters: ReadonlyMap<string, string>): Lettered => ({
   ...said,
   tiers: said.tiers.map((tier) => tier.map((id) => letters.get(id) ?? "?")),
 });
@@ -97,12 +114,15 @@ function Note({ text }: { text: string }) {
 }
 
 function Texts(props: { judgment: OwnJudgment; letters: ReadonlyMap<string, string> }) {
-  const { comparison, tiers, verdict } = props.judgment;
-  const rankOf = (id: string) => {
-    const tier = tiers.findIndex((one) => one.includes(id));
-    if (verdict !== "ranked") return "";
-    return tier < 0 ? "unranked" : ordinal(tier + 1);
-  };
+  const { comparison } = props.judgment;
+  const rankOf = (id: string) =>
+    answersOf(props.judgment)
+      .filter(({ verdict }) => verdict === "ranked")
+      .map((one) => {
+        const tier = one.tiers.findIndex((ids) => ids.includes(id));
+        return `${prefixOf(one)}${tier < 0 ? "unranked" : ordinal(tier + 1)}`;
+      })
+      .join(", ");
   return (
     <div className="mine-texts">
       <section aria-label="Prompt">
@@ -129,7 +149,7 @@ function Earlier(props: { said: readonly Said[]; letters: ReadonlyMap<string, st
       <ol reversed>
         {props.said.map((one) => (
           <li key={one.revision} value={one.revision}>
-            <b className="mono">{inLetters(lettered(one, props.letters))}</b>{" "}
+            <b className="mono">{inShort(one, props.letters)}</b>{" "}
             <span className="small muted">
               <Ago at={one.created_at} />
             </span>

@@ -7,6 +7,7 @@ import type { Assignment } from "@/api/types";
 import { useKeys } from "@/lib/use-keys";
 
 import { useActiveTime } from "./active-time";
+import { nextStep, wayBack } from "./criteria/steps";
 import { DiffDialog, GuidelinesDialog, NoteDialog, SkipDialog } from "./dialogs";
 import { useDrag } from "./drag";
 import { isPressable, useTabbed } from "./keys/enter";
@@ -60,14 +61,18 @@ export function Comparison(props: ComparisonProps) {
 
   const send = (final: Ranking) => props.onSubmit(assignment, final, activeMs());
   const submit = () => {
-    if (whatIsMissing(ranking) === null) send(completed(ranking));
+    if (whatIsMissing(ranking) !== null) return;
+    const step = nextStep(ranking);
+    if (step === null) send(completed(ranking));
+    else make({ kind: "step", step });
   };
   const act = (action: Move) => {
     const final = decided(ranking, action);
     if (final === null) make(action);
     else send(final);
   };
-  const goBack = () => (canUndo ? undo() : props.onReopen?.());
+  const leadBack = wayBack(ranking, make, props.onReopen);
+  const goBack = () => (canUndo ? undo() : leadBack?.());
   const look = (card: number) => {
     const next = (card + responses.length) % responses.length;
     setLookedAt(next);
@@ -158,7 +163,7 @@ export function Comparison(props: ComparisonProps) {
         ranking={ranking}
         reasons={reasons}
         dragging={dragging}
-        canUndo={canUndo || props.onReopen !== null}
+        canUndo={canUndo || leadBack !== null}
         drag={handlers}
         isOn={isOn}
         onCommand={run}

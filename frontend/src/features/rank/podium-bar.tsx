@@ -5,6 +5,8 @@ import { Fragment } from "react";
 
 import { Icon, type IconName } from "@/components/icons";
 
+import { CriterionSteps } from "./criteria/criterion-steps";
+import { nextStep } from "./criteria/steps";
 import type { Dragging, DragHandlers } from "./drag";
 import { Hint } from "./keys/hint";
 import { useKeymap } from "./keys/keymap-store";
@@ -181,8 +183,10 @@ export function PodiumBar(props: PodiumBarProps) {
   const { ranking, isOn, onCommand } = props;
   const keymap = useKeymap();
   const missing = whatIsMissing(ranking);
+  const isLast = nextStep(ranking) === null;
   return (
     <div className="podium" role="region" aria-label="Your ranking">
+      <CriterionSteps ranking={ranking} onMove={(move) => onCommand({ kind: "move", move })} />
       <CurrentRanking {...props} />
       {ranking.verdict === "ranked" && <Adjustments {...props} />}
       <div className="actions">
@@ -220,10 +224,10 @@ export function PodiumBar(props: PodiumBarProps) {
           type="button"
           className="btn primary"
           disabled={missing !== null}
-          title={missing ?? "Submit this judgment"}
+          title={missing ?? (isLast ? "Submit this judgment" : "Go on to the next criterion")}
           onClick={() => onCommand({ kind: "submit" })}
         >
-          Submit <Hint action="submit" />
+          {isLast ? "Submit" : "Next"} <Hint action="submit" />
         </button>
       </div>
     </div>

@@ -7,8 +7,9 @@ import { useEffect } from "react";
 import { progressQuery, skipAssignment } from "@/api/assignments";
 import { Problem } from "@/api/client";
 import { guidelinesQuery } from "@/api/guidelines";
-import { meQuery } from "@/api/session";
-import type { AnnotationProgress, Assignment } from "@/api/types";
+import { practiceQuery } from "@/api/practice";
+import { managesIn, meQuery } from "@/api/session";
+import type { AnnotationProgress, Assignment, User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { Failure, Skeleton } from "@/components/states";
@@ -22,6 +23,8 @@ import { dropDraft } from "./leases/drafts";
 import { OfflineButtons, OfflineNotes, useOffline } from "./leases/offline-button";
 import { useOutbox } from "./outbox/browser-outbox";
 import { UnsentNotes } from "./outbox/unsent";
+import { PracticeGate } from "./practice/practice-gate";
+import { UseForPractice } from "./practice/use-for-practice";
 import { SentWord } from "./submit/sent-word";
 import { useSending } from "./submit/use-sending";
 import { useSubmission } from "./submit/use-submission";
@@ -35,21 +38,20 @@ export function RankPage() {
   if (me.data === undefined) return <Skeleton lines={6} />;
   return (
     <GuidelinesGate projectId={projectId}>
-      <ProjectRanking
-        key={`${projectId} ${me.data.id}`}
-        projectId={projectId}
-        userId={me.data.id}
-      />
+      <PracticeGate projectId={projectId} key={`${projectId} ${me.data.id}`}>
+        <ProjectRanking projectId={projectId} user={me.data} />
+      </PracticeGate>
     </GuidelinesGate>
   );
 }
 
-/** A lease is refused until the newest guidelines are read: the gate looks at once. */
+/** A lease is refused until the newest guidelines are read and practice is passed: the gates look. */
 function useNewGuidelines(projectId: string, error: unknown) {
   const client = useQueryClient();
   useEffect(() => {
-    if (error instanceof Problem && error.status === 409)
-      void client.invalidateQueries(guidelinesQuery(projectId));
+    if (!(error instanceof Problem) || error.status !== 409) return;
+    void client.invalidateQueries(guidelinesQuery(projectId));
+    void client.invalidateQueries(practiceQuery(projectId));
   }, [client, projectId, error]);
 }
 
@@ -67,7 +69,8 @@ function useEndOfSession(userId: string, error: unknown) {
   }, [client, isRefused]);
 }
 
-function ProjectRanking({ projectId, userId }: { projectId: string; userId: string }) {
+function ProjectRanking({ projectId, user }: { projectId: string; user: User }) {
+  const userId = user.id;
   const queue = useAssignmentQueue(projectId, userId);
   const { submit, reopen, told, goOn } = useSubmission({ projectId, userId }, queue);
   const skipping = useMutation({
@@ -91,6 +94,14 @@ function ProjectRanking({ projectId, userId }: { projectId: string; userId: stri
       <div className="rank-top">
         <h1>Rank</h1>
         <SentWord told={told} userId={userId} />
+        {queue.current !== undefined && managesIn(user, projectId) && (
+          <UseForPractice
+            key={queue.current.id}
+            projectId={projectId}
+            assignment={queue.current}
+            onUsed={queue.advance}
+          />
+        )}
         <OfflineButtons queue={queue} asked={offline} />
         <Progress projectId={projectId} />
       </div>

@@ -78,11 +78,12 @@ function Missing({ projectId }: { projectId: string }) {
 }
 
 /** The comparison as it was shown; it is no lease any more. */
-const assignmentOf = ({ assignment_id: id, comparison, created_at }: OwnJudgment): Assignment => ({
-  id,
-  comparison,
-  presented_order: comparison.responses.map((one) => one.id),
-  expires_at: created_at,
+const assignmentOf = (judgment: OwnJudgment): Assignment => ({
+  id: judgment.assignment_id,
+  comparison: judgment.comparison,
+  criteria: judgment.rankings.map(({ criterion, question }) => ({ name: criterion, question })),
+  presented_order: judgment.comparison.responses.map((one) => one.id),
+  expires_at: judgment.created_at,
 });
 
 function becameOf(key: string): string {

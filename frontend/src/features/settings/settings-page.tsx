@@ -12,16 +12,20 @@ import { useProjectId } from "@/lib/use-project";
 
 import { KeysTab } from "./keys/keys-tab";
 import { MembersTab } from "./members/members-tab";
+import { PracticeTab } from "./practice/practice-tab";
 import { ProjectTab } from "./project/project-tab";
 
 const TABS = [
   ["project", "Project"],
+  ["practice", "Practice"],
   ["members", "Members"],
   ["keys", "Keys"],
 ] as const;
 
 function Tab(props: { tab: string; projectId: string; user: User }) {
   switch (props.tab) {
+    case "practice":
+      return <PracticeTab projectId={props.projectId} />;
     case "members":
       return <MembersTab projectId={props.projectId} user={props.user} />;
     case "keys":

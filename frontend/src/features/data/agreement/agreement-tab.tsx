@@ -6,6 +6,7 @@ import { useState } from "react";
 
 import { agreementQuery } from "@/api/projects";
 import type { Agreement } from "@/api/types";
+import { CriterionChoice } from "@/components/form/criterion-choice";
 import { IntervalBar } from "@/components/agreement/interval-bar";
 import { Loaded } from "@/components/states";
 import { Table } from "@/components/table";
@@ -172,7 +173,17 @@ function Ranks({ found }: { found: Agreement }) {
 }
 
 export function AgreementTab({ projectId }: { projectId: string }) {
-  const query = useQuery(agreementQuery(projectId));
+  const [criterion, setCriterion] = useState<string | null>(null);
+  return (
+    <div className="agreement-tab">
+      <CriterionChoice projectId={projectId} value={criterion} onChange={setCriterion} />
+      <Report projectId={projectId} criterion={criterion} />
+    </div>
+  );
+}
+
+function Report({ projectId, criterion }: { projectId: string; criterion: string | null }) {
+  const query = useQuery(agreementQuery(projectId, criterion));
   return (
     <Loaded query={query} lines={8}>
       {(found) =>
@@ -184,13 +195,13 @@ export function AgreementTab({ projectId }: { projectId: string }) {
             </NoJudgments>
           </section>
         ) : (
-          <div className="agreement-tab">
+          <>
             <Headline found={found} />
             <Annotators found={found} />
             <Weeks found={found} />
             <Disputes found={found} />
             <Ranks found={found} />
-          </div>
+          </>
         )
       }
     </Loaded>

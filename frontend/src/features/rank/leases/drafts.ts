@@ -9,10 +9,17 @@ const isRanking = (value: unknown): value is Ranking =>
 
 const draftKey = (assignmentId: string) => `podium.draft.${assignmentId}`;
 
+/** What a comparison is ranked by; browsers may hold leases from before there were criteria. */
+const criteriaOf = ({ criteria }: Partial<Assignment>) => criteria ?? [];
+
+const names = ({ criteria }: Partial<Ranking>) =>
+  criteria?.map(({ name }) => name).join("\n") ?? "";
+
 export function draftOf(assignment: Assignment): Ranking {
-  const fresh = start(assignment.comparison.responses.length);
+  const fresh = start(assignment.comparison.responses.length, criteriaOf(assignment));
   const kept = read(localStorage, draftKey(assignment.id), isRanking);
-  return kept?.count === fresh.count ? { ...fresh, ...kept } : fresh;
+  const fits = kept?.count === fresh.count && names(kept) === names(fresh);
+  return fits ? { ...fresh, ...kept } : fresh;
 }
 
 export const hasDraft = (assignmentId: string): boolean =>

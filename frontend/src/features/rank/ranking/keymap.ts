@@ -32,7 +32,7 @@ export type Keymap = Readonly<Record<Action, string>>;
 export const ACTIONS = Object.keys(DEFAULT_KEYS) as readonly Action[];
 
 export const MEANINGS: Readonly<Record<Action, string>> = {
-  submit: "submit",
+  submit: "submit; where there are criteria, go on to the next one",
   undo: "undo; right after submitting, reopen the last comparison",
   tie: "tie: the next letter shares the rank of the selected response",
   up: "move the selected response up; a tied response first leaves its tie",

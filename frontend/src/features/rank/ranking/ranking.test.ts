@@ -16,6 +16,7 @@ import {
   unranked,
   whatIsMissing,
   wordsOf,
+  type Move,
   type Ranking,
 } from "./ranking";
 
@@ -243,15 +244,35 @@ group("what is sent", () => {
   });
 });
 
+const MOVES: Readonly<Record<string, Move>> = {
+  "letter 0": { kind: "letter", card: 0 },
+  "letter 1": { kind: "letter", card: 1 },
+  "step 1": { kind: "step", step: 1 },
+  tie: { kind: "tie" },
+};
+
 group("what was sent", () => {
   const ids = ["r0", "r1", "r2", "r3"];
   it.each(["da=b", "dacb", "a=b=c=d", "ba", "x", "j2"])("%s comes back as it was", (keys) => {
     const ranking = { ...typed(4, keys), flags: [2], comment: "note" };
     const sent = judgmentOf(ranking, ids);
     expect(judgmentOf(rankingOf(sent, ids), ids)).toEqual(sent);
+    const isRanked = ranking.verdict === "ranked";
     expect(wordsOf(rankingOf(sent, ids))).toBe(
-      wordsOf({ ...ranking, tiers: sent.tiers.length ? ranking.tiers : [] }),
+      wordsOf({ ...ranking, tiers: isRanked ? ranking.tiers : [] }),
     );
+  });
+  it("comes back under each criterion", () => {
+    const criteria = [
+      { name: "helpful", question: "Which helps more?" },
+      { name: "harmless", question: "Which harms less?" },
+    ];
+    const keys = ["letter 1", "letter 0", "step 1", "letter 0", "tie", "letter 1"];
+    let ranking = start(2, criteria);
+    for (const key of keys) ranking = move(ranking, MOVES[key] ?? { kind: "tie" });
+    const sent = judgmentOf(ranking, ["r0", "r1"]);
+    expect(judgmentOf(rankingOf(sent, ["r0", "r1"]), ["r0", "r1"])).toEqual(sent);
+    expect(wordsOf(rankingOf(sent, ["r0", "r1"]))).toBe("helpful: B > A; harmless: A = B");
   });
   it("reads as letters and words", () => {
     const words = (keys: string) => wordsOf(typed(4, keys));

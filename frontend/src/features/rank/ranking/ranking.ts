@@ -11,8 +11,23 @@ export { letterOf } from "@/lib/letters";
 
 export type Verdict = "ranked" | "all_bad" | "cannot_judge";
 
+/** What a comparison is ranked by, such as "helpful", and what the annotator is asked. */
+export interface Criterion {
+  readonly name: string;
+  readonly question: string;
+}
+
+/** What is said under one criterion; flags and the note are of the whole comparison. */
+export type Answer = Pick<Ranking, "tiers" | "order" | "isTying" | "verdict" | "reasons">;
+
 export interface Ranking {
   readonly count: number;
+  /** Ranked by these one after the other; empty: once, as a whole. */
+  readonly criteria: readonly Criterion[];
+  /** The one on screen, whose answer is in the fields of `Answer`. */
+  readonly step: number;
+  /** The answers to the others; null where nobody has been yet. */
+  readonly answers: readonly (Answer | null)[];
   /** Best first; the cards of one tier are tied. */
   readonly tiers: readonly (readonly number[])[];
   /** Placed cards in the order they were placed; the last one is what digits and arrows move. */
@@ -36,16 +51,18 @@ export type Move =
   | { kind: "verdict"; verdict: Verdict }
   | { kind: "reason"; reason: string }
   | { kind: "flag"; card: number }
-  | { kind: "comment"; text: string };
+  | { kind: "comment"; text: string }
+  | { kind: "step"; step: number };
 
-export function start(count: number): Ranking {
+const NO_ANSWER: Answer = { tiers: [], order: [], isTying: false, verdict: "ranked", reasons: [] };
+
+export function start(count: number, criteria: readonly Criterion[] = []): Ranking {
   return {
+    ...NO_ANSWER,
     count,
-    tiers: [],
-    order: [],
-    isTying: false,
-    verdict: "ranked",
-    reasons: [],
+    criteria,
+    step: 0,
+    answers: criteria.map(() => null),
     flags: [],
     comment: "",
   };
@@ -71,7 +88,7 @@ export function completed(ranking: Ranking): Ranking {
  * What a move says of two responses if it says all: a letter, a tie, all bad. Null: more is to come.
  */
 export function decided(ranking: Ranking, action: Move): Ranking | null {
-  if (ranking.count !== 2) return null;
+  if (ranking.count !== 2 || ranking.criteria.length > 0) return null;
   switch (action.kind) {
     case "letter":
       if (action.card > 1) return null;
@@ -90,8 +107,8 @@ const placed = (ranking: Ranking, tiers: number[][]): Ranking =>
   ranked({ ...ranking, tiers, order: tiers.flat() });
 
 /** What is left of a ranking when its last key is taken back: what was said beside it. */
-export const undecided = ({ count, flags, comment }: Ranking): Ranking => ({
-  ...start(count),
+export const undecided = ({ count, criteria, flags, comment }: Ranking): Ranking => ({
+  ...start(count, criteria),
   flags,
   comment,
 });
@@ -122,9 +139,20 @@ export function move(ranking: Ranking, action: Move): Ranking {
       return drop(ranking, action.card, action.tier, action.isNewTier);
     case "unrank":
       return ranked(without(ranking, action.card));
+    case "step":
+      return atStep(ranking, action.step);
     default:
       return judge(ranking, action);
   }
+}
+
+/** The same with another criterion on screen; what was said under this one is kept. */
+export function atStep(ranking: Ranking, step: number): Ranking {
+  if (step === ranking.step || ranking.criteria[step] === undefined) return ranking;
+  const { tiers, order, verdict, reasons } = completed(ranking);
+  const said = { tiers, order, isTying: false, verdict, reasons };
+  const answers = ranking.answers.map((answer, at) => (at === ranking.step ? said : answer));
+  return { ...ranking, ...(answers[step] ?? NO_ANSWER), step, answers };
 }
 
 type Judging = Extract<Move, { kind: "verdict" | "reason" | "flag" | "comment" }>;
@@ -234,9 +262,11 @@ function toggled<T>(list: readonly T[], item: T): T[] {
 
 /** What a screen reader hears after a move; `submit` is the key that submits. */
 export function describe(before: Ranking, after: Ranking, submit = "Enter"): string {
+  const criterion = after.criteria[after.step];
+  if (after.step !== before.step) return criterion ? asked(after, criterion) : "";
   if (after.verdict !== before.verdict && after.verdict !== "ranked")
     return after.verdict === "all_bad"
-      ? `All bad. ${submit} submits.`
+      ? `All bad. ${submit} ${doesWhat(after)}.`
       : "Cannot judge. Choose a reason.";
   if (after.isTying && !before.isTying) return "Tie: the next letter shares this rank.";
   const gone = before.tiers.flat().find((card) => tierOf(after, card) < 0);
@@ -245,46 +275,94 @@ export function describe(before: Ranking, after: Ranking, submit = "Enter"): str
   if (flagged !== undefined) return `${letterOf(flagged)} is flagged.`;
   const last = after.order.at(-1);
   if (last === undefined || after.tiers === before.tiers) return "";
+  return wordsOfPlace(after, last, submit);
+}
+
+function wordsOfPlace(after: Ranking, last: number, submit: string): string {
   const tier = tierOf(after, last);
   const others = (after.tiers[tier] ?? []).filter((card) => card !== last).map(letterOf);
   const tied = others.length > 0 ? `, tied with ${others.join(" and ")}` : "";
   const left = unranked(after).length;
-  return `${letterOf(last)} is ${ordinal(tier + 1)}${tied}. ${left === 0 ? `All placed; ${submit} submits.` : `${left} to place.`}`;
+  return `${letterOf(last)} is ${ordinal(tier + 1)}${tied}. ${left === 0 ? `All placed; ${submit} ${doesWhat(after)}.` : `${left} to place.`}`;
 }
 
-export interface JudgmentParts {
+const asked = ({ step, criteria }: Ranking, { name, question }: Criterion) =>
+  `${step + 1} of ${criteria.length}: ${name}. ${question}`;
+
+const doesWhat = (ranking: Ranking) =>
+  ranking.step + 1 < ranking.criteria.length ? "goes on" : "submits";
+
+export interface AnswerParts {
   tiers: string[][];
   unranked: string[];
   verdict: Verdict;
   reasons: string[];
+}
+
+interface CommonParts {
   comment: string;
   flags: string[];
 }
 
-/** A ranking as one reads it: "B > A = C". */
+export type JudgmentParts = CommonParts &
+  (AnswerParts | { rankings: ({ criterion: string } & AnswerParts)[] });
+
+/** A ranking as one reads it: "B > A = C"; with criteria, "helpful: B > A; harmless: A = B". */
 export function wordsOf(ranking: Ranking): string {
-  const tiers = ranking.tiers.map((tier) => tier.map(letterOf));
-  return inLetters({ ...ranking, tiers });
+  if (ranking.criteria.length === 0) return wordsOfAnswer(ranking);
+  return ranking.criteria
+    .map(({ name }, step) => `${name}: ${wordsOfAnswer(atStep(ranking, step))}`)
+    .join("; ");
 }
 
+const wordsOfAnswer = (answer: Answer) =>
+  inLetters({ ...answer, tiers: answer.tiers.map((tier) => tier.map(letterOf)) });
+
+/** What was sent, as one's own judgments have it, too. */
+export type Sent = CommonParts &
+  Partial<AnswerParts> & {
+    rankings?: readonly (AnswerParts & { criterion: string; question?: string })[];
+  };
+
 /** The ranking that was sent, in the places in which these responses are shown. */
-export function rankingOf(sent: JudgmentParts, ids: readonly string[]): Ranking {
-  const places = (some: readonly string[]) =>
-    some.map((id) => ids.indexOf(id)).filter((place) => place >= 0);
-  const tiers = sent.tiers.map(places).filter((tier) => tier.length > 0);
+export function rankingOf(sent: Sent, ids: readonly string[]): Ranking {
+  const rankings = sent.rankings ?? [];
+  const criteria = rankings.map(({ criterion, question = "" }) => ({ name: criterion, question }));
+  const answers = rankings.map((one) => answerFrom(one, ids));
   return {
-    ...start(ids.length),
-    tiers,
-    order: tiers.flat(),
-    verdict: sent.verdict,
-    reasons: [...sent.reasons],
-    flags: places(sent.flags),
+    ...start(ids.length, criteria),
+    ...(answers[0] ?? answerFrom(sent, ids)),
+    answers,
+    flags: placesOf(sent.flags, ids),
     comment: sent.comment,
   };
 }
 
-/** What is sent: ids instead of places. Verdicts other than `ranked` have no tiers. */
+function answerFrom(parts: Partial<AnswerParts>, ids: readonly string[]): Answer {
+  const { verdict = "ranked", reasons = [] } = parts;
+  const tiers = (parts.tiers ?? [])
+    .map((tier) => placesOf(tier, ids))
+    .filter(({ length }) => length);
+  return { ...NO_ANSWER, tiers, order: tiers.flat(), verdict, reasons: [...reasons] };
+}
+
+const placesOf = (some: readonly string[], ids: readonly string[]): number[] =>
+  some.map((id) => ids.indexOf(id)).filter((place) => place >= 0);
+
+/** What is sent: ids instead of places, one answer or one for each criterion. */
 export function judgmentOf(ranking: Ranking, ids: readonly string[]): JudgmentParts {
+  const flags = ranking.flags.map((card) => ids[card] ?? "");
+  const common = { comment: ranking.comment, flags };
+  if (ranking.criteria.length === 0) return { ...answerOf(ranking, ids), ...common };
+  const rankings = ranking.criteria.map(({ name }, step) => ({
+    criterion: name,
+    ...answerOf(atStep(ranking, step), ids),
+  }));
+  return { rankings, ...common };
+}
+
+/** Verdicts other than `ranked` have no tiers. */
+function answerOf(ranking: Ranking, ids: readonly string[]): AnswerParts {
   const named = (cards: readonly number[]) => cards.map((card) => ids[card] ?? "");
   const isRanked = ranking.verdict === "ranked";
   return {
@@ -292,7 +370,5 @@ export function judgmentOf(ranking: Ranking, ids: readonly string[]): JudgmentPa
     unranked: isRanked ? named(unranked(ranking)) : [...ids],
     verdict: ranking.verdict,
     reasons: [...ranking.reasons],
-    comment: ranking.comment,
-    flags: named(ranking.flags),
   };
 }

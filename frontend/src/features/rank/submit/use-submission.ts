@@ -61,7 +61,7 @@ export function useSubmission(
 
   const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
     const revise = read(sessionStorage, REOPENED, isText) === assignment.id;
-    const holdMs = ranking.count === 2 ? HOLD_MS : 0;
+    const holdMs = ranking.count === 2 && ranking.criteria.length === 0 ? HOLD_MS : 0;
     const key = put(author, assignment, { ranking, activeMs, revise, holdMs });
     if (key === null) return;
     remove(sessionStorage, REOPENED);

@@ -4,6 +4,7 @@ import { useState } from "react";
 
 import { guidelinesQuery } from "@/api/guidelines";
 import { changeMember, memberPages, membersKey, removeMember, setActive } from "@/api/members";
+import { practiceQuery } from "@/api/practice";
 import type { Member, ProjectRole, User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { More } from "@/components/more";
@@ -70,6 +71,7 @@ function MemberTable({ projectId, user, isActive }: MemberTableProps) {
   const members = useInfiniteQuery(memberPages(projectId, isActive));
   const [keysOf, setKeysOf] = useState<Member | null>(null);
   const version = useQuery(guidelinesQuery(projectId)).data?.version ?? 0;
+  const practised = useQuery(practiceQuery(projectId)).data?.comparisons ?? 0;
   const actions = useMemberActions(projectId);
   return (
     <>
@@ -80,7 +82,15 @@ function MemberTable({ projectId, user, isActive }: MemberTableProps) {
         {({ pages }) => (
           <>
             <Table
-              columns={["Name", "Role", ["Judgments", "num"], "Guidelines", "Since", "Actions"]}
+              columns={[
+                "Name",
+                "Role",
+                ["Judgments", "num"],
+                "Guidelines",
+                ...(practised > 0 ? ["Practice"] : []),
+                "Since",
+                "Actions",
+              ]}
               items={pages.flatMap((page) => page.items)}
               empty={
                 <Empty icon="user" title={isActive ? "No members yet" : "Nobody is deactivated"} />
@@ -104,6 +114,11 @@ function MemberTable({ projectId, user, isActive }: MemberTableProps) {
                   <td>
                     <Acknowledged member={member} version={version} />
                   </td>
+                  {practised > 0 && (
+                    <td>
+                      <Practised member={member} />
+                    </td>
+                  )}
                   <td>
                     <Ago at={member.created_at} />
                   </td>
@@ -191,6 +206,21 @@ function Acknowledged({ member, version }: { member: Member; version: number }) 
       {read < version ? `version ${read} of ${version}` : `version ${read}`}, <Ago at={at} />
     </span>
   );
+}
+
+/** Annotators alone have to pass. */
+function Practised({ member }: { member: Member }) {
+  const { practice_attempt: attempt, practice_passed_at: at } = member;
+  if (at !== null)
+    return (
+      <span>
+        passed, <Ago at={at} />
+      </span>
+    );
+  if (attempt !== null) return <span className="muted">attempt {attempt}</span>;
+  return member.role === "annotator" && member.is_active ? (
+    <span className="muted">not begun</span>
+  ) : null;
 }
 
 interface VerbsProps {

@@ -3,13 +3,14 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 
 import { changeProject, projectQuery, projectsQuery } from "@/api/projects";
-import type { Project, ProjectChange } from "@/api/types";
+import type { Criterion, Project, ProjectChange } from "@/api/types";
 import { NameField } from "@/components/form/create-form";
 import { GuidelinesText } from "@/components/guidelines";
 import { Segmented } from "@/components/segmented";
 import { Failure, Loaded } from "@/components/states";
 import { VotesFields, votesFrom, votesOf } from "@/components/form/votes-fields";
 
+import { CriteriaField, criteriaOf, whatIsWrong } from "./criteria-field";
 import { VersionList } from "./version-list";
 
 export function ProjectTab({ projectId }: { projectId: string }) {
@@ -47,7 +48,9 @@ function ProjectForm({ project }: { project: Project }) {
   const [version, setVersion] = useState(project.guidelines_version);
   const [votes, setVotes] = useState(votesFrom(project));
   const [reasons, setReasons] = useState(project.cannot_judge_reasons.join("\n"));
+  const [criteria, setCriteria] = useState<readonly Criterion[]>(project.criteria);
   const saving = useSave(project.id);
+  const isComplete = name.trim() !== "" && areReasons(reasons) && whatIsWrong(criteria) === null;
   const isNewText = guidelines !== project.guidelines;
   const save = () =>
     saving.mutate(
@@ -55,6 +58,7 @@ function ProjectForm({ project }: { project: Project }) {
         name: name.trim(),
         ...votesOf(votes),
         cannot_judge_reasons: linesOf(reasons),
+        criteria: criteriaOf(criteria),
         ...(isNewText ? { guidelines, guidelines_version: version } : {}),
       },
       { onSuccess: (saved) => setVersion(saved.guidelines_version) },
@@ -74,14 +78,11 @@ function ProjectForm({ project }: { project: Project }) {
       <p className="small muted">
         Votes count for comparisons that are made from now on; those that are there keep theirs.
       </p>
+      <CriteriaField rows={criteria} onChange={setCriteria} />
       <ReasonsField text={reasons} onChange={setReasons} />
       {saving.error !== null && <Failure error={saving.error} />}
       <div className="row">
-        <button
-          type="submit"
-          className="btn primary"
-          disabled={saving.isPending || name.trim() === "" || !areReasons(reasons)}
-        >
+        <button type="submit" className="btn primary" disabled={saving.isPending || !isComplete}>
           {saving.isPending ? "Saving…" : isNewText ? `Save as version ${version + 1}` : "Save"}
         </button>
         <span className="small muted" role="status">

@@ -1,0 +1,177 @@
+/** What everybody may change about themselves: the name and the password. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useId, useState, type FormEvent, type ReactNode } from "react";
+
+import { changeMyself, meQuery } from "@/api/session";
+import type { User, UserChange } from "@/api/types";
+import { NameField } from "@/components/form/create-form";
+import { Failure, Loaded } from "@/components/states";
+
+export function AccountPage() {
+  const me = useQuery(meQuery);
+  return (
+    <div className="page narrow">
+      <div className="page-head">
+        <div>
+          <h1>Your account</h1>
+          {me.data?.email != null && <p>You sign in as {me.data.email}.</p>}
+        </div>
+      </div>
+      <Loaded query={me}>
+        {(user) => (
+          <div className="stack">
+            <NameForm user={user} />
+            <PasswordChange user={user} />
+          </div>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+function useChange(user: User) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (change: UserChange) => changeMyself(user.id, change),
+    onSuccess: (changed) => client.setQueryData(meQuery.queryKey, changed),
+  });
+}
+
+function Form(props: {
+  label: string;
+  asked: ReturnType<typeof useChange>;
+  done: string;
+  isComplete: boolean;
+  onSubmit: () => void;
+  children: ReactNode;
+}) {
+  const { asked } = props;
+  return (
+    <form
+      className="card padded form"
+      aria-label={props.label}
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault();
+        props.onSubmit();
+      }}
+    >
+      {props.children}
+      {asked.error !== null && <Failure error={asked.error} />}
+      <div className="row">
+        <button
+          type="submit"
+          className="btn primary"
+          disabled={asked.isPending || !props.isComplete}
+        >
+          {props.label}
+        </button>
+        <span className="small muted" role="status">
+          {asked.isSuccess && props.done}
+        </span>
+      </div>
+    </form>
+  );
+}
+
+function NameForm({ user }: { user: User }) {
+  const [name, setName] = useState(user.name);
+  const asked = useChange(user);
+  return (
+    <Form
+      label="Change name"
+      asked={asked}
+      done="Saved."
+      isComplete={name.trim() !== "" && name.trim() !== user.name}
+      onSubmit={() => asked.mutate({ name: name.trim() })}
+    >
+      <NameField value={name} onChange={setName} />
+    </Form>
+  );
+}
+
+const SHORTEST_PASSWORD = 10;
+
+function PasswordChange({ user }: { user: User }) {
+  const [current, setCurrent] = useState("");
+  const [password, setPassword] = useState("");
+  const [again, setAgain] = useState("");
+  const asked = useChange(user);
+  const isRepeated = password === again;
+  const change = () =>
+    asked.mutate(
+      { password, ...(current === "" ? {} : { current_password: current }) },
+      {
+        onSuccess: () => {
+          setCurrent("");
+          setPassword("");
+          setAgain("");
+        },
+      },
+    );
+  return (
+    <Form
+      label="Change password"
+      asked={asked}
+      done="Your password is changed. Other browsers are signed out."
+      isComplete={password.length >= SHORTEST_PASSWORD && isRepeated}
+      onSubmit={change}
+    >
+      <PasswordField
+        label="Current password"
+        value={current}
+        onChange={setCurrent}
+        autoComplete="current-password"
+        isRequired={user.role !== "admin"}
+      />
+      <PasswordField
+        label="New password"
+        value={password}
+        onChange={setPassword}
+        autoComplete="new-password"
+        isRequired
+        hint={`At least ${SHORTEST_PASSWORD} characters.`}
+      />
+      <PasswordField
+        label="New password again"
+        value={again}
+        onChange={setAgain}
+        autoComplete="new-password"
+        isRequired
+        wrong={again !== "" && !isRepeated ? "The two passwords differ." : undefined}
+      />
+    </Form>
+  );
+}
+
+function PasswordField(props: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  autoComplete: "current-password" | "new-password";
+  isRequired: boolean;
+  hint?: string;
+  wrong?: string | undefined;
+}) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{props.label}</label>
+      <input
+        id={id}
+        className="input"
+        type="password"
+        required={props.isRequired}
+        maxLength={200}
+        autoComplete={props.autoComplete}
+        aria-invalid={props.wrong !== undefined}
+        value={props.value}
+        onChange={(event) => props.onChange(event.target.value)}
+      />
+      {(props.wrong ?? props.hint) !== undefined && (
+        <span className={props.wrong === undefined ? "hint" : "wrong"}>
+          {props.wrong ?? props.hint}
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,120 @@
+/** What was expected of a practice comparison, beside what was answered, and why. */
+import type { CriterionRanking, PracticeFeedback, PracticeTask } from "@/api/types";
+import { Conversation } from "@/components/text/conversation";
+import { Markdown } from "@/components/text/markdown";
+import { ordinal, plural, words } from "@/lib/format";
+import { useKeys } from "@/lib/use-keys";
+
+import { atStep, letterOf, type Ranking } from "../ranking/ranking";
+import { expectedCards, orderOf } from "./orders";
+
+export function Feedback(props: {
+  task: PracticeTask;
+  ranking: Ranking;
+  feedback: PracticeFeedback;
+  onNext: () => void;
+}) {
+  const { task, ranking, feedback, onNext } = props;
+  const { agreed, pairs, state } = feedback;
+  const ids = task.comparison.responses.map(({ id }) => id);
+  useKeys((event) => {
+    if (event.key !== "Enter" || event.target instanceof HTMLButtonElement) return false;
+    onNext();
+    return true;
+  });
+  return (
+    <div className="page narrow">
+      <div className="page-head">
+        <div>
+          <h1>{headline(agreed, pairs)}</h1>
+          <p>
+            {agreed} of {plural(pairs, "pair")} {agreed === 1 ? "agrees" : "agree"} with the
+            expected ranking. Practice {state.answered} of {state.comparisons}.
+          </p>
+        </div>
+      </div>
+      <section className="card padded stack">
+        {feedback.expected.map((expected, step) => (
+          <Orders
+            key={expected.criterion}
+            expected={expected}
+            ids={ids}
+            answer={atStep(ranking, step)}
+          />
+        ))}
+        {feedback.explanation.trim() !== "" && <Markdown text={feedback.explanation} />}
+        {state.passed_at !== null && (
+          <p className="note good" role="status">
+            <b>You have passed.</b> What you rank from now on counts.
+          </p>
+        )}
+        <div className="row">
+          <button type="button" className="btn primary" autoFocus onClick={onNext}>
+            {nextVerb(feedback)} <kbd>Enter</kbd>
+          </button>
+        </div>
+      </section>
+      {feedback.expected.slice(0, 1).map((expected) => (
+        <Responses key={expected.criterion} task={task} expected={expected} />
+      ))}
+    </div>
+  );
+}
+
+/** Prompt and responses once more, best first under the (first) criterion. */
+function Responses({ task, expected }: { task: PracticeTask; expected: CriterionRanking }) {
+  const { prompt, responses } = task.comparison;
+  const ids = responses.map(({ id }) => id);
+  return (
+    <section className="practice-responses" aria-label="Responses as expected">
+      <article className="card padded">
+        <h2>Prompt</h2>
+        <Conversation messages={prompt.messages} isRaw={false} />
+      </article>
+      {expectedCards(expected, ids).map(({ card, rank }) => (
+        <article className="card padded" key={card}>
+          <h2>
+            {letterOf(card)}, expected {rank === null ? "in no place" : ordinal(rank)}
+            {expected.criterion !== "" && ` by ${expected.criterion}`}
+          </h2>
+          <Markdown text={responses[card]?.content ?? ""} />
+        </article>
+      ))}
+    </section>
+  );
+}
+
+function headline(agreed: number, pairs: number): string {
+  if (agreed === pairs) return "As expected";
+  return agreed === 0 ? "Not as expected" : "Partly as expected";
+}
+
+function nextVerb({ state }: PracticeFeedback): string {
+  if (state.passed_at !== null) return "Start ranking";
+  return state.next === null ? "See the result" : "Next practice comparison";
+}
+
+function Orders(props: { expected: CriterionRanking; ids: readonly string[]; answer: Ranking }) {
+  const { expected, ids, answer } = props;
+  const isRanked = answer.verdict === "ranked";
+  return (
+    <dl className="practice-orders" aria-label={expected.criterion || undefined}>
+      {expected.criterion !== "" && (
+        <div className="criterion-name">
+          <dt>
+            <b>Criterion</b>
+          </dt>
+          <dd>
+            <b>{expected.criterion}</b>
+          </dd>
+        </div>
+      )}
+      <dt className="muted">Expected</dt>
+      <dd className="mono">
+        {orderOf(expected.tiers.map((tier) => tier.map((id) => ids.indexOf(id))))}
+      </dd>
+      <dt className="muted">You</dt>
+      <dd className="mono">{isRanked ? orderOf(answer.tiers) : words(answer.verdict)}</dd>
+    </dl>
+  );
+}

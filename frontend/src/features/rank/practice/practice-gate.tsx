@@ -1,0 +1,176 @@
+/**
+ * Practice comes before comparisons that count: after each answer an annotator sees what was expected
+ * and why. Who has passed, or need not, goes straight on.
+ */
+import "./practice.css";
+
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState, type ReactNode } from "react";
+
+import { answerPractice, practiceQuery, tryPracticeAgain } from "@/api/practice";
+import type { Assignment, PracticeFeedback, PracticeState, PracticeTask } from "@/api/types";
+import { Icon } from "@/components/icons";
+import { PendingButton } from "@/components/pending-button";
+import { Refused } from "@/components/refused";
+import { Failure, Skeleton } from "@/components/states";
+import { percent, plural } from "@/lib/format";
+
+import { Comparison } from "../comparison";
+import { dropDraft } from "../leases/drafts";
+import { judgmentOf, type Ranking } from "../ranking/ranking";
+import { Feedback } from "./feedback";
+
+interface Answered {
+  readonly task: PracticeTask;
+  readonly ranking: Ranking;
+  readonly feedback: PracticeFeedback;
+}
+
+export function PracticeGate(props: { projectId: string; children: ReactNode }) {
+  const { projectId } = props;
+  const client = useQueryClient();
+  const { data: state, error, refetch } = useQuery(practiceQuery(projectId));
+  const [answered, setAnswered] = useState<Answered | null>(null);
+  if (state === undefined)
+    return error === null ? (
+      <Skeleton lines={6} />
+    ) : (
+      <div className="page">
+        <Failure error={error} onRetry={() => void refetch()} />
+      </div>
+    );
+  if (answered !== null)
+    return (
+      <Feedback
+        {...answered}
+        onNext={() => {
+          client.setQueryData(practiceQuery(projectId).queryKey, answered.feedback.state);
+          setAnswered(null);
+        }}
+      />
+    );
+  if (!state.is_required) return props.children;
+  if (state.next === null) return <TryAgain projectId={projectId} state={state} />;
+  return (
+    <Task
+      key={state.next.comparison.id}
+      projectId={projectId}
+      state={state}
+      task={state.next}
+      onAnswered={setAnswered}
+    />
+  );
+}
+
+/** A practice comparison is shown as any other; its draft has a name of its own. */
+const assignmentOf = (task: PracticeTask, attempt: number): Assignment => ({
+  ...task,
+  id: `practice.${attempt}.${task.comparison.id}`,
+  expires_at: "",
+});
+
+const idsOf = (task: PracticeTask) => task.comparison.responses.map(({ id }) => id);
+
+function Task(props: {
+  projectId: string;
+  state: PracticeState;
+  task: PracticeTask;
+  onAnswered: (answered: Answered) => void;
+}) {
+  const { projectId, state, task } = props;
+  const [isStarted, setStarted] = useState(state.answered > 0);
+  const answering = useMutation({
+    mutationFn: (ranking: Ranking) =>
+      answerPractice(projectId, task.comparison.id, {
+        ...judgmentOf(ranking, idsOf(task)),
+        revise: false,
+      }),
+    onSuccess: (feedback, ranking) => {
+      dropDraft(assignmentOf(task, state.attempt).id);
+      props.onAnswered({ task, ranking, feedback });
+    },
+  });
+  if (!isStarted) return <Introduction state={state} onStart={() => setStarted(true)} />;
+  return (
+    <div className="rank-page">
+      <div className="rank-top">
+        <h1>Practice</h1>
+        <span className="small muted">
+          {state.answered + 1} of {state.comparisons}. Practice is not counted.
+        </span>
+      </div>
+      <Refused asked={answering} />
+      <Comparison
+        projectId={projectId}
+        assignment={assignmentOf(task, state.attempt)}
+        onReopen={null}
+        onSubmit={(_, ranking) => answering.mutate(ranking)}
+        onSkip={null}
+      />
+    </div>
+  );
+}
+
+function Introduction({ state, onStart }: { state: PracticeState; onStart: () => void }) {
+  return (
+    <div className="page narrow">
+      <div className="page-head">
+        <div>
+          <h1>{state.attempt === 1 ? "Practise first" : "Practise again"}</h1>
+          <p>
+            Rank {plural(state.comparisons, "comparison")} for practice. After each you see the
+            expected ranking, and why.
+          </p>
+        </div>
+      </div>
+      <section className="card padded stack">
+        <p>
+          You pass if you order at least {percent(state.bar)} of all pairs of responses as expected.
+          Practice is not counted, and you can try again.
+        </p>
+        <div className="row">
+          <button type="button" className="btn primary" autoFocus onClick={onStart}>
+            Start practising
+          </button>
+        </div>
+      </section>
+    </div>
+  );
+}
+
+function TryAgain({ projectId, state }: { projectId: string; state: PracticeState }) {
+  const client = useQueryClient();
+  const asked = useMutation({
+    mutationFn: () => tryPracticeAgain(projectId),
+    onSuccess: (fresh) => client.setQueryData(practiceQuery(projectId).queryKey, fresh),
+    onError: () => client.invalidateQueries(practiceQuery(projectId)),
+  });
+  return (
+    <div className="page narrow">
+      <div className="page-head">
+        <div>
+          <h1>Not passed yet</h1>
+          <p>
+            You ordered {state.agreed} of {plural(state.pairs, "pair")} as expected;{" "}
+            {percent(state.bar)} are needed. Read the guidelines again, then try once more.
+          </p>
+        </div>
+      </div>
+      <section className="card padded stack">
+        <Refused asked={asked} />
+        <div className="row">
+          <PendingButton
+            className="btn primary"
+            isPending={asked.isPending}
+            onPress={() => asked.mutate()}
+          >
+            <Icon name="retry" /> Try again
+          </PendingButton>
+          <a className="btn" href={`/projects/${projectId}/guidelines`}>
+            Read the guidelines
+          </a>
+        </div>
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,132 @@
+/** For who leads: the comparison on screen becomes practice, with the ranking on screen expected. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Fragment, useId, useState } from "react";
+
+import { addToPractice } from "@/api/practice";
+import type { Assignment } from "@/api/types";
+import { Dialog } from "@/components/dialog";
+import { Failure } from "@/components/states";
+
+import { isComplete } from "../criteria/steps";
+import { draftOf, dropDraft } from "../leases/drafts";
+import { atStep, completed, judgmentOf, type Ranking } from "../ranking/ranking";
+import { orderOf } from "./orders";
+
+const LONGEST_EXPLANATION = 10_000;
+
+export function UseForPractice(props: {
+  projectId: string;
+  assignment: Assignment;
+  onUsed: () => void;
+}) {
+  const [expected, setExpected] = useState<Ranking | null>(null);
+  return (
+    <>
+      <button
+        type="button"
+        className="btn ghost"
+        onClick={() => setExpected(completed(draftOf(props.assignment)))}
+      >
+        Use for practice
+      </button>
+      {expected !== null && (
+        <PracticeDialog {...props} expected={expected} onClose={() => setExpected(null)} />
+      )}
+    </>
+  );
+}
+
+/** Practice expects an order: all bad or a single card expects none. */
+const ordersPairs = (ranking: Ranking): boolean =>
+  isComplete(ranking) &&
+  stepsOf(ranking).every(({ verdict, tiers }) => verdict === "ranked" && tiers.flat().length > 1);
+
+const stepsOf = (ranking: Ranking): Ranking[] =>
+  ranking.criteria.length === 0
+    ? [ranking]
+    : ranking.criteria.map((_, step) => atStep(ranking, step));
+
+function PracticeDialog(props: {
+  projectId: string;
+  assignment: Assignment;
+  expected: Ranking;
+  onUsed: () => void;
+  onClose: () => void;
+}) {
+  const { projectId, assignment, expected } = props;
+  const { id: comparisonId, responses } = assignment.comparison;
+  const [explanation, setExplanation] = useState("");
+  const id = useId();
+  const client = useQueryClient();
+  const saving = useMutation({
+    mutationFn: () => {
+      const ids = responses.map((response) => response.id);
+      return addToPractice(projectId, comparisonId, {
+        expected: { ...judgmentOf(expected, ids), revise: false },
+        explanation,
+      });
+    },
+    onSuccess: async () => {
+      dropDraft(assignment.id);
+      await client.invalidateQueries({ queryKey: ["project", projectId] });
+      props.onClose();
+      props.onUsed();
+    },
+  });
+  const isReady = ordersPairs(expected);
+  return (
+    <Dialog
+      title="Use this comparison for practice"
+      onClose={props.onClose}
+      footer={
+        <button
+          type="button"
+          className="btn primary"
+          disabled={!isReady || saving.isPending}
+          onClick={() => saving.mutate()}
+        >
+          Use for practice
+        </button>
+      }
+    >
+      {isReady ? (
+        <div className="stack">
+          <p className="muted">
+            Annotators rank it before their first comparison, and then see your ranking and your
+            explanation. Nobody judges it any more; judgments that it has stay.
+          </p>
+          <dl className="practice-orders">
+            {stepsOf(expected).map((ranking, step) => (
+              <Fragment key={step}>
+                <dt className="muted">{expected.criteria[step]?.name ?? "Expected"}</dt>
+                <dd className="mono">{orderOf(ranking.tiers)}</dd>
+              </Fragment>
+            ))}
+          </dl>
+          <div className="field">
+            <label htmlFor={id}>Why is this the expected ranking?</label>
+            <textarea
+              id={id}
+              className="input"
+              rows={6}
+              maxLength={LONGEST_EXPLANATION}
+              value={explanation}
+              placeholder="The one with cold water helps at once. Bleach ruins wool."
+              onChange={(event) => setExplanation(event.target.value)}
+            />
+            <span className="hint">
+              Markdown works. Name responses by what they say: annotators see them in another order,
+              under other letters.
+            </span>
+          </div>
+          {saving.error !== null && <Failure error={saving.error} />}
+        </div>
+      ) : (
+        <p>
+          Rank the comparison first: your ranking becomes the expected one, under each criterion if
+          there are several. It places two responses or more.
+        </p>
+      )}
+    </Dialog>
+  );
+}
