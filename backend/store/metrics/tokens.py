@@ -6,7 +6,7 @@ result from outside belongs. A million points are never read for that.
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import BigInteger, BindParameter, bindparam, delete, func, select
+from sqlalchemy import BigInteger, BindParameter, bindparam, delete, func, literal, select, true
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
@@ -45,13 +45,15 @@ def note(session: Session, run_id: str, said: Iterable[tuple[int, int]]) -> None
     new = {step: tokens for step, tokens in rising if tokens > known.get(step, most)}
     if not new:
         return
+    types: given.Types = {"step": BigInteger(), "tokens": BigInteger()}
+    passed = given.rows(session, types, new.items())
+    # Without a condition, SQLite takes ON CONFLICT for the ON of a join.
+    marks = select(literal(run_id), passed.c.step, passed.c.tokens).where(true())
     is_sqlite = session.get_bind().dialect.name == "sqlite"
     statement = (sqlite if is_sqlite else postgresql).insert(TokenMark)
+    statement = statement.from_select(["run_id", "step", "tokens"], marks)
     more = {"tokens": statement.excluded.tokens}
-    keys = [TokenMark.run_id, TokenMark.step]
-    rows = [{"run_id": run_id, "step": step, "tokens": new[step]} for step in new]
-    noted = statement.on_conflict_do_update(index_elements=keys, set_=more)
-    session.connection().execute(noted, rows)
+    session.execute(statement.on_conflict_do_update(index_elements=["run_id", "step"], set_=more))
     if last > min(new):
         _drop_what_says_nothing(session, run_id, new)
 
