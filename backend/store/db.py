@@ -84,6 +84,9 @@ _SILENT_CLIENT = (
     "tcp_user_timeout = 15000",  # milliseconds
 )
 
+# Compiling a statement takes PostgreSQL longer than any of ours runs.
+_NO_JIT = "jit = off"
+
 # SQLite lets one writer in at a time and makes the others poll; sixteen polling writers starve one
 # another for seconds. Queueing them inside the process keeps the tail short.
 _write_locks: dict[str, threading.Lock] = {}
@@ -343,7 +346,7 @@ def _postgres_engine(url: str, idle_connections: int) -> Engine:
     def _configure(connection: Any, _: Any) -> None:
         # Statements and not options of the connection, which belong to whoever wrote the URL and
         # are refused by some poolers.
-        connection.execute("; ".join(f"SET {setting}" for setting in _SILENT_CLIENT))
+        connection.execute("; ".join(f"SET {setting}" for setting in (*_SILENT_CLIENT, _NO_JIT)))
         connection.commit()
 
     _begin_with(engine)

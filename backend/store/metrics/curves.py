@@ -378,8 +378,10 @@ class _Reading:
         if self._session.get_bind().dialect.name == "sqlite":
             table = columns[0].class_
             found = select(span.c.curve, *columns).select_from(span).join(table, and_(*inside))
-        else:  # as in `backend.store.metrics.levels`
-            each = select(*columns).where(*inside).correlate(span).lateral("each")
+        else:
+            # The offset (none) keeps PostgreSQL to one span after the other; it would join them
+            # with all buckets of the table, which it thinks are few.
+            each = select(*columns).where(*inside).offset(0).correlate(span).lateral("each")
             found = select(span.c.curve, *each.c).select_from(span.join(each, true()))
         # Not by the ORM, which takes as long for ten thousand rows as the database does.
         return list(map(tuple, self._session.connection().execute(found).all()))
