@@ -244,7 +244,7 @@ def test_practice_asks_for_every_criterion(api: TestClient, new_user: NewUser) -
 def test_a_project_goes_back_to_before_there_was_practice(service: Service, store_url: str) -> None:
     room = Class(service.client(), practice=1)
     service.app.state.database.close()
-    migrate_back(store_url, "0019")
+    migrate_back(store_url, "0018")
     migrate(store_url)
     state = room.api.get(room.path).json()
     assert (state["comparisons"], state["bar"]) == (0, 0.8)
