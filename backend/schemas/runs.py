@@ -131,6 +131,9 @@ class RunAnswer(ApiAnswer):
     error: RunError | None
     exit_code: int | None
     checkpoint_step: int | None
+    best_checkpoint_step: int | None = Field(
+        description="The step of the checkpoint with the best evaluation; null = none is kept."
+    )
     output_model_ids: list[str]
     allowed: list[str] = Field(description="Verbs that this state allows: cancel, pause, ...")
     worker_id: str | None

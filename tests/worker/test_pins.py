@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from backend.store.runs import pins, runs
+from backend.store.runs import pins, runs, views
+from backend.store.tables.models import Model
 from backend.store.tables.runs import Checkpoint
 from tests import processes
 from tests.worker.floor import Floor
@@ -46,6 +47,11 @@ def test_best_last_and_pinned_checkpoints_outlive_the_next_ones(floor: Floor) ->
     assert directory.checkpoint_steps() == [1, 3, 7, 8]
     assert listed(floor, run_id) == {1: False, 3: True, 7: False, 8: False}
     assert floor.events(run_id, "alert") == []
+    # What is shipped, and what one goes on from, is what was best.
+    with floor.database.read() as session:
+        assert views.one(session, run_id).best_checkpoint_step == 1
+    (model,) = floor.rows(select(Model).where(Model.run_id == run_id))
+    assert model.step == 1
 
 
 def test_a_checkpoint_that_a_clone_waits_for_outlives_the_next_ones(

@@ -73,6 +73,8 @@ class FakeTrainer:
         time.sleep(self._how.step_s)
         self._stop_if_asked(step - 1)
         values = {"loss": math.exp(-step / 10), "reward/mean": 1 - math.exp(-step / 10)}
+        if self._how.best_at and step >= self._how.best_at:
+            values["eval/best_step"] = self._how.best_at
         self._emit(type="metric", step=step, time=time.time(), tokens=step * 10, values=values)
         self._emit(
             type="sample", step=step, prompt=f"prompt {step}", response="fine", scores={"r": 0.5}

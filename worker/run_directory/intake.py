@@ -140,9 +140,15 @@ class Intake:
             artifact=model.key,
             facts=model.facts,
             sha256=model.sha256,
-            step=run.step,
+            step=_step_of_weights(run),
             at=at,
         )
+
+
+def _step_of_weights(run: Run) -> int:
+    """The step whose weights the output has: a trainer that evaluates goes back to its best."""
+    best = run.summary.get("eval/best_step")
+    return run.step if best is None else int(best)
 
 
 def check_model_files(folder: Path) -> None:

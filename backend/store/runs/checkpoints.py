@@ -48,6 +48,13 @@ def steps(session: Session, run_id: str) -> list[int]:
     return list(session.scalars(statement.order_by(Checkpoint.step)))
 
 
+def best_steps(session: Session, run_ids: Sequence[str]) -> dict[str, int]:
+    """The step of the checkpoint with the best evaluation, of those runs that have one."""
+    statement = select(Checkpoint.run_id, Checkpoint.step)
+    found = statement.where(Checkpoint.run_id.in_(run_ids), Checkpoint.is_best)
+    return dict(session.execute(found).all())
+
+
 def pinned_steps(session: Session, run_id: str) -> list[int]:
     """The steps of the checkpoints that somebody wants kept, ascending."""
     statement = select(Checkpoint.step).where(Checkpoint.run_id == run_id, Checkpoint.is_pinned)

@@ -26,6 +26,7 @@ from backend.schemas.vocabulary import RunState, StopReason
 from backend.store.paging import Page
 from backend.store.runs import events as run_events
 from backend.store.runs import failures, runs, supervision
+from backend.store.runs.checkpoints import best_steps
 from backend.store.runs.runs import RunFilter
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Artifact, Checkpoint, LogLine, Run, RunFailure
@@ -44,11 +45,12 @@ def listing(session: Session, wanted: RunFilter, page: Page) -> Listing[RunAnswe
 
 def of(session: Session, rows: Sequence[Run]) -> list[RunAnswer]:
     """These rows as answers, in the same order."""
-    made = _output_model_ids(session, [run.id for run in rows])
-    return [_answer(run, made[run.id]) for run in rows]
+    ids = [run.id for run in rows]
+    made, best = _output_model_ids(session, ids), best_steps(session, ids)
+    return [_answer(run, made[run.id], best.get(run.id)) for run in rows]
 
 
-def _answer(run: Run, output_model_ids: list[str]) -> RunAnswer:
+def _answer(run: Run, output_model_ids: list[str], best_checkpoint_step: int | None) -> RunAnswer:
     state = RunState(run.state)
     again = supervision.is_tried_again(run)
     reason = StopReason(run.stop_reason) if run.stop_reason else None
@@ -64,6 +66,7 @@ def _answer(run: Run, output_model_ids: list[str]) -> RunAnswer:
             ),
             "is_retried": state == RunState.CRASHED and again,
             "progress": progress,
+            "best_checkpoint_step": best_checkpoint_step,
             "output_model_ids": output_model_ids,
             "allowed": list(run_state.allowed_verbs(state)),
             "worker_id": run.owner,

@@ -2137,6 +2137,11 @@ export interface components {
             exit_code: number | null;
             /** Checkpoint Step */
             checkpoint_step: number | null;
+            /**
+             * Best Checkpoint Step
+             * @description The step of the checkpoint with the best evaluation; null = none is kept.
+             */
+            best_checkpoint_step: number | null;
             /** Output Model Ids */
             output_model_ids: string[];
             /**

@@ -77,11 +77,7 @@ function Actions({ run }: { run: Run }) {
       <Link className="btn" to={`/projects/${run.project_id}/runs/new?from=${run.id}`}>
         <Icon name="copy" /> Clone
       </Link>
-      {run.checkpoint_step !== null && (
-        <ContinueLink run={run} step={run.checkpoint_step}>
-          Continue from step {number(run.checkpoint_step)} as a new run…
-        </ContinueLink>
-      )}
+      <ContinueFromBest run={run} />
       {isAsking && (
         <CancelDialog
           run={run}
@@ -94,6 +90,19 @@ function Actions({ run }: { run: Run }) {
       )}
       <Refused asked={act} />
     </div>
+  );
+}
+
+/** The best checkpoint comes before the newest, which may be worse; their page has all of them. */
+function ContinueFromBest({ run }: { run: Run }) {
+  const step = run.best_checkpoint_step ?? run.checkpoint_step;
+  if (step === null) return null;
+  const isBest = run.best_checkpoint_step !== null && step !== run.checkpoint_step;
+  return (
+    <ContinueLink run={run} step={step}>
+      Continue from step {number(step)}
+      {isBest && " (best)"} as a new run…
+    </ContinueLink>
   );
 }
 
