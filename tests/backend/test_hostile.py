@@ -45,8 +45,10 @@ def test_nonsense_is_the_senders_error_on_every_route(service: Service, seed: in
         method, path = rule.split()
         operation = openapi["paths"][f"/api/v1{path}"][method.lower()]
         query, properties = fields(openapi, operation)
+        # A stream of what is there would never end.
+        known = [] if path.endswith("/stream") else [project]
         for _ in range(4):
-            place = path.replace("{project_id}", draw.choice([project, *IDS]))
+            place = path.replace("{project_id}", draw.choice([*known, *IDS]))
             while "{" in place:
                 start, end = place.index("{"), place.index("}")
                 place = place[:start] + draw.choice(IDS) + place[end + 1 :]
