@@ -19,10 +19,11 @@ export function Dialog(props: {
     const element = ref.current;
     const before = document.activeElement;
     element?.showModal();
-    // The browser would choose the close button, which comes first and matters least.
+    // The browser would choose the close button, which comes first and matters least. What is long
+    // is read from its beginning.
     (
       element?.querySelector<HTMLElement>(FIELDS) ?? element?.querySelector<HTMLElement>(BUTTONS)
-    )?.focus();
+    )?.focus({ preventScroll: true });
     return () => {
       element?.close();
       if (before instanceof HTMLElement) before.focus();

@@ -44,12 +44,9 @@ export function OwnJudgmentCard(props: { projectId: string; judgment: OwnJudgmen
       </header>
       <p className="small muted">
         <Ago at={judgment.created_at} />
-        {": "}
-        {answersOf(judgment)
-          .map(
-            (one) => `${prefixOf(one)}${inWords(lettered(one, letters), unrankedOf(one, letters))}`,
-          )
-          .join(" ")}
+        {judgment.rankings.length === 0
+          ? `: ${inWords(lettered(judgment, letters), unrankedOf(judgment, letters))}`
+          : "."}
         {judgment.flags.length > 0 && ` Flagged: ${named(judgment.flags, letters)}.`}
         {review !== null && ` ${REVIEW[review]}`}
       </p>

@@ -150,7 +150,10 @@ function Numbers({ progress }: { progress: AnnotationProgress }) {
   const share = wanted === 0 ? 0 : (100 * Math.min(done, wanted)) / wanted;
   return (
     <>
-      <span className="small muted nowrap" title={`${plural(mine, "judgment")} by you in total`}>
+      <span
+        className="small muted nowrap today"
+        title={`${plural(mine, "judgment")} by you in total`}
+      >
         {plural(today, "judgment")} today
         {today > 0 && today % DAILY_STEP === 0 ? ", time for a break" : ""}
       </span>

@@ -44,6 +44,8 @@ group("criteria one after the other", () => {
     const third = placed(enter(second), "abc");
     expect(nextStep(first)).toBe(1);
     expect(nextStep(third)).toBeNull();
+    // Its button says so before it is answered.
+    expect(nextStep(enter(second))).toBeNull();
     expect(nextStep(placed(start(3), "abc"))).toBeNull();
   });
   it("lead from the last back to one that was undone", () => {

@@ -4,10 +4,15 @@ import { atStep, whatIsMissing, type Move, type Ranking } from "../ranking/ranki
 const isAnswered = (ranking: Ranking, step: number) =>
   whatIsMissing(atStep(ranking, step)) === null;
 
-/** Where Enter leads: the next criterion, or one that was passed over; null if it submits. */
+/**
+ * Where Enter leads once this criterion is answered: to the next one, or one that was passed over;
+ * null if it submits.
+ */
 export function nextStep(ranking: Ranking): number | null {
   if (ranking.step + 1 < ranking.criteria.length) return ranking.step + 1;
-  const open = ranking.criteria.findIndex((_, step) => !isAnswered(ranking, step));
+  const open = ranking.criteria.findIndex(
+    (_, step) => step !== ranking.step && !isAnswered(ranking, step),
+  );
   return open < 0 ? null : open;
 }
 

@@ -24,10 +24,12 @@ export function UseForPractice(props: {
     <>
       <button
         type="button"
-        className="btn ghost"
+        className="btn ghost use-for-practice"
+        aria-label="Use for practice"
         onClick={() => setExpected(completed(draftOf(props.assignment)))}
       >
-        Use for practice
+        <span className="long">Use for practice</span>
+        <span className="short">Practice</span>
       </button>
       {expected !== null && (
         <PracticeDialog {...props} expected={expected} onClose={() => setExpected(null)} />
