@@ -70,9 +70,9 @@ def lines(
 ) -> Generator[FrozenLine, None, None]:
     """The records that the filter lets through, in order of creation.
 
-    `body` is what `meant` gave. It holds a batch of them at a time and reads twice, so the session
-    must see the same data all the time. With an aggregation, a comparison's one record stands where
-    its first judgment stands.
+    `body` is what `meant` gave. It holds a batch of them at a time and reads up to three times, so
+    the session must see the same data all the time. With an aggregation, a comparison's one record
+    stands where its first judgment stands.
     Raises InvalidInput for a filter, an aggregation or a criterion that does not fit the kind.
     """
     _check(body)
@@ -91,7 +91,7 @@ def lines(
                 if rankings is None:
                     yield _WRITERS[body.kind](row, split, texts, body)
                 elif (ranking := rankings.pop(row.Comparison.id, None)) is not None:
-                    yield _merged_line(row, split, texts, ranking, body)
+                    yield _merged_line(row, split, texts, body, ranking)
 
 
 def _check(body: SnapshotBody) -> None:
@@ -256,43 +256,40 @@ def _solution_line(row: Any, split: Split, texts: _Texts, body: SnapshotBody) ->
 
 def _preference_line(row: Any, split: Split, texts: _Texts, body: SnapshotBody) -> FrozenLine:
     judgment: Judgment = row.Judgment
-    record = _preference(row, split, texts, _ranking(row, body)).model_copy(
-        update={
-            "judgment_id": judgment.id,
-            "annotator": judgment.user_id,
-            "presented_order": row.Assignment.presented_order,
-            "criterion": body.criterion or "",
-            "rankings": [_under(one) for one in judgment.rankings],
-        }
-    )
-    return _ranked_line(record)
+    said = {
+        "judgment_id": judgment.id,
+        "annotator": judgment.user_id,
+        "presented_order": row.Assignment.presented_order,
+        "rankings": [_under(one) for one in judgment.rankings],
+    }
+    return _ranked_line(row, split, texts, body, _ranking(row, body), said)
 
 
 def _merged_line(
-    row: Any, split: Split, texts: _Texts, ranking: Ranking, body: SnapshotBody
+    row: Any, split: Split, texts: _Texts, body: SnapshotBody, ranking: Ranking
 ) -> FrozenLine:
     """A comparison's one record: nobody judged just this, and nobody saw it in one order."""
-    made = _preference(row, split, texts, ranking)
+    merged = {"tiers": ranking.tiers, "unranked": ranking.unranked, "verdict": ranking.verdict}
     under = [one for one in row.Judgment.rankings if one["criterion"] == body.criterion]
-    merged = made.model_dump(include={"tiers", "unranked", "verdict"})
-    update = {
+    said = {
+        "judgment_id": row.Comparison.id,
         "annotator": body.aggregation.value,
-        "criterion": body.criterion or "",
+        "presented_order": [],
         "rankings": [_under(one | merged) for one in under],
     }
-    return _ranked_line(made.model_copy(update=update))
+    return _ranked_line(row, split, texts, body, ranking, said)
 
 
-def _under(one: Mapping[str, Any]) -> CriterionRecord:
-    return CriterionRecord.model_validate(
-        {name: one[name] for name in CriterionRecord.model_fields}
-    )
-
-
-def _preference(row: Any, split: Split, texts: _Texts, ranking: Ranking) -> PreferenceRecord:
-    """The record of a ranking, under the name of its comparison and without an annotator."""
-    return PreferenceRecord(
-        judgment_id=row.Comparison.id,
+def _ranked_line(
+    row: Any,
+    split: Split,
+    texts: _Texts,
+    body: SnapshotBody,
+    ranking: Ranking,
+    said: Mapping[str, Any],
+) -> FrozenLine:
+    """The record of a ranking of this row's comparison; `said` has who said it, and how."""
+    record = PreferenceRecord(
         comparison_id=row.Comparison.id,
         prompt_id=row.Prompt.id,
         messages=_messages(row.Prompt),
@@ -300,18 +297,18 @@ def _preference(row: Any, split: Split, texts: _Texts, ranking: Ranking) -> Pref
         tiers=[list(tier) for tier in ranking.tiers],
         unranked=list(ranking.unranked),
         verdict=ranking.verdict,
-        annotator="",
-        presented_order=[],
+        criterion=body.criterion or "",
         split=split,
-    )
-
-
-def _ranked_line(record: PreferenceRecord) -> FrozenLine:
-    ranking = Ranking(
-        tuple(tuple(tier) for tier in record.tiers), tuple(record.unranked), record.verdict
+        **said,
     )
     pairs, ties = len(ranking.wins), len(ranking.ties)
-    return FrozenLine(record.split, record.model_dump_json(), record.prompt_id, pairs, ties)
+    return FrozenLine(split, record.model_dump_json(), row.Prompt.id, pairs, ties)
+
+
+def _under(one: Mapping[str, Any]) -> CriterionRecord:
+    return CriterionRecord.model_validate(
+        {name: one[name] for name in CriterionRecord.model_fields}
+    )
 
 
 _WRITERS: Mapping[SnapshotKind, Callable[[Any, Split, _Texts, SnapshotBody], FrozenLine]] = {

@@ -39,14 +39,20 @@ def get(session: Session, project_id: str, user_id: str) -> MemberAnswer:
         .where(User.id == user_id, Membership.project_id == project_id)
     )
     if user is None:
-        raise NotFound(f"this project has no member {user_id}")
+        raise _none(user_id)
     return _answers(session, project_id, [user])[0]
+
+
+def _none(user_id: str) -> NotFound:
+    return NotFound(f"this project has no member {user_id}")
 
 
 def change(session: Session, project_id: str, user_id: str, role: Role) -> MemberAnswer:
     """Give a member another role in the project. Raises NotFound."""
-    get(session, project_id, user_id)
-    session.get_one(Membership, (user_id, project_id)).role = role
+    membership = session.get(Membership, (user_id, project_id))
+    if membership is None:
+        raise _none(user_id)
+    membership.role = role
     session.flush()
     return get(session, project_id, user_id)
 
