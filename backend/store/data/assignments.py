@@ -7,8 +7,10 @@ leases are counted again, so the count cannot move underneath.
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from functools import cache
+from typing import NamedTuple
 
-from sqlalchemy import Select, case, func, select, update
+from sqlalchemy import Select, bindparam, case, func, select, update
 from sqlalchemy.orm import Session
 
 from backend.domain.assignment import (
@@ -29,7 +31,8 @@ from backend.schemas.comparisons import (
     LeaseEnd,
 )
 from backend.store.data import candidates, projects, tallies
-from backend.store.data.candidates import LEASED
+from backend.store.data.candidates import AT, COMPARISON_ID, LEASED
+from backend.store.data.places import PROJECT_ID, USER_ID
 from backend.store.ids import new_id
 from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
 
@@ -53,9 +56,8 @@ def lease(
     Conflict if the annotator has `MOST_LEASES` already, which nobody else can get meanwhile.
     """
     if held is not None:
-        lost = session.scalar(
-            _mine(project_id, user_id, at).where(Assignment.id.not_in(held)).limit(1)
-        )
+        named = {"project_id": project_id, "user_id": user_id, "at": at, "held": held}
+        lost = session.scalar(_lost(), named)
         if lost is not None:
             if is_offline and not lost.is_offline:
                 _grant(lost, is_offline=True, at=at)
@@ -92,52 +94,61 @@ def _grant(assignment: Assignment, *, is_offline: bool, at: datetime) -> None:
 
 
 def _must_hold_few(session: Session, project_id: str, user_id: str, at: datetime) -> None:
-    live = session.scalar(
-        select(func.count()).select_from(_mine(project_id, user_id, at).order_by(None).subquery())
-    )
-    if (live or 0) >= MOST_LEASES:
+    named = {"project_id": project_id, "user_id": user_id, "at": at}
+    live = session.scalar(_n_live(), named) or 0
+    if live >= MOST_LEASES:
         raise Conflict(
             f"you hold {live} comparisons of this project; {MOST_LEASES} are allowed at once",
             advice="Rank or skip one of them, or wait until a lease expires (15 minutes).",
         )
 
 
-def get_own(session: Session, assignment_id: str, user_id: str) -> Assignment:
-    """An annotator's own assignment; its comparison is locked. Raises NotFound for others'."""
-    assignment = session.scalar(
-        select(Assignment).where(Assignment.id == assignment_id, Assignment.user_id == user_id)
-    )
+class Own(NamedTuple):
+    """An annotator's own assignment and its comparison, whose row is locked."""
+
+    assignment: Assignment
+    comparison: Comparison
+
+
+def get_own(session: Session, assignment_id: str, user_id: str) -> Own:
+    """What an annotator was assigned, as it is now. Raises NotFound for what others were."""
+    named = {"assignment_id": assignment_id, "user_id": user_id}
+    assignment = session.scalar(_ASSIGNMENT, named)
     if assignment is None:
         raise NotFound(f"you have no assignment {assignment_id}")
-    _comparison(session, assignment)
+    comparison = session.scalars(_LOCKED, {"comparison_id": assignment.comparison_id}).one()
+    # It may have changed before its comparison was locked.
     session.refresh(assignment)
-    return assignment
+    return Own(assignment, comparison)
 
 
-def has_place(session: Session, assignment: Assignment, *, at: datetime) -> bool:
+def has_place(session: Session, own: Own, *, at: datetime) -> bool:
     """Whether a judgment counts: the lease lasts, or not enough others have the comparison."""
+    assignment, comparison = own
     if assignment.state == LEASED and assignment.expires_at > at:
         return True
-    comparison = _comparison(session, assignment)
     return candidates.is_free(session, comparison, assignment.user_id, at)
 
 
-def pass_late(session: Session, assignment: Assignment) -> None:
+def pass_late(own: Own) -> None:
     """Offer a comparison to its annotator no more, whose judgment came too late to count."""
-    if assignment.state == LEASED:
-        comparison = _comparison(session, assignment)
-        assignment.state = LATE
-        assignment.passed = comparison.number if _is_open(comparison) else None
+    if own.assignment.state == LEASED:
+        _pass(own, LATE)
 
 
-def submit(session: Session, assignment: Assignment) -> None:
-    """Count the first judgment of an assignment that `get_own` gave."""
-    comparison = _comparison(session, assignment)
+def _pass(own: Own, state: str) -> None:
+    assignment, comparison = own
+    assignment.state = state
+    assignment.passed = comparison.number if _is_open(comparison) else None
+
+
+def submit(session: Session, own: Own) -> None:
+    """Count the first judgment of an assignment."""
+    assignment, comparison = own
     was_open = _is_open(comparison)
-    assignment.state = SUBMITTED
     comparison.judged += 1
     is_last = was_open and not _is_open(comparison)
-    assignment.passed = comparison.number if _is_open(comparison) else None
+    _pass(own, SUBMITTED)
     session.flush()
     if is_last:
         others = update(Assignment).where(
@@ -185,16 +196,14 @@ def skip(session: Session, assignment_id: str, user_id: str, *, reason: str) -> 
 
     Raises Conflict if it is judged already.
     """
-    assignment = get_own(session, assignment_id, user_id)
-    if assignment.state == SUBMITTED:
+    own = get_own(session, assignment_id, user_id)
+    if own.assignment.state == SUBMITTED:
         raise Conflict(
             "this assignment is judged already",
             advice="Reopen the comparison to change your judgment (API: `revise: true`).",
         )
-    comparison = _comparison(session, assignment)
-    assignment.state = SKIPPED
-    assignment.skip_reason = reason
-    assignment.passed = comparison.number if _is_open(comparison) else None
+    own.assignment.skip_reason = reason
+    _pass(own, SKIPPED)
 
 
 def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -> AssignmentAnswer:
@@ -203,7 +212,8 @@ def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -
     Raises Conflict if it is judged or skipped, was granted too long ago, or ran out and others took
     the comparison.
     """
-    assignment = get_own(session, assignment_id, user_id)
+    own = get_own(session, assignment_id, user_id)
+    assignment = own.assignment
     if assignment.state != LEASED:
         raise Conflict(
             f"this assignment is {assignment.state}, so it has no lease to renew",
@@ -219,7 +229,7 @@ def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -
             advice="Send your judgment if you have one: it counts unless others have taken the "
             "comparison, and is kept for review otherwise. Else request another assignment.",
         )
-    if not has_place(session, assignment, at=at):
+    if not has_place(session, own, at=at):
         raise Conflict(
             "your lease expired, and other annotators have taken this comparison",
             advice="Continue with the next comparison (API: request another assignment).",
@@ -281,14 +291,11 @@ def _assigned(
     session: Session, wanted: Sequence[tuple[str, str, Sequence[str]]]
 ) -> dict[str, AssignedComparison]:
     """What annotators see, each under a key: comparisons, and their responses in some order."""
-    prompts = session.execute(
-        select(Comparison.id, Prompt.id, Prompt.messages)
-        .join(Prompt, Prompt.id == Comparison.prompt_id)
-        .where(Comparison.id.in_({comparison_id for _, comparison_id, _ in wanted}))
-    )
+    comparison_ids = list({comparison_id for _, comparison_id, _ in wanted})
+    prompts = session.execute(_PROMPTS, {"ids": comparison_ids})
     prompt_of = {row[0]: AssignedPrompt(id=row[1], messages=row[2]) for row in prompts}
-    ids = {one for *_, order in wanted for one in order}
-    found = session.execute(select(Response.id, Response.content).where(Response.id.in_(ids)))
+    response_ids = list({one for *_, order in wanted for one in order})
+    found = session.execute(_CONTENTS, {"ids": response_ids})
     content: dict[str, str] = {one[0]: one[1] for one in found}
     return {
         key: AssignedComparison(
@@ -353,24 +360,46 @@ def _is_open(comparison: Comparison) -> bool:
 
 
 def _own(session: Session, comparison_id: str, user_id: str) -> Assignment | None:
-    return session.scalar(
-        select(Assignment).where(
-            Assignment.comparison_id == comparison_id, Assignment.user_id == user_id
-        )
+    return session.scalar(_OWN, {"comparison_id": comparison_id, "user_id": user_id})
+
+
+# Built once each, as those of `candidates`.
+_OWN = select(Assignment).where(
+    Assignment.comparison_id == COMPARISON_ID, Assignment.user_id == USER_ID
+)
+_ASSIGNMENT = select(Assignment).where(
+    Assignment.id == bindparam("assignment_id"), Assignment.user_id == USER_ID
+)
+_LOCKED = (
+    select(Comparison)
+    .where(Comparison.id == COMPARISON_ID)
+    .with_for_update()
+    .execution_options(populate_existing=True)
+)
+
+_PROMPTS = (
+    select(Comparison.id, Prompt.id, Prompt.messages)
+    .join(Prompt, Prompt.id == Comparison.prompt_id)
+    .where(Comparison.id.in_(bindparam("ids", expanding=True)))
+)
+_CONTENTS = select(Response.id, Response.content).where(
+    Response.id.in_(bindparam("ids", expanding=True))
+)
+
+
+@cache
+def _lost() -> Select[Assignment]:
+    """The oldest live lease of an annotator that the client does not hold any more."""
+    held = bindparam("held", expanding=True)
+    return _live().where(Assignment.id.not_in(held)).order_by(Assignment.number).limit(1)
+
+
+@cache
+def _n_live() -> Select[int]:
+    return select(func.count()).select_from(_live().subquery())
+
+
+def _live() -> Select[Assignment]:
+    return select(Assignment).where(
+        Assignment.user_id == USER_ID, candidates.is_live(Assignment, PROJECT_ID, AT)
     )
-
-
-def _mine(project_id: str, user_id: str, at: datetime) -> Select[Assignment]:
-    return (
-        select(Assignment)
-        .where(Assignment.user_id == user_id, candidates.is_live(Assignment, project_id, at))
-        .order_by(Assignment.number)
-    )
-
-
-def _comparison(session: Session, assignment: Assignment) -> Comparison:
-    """The comparison of an assignment, its row locked."""
-    return session.scalars(
-        select(Comparison).where(Comparison.id == assignment.comparison_id).with_for_update(),
-        execution_options={"populate_existing": True},
-    ).one()

@@ -41,10 +41,10 @@ LEASED = "leased"
 _IS_LEASED: ColumnElement[str] = literal_column(f"'{LEASED}'")
 
 
-_COMPARISON_ID = bindparam("comparison_id", type_=Assignment.comparison_id.type)
-_AT = bindparam("at", type_=Assignment.expires_at.type)
+COMPARISON_ID = bindparam("comparison_id", type_=Assignment.comparison_id.type)
+AT = bindparam("at", type_=Assignment.expires_at.type)
 _OWN = select(Assignment.state, Assignment.expires_at).where(
-    Assignment.comparison_id == _COMPARISON_ID, Assignment.user_id == places.USER_ID
+    Assignment.comparison_id == COMPARISON_ID, Assignment.user_id == places.USER_ID
 )
 
 
@@ -108,9 +108,9 @@ def is_free(session: Session, comparison: Comparison, user_id: str, at: datetime
 @cache
 def _leases_of_others() -> Select[int]:
     return select(func.count()).where(
-        Assignment.comparison_id == _COMPARISON_ID,
+        Assignment.comparison_id == COMPARISON_ID,
         Assignment.user_id != places.USER_ID,
-        is_live(Assignment, places.PROJECT_ID, _AT),
+        is_live(Assignment, places.PROJECT_ID, AT),
     )
 
 
@@ -269,7 +269,7 @@ def _idle(*, skip_locked: bool) -> Select[Comparison]:
     leased = aliased(Assignment)
     is_leased = (
         select(leased.number)
-        .where(leased.comparison_id == Comparison.id, is_live(leased, places.PROJECT_ID, _AT))
+        .where(leased.comparison_id == Comparison.id, is_live(leased, places.PROJECT_ID, AT))
         .correlate(Comparison)
         .exists()
     )
@@ -328,7 +328,7 @@ def _leased() -> Subquery:
     is_own = func.max(case((Assignment.user_id == places.USER_ID, 1), else_=0))
     return (
         select(Assignment.comparison_id, func.count().label("leases"), is_own.label("is_own"))
-        .where(is_live(Assignment, places.PROJECT_ID, _AT))
+        .where(is_live(Assignment, places.PROJECT_ID, AT))
         .group_by(Assignment.comparison_id)
         .subquery("leased")
     )

@@ -8,8 +8,9 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import ColumnElement, Select, String, and_, func, or_, select, true
+from sqlalchemy import ColumnElement, Select, String, and_, bindparam, func, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from backend.domain import criteria
@@ -26,6 +27,7 @@ from backend.schemas.comparisons import (
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import ReviewReason, Verdict
 from backend.store.data import assignments
+from backend.store.data.assignments import Own
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
@@ -45,17 +47,16 @@ def submit(
     annotator has judged differently before and does not say `revise`. Raises NotFound for a foreign
     assignment, InvalidInput for a ranking that is none, Conflict for the `MOST_REVIEWS`-th.
     """
-    assignment = assignments.get_own(session, assignment_id, user_id)
-    comparison = session.scalar(select(Comparison).where(Comparison.id == assignment.comparison_id))
-    assert comparison is not None  # held by a foreign key
+    own = assignments.get_own(session, assignment_id, user_id)
+    assignment, comparison = own
     body_sha256 = _body_hash(body)
     counted = _revisions(session, assignment.id, is_review=False)
     reviews = _revisions(session, assignment.id, is_review=True)
     for same in (counted or reviews)[-1:] if body.revise else (*counted, *reviews):
         if same.body_sha256 == body_sha256:
             return _answer(same)
-    said = _checked(comparison, assignment, body)
-    reason = _review_reason(session, assignment, body, is_judged=bool(counted), at=at)
+    said = _checked(own, body)
+    reason = _review_reason(session, own, body, is_judged=bool(counted), at=at)
     judgment = Judgment(
         id=new_id("judgment"),
         project_id=assignment.project_id,
@@ -78,18 +79,23 @@ def submit(
     session.add(judgment)
     session.flush()
     if reason is ReviewReason.LATE:
-        assignments.pass_late(session, assignment)
+        assignments.pass_late(own)
     elif reason is None and not counted:
-        assignments.submit(session, assignment)
+        assignments.submit(session, own)
     return _answer(judgment)
 
 
 def _revisions(session: Session, assignment_id: str, *, is_review: bool) -> Sequence[Judgment]:
     """What was kept for an assignment, in order: what counted, or what is kept for review."""
-    of_it = select(Judgment).where(
-        Judgment.assignment_id == assignment_id, _is_kind(Judgment, is_review=is_review)
-    )
-    return session.scalars(of_it.order_by(Judgment.revision)).all()
+    named = {"assignment_id": assignment_id}
+    return session.scalars(_of_assignment(is_review=is_review), named).all()
+
+
+@cache
+def _of_assignment(*, is_review: bool) -> Select[Judgment]:
+    is_kind = _is_kind(Judgment, is_review=is_review)
+    of_it = select(Judgment).where(Judgment.assignment_id == bindparam("assignment_id"), is_kind)
+    return of_it.order_by(Judgment.revision)
 
 
 def _with_room(reviews: Sequence[Judgment]) -> int:
@@ -103,8 +109,9 @@ def _with_room(reviews: Sequence[Judgment]) -> int:
     return len(reviews)
 
 
-def _checked(comparison: Comparison, assignment: Assignment, body: JudgmentBody) -> Said:
+def _checked(own: Own, body: JudgmentBody) -> Said:
     """What a body says. Raises InvalidInput if it does not answer what was assigned."""
+    assignment, comparison = own
     asked = [Criterion.model_validate(one) for one in assignment.criteria]
     said = criteria.said(body, comparison.response_ids, asked)
     if foreign := set(body.flags) - set(comparison.response_ids):
@@ -116,12 +123,12 @@ def _checked(comparison: Comparison, assignment: Assignment, body: JudgmentBody)
 
 
 def _review_reason(
-    session: Session, assignment: Assignment, body: JudgmentBody, *, is_judged: bool, at: datetime
+    session: Session, own: Own, body: JudgmentBody, *, is_judged: bool, at: datetime
 ) -> ReviewReason | None:
     """Why a judgment that comes now does not count; None if it counts."""
     if is_judged:
         return None if body.revise else ReviewReason.DIFFERS
-    return None if assignments.has_place(session, assignment, at=at) else ReviewReason.LATE
+    return None if assignments.has_place(session, own, at=at) else ReviewReason.LATE
 
 
 def latest(project_id: str, *, is_review: bool = False) -> Select[Judgment]:

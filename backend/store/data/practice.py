@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from backend.domain import criteria, practice
@@ -163,12 +163,17 @@ def try_again(session: Session, project_id: str, user_id: str, *, must_pass: boo
     return state(session, project_id, user_id, must_pass=must_pass)
 
 
+# Asked before every lease.
+_ANY = (
+    select(PracticeComparison.comparison_id)
+    .where(PracticeComparison.project_id == bindparam("project_id"))
+    .limit(1)
+)
+
+
 def must_be_passed(session: Session, project_id: str, user_id: str) -> None:
     """Raise Conflict if the project has practice and this person has not passed it."""
-    any_of_it = select(PracticeComparison.comparison_id).where(
-        PracticeComparison.project_id == project_id
-    )
-    if session.scalar(any_of_it.limit(1)) is None:
+    if session.scalar(_ANY, {"project_id": project_id}) is None:
         return
     result = session.get(PracticeResult, (project_id, user_id))
     if result is not None and result.passed_at is not None:

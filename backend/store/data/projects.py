@@ -111,10 +111,12 @@ def quota_rule(session: Session, project_id: str) -> QuotaRule:
     return QuotaRule(*row)
 
 
+_CRITERIA = select(Project.criteria).where(Project.id == bindparam("project_id"))
+
+
 def criteria(session: Session, project_id: str) -> list[dict[str, str]]:
     """What comparisons of this project are ranked by now, as rows keep it."""
-    found = session.scalar(select(Project.criteria).where(Project.id == project_id))
-    return found or []
+    return session.scalar(_CRITERIA, {"project_id": project_id}) or []
 
 
 def criterion(session: Session, project_id: str, asked: str | None) -> str:
