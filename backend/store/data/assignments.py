@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import Select, bindparam, case, func, select, update
+from sqlalchemy import BindParameter, Select, bindparam, case, func, select, update
 from sqlalchemy.orm import Session
 
 from backend.domain.assignment import (
@@ -390,7 +390,7 @@ _CONTENTS = select(Response.id, Response.content).where(
 @cache
 def _lost() -> Select[Assignment]:
     """The oldest live lease of an annotator that the client does not hold any more."""
-    held = bindparam("held", expanding=True)
+    held: BindParameter[str] = bindparam("held", expanding=True)
     return _live().where(Assignment.id.not_in(held)).order_by(Assignment.number).limit(1)
 
 
