@@ -17,7 +17,7 @@ def cache_key(session: Session, project_id: str, criterion: str) -> str:
 
 
 def agreement(work: Work) -> dict[str, JSON]:
-    """The work function; arguments: project_id, criterion."""
-    project_id, criterion = work.arguments["project_id"], work.arguments["criterion"]
+    """The work function; arguments: project_id, and criterion where there are any."""
+    project_id, criterion = work.arguments["project_id"], work.arguments.get("criterion", "")
     with work.database.read_at_once() as session:
         return report(session, project_id, criterion).model_dump(mode="json")

@@ -94,7 +94,7 @@ class Journey:
         self.ada, self.bob = ada, bob
         self.project = workshop.new_project(name, guidelines="")
         # Of two, one key would submit; here Enter does, once or twice.
-        workshop.comparisons(self.project, 8, ("yes", "no", "perhaps"))
+        workshop.comparisons(self.project, 16, ("yes", "no", "perhaps"))
         for person in (ada, bob):
             person.join(workshop, self.project)
         # By author and prompt.
@@ -181,7 +181,7 @@ class Journey:
         page.close()
         # Ada turns to her tab, which has noticed Bob or not.
         self.page.evaluate(_LOOK_AT)
-        expect(self.page.get_by_title("Ada, annotator")).to_be_visible()
+        expect(self.page.get_by_title("Ada: your account")).to_be_visible()
 
     def _expired(self) -> None:
         """Ada's leases run out, and others judge everything."""

@@ -17,7 +17,7 @@ from backend.store.db import Database
 from backend.store.runs import runs
 from backend.store.tables.columns import Base
 from backend.store.tables.models import Model
-from backend.store.tables.runs import Artifact
+from backend.store.tables.runs import Artifact, MetricCurve
 from tests import processes
 from tests.servers import postgres_programs
 from tests.worker.floor import AT, Floor
@@ -113,13 +113,19 @@ def rows_of(database: Database, live: str) -> dict[str, list[Row]]:
     """Every row of every table but those of the run at work and of workers, in a fixed order."""
     found = {}
     with database.read() as session:
+        curves = select(MetricCurve.number).where(MetricCurve.run_id == live)
+        of_live = set(session.scalars(curves))
         for table in Base.metadata.sorted_tables:
             if table.name == "workers":
                 continue
             every = select(table).order_by(*table.primary_key)
             options = {"podium_sees_unfinished_imports": True}
             rows = session.execute(every, execution_options=options).mappings()
-            found[table.name] = [dict(row) for row in rows if not _is_of(table, row, live)]
+            found[table.name] = [
+                dict(row)
+                for row in rows
+                if not _is_of(table, row, live) and row.get("curve") not in of_live
+            ]
     return found
 
 
