@@ -186,7 +186,9 @@ def test_a_restored_installation_is_the_one_that_was_backed_up_and_works(
         restored = Database(empty_url)
         before, after = rows_of(floor.database, live), rows_of(restored, live)
         assert after == before
-        assert [name for name, rows in before.items() if not rows] == []
+        # Of the runs here, only the one at work is long enough for levels.
+        empty = {name for name, rows in before.items() if not rows}
+        assert empty - {"metric_levels"} == set()
         with client(second, empty_url, key) as other:
             first_said = answers(api, ids, live)
             assert answers(other, ids, live) == first_said
