@@ -93,7 +93,28 @@ def progress(session: Session, project: str, person: str, at: datetime) -> Annot
         done=count(first),
         wanted=session.scalar(wanted) or 0,
         available=len(in_order(session, project, person, at)),
+        **left_for(session, project, person, at),
     )
+
+
+def left_for(session: Session, project: str, person: str, at: datetime) -> dict[str, int]:
+    """What became of the comparisons that want judgments, for one person, one after the other."""
+    found = Counter(open=0, passed=0, held=0, held_by_others=0)
+    for one in session.scalars(select(Comparison).where(Comparison.project_id == project)):
+        given = select(Assignment).where(Assignment.comparison_id == one.id)
+        rows = session.scalars(given).all()
+        live = {row.user_id for row in rows if row.state == "leased" and row.expires_at > at}
+        judged = sum(row.state == "submitted" for row in rows)
+        if judged >= one.judgments_required:
+            continue
+        found["open"] += 1
+        if any(row.user_id == person and row.state != "leased" for row in rows):
+            found["passed"] += 1
+        elif person in live:
+            found["held"] += 1
+        elif judged + len(live) >= one.judgments_required:
+            found["held_by_others"] += 1
+    return dict(found)
 
 
 def check_counts(database: Database, project: str) -> None:
