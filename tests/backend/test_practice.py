@@ -147,6 +147,7 @@ def test_practice_counts_nowhere(api: TestClient, new_user: NewUser) -> None:
     room = Class(api, practice=2)
     ada, _ = new_user("annotator", room.project)
     before = {"mine": 0, "mine_today": 0, "done": 0, "wanted": 2, "available": 2}
+    before |= {"open": 2, "passed": 0, "held": 0, "held_by_others": 0}
     assert ada.get(f"/projects/{room.project}/annotation").json() == before
     for right in (True, True):
         room.answer(ada, right=right)
