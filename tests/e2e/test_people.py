@@ -96,7 +96,7 @@ def test_an_annotator_finds_rank_and_guidelines_and_no_red_page(
         expect(page.get_by_text(RESPONSES[0])).to_be_visible()
         assert page.url.endswith(f"/projects/{project}/rank")
     page.keyboard.press("Control+k")
-    expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(7)
+    expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(8)
     page.keyboard.press("Escape")
     page.goto(f"/projects/{project}/guidelines")
     expect(page.get_by_text("You acknowledged version 1")).to_be_visible()
