@@ -1,4 +1,4 @@
-"""How wide the buckets of a window are; what stands in them is tested with the levels of a curve."""
+"""How wide the buckets of a window are; what stands in them is tested with the levels."""
 
 import pytest
 from hypothesis import given
