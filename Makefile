@@ -43,7 +43,9 @@ check: check-python check-arrows check-rules check-web check-client check-migrat
 bench: $(VENV)/.ready-dev ## run the benchmarks, beside other libraries where possible
 	$(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/benchmarks/*.py $(ARGS)
 
-chaos: $(VENV)/.ready-dev faketime ## run the fault tests: processes are killed, stopped and starved; more than an hour
+chaos: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## run the fault tests: processes are killed, stopped and starved; more than an hour
+	PODIUM_TEXTS=10000 PODIUM_MODEL_PATHS=4000 $(NPM) run --silent test
+	PODIUM_JOURNEYS=20 $(BIN)/python -m pytest tests/e2e/test_answers.py
 	$(BIN)/python -m pytest -o faulthandler_timeout=0 -m "chaos or hypothesis" --hypothesis-profile=explore $(ARGS)
 
 mutate: $(VENV)/.ready-dev ## check the tests of the trainer's mathematics: each of a thousand changes must fail a test (ARGS=losses)
@@ -89,7 +91,7 @@ check-images: $(VENV)/.ready-dev
 clean: ## remove what these commands made, never the data directory
 	rm -rf $(VENV) frontend/node_modules frontend/dist build *.egg-info
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	find backend worker tests examples alembic -name __pycache__ -type d -prune -exec rm -rf {} +
+	find backend intervals problems worker tests examples alembic -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
@@ -111,11 +113,13 @@ help: ## show this list
 		PODIUM_SLOTS         'CPU runs at once per worker (1)' \
 		PODIUM_STOP_GRACE_S  'seconds a trainer gets to write a checkpoint (60)' \
 		PODIUM_BEAT_S        'seconds between two heartbeats of a run (5)' \
+		PODIUM_SYSTEM_METRICS_S 'seconds between two samples of the machine (10)' \
 		PODIUM_STALE_S       'seconds without a heartbeat until a run is taken back (45)' \
 		PODIUM_SWEEP_S       'seconds between two sweeps for such runs (15)' \
 		PODIUM_CRASH_BACK_OFF_S 'seconds that a run waits after its first and second crash ([10, 60])' \
 		PODIUM_TRAINER_COMMAND  'program that trains; it writes the files of a run directory (python -m worker.trainer)' \
 		PODIUM_VLLM_PYTHON   'python of an environment with vllm, for rollout.engine vllm' \
+		PODIUM_REWARD_FUNCTIONS 'functions module:function that runs may name as rewards' \
 		PODIUM_LOG_LEVEL     'debug, info, warning or error (info)'
 
 # Set-up, each step once: a stamp is as new as the files that it was made from.

@@ -10,12 +10,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import fsspec
 from fsspec.callbacks import Callback
@@ -57,16 +57,21 @@ class ArtifactStore:
         self._url = url.rstrip("/")
 
     def put_folder(
-        self, folder: Path, key: str, check: Callable[[], None] = digest.go_on
+        self,
+        folder: Path,
+        key: str,
+        check: Callable[[], None] = digest.go_on,
+        *,
+        only: Sequence[str] | None = None,
     ) -> list[StoredFile]:
-        """Keep every file of a folder under `key`, replacing what was there.
+        """Keep every file of a folder, or `only` these, under `key`, replacing what was there.
 
         A local store links the files hard where it can, so nothing is copied; do not write to them
         afterwards. `check` is called now and then; what it raises breaks off, and the key counts as
         absent. Raises InvalidInput for links and for a bad key.
         """
         _check(key)
-        files = [_stored(folder, file, key, check) for file in _files(folder)]
+        files = [_stored(folder, file, key, check) for file in _files(folder, only)]
         manifest = json.dumps([asdict(file) for file in files]).encode()
         if self._root is None:
             self._upload(folder, key, files, manifest, check)
@@ -118,6 +123,21 @@ class ArtifactStore:
                 advice="Restore the artifact store from its backup.",
             ) from error
         return [StoredFile(**file) for file in json.loads(text)]
+
+    def open(self, key: str) -> IO[bytes]:
+        """A stored file by its own key, from its beginning; whoever asks for it closes it.
+
+        Raises Damaged if it is not there, Unavailable if the bucket does not answer.
+        """
+        _check(key)
+        try:
+            if self._root is not None:
+                return (self._root / key).open("rb")
+            with self._answering():
+                file: IO[bytes] = self._remote().open(f"{self._url}/{key}", "rb")
+                return file
+        except FileNotFoundError as error:
+            raise _damaged(key) from error
 
     def folders(self) -> list[StoredFolder]:
         """What lies under `runs/RUN/NAME`, whole or not, by key."""
@@ -306,8 +326,8 @@ def _check(key: str) -> None:
         )
 
 
-def _files(folder: Path) -> list[Path]:
-    found = sorted(folder.rglob("*"))
+def _files(folder: Path, only: Sequence[str] | None) -> list[Path]:
+    found = sorted(folder.rglob("*")) if only is None else [folder / name for name in only]
     for path in found:
         if path.is_symlink():
             raise InvalidInput(

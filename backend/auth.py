@@ -117,12 +117,17 @@ def authenticate(
             "the key or session is unknown, expired or revoked",
             advice="Sign in again or ask an administrator for a new key.",
         )
-    if credentials.page_of not in (None, caller.id):
+    check_page(caller, credentials.page_of)
+    return caller
+
+
+def check_page(caller: Caller, page_of: str | None) -> None:
+    """Raise NotSignedIn if the request comes from the page of another user; None: of no page."""
+    if page_of not in (None, caller.id):
         raise NotSignedIn(
             "this page belongs to another user than the one who is signed in now",
             advice="Reload the page, or sign in again as its user.",
         )
-    return caller
 
 
 def secret_of(credentials: Credentials) -> Secret | None:

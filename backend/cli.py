@@ -21,6 +21,7 @@ from backend.ops.launcher import Launcher, read_server, sign_in_link
 from backend.ops.migration import migrate
 from backend.ops.prune import Prune
 from backend.settings import UMASK, Settings
+from problems import command
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "closed_loop.py"
 
@@ -124,6 +125,17 @@ def run_audit(settings: Settings, options: argparse.Namespace) -> None:
         _say(audit.verify(settings, [Path(options.file)] if options.file else []))
 
 
+def run_problems(_: Settings, options: argparse.Namespace) -> int:
+    """Make problems with known answers, or read a published set, as JSONL to import."""
+    try:
+        sentence = command.run(options)
+    except command.Refused as error:
+        return _complain(str(error), None)
+    if sentence:
+        _say(sentence)
+    return 0
+
+
 def run_doctor(settings: Settings, _: argparse.Namespace) -> int:
     """Check the machine and the installation; the exit code is 1 if something needs attention."""
     findings = doctor.examine(settings)
@@ -157,6 +169,7 @@ def _parser() -> argparse.ArgumentParser:
         help="verify: one more file of heads, as audit.heads of another API process; export: a "
         "new file (audit.jsonl)",
     )
+    command.add_arguments(add("problems", run_problems))
     add("doctor", run_doctor)
     return parser
 

@@ -3,6 +3,7 @@
     ServiceError
       InvalidInput    422  the request is well-formed and still cannot be done
         InvalidRun    422  a run config that names missing or unfit things
+      InvalidFilter 422  a filter that cannot be read, and where
       NotSignedIn     401
       Forbidden       403
       NotFound        404
@@ -58,6 +59,25 @@ class InvalidRun(InvalidInput):
     """A run config names things that are missing or do not fit."""
 
     title = "Invalid run"
+
+
+class InvalidFilter(InvalidInput):
+    """A filter that cannot be read: where, what was found there and what was expected."""
+
+    title = "Invalid filter"
+
+    def __init__(
+        self, *, found: str, expected: str, at: int, length: int = 1, advice: str | None = None
+    ) -> None:
+        """`at` counts characters from 0, as the answer's `position` does; people count from 1."""
+        super().__init__(
+            f"at character {at + 1} of the filter there is {found}; expected {expected}",
+            advice=advice or "docs/filters.md describes the language.",
+            position=at,
+            length=length,
+            found=found,
+            expected=expected,
+        )
 
 
 class NotSignedIn(ServiceError):

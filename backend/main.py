@@ -5,15 +5,19 @@ Served by `backend.ops.serve`, which guards the connections. It contains no rule
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 
 import anyio
 from fastapi import APIRouter, FastAPI
+from starlette.routing import BaseRoute
 
 from backend.api import (
+    answers,
     assignments,
     audit,
     comparisons,
+    differences,
     experiments,
     health,
     imports,
@@ -29,13 +33,19 @@ from backend.api import (
     problems,
     projects,
     prompts,
+    results,
     runs,
     samples,
+    seed_groups,
     session,
+    shared_prompts,
     snapshots,
     static,
     stream,
     users,
+    verdicts,
+    versus,
+    views,
     workers,
 )
 from backend.api.edge import Edge
@@ -86,7 +96,15 @@ ROUTERS: tuple[APIRouter, ...] = (
     runs.router,
     experiments.router,
     metrics.router,
+    verdicts.router,
+    seed_groups.router,
+    results.router,
+    differences.router,
     samples.router,
+    answers.router,
+    shared_prompts.router,
+    versus.router,
+    views.router,
     stream.router,
     methods.router,
     workers.router,
@@ -130,13 +148,21 @@ def create_app(settings: Settings | None = None, *, children: Children | None = 
     app.state.own_address = own
     problems.install(app)
     app.add_middleware(Edge, own=own, trusted=settings.trusted_networks)
-    for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX)
-    app.include_router(health.router)
-    app.include_router(numbers.router)
+    app.router.routes.extend(_routes())
     openapi.install(app, {PREFIX: ROUTERS, "": (numbers.router,)})
     static.mount(app, FRONTEND)
     return app
+
+
+@cache
+def _routes() -> list[BaseRoute]:
+    """The routes of every application of this process: FastAPI takes long to build them."""
+    api = APIRouter()
+    for router in ROUTERS:
+        api.include_router(router, prefix=PREFIX)
+    api.include_router(health.router)
+    api.include_router(numbers.router)
+    return api.routes
 
 
 @asynccontextmanager

@@ -63,7 +63,8 @@ class Phases:
     _caller: Caller | None = field(default=None, init=False)
     # Known as soon as the credentials are, also if the operation is not theirs.
     _sender: Caller | None = field(default=None, init=False)
-    _change: Mapping[str, Any] = field(default_factory=dict, init=False)
+    # What was before and is after, by the object that changed; None: that of the address.
+    _changes: dict[str | None, Mapping[str, Any]] = field(default_factory=dict, init=False)
 
     @property
     def caller(self) -> Caller:
@@ -141,9 +142,12 @@ class Phases:
 
         return await self._transactions.write(self._person, _worked, by=self.name)
 
-    def note_change(self, *, before: object, after: object) -> None:
-        """Let the audit line say what was there before and is there now; never a secret."""
-        self._change = {"before": before, "after": after}
+    def note_change(self, *, before: object, after: object, object_id: str | None = None) -> None:
+        """Let the audit line say what was there before and is there now; never a secret.
+
+        Each `object_id` has a line of its own; without one it is the object of the address.
+        """
+        self._changes[object_id] = {"before": before, "after": after}
 
     def trace(self, outcome: str = "done") -> None:
         """Let the audit know, a second later, what this request asked for without a change."""
@@ -233,17 +237,17 @@ class Phases:
         # A number names a part of what stands before it: the step of a run's checkpoint.
         ids = [name for name in named.values() if not name.isdecimal()]
         object_id = answer.get("id") or next(reversed(ids), None)
-        if object_id is not None:
-            audit.record(
-                session,
-                # Who signs in is known by the answer alone.
-                user_id=self._caller.id if self._caller else answer.get("id"),
-                action=self.name,
-                object_id=object_id,
-                data={**named, **self._change},
-                request_id=self.request.scope.get("podium.request_id"),
-                at=now(),
-            )
+        changes = self._changes or {None: {}}
+        changed = {one or object_id: {**named, **change} for one, change in changes.items()}
+        audit.record_all(
+            session,
+            # Who signs in is known by the answer alone.
+            user_id=self._caller.id if self._caller else answer.get("id"),
+            action=self.name,
+            changed={one: data for one, data in changed.items() if one is not None},
+            request_id=self.request.scope.get("podium.request_id"),
+            at=now(),
+        )
 
 
 def _as_json(done: object) -> dict[str, Any] | None:

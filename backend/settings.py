@@ -46,6 +46,11 @@ class Settings(BaseSettings):
     vllm_python: Path | None = Field(
         None, description="Python of an environment with vllm, for rollout.engine vllm."
     )
+    reward_functions: str = Field(
+        "",
+        description="Python functions that runs may name as reward terms: module:function, joined "
+        "by commas. They run on the worker as whoever runs it.",
+    )
     slots: int = Field(1, ge=1, le=256, description="Runs without GPUs at once per worker.")
     stop_grace_s: float = Field(
         60, ge=0.1, le=3600, description="Seconds between asking a trainer to stop and killing it."
@@ -55,6 +60,12 @@ class Settings(BaseSettings):
         45, ge=0.2, le=3600, description="Seconds without a heartbeat until a run is taken back."
     )
     sweep_s: float = Field(15, ge=0.05, le=600, description="Seconds between sweeps.")
+    system_metrics_s: float = Field(
+        10,
+        ge=0,
+        le=3600,
+        description="Seconds between two samples of what a trainer and its machine use; 0 = none.",
+    )
     crash_back_off_s: tuple[float, ...] = Field(
         (10, 60),
         description="Seconds that a run waits after its first and second crash without a new "

@@ -1,4 +1,4 @@
-"""The live stream: rows of `run_events` as server-sent events, to any number of browsers.
+"""The live stream: the histories of runs as server-sent events, to any number of browsers.
 
 `backend.api.stream` sends what `Streams.follow` yields. One poller per process looks for new rows
 and fans them out to bounded queues; whoever joins or falls behind reads its part from the store. No
@@ -21,6 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from backend.pressure.permissions import Permission
 from backend.store.db import CATCH_UPS, Database
+from backend.store.metrics import points
 from backend.store.runs import events as run_events
 from backend.store.runs.events import KeptEvent
 
@@ -33,6 +34,8 @@ RETRY_MS = 1000
 PAGE = 500
 QUEUE_LENGTH = 2000
 _PING = b": ping\n\n"
+# For a browser's script, which hears no comments.
+_HEARD_PING = b"event: ping\ndata: {}\n\n"
 
 
 @dataclass(eq=False)
@@ -40,6 +43,7 @@ class _Subscription:
     run_ids: frozenset[str]
     permission: Permission | None
     ends_at: float
+    ping: bytes = _PING
     queue: asyncio.Queue[KeptEvent | None] = field(
         default_factory=lambda: asyncio.Queue(QUEUE_LENGTH)
     )
@@ -113,6 +117,7 @@ class Streams:
         *,
         last_id: str | None = None,
         from_now: bool = False,
+        after: Mapping[str, int] | None = None,
         permission: Permission | None = None,
     ) -> AsyncGenerator[bytes, None]:
         """Server-sent events of these runs beyond `last_id`; without one all, or only new ones.
@@ -121,21 +126,27 @@ class Streams:
         caller's answer begins: that is where "now" is. Each run's events come in order, none
         missing, none twice. An id that does not fit these runs or this store gives one `reset`
         event and then only new events. The stream ends when `permission` does; None = it lasts.
+
+        `after` has the number behind which some of these runs go on. With it, the stream begins
+        with one `position` event, says `reset` of a run alone whose number the store has not
+        reached, and its pings are events.
         """
-        order = sorted(heads)
-        at = dict(heads) if from_now else dict.fromkeys(order, 0)
-        resumed = None if last_id is None else positions_of(last_id, heads)
-        is_unknown = last_id is not None and resumed is None
+        at, resets = _begin(heads, last_id, from_now, after or {})
+        told = [] if after is None else [("position", dict(at))]
         ends_at = time.monotonic() + LIFETIME_S
-        subscription = _Subscription(frozenset(order), permission, ends_at)
-        return self._events(subscription, dict(heads) if is_unknown else resumed or at, is_unknown)
+        ping = _PING if after is None else _HEARD_PING
+        subscription = _Subscription(frozenset(at), permission, ends_at, ping)
+        return self._events(subscription, at, [*told, *(("reset", data) for data in resets)])
 
     async def _events(
-        self, subscription: _Subscription, at: dict[str, int], is_unknown: bool
+        self,
+        subscription: _Subscription,
+        at: dict[str, int],
+        first: Sequence[tuple[str, Mapping[str, object]]],
     ) -> AsyncGenerator[bytes, None]:
         yield f"retry: {RETRY_MS}\nid: {id_of(at)}\n\n".encode()
-        if is_unknown:
-            yield f"event: reset\nid: {id_of(at)}\ndata: {{}}\n\n".encode()
+        for name, data in first:
+            yield f"event: {name}\nid: {id_of(at)}\ndata: {json.dumps(data)}\n\n".encode()
         self._subscriptions.add(subscription)
         if subscription.permission is not None:
             subscription.permission.on_end = partial(subscription.offer, None)
@@ -187,7 +198,7 @@ class Streams:
                     return
                 yield _encoded(fresh, at)
             elif not taken:
-                yield _PING
+                yield subscription.ping
 
     def _ensure_poller(self) -> None:
         if self._poller is None or self._poller.done():
@@ -225,14 +236,26 @@ class Streams:
 
     def _page(self, run_id: str, seq: int) -> list[KeptEvent]:
         with self._database.read() as session:
-            return run_events.after(session, run_id, seq, limit=PAGE)
+            return points.told_after(session, {run_id: seq}, limit=PAGE)
 
     def _newer(self, fanned: Mapping[str, int]) -> list[KeptEvent]:
         with self._database.read() as session:
             heads = run_events.heads(session, fanned)
-            behind = [run_id for run_id, seq in heads.items() if seq > fanned[run_id]]
-            pages = [run_events.after(session, r, fanned[r], limit=PAGE) for r in behind]
-        return [event for page in pages for event in page]
+            behind = {run: fanned[run] for run, seq in heads.items() if seq > fanned[run]}
+            return points.told_after(session, behind, limit=PAGE)
+
+
+def _begin(
+    heads: Mapping[str, int], last_id: str | None, from_now: bool, after: Mapping[str, int]
+) -> tuple[dict[str, int], list[dict[str, object]]]:
+    """Where a stream begins, and the data of each `reset` that it has to say first."""
+    if last_id is not None:
+        resumed = positions_of(last_id, heads)
+        return (dict(heads), [{}]) if resumed is None else (resumed, [])
+    at = dict(heads) if from_now else dict.fromkeys(heads, 0)
+    at |= {run_id: min(seq, heads[run_id]) for run_id, seq in after.items()}
+    beyond = [run_id for run_id, seq in after.items() if seq > heads[run_id]]
+    return at, [{"run": run_id, "seq": heads[run_id]} for run_id in beyond]
 
 
 def _is_gapless(events: Sequence[KeptEvent], at: Mapping[str, int]) -> bool:

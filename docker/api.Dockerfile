@@ -12,6 +12,8 @@ WORKDIR /app
 COPY pyproject.toml constraints.txt alembic.ini README.md LICENSE ./
 COPY alembic/ alembic/
 COPY backend/ backend/
+COPY intervals/ intervals/
+COPY problems/ problems/
 COPY worker/ worker/
 RUN pip install --constraint constraints.txt --editable '.[s3]' \
     && useradd --create-home --uid 10001 podium \

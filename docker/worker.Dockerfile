@@ -7,6 +7,8 @@ WORKDIR /app
 COPY pyproject.toml constraints.txt alembic.ini README.md LICENSE ./
 COPY alembic/ alembic/
 COPY backend/ backend/
+COPY intervals/ intervals/
+COPY problems/ problems/
 COPY worker/ worker/
 RUN if [ -n "$TORCH_INDEX_URL" ]; then pip install --constraint constraints.txt --index-url "$TORCH_INDEX_URL" torch; fi \
     && pip install --constraint constraints.txt --editable ".[worker,s3]" \

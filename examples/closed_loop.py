@@ -188,7 +188,7 @@ def _new_project(podium: Podium, course: Course, seed: int) -> Demo:
     names = (f"Demo {number}" if number > 1 else "Demo" for number in range(1, len(taken) + 2))
     name = next(name for name in names if name not in taken)
     project = podium.post("/projects", {"name": name, "guidelines": GUIDELINES})["id"]
-    body = {"project_id": project, "name": "Closed loop", "description": recipe.__doc__}
+    body = {"project_id": project, "name": "Closed loop", "notes": recipe.__doc__}
     course.say(f"project: {name}")
     return Demo(podium, course, seed, project, podium.post("/experiments", body)["id"])
 

@@ -57,7 +57,7 @@ _TOO_WIDE = re.compile(
     r"SEARCH run_events USING \w+ ?INDEX \S+ \(run_id=\?\)"
 )
 # Tables made by the statement itself.
-_OWN = ("given", "sums", "leased", "anon_", "json_each", "(", "CONSTANT ROW", "SUBQUERY")
+_OWN = ("given", "asked", "sums", "leased", "anon_", "json_each", "(", "CONSTANT ROW", "SUBQUERY")
 
 
 def reads_much(database: Database, sent: Sent) -> list[str]:

@@ -15,6 +15,7 @@ from backend.domain.run_state import state_asked_for
 from backend.errors import ServiceError
 from backend.schemas.events import ExitReport
 from backend.schemas.vocabulary import FailureCause, RunState, StopReason
+from backend.store.metrics import verdicts
 from backend.store.runs import runs, supervision
 from backend.store.runs.failures import Evidence
 from backend.store.runs.supervision import GivenAway
@@ -24,6 +25,8 @@ from worker.heartbeat import Heartbeat
 from worker.outage import OUTAGES, delay_s, patiently
 from worker.process import attempt_tags
 from worker.process.attempt_tags import AttemptTag
+from worker.process.system_sampler import SystemSampler
+from worker.process.system_usage import SystemUsage
 from worker.process.trainer_process import Ended, TrainerProcess, environment
 from worker.run_directory import log_reading, post_mortem
 from worker.run_directory.checkpoint_sharing import CheckpointSharing
@@ -196,11 +199,21 @@ class Supervisor:
             tries=_START_TRIES,
         )
         try:
-            ended = self._watch(process)
+            with self._sampling(process):
+                ended = self._watch(process)
         finally:
             process.close()
         log.info("run.trainer_ended", extra=self._fields | {"code": ended.code})
         return ended
+
+    def _sampling(self, process: TrainerProcess) -> SystemSampler:
+        this_worker = self._this_worker
+        return SystemSampler(
+            SystemUsage(self._directory.path, self._lease.gpus, this_worker.gpus),
+            self._settings.system_metrics_s,
+            pid=lambda: process.pid,
+            on_sample=self._relay.system.add,
+        )
 
     def _start(self, lock_fd: int) -> TrainerProcess:
         command = [*self._this_worker.trainer_command, str(self._directory.config)]
@@ -322,6 +335,16 @@ class Supervisor:
             raise RunFailed(Failure(FailureCause.OUTPUT, error.detail, advice)) from error
         if self._own_reason == StopReason.DRAIN:
             self._this_worker.ring(self._claim.run_id)
+        self._judge()
+
+    def _judge(self) -> None:
+        """Keep what the metrics say of the run, if it has ended; where that fails, the sweeper does
+        it later."""
+        try:
+            with self._this_worker.database.write() as session:
+                verdicts.keep(session, self._claim.run_id)
+        except Exception:
+            log.exception("run.not_judged", extra=self._fields)
 
     def _read(self, ended: Ended, report: ExitReport | None, reason: StopReason | None) -> Reading:
         return read_end(ended, report, reason, log_reading.tail(self._logs / "stderr.log"))

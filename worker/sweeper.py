@@ -15,9 +15,10 @@ from sqlalchemy.orm import Session
 
 from backend.queue import clean_processed
 from backend.schemas.vocabulary import RunState
-from backend.store.metrics import levels
+from backend.store.metrics import extremes, levels, verdicts
 from backend.store.runs import runs, supervision
 from backend.store.runs.supervision import Crashed, Live
+from backend.store.runs.table import facts
 from backend.store.workers import workers
 from worker.outage import OUTAGES
 from worker.process import attempt_tags, processes
@@ -34,6 +35,8 @@ _LOOKS, _LOOK_S = 20, 0.1
 # Curves that are looked at together, and transactions of one sweep, some 10 ms each, that sum up
 # curves: others wait for the writer of SQLite meanwhile.
 _CURVES, _CURVE_WRITES = 500, 50
+# Runs that one sweep judges or makes findable, some 10 ms each.
+_RUNS = 50
 
 
 class Sightings:
@@ -89,9 +92,13 @@ class Sweeper(threading.Thread):
             (this_worker.ring_if_there_is_room, None),
             (self._clean_broker, None),
             (self._sum_up_old_curves, None),
+            (self._find_old_runs, None),
+            (self._judge_ended_runs, None),
         ]
         # Curves up to this number are as they should be; None: all of them.
         self._looked_at: int | None = 0
+        # Runs up to this number can be found by what they have; None: all of them.
+        self._found: int | None = 0
 
     def run(self) -> None:
         """Sweep at once, then every `sweep_s`."""
@@ -148,6 +155,25 @@ class Sweeper(threading.Thread):
                         runs.locked(session, curve.run_id)
                         curve = levels.catch_up(session, curve)
                 self._looked_at = curve.number
+
+    def _find_old_runs(self) -> None:
+        """Let lists find runs that are older than what they are found by, some in each sweep."""
+        if self._found is None:
+            return
+        with self._this_worker.database.read() as session:
+            old = facts.missing(session, self._found, limit=_RUNS)
+        for number, run_id in old:
+            self._write(partial(extremes.fill, run_id=run_id))
+            self._found = number
+        if not old:
+            self._found = None
+
+    def _judge_ended_runs(self) -> None:
+        """Keep the verdicts of runs that ended without one, as those of before."""
+        with self._this_worker.database.read() as session:
+            unjudged = verdicts.unjudged(session, limit=_RUNS)
+        for run_id in unjudged:
+            self._write(partial(verdicts.keep, run_id=run_id))
 
     def _give_back_runs_of_dead_neighbours(self) -> None:
         """Workers of this machine whose process is gone need not be waited for."""

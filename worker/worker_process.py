@@ -65,8 +65,8 @@ class WorkerProcess:
         self.group = GroupCommit(self.database) if self.database.is_sqlite else None
         self.artifacts = ArtifactStore(settings.resolved_artifact_url)
         self.digests = Digests()
-        gpus = GpuReader()
-        self.devices = Devices(settings.slots, gpus.find(), used_bytes=gpus.used_bytes)
+        self.gpus = GpuReader()
+        self.devices = Devices(settings.slots, self.gpus.find(), used_bytes=self.gpus.used_bytes)
         self.host = socket.gethostname()[:200]
         self.id = ""
         self.is_draining = threading.Event()

@@ -8,6 +8,7 @@ from backend.domain.access import Caller
 from backend.jobs.agreement import cache_key
 from backend.phases import Phases
 from backend.routes import api_router
+from backend.schemas.compared.rankings import PromptRankings
 from backend.schemas.comparisons import (
     AgreementAnswer,
     AskedCriterion,
@@ -17,6 +18,7 @@ from backend.schemas.comparisons import (
 )
 from backend.schemas.paging import Id, Listing
 from backend.schemas.vocabulary import Role
+from backend.store import prompt_rankings
 from backend.store.data import comparisons, judgments, projects
 
 router = api_router("comparisons")
@@ -68,6 +70,20 @@ def list_judgments(
         comparison_id=comparison_id,
         user_id=user_id,
         is_review=is_review,
+    )
+
+
+@router.get("/projects/{project_id}/rankings")
+def list_rankings(
+    project_id: str, session: SessionDep, caller: Caller, prompt_id: Id
+) -> PromptRankings:
+    """The newest comparisons of a prompt, and how each was ranked.
+
+    Whoever may not see the members of the project is not told who ranked.
+    """
+    sees_names = caller.holds_in(project_id, Role.RESEARCHER)
+    return prompt_rankings.of_prompt(
+        session, project_id, prompt_id, viewer=caller.id, sees_names=sees_names
     )
 
 

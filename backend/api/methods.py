@@ -1,11 +1,12 @@
-"""What the New run form is made from: methods, their schemas, presets, reward kinds."""
+"""What there is to run: methods, their schemas, presets and metrics, reward kinds."""
 
 import json
 from functools import lru_cache
 
-from backend.domain.presets import presets
+from backend.domain.presets.registry import presets
 from backend.routes import api_router
 from backend.schemas.methods import METHODS, MethodSpec
+from backend.schemas.metrics.registry import metrics_of
 from backend.schemas.references import wanted
 from backend.schemas.rewards import REWARD_TERMS
 from backend.schemas.runs import MethodAnswer, MethodsAnswer, NextStepAnswer
@@ -16,7 +17,7 @@ router = api_router("methods")
 
 @router.get("/methods")
 def list_methods() -> MethodsAnswer:
-    """For each method its JSON Schema (units, ranges, defaults), its presets and its references."""
+    """For each method its JSON Schema (units, ranges, defaults), presets and metrics."""
     return _methods()
 
 
@@ -45,4 +46,5 @@ def _method(method: Method, spec: MethodSpec) -> MethodAnswer:
             )
             for step in spec.next_steps
         ],
+        metrics=list(metrics_of(method)),
     )

@@ -7,6 +7,7 @@ from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.paging import Listing
 from backend.schemas.projects.practice import (
     PracticeBody,
+    PracticeChange,
     PracticeComparisonAnswer,
     PracticeFeedback,
     PracticeState,
@@ -72,6 +73,14 @@ def set_practice_comparison(
     It wants no judgments from then on; those that it has stay and count.
     """
     return practice.mark(session, project_id, comparison_id, body, user_id=caller.id, at=at)
+
+
+@router.patch("/projects/{project_id}/practice/comparisons/{comparison_id}")
+def change_practice_comparison(
+    project_id: str, comparison_id: str, body: PracticeChange, session: SessionDep
+) -> PracticeComparisonAnswer:
+    """Change the explanation of a practice comparison, and nothing that is expected."""
+    return practice.explain(session, project_id, comparison_id, body.explanation)
 
 
 @router.delete("/projects/{project_id}/practice/comparisons/{comparison_id}", status_code=204)

@@ -1,5 +1,9 @@
 """Prompts, demonstrations, solutions and responses of a project."""
 
+from typing import Annotated
+
+from fastapi import Query
+
 from backend.deps import PageDep, SessionDep
 from backend.routes import api_router
 from backend.schemas.data import DemonstrationAnswer, PromptAnswer, ResponseAnswer, SolutionAnswer
@@ -52,6 +56,14 @@ def list_responses(
     page: PageDep,
     run_id: Id | None = None,
     prompt_id: Id | None = None,
+    token_ids: Annotated[bool, Query(description="With the ids that were sampled.")] = False,
 ) -> Listing[ResponseAnswer]:
     """The responses to be ranked and those ranked, with where they came from."""
-    return responses.listing(session, project_id, page, run_id=run_id, prompt_id=prompt_id)
+    return responses.listing(
+        session,
+        project_id,
+        page,
+        run_id=run_id,
+        prompt_id=prompt_id,
+        has_token_ids=token_ids,
+    )

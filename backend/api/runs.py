@@ -5,10 +5,22 @@ from typing import Annotated
 from fastapi import BackgroundTasks, Path, Query
 
 from backend import queue
+from backend.api.run_lists import (
+    ColumnsQuery,
+    FilterQuery,
+    SortQuery,
+    columns_of,
+    order_of,
+    restricted,
+)
+from backend.api.several_runs import must_see, seen_runs
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep, SettingsDep, visible_project
 from backend.domain.access import Caller
+from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.paging import Id, Label, Listing
+from backend.schemas.run_table.changes import RunChange, RunsChange, RunsChangedAnswer
+from backend.schemas.run_table.keys import RunKeysAnswer
 from backend.schemas.runs import (
     LARGEST,
     ArtifactAnswer,
@@ -23,8 +35,11 @@ from backend.schemas.runs import (
     ValidationAnswer,
 )
 from backend.schemas.vocabulary import Method, RunState
-from backend.store.runs import experiments, pins, runs, validation, views
-from backend.store.runs.runs import NewRun, RunFilter
+from backend.store.metrics import points
+from backend.store.runs import changes, experiments, pins, runs, validation, views
+from backend.store.runs.runs import NewRun
+from backend.store.runs.table import keys as run_keys
+from backend.store.runs.table.pages import RunFilter
 
 router = api_router("runs")
 
@@ -69,24 +84,61 @@ def list_runs(
     experiment_id: Id | None = None,
     state: Annotated[list[RunState] | None, Query(max_length=len(RunState))] = None,
     method: Annotated[list[Method] | None, Query(max_length=len(Method))] = None,
+    filter: FilterQuery = "",
+    sort: SortQuery = "",
+    columns: ColumnsQuery = "",
     tag: Annotated[str | None, Query(max_length=200)] = None,
     q: Annotated[str | None, Query(max_length=200, description="Part of the name.")] = None,
     archived: bool = False,
+    runs: Annotated[
+        str | None,
+        Query(max_length=5000, description="Ids joined by commas: only these, archived or not."),
+    ] = None,
 ) -> Listing[RunAnswer]:
-    """Runs that the caller sees, newest first; `state` and `method` may be given several times."""
+    """Runs that the caller sees; `state` and `method` may be given several times.
+
+    They come newest first, or in the order of `sort`.
+    """
     if project_id is not None:
         visible_project(session, caller, project_id)
     visible = None if caller.project_ids is None else sorted(caller.project_ids)
     wanted = RunFilter(
+        run_ids=() if runs is None else seen_runs(session, caller, runs),
         project_ids=visible if project_id is None else [project_id],
         experiment_id=experiment_id,
         states=state or (),
         methods=method or (),
-        tag=tag,
-        text=q,
+        tree=restricted(filter, tag=tag, name=q),
         archived=archived,
     )
-    return views.listing(session, wanted, page)
+    order = order_of(sort, oldest_first=page.oldest_first)
+    return views.listing(session, wanted, page, order, columns_of(columns))
+
+
+@router.get("/projects/{project_id}/run-keys")
+def list_run_keys(project_id: str, session: SessionDep) -> RunKeysAnswer:
+    """What the runs of a project can be filtered, sorted and shown by."""
+    return run_keys.of_project(session, project_id)
+
+
+@router.patch("/runs")
+def change_runs(
+    body: RunsChange, session: SessionDep, caller: Caller, phases: Phases, at: Now
+) -> RunsChangedAnswer:
+    """Tag, file, archive or restore up to 500 runs: all of them, or none if one is refused."""
+    must_see(session, caller, body.run_ids)
+    changed = changes.change_all(session, body, at=at)
+    for one in changed:
+        phases.note_change(before=one.before, after=one.after, object_id=one.run_id)
+    return RunsChangedAnswer(changed=[one.run_id for one in changed])
+
+
+@router.patch("/runs/{run_id}")
+def change_run(run_id: str, body: RunChange, session: SessionDep, phases: Phases) -> RunAnswer:
+    """Change a run's name, notes, tags or experiment; what is left out stays as it is."""
+    changed = changes.change(session, run_id, body)
+    phases.note_change(before=changed.before, after=changed.after)
+    return views.one(session, run_id)
 
 
 @router.get("/runs/{run_id}")
@@ -196,8 +248,7 @@ def list_events(
     ] = None,
 ) -> Listing[EventAnswer]:
     """The run's events in order, as the stream sends them; pass next_cursor as `after`."""
-    found = views.events(session, run_id, after=after, limit=limit, types=type or ())
-    return Listing(items=found, next_cursor=str(found[-1].seq) if len(found) == limit else None)
+    return points.history(session, run_id, after=after, limit=limit, types=type or ())
 
 
 @router.get("/runs/{run_id}/logs")

@@ -4,10 +4,14 @@ from typing import Annotated
 
 from fastapi import Query
 
-from backend.deps import SessionDep
+from backend.deps import IDEMPOTENT, Now, SessionDep
 from backend.routes import api_router
-from backend.schemas.runs import LARGEST, SamplesAnswer
-from backend.store.runs import samples
+from backend.schemas.comparisons import ComparisonAnswer
+from backend.schemas.events import SampleKind
+from backend.schemas.runs import LARGEST, RankedSamples, SamplesAnswer
+from backend.store.data import comparisons, responses
+from backend.store.runs import runs, samples
+from backend.store.runs.samples import Asked
 
 router = api_router("samples")
 
@@ -16,9 +20,27 @@ router = api_router("samples")
 def list_samples(
     run_id: str,
     session: SessionDep,
+    kind: Annotated[
+        SampleKind,
+        Query(
+            description="rollout = responses that were trained on, or that the run is there to "
+            "make; probe = the responses to the same held-out prompts at every evaluation."
+        ),
+    ] = "rollout",
     step: Annotated[
-        int | None, Query(ge=0, le=LARGEST, description="Default: the newest with samples.")
+        int | None,
+        Query(
+            ge=0,
+            le=LARGEST,
+            description="Default: the newest with samples; with a prompt_id, every step.",
+        ),
     ] = None,
+    prompt_id: Annotated[
+        str | None, Query(max_length=64, description="Only responses to this prompt.")
+    ] = None,
+    q: Annotated[
+        str, Query(max_length=200, description="Text in the prompt or in the response.")
+    ] = "",
     sort: Annotated[
         str,
         Query(
@@ -28,5 +50,17 @@ def list_samples(
     ] = "order",
     limit: Annotated[int, Query(ge=1, le=1000, description="Samples at most.")] = 200,
 ) -> SamplesAnswer:
-    """Samples of one step, and the steps that have any."""
-    return samples.answer(session, run_id, step, sort=sort, limit=limit)
+    """Samples of one step or of one prompt, and the steps that have any."""
+    asked = Asked(kind=kind, step=step, prompt_id=prompt_id, text=q, sort=sort, limit=limit)
+    return samples.answer(session, run_id, asked)
+
+
+@router.post("/runs/{run_id}/samples/comparisons", status_code=201, dependencies=[IDEMPOTENT])
+def send_to_ranking(
+    run_id: str, body: RankedSamples, session: SessionDep, at: Now
+) -> ComparisonAnswer:
+    """Put samples of one prompt up for ranking, as responses of the run's project."""
+    run = runs.get(session, run_id)
+    chosen = samples.chosen(session, run_id, body.numbers)
+    comparison = responses.insert_sampled(session, run, chosen, at=at)
+    return comparisons.create(session, run.project_id, comparison, at=at)

@@ -1,15 +1,17 @@
 """The live stream of one run or several, as server-sent events."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from backend.api.several_runs import seen_runs
+from backend.api.several_runs import RunsQuery, seen_runs, those_seen
+from backend.auth import check_page
 from backend.deps import SessionDep
 from backend.domain.access import Caller
+from backend.errors import InvalidInput
 from backend.phases import Phases
 from backend.pressure.lookout import Lookout
 from backend.pressure.permissions import Permissions
@@ -21,6 +23,8 @@ from backend.stream import Streams
 
 # Per person and process; browsers keep six connections to one address at most.
 MOST_STREAMS = 20
+# Of the number of an event.
+MOST_DIGITS = 15
 
 # A proxy must hand events on as they come.
 _HEADERS = {"X-Accel-Buffering": "no", "Cache-Control": "no-cache"}
@@ -29,7 +33,24 @@ _ANSWERS: dict[int | str, dict[str, object]] = {
 }
 
 
-router = APIRouter(tags=["stream"], route_class=StreamRoute)
+async def _must_be_own_page(
+    request: Request,
+    user_id: Annotated[
+        str | None,
+        Query(
+            max_length=64,
+            description="Refuse (401) unless this user is signed in, as the header X-Podium-User "
+            "does: a browser's EventSource sets no header.",
+        ),
+    ] = None,
+) -> None:
+    phases: Phases = request.state.phases
+    check_page(phases.caller, user_id)
+
+
+router = APIRouter(
+    tags=["stream"], route_class=StreamRoute, dependencies=[Depends(_must_be_own_page)]
+)
 
 
 class _Begin:
@@ -58,18 +79,33 @@ BeginDep = Annotated[_Begin, Depends()]
 async def stream_runs(
     phases: Phases,
     begin: BeginDep,
-    runs: Annotated[str, Query(max_length=5000, description="Ids of runs, joined by commas.")],
+    runs: RunsQuery,
+    after: Annotated[
+        str | None,
+        Query(
+            max_length=5000,
+            description="Where runs go on, joined by commas: `RUN:SEQ` behind that event, "
+            "`RUN:now` with the next. The stream then begins with `position`.",
+        ),
+    ] = None,
 ) -> StreamingResponse:
     """Events of several runs, each run's in order, none missing and none twice.
 
     Types: state, start, metric, progress, sample, checkpoint, alert, log, rewind. `data` is
     `{run, seq, at, ...}`. `reset` says that the id was unknown: load everything anew.
+
+    With `after` the runs may change from one request to the next: the first event is `position`
+    with `{RUN: SEQ}` of each run that is followed; those that you do not see are left out. `reset`
+    names the run whose events end before its `SEQ`, and every 15 s without an event there is a
+    `ping`.
     """
 
     def _open(session: SessionDep) -> _Opening:
-        return _opening(session, seen_runs(session, phases.caller, runs))
+        seen = seen_runs if after is None else those_seen
+        return _opening(session, seen(session, phases.caller, runs))
 
-    return _streaming(phases, await phases.read(_open), begin)
+    numbers = None if after is None else _numbers(after, runs)
+    return _streaming(phases, await phases.read(_open), begin, numbers)
 
 
 @router.get("/runs/{run_id}/stream", response_class=StreamingResponse, responses=_ANSWERS)
@@ -107,14 +143,48 @@ def _opening(session: SessionDep, run_ids: Sequence[str]) -> _Opening:
     return _Opening(run_events.heads(session, run_ids), project_ids)
 
 
-def _streaming(phases: Phases, opening: _Opening, begin: _Begin) -> StreamingResponse:
+def _numbers(after: str, runs: str) -> dict[str, int | None]:
+    """What `after` says of each run: a number, or None for now."""
+    named = set(runs.split(","))
+    numbers: dict[str, int | None] = {}
+    for part in after.split(","):
+        run_id, _, number = part.partition(":")
+        is_number = number.isascii() and number.isdecimal() and len(number) <= MOST_DIGITS
+        if run_id not in named - set(numbers) or not (is_number or number == "now"):
+            raise InvalidInput(
+                f"`after` has {part[:80]!r}; expected RUN:SEQ or RUN:now, each run of `runs` at "
+                "most once",
+                advice="Join such pairs with commas, for example run_a:17,run_b:now.",
+            )
+        numbers[run_id] = None if number == "now" else int(number)
+    return numbers
+
+
+def _after(numbers: Mapping[str, int | None], heads: Mapping[str, int]) -> dict[str, int]:
+    """Where runs go on, of those that are seen."""
+    return {
+        run_id: heads[run_id] if number is None else number
+        for run_id, number in numbers.items()
+        if run_id in heads
+    }
+
+
+def _streaming(
+    phases: Phases,
+    opening: _Opening,
+    begin: _Begin,
+    numbers: Mapping[str, int | None] | None = None,
+) -> StreamingResponse:
+    heads = opening.heads
+    after = None if numbers is None else _after(numbers, heads)
     streams: Streams = phases.request.app.state.streams
     permissions: Permissions = phases.request.app.state.permissions
     claim = phases.claim(partial(_may_follow, opening.project_ids))
     events = streams.follow(
-        opening.heads,
+        heads,
         last_id=begin.last_id,
         from_now=begin.from_now,
+        after=after,
         permission=permissions.open(claim, most=MOST_STREAMS),
     )
     return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)

@@ -16,11 +16,13 @@ from typing import IO
 
 from backend.disk_errors import is_full
 from backend.errors import Unavailable
+from backend.jobs.answers import answers_of
 from backend.jobs.pace import Pace
 from backend.jobs.work import JSON, Work
 from backend.schemas.data import SnapshotBody
 from backend.schemas.vocabulary import Split
 from backend.store.data import freezing, snapshots
+from backend.store.data.freezing import Answers
 from backend.store.data.snapshots import Tally
 from backend.store.db import Database
 
@@ -39,11 +41,14 @@ def freeze_snapshot(work: Work) -> dict[str, JSON]:
     body = _meant(work)
     folder: Path = work.settings.data_dir
     try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            tally = _spool(work, body, file)
+        with (
+            tempfile.TemporaryFile(dir=folder) as file,
+            answers_of(work, body.filter.answers) as (answers, source),
+        ):
+            tally = _spool(work, body, file, answers)
             tally.check()
             file.seek(0)
-            snapshot_id = _store(work, body, file, tally.lines)
+            snapshot_id = _store(work, body, file, tally.lines, source)
     except OSError as error:
         if not is_full(error):
             raise
@@ -67,12 +72,12 @@ def _meant(work: Work) -> SnapshotBody:
         return freezing.meant(session, work.arguments["project_id"], body)
 
 
-def _spool(work: Work, body: SnapshotBody, file: IO[bytes]) -> Tally:
+def _spool(work: Work, body: SnapshotBody, file: IO[bytes], answers: Answers | None) -> Tally:
     tally = Tally(body.kind, body.criterion)
     project_id = work.arguments["project_id"]
     with (
         work.database.read_at_once() as session,
-        closing(freezing.lines(session, project_id, body)) as lines,
+        closing(freezing.lines(session, project_id, body, answers)) as lines,
     ):
         for one in lines:
             tally.take(one)
@@ -83,12 +88,15 @@ def _spool(work: Work, body: SnapshotBody, file: IO[bytes]) -> Tally:
     return tally
 
 
-def _store(work: Work, body: SnapshotBody, file: IO[bytes], total: int) -> str:
+def _store(
+    work: Work, body: SnapshotBody, file: IO[bytes], total: int, source: dict[str, JSON]
+) -> str:
     with work.database.write() as session:
         snapshot_id = snapshots.begin(
             session,
             work.arguments["project_id"],
             body,
+            source=source,
             job_id=work.job_id,
             at=datetime.fromisoformat(work.arguments["at"]),
         )

@@ -163,16 +163,12 @@ class JudgmentBody(Body):
     )
 
 
-class JudgmentAnswer(ApiAnswer):
-    """A judgment as it is kept.
+class RevisionAnswer(ApiAnswer):
+    """What an annotator said of a comparison in one revision.
 
     Given under criteria, its `tiers`, `unranked`, `verdict` and `reasons` are the first one's.
     """
 
-    id: str
-    assignment_id: str
-    comparison_id: str
-    user_id: str
     revision: int
     tiers: list[list[str]]
     unranked: list[str]
@@ -183,32 +179,25 @@ class JudgmentAnswer(ApiAnswer):
     )
     flags: list[str]
     comment: str
+    created_at: datetime
+
+
+class JudgmentAnswer(RevisionAnswer):
+    """A judgment as it is kept."""
+
+    id: str
+    assignment_id: str
+    comparison_id: str
+    user_id: str
     active_ms: int | None
     review_reason: ReviewReason | None = Field(
         description="Why the judgment is kept for review and does not count: `late` = others had "
         "taken the comparison when it came, `differs` = its author had judged the comparison "
         "differently before; null = it counts."
     )
-    created_at: datetime
 
 
-class OwnRevision(ApiAnswer):
-    """What an annotator once said of a comparison; under criteria, the first one's ranking."""
-
-    revision: int
-    tiers: list[list[str]]
-    unranked: list[str]
-    verdict: Verdict
-    reasons: list[str]
-    rankings: list[CriterionRankingAnswer] = Field(
-        description="One for each criterion that it was given under; empty = given without."
-    )
-    flags: list[str]
-    comment: str
-    created_at: datetime
-
-
-class OwnJudgmentAnswer(OwnRevision):
+class OwnJudgmentAnswer(RevisionAnswer):
     """One's own judgment with what was judged, as it was shown, and what one said before."""
 
     id: str
@@ -217,7 +206,7 @@ class OwnJudgmentAnswer(OwnRevision):
     review_reason: ReviewReason | None = Field(
         description="Why it is kept for review and does not count; null = it counts."
     )
-    earlier: list[OwnRevision] = Field(
+    earlier: list[RevisionAnswer] = Field(
         description="The revisions before this one, the newest first; at most 20."
     )
 

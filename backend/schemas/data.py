@@ -7,7 +7,7 @@ from pydantic import Field
 
 from backend.schemas.comparisons import AskedCriterion
 from backend.schemas.paging import ApiAnswer, Body, Id, Label, Name
-from backend.schemas.records import Message, SolutionStep
+from backend.schemas.records import Message, Metadata, SolutionStep, TokenIds
 from backend.schemas.vocabulary import (
     Aggregation,
     FinishReason,
@@ -44,8 +44,11 @@ class PromptAnswer(ApiAnswer):
     id: str
     messages: list[Message]
     external_id: str | None
-    reference: str | None
+    reference: str | None = Field(description="What a correct response says: the ground truth.")
     tags: list[str]
+    metadata: Metadata = Field(
+        validation_alias="more", description="Whatever else the prompt was imported with."
+    )
     created_at: datetime
 
 
@@ -83,7 +86,37 @@ class ResponseAnswer(ApiAnswer):
     n_tokens: int | None
     logp_sum: float | None
     scores: dict[str, float | None]
+    token_ids: TokenIds | None = Field(
+        None, description="As what it was sampled; only where it is asked for."
+    )
     created_at: datetime
+
+
+class AnswersFilter(Body):
+    """Which answers of a run become demonstrations: the best of each prompt, by score.
+
+    Of an evaluation they are its model's answers to the prompts of the run itself. An answer that
+    says the same to the same prompt as an earlier one is left out.
+    """
+
+    run_id: Id = Field(description="A generate or evaluate run of the project that succeeded.")
+    best: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="So many of each prompt, the highest score first; null = all.",
+    )
+    min_score: float | None = Field(
+        None, allow_inf_nan=False, description="Only answers with at least this score."
+    )
+    passed: bool = Field(
+        False, description="Only answers that all terms that judge correctness accept."
+    )
+    term: Label | None = Field(
+        None,
+        description="The reward term whose score it is, as in math_2; null = the weighted sum of "
+        "all terms.",
+    )
 
 
 class SnapshotFilter(Body):
@@ -96,6 +129,9 @@ class SnapshotFilter(Body):
     is_review: bool | None = Field(
         None,
         description="True = only judgments kept for review; otherwise only those that count.",
+    )
+    answers: AnswersFilter | None = Field(
+        None, description="Of demonstrations: answers of a run in place of what people wrote."
     )
 
 

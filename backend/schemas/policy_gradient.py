@@ -9,7 +9,16 @@ from pydantic import Field, model_validator
 
 from backend.schemas.references import LanguageModel, Prompts
 from backend.schemas.rewards import ModelReward, Reward
-from backend.schemas.sections import Caution, Common, Rollout, Section, when_absent
+from backend.schemas.sections import (
+    Breakdown,
+    Caution,
+    Common,
+    EvaluationSets,
+    Rollout,
+    Section,
+    check_sets,
+    when_absent,
+)
 from backend.schemas.vocabulary import (
     CRITIC_ESTIMATORS,
     DISCOUNTED_ESTIMATORS,
@@ -26,7 +35,11 @@ class Kl(Section):
     """KL penalty that keeps the policy near its reference."""
 
     coef: float = Field(
-        0.01, ge=0, le=100, description="Weight beta of the KL penalty, in reward per nat."
+        0.01,
+        ge=0,
+        le=100,
+        description="Weight beta of the KL penalty, in reward per nat. 0 = no penalty: a step "
+        "asks no reference; evaluations load one and measure the KL.",
     )
     estimator: Literal["k1", "k2", "k3"] = Field(
         "k1",
@@ -55,7 +68,8 @@ class Kl(Section):
         gt=0,
         le=1e4,
         description="KL limit in nats per response: the run ends at the first evaluation above "
-        "it, and the output is the best evaluation below it. Needs held-out prompts.",
+        "it, and the output is the best evaluation below it. Needs held-out prompts. With "
+        "coef 0 it is measured at the planned evaluations only.",
     )
 
 
@@ -139,7 +153,7 @@ class DynamicSampling(Section):
 
 
 class Importance(Section):
-    """Importance weights for samples from vLLM: the trainer's probability divided by vLLM's."""
+    """Importance weights of sampled tokens: the trainer's probability divided by the sampler's."""
 
     level: Literal["token", "sequence"] = Field(
         "token", description="One ratio per token, or their product for the whole response."
@@ -170,8 +184,9 @@ class PolicyGradientConfig(Common):
     rollout: Rollout = Field(default_factory=Rollout)
     importance: Importance | None = Field(
         default_factory=Importance,
-        description="Importance weights for samples from vLLM; off (null) = no correction. Not "
-        "used with the engine transformers.",
+        description="Importance weights for tokens whose sampler computes otherwise than the "
+        "trainer: vLLM, and the trainer's own sampler in bf16; off (null) = no correction. In fp32 "
+        "with the engine transformers both are equal, and there is no weight.",
     )
     kl: Kl = Field(default_factory=Kl)
     clip: Clip = Field(default_factory=Clip)
@@ -202,8 +217,9 @@ class PolicyGradientConfig(Common):
     )
     dynamic_sampling: DynamicSampling | None = Field(
         None,
-        description="Replace prompts whose responses all have the same reward; only with "
-        "reinforce_pp_baseline, rloo, grpo or dr_grpo.",
+        description="Replace prompts whose responses all passed or all failed, or, where no "
+        "term judges that, all have the same reward; only with reinforce_pp_baseline, rloo, grpo "
+        "or dr_grpo.",
     )
     steps: int = Field(
         100,
@@ -220,6 +236,13 @@ class PolicyGradientConfig(Common):
         description="Responses per optimizer step.",
     )
 
+    evaluation_sets: EvaluationSets = Field(
+        default_factory=list,
+        description="Named sets of prompts that every evaluation answers, too. They are reported "
+        "and choose nothing: the output is chosen on the held-out prompts.",
+    )
+    breakdown: Breakdown = Field(default_factory=list)
+
     @property
     def n_responses(self) -> int:
         """Responses that a step trains on."""
@@ -229,15 +252,16 @@ class PolicyGradientConfig(Common):
         """What works, but not as one may think."""
         found = [*super().cautions(), *_cautions_of_kl(self.kl)]
         if self.kl.max is not None and self.eval_every == 0:
-            found.append(
-                Caution(
-                    "kl.max",
-                    "kl_max_unevaluated",
-                    "ends the run with its best evaluation below the limit; with eval_every 0 "
-                    "that may be the untrained model",
-                    "set eval_every",
-                )
+            message = (
+                "ends the run with its best evaluation below the limit; with eval_every 0 that may "
+                "be the untrained model"
             )
+            if self.kl.coef == 0:
+                message = (
+                    "is measured at evaluations alone where kl.coef is 0; with eval_every 0 there "
+                    "is none between the first step and the last"
+                )
+            found.append(Caution("kl.max", "kl_max_unevaluated", message, "set eval_every"))
         if self.rollout.top_p < 1:
             found.append(
                 Caution(
@@ -263,6 +287,18 @@ class PolicyGradientConfig(Common):
         return found
 
     @model_validator(mode="after")
+    def _reports_on_what_chose_nothing(self) -> Self:
+        check_sets(self.evaluation_sets, self.rollout)
+        for one in self.evaluation_sets:
+            if one.prompts == self.prompts and one.split != "train":
+                raise ValueError(
+                    f"the evaluation set {one.name} holds the held-out prompts, on which the "
+                    "output is chosen, so its numbers would be too good; name another snapshot, "
+                    "or set its split to train"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _batch_is_said_by_rollout(self) -> Self:
         for name in ("batch_size", "epochs"):
             if getattr(self.optim, name) is not None:
@@ -280,6 +316,11 @@ class PolicyGradientConfig(Common):
 
     @model_validator(mode="after")
     def _fits_the_estimator(self) -> Self:
+        if self.rollout.temperature == 0:
+            raise ValueError(
+                "rollout.temperature is 0, but policy_gradient learns from responses that it "
+                "samples; set it above 0"
+            )
         n_samples = self.rollout.samples_per_prompt
         if self.estimator in GROUPED_ESTIMATORS and n_samples < 2:
             raise ValueError(

@@ -4,15 +4,86 @@ The store writes them, the worker copies them byte by byte, the trainer reads th
 the snapshot and of the input file are one and the same.
 """
 
+import json
+import math
 import operator
-from typing import Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from backend.schemas.numbers import Measured
 from backend.schemas.vocabulary import FinishReason, Split, Verdict
 
 MAX_RESPONSES = 9
+MAX_METADATA = 16_000
+MAX_METADATA_LEVELS = 5
+MAX_KEY = 200
+# What every JSON reader holds exactly.
+MAX_INTEGER = 2**53
+_UNFIT = re.compile("[\0\ud800-\udfff]")
+
+
+def checked_metadata(value: dict[str, Any]) -> dict[str, Any]:
+    """The same object: what a prompt's record says besides its words, as anybody likes.
+
+    Raises ValueError with the reason if it is beyond the limits.
+    """
+    _check_item(value, depth=1)
+    size = len(json.dumps(value, ensure_ascii=False))
+    if size > MAX_METADATA:
+        raise ValueError(f"it has {size} characters as JSON; the limit is {MAX_METADATA}")
+    return value
+
+
+def _check_item(value: object, *, depth: int) -> None:
+    if not isinstance(value, dict | list):
+        _check_value(value)
+        return
+    if depth > MAX_METADATA_LEVELS:
+        raise ValueError(
+            f"it has more than {MAX_METADATA_LEVELS} levels of objects and lists; flatten it"
+        )
+    if isinstance(value, dict):
+        for key in value:
+            _check_key(key)
+    for item in value.values() if isinstance(value, dict) else value:
+        _check_item(item, depth=depth + 1)
+
+
+def _check_value(value: object) -> None:
+    if isinstance(value, str):
+        if _UNFIT.search(value):
+            raise ValueError("it contains a NUL character or an unpaired surrogate; remove it")
+    elif isinstance(value, int):
+        if abs(value) > MAX_INTEGER:
+            raise ValueError(f"the number {value:.3g} is beyond 2^53; write it as text")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{value} is no number in JSON; use null")
+    elif value is not None:
+        raise ValueError(f"a value is of the type {type(value).__name__}, which JSON does not have")
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, str) or not key or len(key) > MAX_KEY or _UNFIT.search(key):
+        raise ValueError(
+            f"the key {str(key)[:40]!r} is no text of 1 to {MAX_KEY} characters without NUL"
+        )
+
+
+Metadata = Annotated[dict[str, Any], AfterValidator(checked_metadata)]
+
+
+# As many as `rollout.max_new_tokens` allows.
+MAX_TOKEN_IDS = 1_048_576
+
+_TokenId = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
+_Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+def _is_none(value: object) -> bool:
+    return value is None
 
 
 class _Record(BaseModel):
@@ -26,7 +97,27 @@ class Message(_Record):
     content: str = Field(max_length=200_000)
 
 
-class PromptRecord(_Record):
+class _Known(_Record):
+    """What a record says of its prompt besides its words: the ground truth, tags, anything."""
+
+    tags: list[str] = Field(default_factory=list, exclude_if=operator.not_)
+    metadata: Metadata = Field(default_factory=dict, exclude_if=operator.not_)
+
+
+class TokenIds(_Record):
+    """A response as it was sampled: its ids, its end token or the end of its stop string included.
+
+    `tokenizer` is the hash of the tokenizer that the ids belong to, `prompt` that of the ids which
+    stood before them; `worker.trainer.data.token_ids` computes both. To another tokenizer the ids
+    mean nothing: it reads the text.
+    """
+
+    tokenizer: _Sha256
+    prompt: _Sha256 | None = None
+    ids: list[_TokenId] = Field(min_length=1, max_length=MAX_TOKEN_IDS)
+
+
+class PromptRecord(_Known):
     """One line of `prompts.jsonl`."""
 
     prompt_id: str
@@ -35,13 +126,20 @@ class PromptRecord(_Record):
     split: Split
 
 
-class DemonstrationRecord(_Record):
-    """One line of `demonstrations.jsonl`: the response is what the policy should say."""
+class DemonstrationRecord(_Known):
+    """One line of `demonstrations.jsonl`: the response is what the policy should say.
+
+    One that a model has sampled keeps its ids, and why it ended: a cut response is not taught to
+    end there.
+    """
 
     demonstration_id: str
     prompt_id: str
     messages: list[Message] = Field(min_length=1)
+    reference: str | None = Field(None, exclude_if=operator.not_)
     response: str
+    finish_reason: FinishReason | None = Field(None, exclude_if=_is_none)
+    token_ids: TokenIds | None = Field(None, exclude_if=_is_none)
     split: Split
 
 
@@ -51,6 +149,7 @@ class ResponseRecord(_Record):
     id: str
     content: str
     finish_reason: FinishReason | None = None
+    token_ids: TokenIds | None = Field(None, exclude_if=_is_none)
 
 
 class CriterionRecord(_Record):
@@ -113,7 +212,11 @@ class SolutionRecord(_Record):
 
 
 class GeneratedRecord(_Record):
-    """One line of `output/responses.jsonl`, written by `generate`."""
+    """One line of `output/responses.jsonl`, written by `generate`.
+
+    `passed`: correct by all reward terms that judge it, None without one; `why`: by term, why a
+    response did not pass or has no score. `reference`, `tags`, `metadata`: of its prompt.
+    """
 
     prompt_id: str
     index: int = Field(ge=0)
@@ -123,3 +226,20 @@ class GeneratedRecord(_Record):
     logp_sum: Measured = None
     ref_logp_sum: Measured = None
     scores: dict[str, Measured] = Field(default_factory=dict)
+    passed: bool | None = None
+    why: dict[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
+    reference: str | None = Field(None, exclude_if=operator.not_)
+    tags: list[str] = Field(default_factory=list, exclude_if=operator.not_)
+    metadata: Metadata = Field(default_factory=dict, exclude_if=operator.not_)
+    token_ids: TokenIds | None = Field(None, exclude_if=_is_none)
+
+
+class EvaluatedRecord(GeneratedRecord):
+    """One line of `output/responses.jsonl`, written by `evaluate`.
+
+    `set_name`: None for the prompts of the run itself. `model`: which of the two was asked.
+    """
+
+    set_name: str | None = None
+    model: Literal["model", "baseline"] = "model"
+    reward: Measured = None

@@ -75,6 +75,7 @@ class PointsTo:
 LanguageModel = Annotated[Reference, PointsTo(ModelKind.CAUSAL_LM)]
 Prompts = Annotated[Reference, PointsTo(SnapshotKind.PROMPTS)]
 Preferences = Annotated[Reference, PointsTo(SnapshotKind.PREFERENCES)]
+Demonstrations = Annotated[Reference, PointsTo(SnapshotKind.DEMONSTRATIONS)]
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,29 @@ that name in `worker/trainer/rewards/`, and a test holds the two equal.
 """
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Literal, Self, get_args
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from backend.schemas.references import PointsTo, Reference
 from backend.schemas.vocabulary import ModelKind
 
+TAG_NAME = r"^[A-Za-z0-9_-]{1,40}$"
+Language = Literal[
+    "prompt", "ar", "bg", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he", "hi", "hu",
+    "id", "it", "ja", "ko", "nl", "no", "pl", "pt", "ro", "ru", "sv", "th", "tr", "uk", "ur", "vi",
+    "zh",
+]  # fmt: skip
+
 
 class RewardTerm(BaseModel):
     """What all reward terms share."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # Whether it compares responses with the reference of their prompt.
+    needs_reference: ClassVar[bool] = False
 
     weight: float = Field(
         1.0, ge=-1000, le=1000, description="Weight of this term in the reward sum."
@@ -69,6 +79,11 @@ class RegexReward(RewardTerm):
 
     kind: Literal["regex"] = "regex"
     pattern: str = Field(min_length=1, max_length=500, description="Python regular expression.")
+    is_answer: bool = Field(
+        False,
+        description="The pattern decides whether a response is correct (it has passed), as for "
+        "pass@k.",
+    )
 
     @field_validator("pattern")
     @classmethod
@@ -88,8 +103,137 @@ class FinishedReward(RewardTerm):
     kind: Literal["finished"] = "finished"
 
 
+class KnightsReward(RewardTerm):
+    """1 if everybody in a puzzle of Knights and Knaves is called what they are, else 0."""
+
+    kind: Literal["knights"] = "knights"
+    score: Literal["exact", "partial"] = Field(
+        "exact",
+        description="exact = 1 or 0; partial = the share of people who are called what they are. "
+        "Passed has only who is right about all.",
+    )
+
+
+class MathReward(RewardTerm):
+    """1 if the answer in the response is the prompt's reference, however it is written, else 0."""
+
+    needs_reference: ClassVar[bool] = True
+
+    kind: Literal["math"] = "math"
+    answer: Literal["any", "boxed", "tag", "phrase"] = Field(
+        "any",
+        description="Where the answer stands: boxed = in \\boxed{}; tag = between <answer> and "
+        "</answer>; phrase = after `answer is` or ####; any = in the first of them that is there.",
+    )
+    tag: str = Field(
+        "answer", pattern=TAG_NAME, description="The name of the tag that holds the answer."
+    )
+    tolerance: float = Field(
+        0.0,
+        ge=0,
+        le=0.1,
+        description="Numbers may differ by this share of the reference; 0 = exactly equal.",
+    )
+
+
+class FormatReward(RewardTerm):
+    """1 if the response is made of the tags in their order and nothing else, else 0."""
+
+    kind: Literal["format"] = "format"
+    tags: str = Field(
+        "think answer",
+        pattern=r"^([A-Za-z0-9_-]+( [A-Za-z0-9_-]+)*)?$",
+        max_length=200,
+        description="Names of tags with spaces between them: each stands once, opened and closed, "
+        "in this order.",
+    )
+    first_is_open: bool = Field(
+        False, description="The prompt ends with the first opening tag, as R1-Zero's template does."
+    )
+    is_boxed: bool = Field(
+        False, description="The last tag, or the response without tags, has one \\boxed{}."
+    )
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        if not self.tags and not self.is_boxed:
+            raise ValueError(
+                "there are no tags and no box to look for; name at least one tag, or set is_boxed"
+            )
+        if len(set(self.tags.split())) < len(self.tags.split()):
+            raise ValueError(f"a tag is named twice in {self.tags!r}; name each once")
+        return self
+
+
+class SetMatchReward(RewardTerm):
+    """How far the items listed in the response are those of the reference; passed if all are."""
+
+    needs_reference: ClassVar[bool] = True
+
+    kind: Literal["set_match"] = "set_match"
+    score: Literal["f1", "recall", "exact"] = Field(
+        "f1",
+        description="f1 = of recall and precision; recall = the share of the reference that is "
+        "listed; exact = 1 or 0.",
+    )
+    is_ordered: bool = Field(
+        False, description="Items count in their order: those of the longest common subsequence."
+    )
+    answer: Literal["any", "boxed", "tag", "phrase", "whole"] = Field(
+        "any", description="Where the list stands, as in math; whole = all of the response."
+    )
+    tag: str = Field(
+        "answer", pattern=TAG_NAME, description="The name of the tag that holds the list."
+    )
+
+
+class LanguageReward(RewardTerm):
+    """The share of the words that are in the language wanted (R1's language consistency)."""
+
+    kind: Literal["language"] = "language"
+    language: Language = Field(
+        "prompt", description="The language wanted; prompt = that of the prompt."
+    )
+
+
+class RepetitionReward(RewardTerm):
+    """The share of word sequences that are new: 1 = nothing is said twice, near 0 = a loop."""
+
+    kind: Literal["repetition"] = "repetition"
+    n: int = Field(4, ge=1, le=20, description="Words in a sequence.")
+
+
+class SentimentReward(RewardTerm):
+    """VADER's sentiment of an English response, from -1 (negative) to 1 (positive)."""
+
+    kind: Literal["sentiment"] = "sentiment"
+
+
+class FunctionReward(RewardTerm):
+    """What a function of the operator says; only those that PODIUM_REWARD_FUNCTIONS names."""
+
+    kind: Literal["function"] = "function"
+    function: str = Field(
+        max_length=200,
+        pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$",
+        description="module:function, as PODIUM_REWARD_FUNCTIONS names it.",
+    )
+
+
 AnyRewardTerm = Annotated[
-    ModelReward | ProcessReward | LengthReward | RegexReward | FinishedReward,
+    ModelReward
+    | ProcessReward
+    | MathReward
+    | SetMatchReward
+    | KnightsReward
+    | FormatReward
+    | LanguageReward
+    | RepetitionReward
+    | SentimentReward
+    | LengthReward
+    | RegexReward
+    | FinishedReward
+    | FunctionReward,
     Field(discriminator="kind"),
 ]
 
@@ -98,6 +242,14 @@ REWARD_TERMS: Mapping[str, type[RewardTerm]] = {
     variant.model_fields["kind"].default: variant
     for variant in get_args(get_args(AnyRewardTerm)[0])
 }
+
+
+def term_names(kinds: Sequence[str]) -> list[str]:
+    """What the terms of a reward are called in scores and metrics: a kind that comes again gets a
+    number, as in math_2.
+    """
+    same = [kinds[:place].count(kind) for place, kind in enumerate(kinds)]
+    return [kind if n == 0 else f"{kind}_{n + 1}" for kind, n in zip(kinds, same, strict=True)]
 
 
 class Reward(BaseModel):

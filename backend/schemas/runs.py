@@ -5,8 +5,11 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from backend.schemas.events import SampleKind, SampleReason
+from backend.schemas.metrics.metric import Metric
 from backend.schemas.numbers import Measured
 from backend.schemas.paging import ApiAnswer, Body, FreeObject, Id, Label, Name
+from backend.schemas.records import MAX_RESPONSES
 from backend.schemas.vocabulary import (
     FailureCause,
     Method,
@@ -14,6 +17,8 @@ from backend.schemas.vocabulary import (
     Records,
     RunState,
     StopReason,
+    VerdictKind,
+    VerdictLevel,
 )
 
 # Names of metrics: a path of words; what comes from outside starts with gold/ or outside/.
@@ -97,6 +102,14 @@ class FailureAnswer(ApiAnswer):
     created_at: datetime
 
 
+class StoredVerdict(ApiAnswer):
+    """What the metrics of a run say of it, in short; `GET /verdicts` has the whole."""
+
+    kind: VerdictKind
+    level: VerdictLevel
+    sentence: str
+
+
 class RunAnswer(ApiAnswer):
     """A run. `summary` holds the last value of every metric."""
 
@@ -123,11 +136,18 @@ class RunAnswer(ApiAnswer):
     attempt: int
     priority: int
     tags: list[str]
+    notes: str | None = Field(description="Markdown; null in lists, which leave notes out.")
     config: dict[str, Any]
     schema_version: int
     environment: dict[str, Any]
     progress: Progress
     summary: dict[str, float | None]
+    verdict: StoredVerdict | None = Field(
+        description="Of a run that has ended and been judged; lists are filtered by it."
+    )
+    values: dict[str, float | int | str | bool | None] = Field(
+        default_factory=dict, description="The `columns` that a list was asked for, by name."
+    )
     error: RunError | None
     exit_code: int | None
     checkpoint_step: int | None
@@ -135,6 +155,7 @@ class RunAnswer(ApiAnswer):
         description="The step of the checkpoint with the best evaluation; null = none is kept."
     )
     output_model_ids: list[str]
+    output_bytes: int = Field(description="Size of the files that the run has left, in bytes.")
     allowed: list[str] = Field(description="Verbs that this state allows: cancel, pause, ...")
     worker_id: str | None
     created_at: datetime
@@ -188,6 +209,11 @@ class OutsideMetricsBody(Body):
     """Results of outside evaluations."""
 
     points: list[OutsidePoint] = Field(min_length=1, max_length=500)
+    judge: Label | Literal[""] = Field(
+        "",
+        description="Who or what judged, such as three annotators or the name and version of a "
+        "model. The events of the run tell it.",
+    )
 
     @model_validator(mode="after")
     def _must_be_stored_in_a_moment(self) -> Self:
@@ -245,20 +271,47 @@ class SampleAnswer(ApiAnswer):
 
     number: int
     step: int
+    kind: SampleKind
+    chosen_for: list[SampleReason]
     prompt_id: str | None
     prompt: str
     response: str
     finish_reason: str | None
     scores: dict[str, float | None]
+    passed: bool | None = Field(
+        None,
+        description="Correct by all reward terms that judge it; null where none does.",
+    )
+    why: dict[str, str] = Field(
+        default_factory=dict,
+        description="By reward term: why the response did not pass or has no score.",
+    )
+    reference: str | None = Field(None, description="The ground truth of the prompt.")
+    tags: list[str] = Field(default_factory=list, description="Of the prompt.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Of the prompt.")
     tokens: list[str] | None
     logp: list[float | None] | None
     kl: list[float | None] | None
     advantage: list[float | None] | None
+    sampler_logp: list[float | None] | None
+    entropy: list[float | None] | None
+    value: list[float | None] | None
+    change: list[float | None] | None
+
+
+class RankedSamples(Body):
+    """Samples of a run that become one comparison, by their numbers."""
+
+    numbers: list[int] = Field(min_length=2, max_length=MAX_RESPONSES)
 
 
 class SamplesAnswer(ApiAnswer):
-    """Samples of one step, and the steps that have any."""
+    """Samples of one step, or of one prompt through training, and the steps that have any.
 
+    `kinds`: those that this run has samples of.
+    """
+
+    kinds: list[SampleKind]
     step: int | None
     steps: list[int]
     items: list[SampleAnswer]
@@ -300,31 +353,23 @@ class EventAnswer(ApiAnswer):
     created_at: datetime
 
 
-class ExperimentBody(Body):
-    """A new experiment."""
+class PresetSource(ApiAnswer):
+    """Who gives which settings of a preset: values by dotted path, as in `optim.lr`."""
 
-    project_id: Id
-    name: Name
-    description: str = Field("", max_length=10_000)
-
-
-class ExperimentAnswer(ApiAnswer):
-    """A named group of runs."""
-
-    id: str
-    project_id: str
-    name: str
-    description: str
-    run_ids: list[str]
-    created_at: datetime
+    source: str
+    settings: dict[str, Any]
 
 
 class Preset(ApiAnswer):
-    """A named starting point for the form; `config` lacks the references."""
+    """A named starting point for the form; `config` lacks the references.
+
+    Every setting of `config` is under exactly one of the `sources`.
+    """
 
     name: str
     description: str
     config: dict[str, Any]
+    sources: list[PresetSource]
 
 
 class NextStepAnswer(ApiAnswer):
@@ -337,7 +382,7 @@ class NextStepAnswer(ApiAnswer):
 
 
 class MethodAnswer(ApiAnswer):
-    """A method: its JSON Schema (units, ranges, defaults), presets, results and next steps."""
+    """A method: its JSON Schema (units, ranges, defaults), presets, results and metrics."""
 
     method: Method
     title: str
@@ -348,10 +393,13 @@ class MethodAnswer(ApiAnswer):
     references: dict[str, str]
     result: ModelKind | Records = Field(description="What a run leaves: such a model or records.")
     next_steps: list[NextStepAnswer]
+    metrics: list[Metric] = Field(
+        description="What its runs report, in the order in which charts are shown."
+    )
 
 
 class MethodsAnswer(ApiAnswer):
-    """Everything the New run form is made from."""
+    """Everything the New run form is made from, and what every metric means."""
 
     methods: list[MethodAnswer]
     reward_kinds: list[str]

@@ -7,12 +7,40 @@ carries its unit, range and default here and nowhere else.
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol, Self, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from backend.schemas.references import Reference
+from backend.schemas.references import Prompts, Reference
 
 SystemPrompt = Annotated[
     str, Field(max_length=10_000, description="System prompt; empty = no system prompt.")
+]
+TEMPLATES = ("model", "plain", "text", "r1_zero")
+
+
+def _template(value: str) -> str:
+    if value in TEMPLATES or "{{" in value or "{%" in value:
+        return value
+    raise ValueError(
+        f"{value[:40]!r} is no template; choose one of {', '.join(TEMPLATES)}, or write a Jinja "
+        "template, which holds {{ ... }} or {% ... %}"
+    )
+
+
+StopString = Annotated[str, Field(min_length=1, max_length=100)]
+Template = Annotated[
+    str,
+    AfterValidator(_template),
+    Field(
+        max_length=20_000,
+        description="How a conversation is written for the model. model = its own chat template, "
+        "or plain if it has none; plain = User: and Assistant:, a line each; text = the prompt "
+        "alone; r1_zero = the prompt of DeepSeek-R1-Zero, which asks for <think> and <answer>. Or "
+        "a Jinja template, which writes {{ bos_token }} itself.",
+        json_schema_extra={
+            "x-choices": list(TEMPLATES),
+            "x-custom": "{{ bos_token }}{% for m in messages %}{{ m['content'] }}\n{% endfor %}",
+        },
+    ),
 ]
 # Of the methods that train on records.
 RecordTokens = Annotated[
@@ -127,10 +155,19 @@ class Log(Section):
     samples_per_step: int = Field(
         8, ge=0, le=1000, description="Samples logged at each of these steps."
     )
-    tokens: Literal["none", "best_worst", "all"] = Field(
-        "best_worst",
-        description="Samples that include per-token values (log-prob, KL, advantage); best_worst = "
-        "those with the highest and the lowest reward.",
+    tokens: Literal["none", "best_worst", "chosen", "all"] = Field(
+        "chosen",
+        description="Samples that include per-token values (log-prob, KL, entropy, advantage, "
+        "change); best_worst = those with the highest and the lowest reward; chosen = these, the "
+        "median, the longest, one that was cut, the one with the largest KL and one of a group "
+        "whose rewards are equal.",
+    )
+    probes: int = Field(
+        4,
+        ge=0,
+        le=64,
+        description="Held-out prompts whose response is logged with per-token values at every "
+        "evaluation: the same prompts, so that they can be compared through training.",
     )
 
 
@@ -181,10 +218,11 @@ class Common(Section):
         le=1_000_000,
         description="Steps between evaluations; 0 = only before the first step and after the last.",
     )
-    checkpoint_every: int = Field(
-        0,
+    checkpoint_every: int | None = Field(
+        None,
         ge=0,
         le=1_000_000,
+        json_schema_extra=when_absent("by time: a crash costs at most 10 minutes"),
         description="Steps between checkpoints; 0 = only when the run is asked to stop.",
     )
     max_checkpoints: int = Field(
@@ -226,9 +264,10 @@ class Rollout(Section):
     max_new_tokens: int = Field(128, ge=1, le=1_048_576, description="Longest response in tokens.")
     temperature: float = Field(
         1.0,
-        gt=0,
+        ge=0,
         le=10,
-        description="Sampling temperature; it scales the log-probabilities too.",
+        description="Sampling temperature; it scales the log-probabilities too. 0 = greedy: the "
+        "likeliest token, with its log-probability at temperature 1; not for policy_gradient.",
     )
     top_p: float = Field(
         1.0,
@@ -237,7 +276,14 @@ class Rollout(Section):
         description="Nucleus sampling: keep the most likely tokens up to this probability; 1 "
         "= off. Below 1 the log-probabilities no longer match what is sampled.",
     )
+    stop: list[StopString] = Field(
+        [],
+        max_length=8,
+        description="Stop strings: a response ends with the token that completes one of them, and "
+        "keeps that whole token. An end token ends it, too.",
+    )
     system: SystemPrompt = ""
+    template: Template = "model"
     engine: Literal["transformers", "vllm"] = Field(
         "transformers",
         description="Sampling engine: the trainer itself (transformers), or vLLM if the worker "
@@ -249,13 +295,80 @@ class Rollout(Section):
 
     @model_validator(mode="after")
     def _logp_is_of_the_whole_distribution(self) -> Self:
-        if self.engine == "vllm" and self.top_p < 1 and self.temperature != 1:
+        if self.engine == "vllm" and self.top_p < 1 and self.temperature not in (0, 1):
             raise ValueError(
                 f"rollout.top_p is {self.top_p:g} and rollout.temperature is "
                 f"{self.temperature:g}, but vLLM reports no log-probabilities for this "
                 "combination; set one of them to 1, or set rollout.engine to transformers"
             )
         return self
+
+    def check_samples(self, samples_per_prompt: int) -> None:
+        """Raise ValueError if several responses to a prompt would all be the same one."""
+        if self.temperature == 0 and samples_per_prompt > 1:
+            raise ValueError(
+                f"samples_per_prompt is {samples_per_prompt}, but rollout.temperature is 0, so "
+                "all responses to a prompt would be equal; set samples_per_prompt to 1, or "
+                "rollout.temperature above 0"
+            )
+
+
+SetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=32)]
+MetadataKey = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$", max_length=32)]
+Breakdown = Annotated[
+    list[MetadataKey],
+    Field(
+        max_length=4,
+        description="Keys of the prompts' metadata: every number of an evaluation is told for each "
+        "of their values, too.",
+    ),
+]
+
+
+class EvaluationSet(Section):
+    """A set of prompts with its own sampling; its metrics are `eval/NAME/...`."""
+
+    name: SetName = Field(description="As in its metrics: heldout, ood, people_8.")
+    prompts: Prompts = Field(description="A snapshot of prompts to answer.")
+    split: Literal["train", "heldout", "all"] = Field(
+        "all", description="Which split of the snapshot to evaluate."
+    )
+    samples_per_prompt: int = Field(1, ge=1, le=1024, description="Responses per prompt.")
+    temperature: float | None = Field(
+        None, ge=0, le=10, description="Sampling temperature; none (null) = that of the rollout."
+    )
+    top_p: float | None = Field(
+        None, gt=0, le=1, description="Nucleus sampling; none (null) = that of the rollout."
+    )
+    max_new_tokens: int | None = Field(
+        None,
+        ge=1,
+        le=1_048_576,
+        description="Longest response in tokens; none (null) = that of the rollout.",
+    )
+
+    def rollout_of(self, rollout: Rollout) -> Rollout:
+        """How this set is sampled: as the run, but for what it says otherwise.
+
+        Raises ValueError where its responses to a prompt would all be equal.
+        """
+        names = ("temperature", "top_p", "max_new_tokens")
+        said = {name: value for name in names if (value := getattr(self, name)) is not None}
+        own = Rollout.model_validate(rollout.model_dump() | said)
+        own.check_samples(self.samples_per_prompt)
+        return own
+
+
+EvaluationSets = Annotated[list[EvaluationSet], Field(max_length=8)]
+
+
+def check_sets(sets: list[EvaluationSet], rollout: Rollout) -> None:
+    """Raise ValueError if two sets have one name, or if one cannot be sampled as it says."""
+    names = [one.name for one in sets]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"two evaluation sets are named {twice}; give each its own name")
+    for one in sets:
+        one.rollout_of(rollout)
 
 
 @runtime_checkable

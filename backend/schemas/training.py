@@ -11,6 +11,7 @@ from pydantic import Field, TypeAdapter, model_validator
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import (
+    Demonstrations,
     LanguageModel,
     PointsTo,
     Preferences,
@@ -19,11 +20,15 @@ from backend.schemas.references import (
 )
 from backend.schemas.rewards import AnyRewardTerm, Reward
 from backend.schemas.sections import (
+    Breakdown,
     Common,
+    EvaluationSets,
     HasRollout,
     RecordTokens,
     Rollout,
     SystemPrompt,
+    Template,
+    check_sets,
     when_absent,
 )
 from backend.schemas.vocabulary import ModelKind, SnapshotKind
@@ -36,10 +41,9 @@ class SftConfig(Common):
 
     method: Literal["sft"] = "sft"
     model: LanguageModel = Field(description="The language model to train.")
-    demonstrations: Annotated[Reference, PointsTo(SnapshotKind.DEMONSTRATIONS)] = Field(
-        description="A snapshot of demonstrations."
-    )
+    demonstrations: Demonstrations = Field(description="A snapshot of demonstrations.")
     system: SystemPrompt = ""
+    template: Template = "model"
     max_tokens: RecordTokens = 512
     packing: bool = Field(
         True,
@@ -62,6 +66,7 @@ class RewardModelConfig(Common):
     )
     preferences: Preferences = Field(description="A snapshot of preferences (judgments).")
     system: SystemPrompt = ""
+    template: Template = "model"
     max_tokens: RecordTokens = 512
     loss: Literal["pairwise", "listwise"] = Field(
         "pairwise", description="pairwise = Bradley-Terry over all pairs; listwise = Plackett-Luce."
@@ -100,6 +105,7 @@ class ProcessRewardModelConfig(Common):
         description="A snapshot of solutions."
     )
     system: SystemPrompt = ""
+    template: Template = "model"
     max_tokens: RecordTokens = 512
     separator: Literal["newline", "blank_line"] = Field(
         "newline", description="Text between two steps; a step is scored at its end."
@@ -118,6 +124,7 @@ class DpoConfig(Common):
     )
     preferences: Preferences = Field(description="A snapshot of preferences (judgments).")
     system: SystemPrompt = ""
+    template: Template = "model"
     max_tokens: RecordTokens = 512
     beta: float = Field(
         0.1,
@@ -170,6 +177,11 @@ class GenerateConfig(Common):
         "are needed, at most 9 are used.",
     )
 
+    @model_validator(mode="after")
+    def _greedy_responses_are_one(self) -> Self:
+        self.rollout.check_samples(self.samples_per_prompt)
+        return self
+
 
 class EvaluateConfig(Common):
     """Score a model's responses, alone or against a baseline."""
@@ -186,11 +198,31 @@ class EvaluateConfig(Common):
         1.0,
         ge=-1e6,
         le=1e6,
-        description="A response passes (for pass@k) if its weighted reward sum is at least this "
-        "value; none (null) = no pass@k.",
+        description="A response passes (for pass@k) if the reward terms that judge correctness say "
+        "so; without such a term, if its weighted reward sum is at least this value; none (null) = "
+        "no pass@k.",
     )
     samples_per_prompt: int = Field(1, ge=1, le=1024, description="Responses per prompt.")
     rollout: Rollout = Field(default_factory=Rollout)
+    evaluation_sets: EvaluationSets = Field(
+        default_factory=list, description="More sets of prompts, each with numbers of its own."
+    )
+    breakdown: Breakdown = Field(default_factory=list)
+    texts: Demonstrations | None = Field(
+        None,
+        description="A snapshot of demonstrations that nothing was trained on: how likely their "
+        "responses are shows what was forgotten.",
+    )
+
+    @model_validator(mode="after")
+    def _sets_can_be_sampled(self) -> Self:
+        check_sets(self.evaluation_sets, self.rollout)
+        return self
+
+    @model_validator(mode="after")
+    def _greedy_responses_are_one(self) -> Self:
+        self.rollout.check_samples(self.samples_per_prompt)
+        return self
 
     @model_validator(mode="after")
     def _nothing_runs(self) -> Self:

@@ -5,6 +5,7 @@ strings.
 """
 
 from enum import StrEnum
+from typing import Literal
 
 
 class Role(StrEnum):
@@ -45,6 +46,25 @@ class RunState(StrEnum):
     FAILED = "failed"
     CRASHED = "crashed"
     CANCELLED = "cancelled"
+
+
+class VerdictKind(StrEnum):
+    """What the metrics of a run say of it. The rules are `backend.domain.verdict`."""
+
+    WAITING = "waiting"  # too early to say
+    UNJUDGED = "unjudged"  # nothing was measured that could say
+    MEASURED = "measured"  # a measurement, which is neither good nor bad
+    IMPROVED = "improved"
+    STALLED = "stalled"  # no clear change
+    OVERFITTED = "overfitted"  # better in training, not on what is held out
+    OVER_OPTIMIZED = "over_optimized"  # worse by what is held out, better by what is trained
+    INFLATED = "inflated"  # the reward grew with the length
+    COLLAPSED = "collapsed"  # the policy has lost its variety or its responses
+    WORSE = "worse"
+
+
+# How a verdict or a number is shown.
+VerdictLevel = Literal["good", "warn", "bad", "none"]
 
 
 class JobState(StrEnum):

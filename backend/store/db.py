@@ -28,7 +28,17 @@ from backend.errors import Conflict, InvalidInput, Unavailable
 # Foreign keys name tables by text: whoever opens a database has them all. The records of unfinished
 # imports are hidden from every session.
 from backend.store import visibility  # noqa: F401
-from backend.store.tables import access, data, jobs, models, people, practice, runs, workers  # noqa: F401
+from backend.store.tables import (  # noqa: F401
+    access,
+    data,
+    jobs,
+    models,
+    people,
+    practice,
+    runs,
+    views,
+    workers,
+)
 
 log = logging.getLogger("podium.store")
 

@@ -2,22 +2,30 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
+from sqlalchemy import select
 
 from backend.api import numbers
+from backend.artifacts import ArtifactStore
 from backend.domain.operations import OPERATIONS, Of
 from backend.main import ROUTERS
-from backend.schemas.vocabulary import Role, Scope
+from backend.schemas.events import SampleLine
+from backend.schemas.records import GeneratedRecord
+from backend.schemas.vocabulary import FinishReason, Role, Scope
+from backend.settings import Settings
 from backend.store import jobs
+from backend.store.data import responses
 from backend.store.db import Database
 from backend.store.ids import new_id
-from backend.store.tables.data import Assignment
-from backend.store.tables.runs import Checkpoint, Run
+from backend.store.runs import outputs, runs, samples
+from backend.store.runs.outputs import OutputFile
+from backend.store.tables.data import Assignment, Prompt
+from backend.store.tables.runs import Checkpoint, Run, Sample
 from tests.backend.conftest import Service
 from tests.backend.test_loop import comparison, upload
 
@@ -31,6 +39,10 @@ HOLDERS = {
 }
 # Their answers have no end; runs/test_stream.py and test_lookout.py follow them.
 STREAMS = {"stream_run", "stream_runs", "stream_work"}
+# They name runs, all of which have to be seen.
+OF_SEVERAL_RUNS = {"read_metrics", "list_verdicts", "compare_runs", "read_group_curves",
+                   "compare_environments", "compare_data", "list_shared_prompts",
+                   "list_prompt_samples", "read_results"}  # fmt: skip
 # What they show is filtered by project, and they name none.
 LISTS = {"list_users", "list_projects", "list_models", "list_runs", "list_experiments",
          "list_methods", "list_workers"}  # fmt: skip
@@ -70,6 +82,7 @@ class Site:
 
     admin: TestClient
     database: Database
+    settings: Settings
     project: str
     # What is made once: what runs begin with, and what calls that change nothing are made on.
     kept: dict[str, str] = field(default_factory=dict)
@@ -94,6 +107,47 @@ class Site:
             session.add(Checkpoint(run_id=run_id, step=1, attempt=1, path="step-1", created_at=at))
             session.query(Run).filter_by(id=run_id).update({"state": state})
         return run_id
+
+    def sampled_run(self) -> str:
+        """A run with two samples of a prompt of the project."""
+        run_id, prompt_id = self.run(), self.comparison_body()["prompt_id"]
+        lines = [
+            SampleLine(step=1, prompt="p", response=text, prompt_id=prompt_id) for text in "ab"
+        ]
+        with self.database.write() as session:
+            samples.append(session, run_id, 1, lines, at=datetime.now(UTC))
+        return run_id
+
+    def answered_run(self) -> str:
+        """A run whose answers have come home."""
+        run_id, folder = self.run(), self.settings.data_dir / "answered"
+        folder.mkdir(exist_ok=True)
+        (folder / outputs.ANSWERS).write_text("{}\n")
+        store = ArtifactStore(self.settings.resolved_artifact_url)
+        (kept,) = store.put_folder(folder, f"runs/{run_id}/answers-1")
+        with self.database.write() as session:
+            outputs.keep_files(session, run_id, [OutputFile(*astuple(kept))])
+        return run_id
+
+    def generated_run(self) -> str:
+        """A generate run that succeeded, with one response to the project's first prompt."""
+        run_id = self.run("succeeded")
+        with self.database.write() as session:
+            run = runs.get(session, run_id)
+            run.method, run.config = "generate", {"method": "generate"}
+            prompt = select(Prompt.id).where(Prompt.project_id == self.project).limit(1)
+            answered = GeneratedRecord(
+                prompt_id=session.scalars(prompt).one(), index=0, content=run_id,
+                finish_reason=FinishReason.STOP, n_tokens=1, logp_sum=-1.0,
+            )  # fmt: skip
+            responses.insert_generated(session, run, iter([answered]), at=datetime.now(UTC))
+        return run_id
+
+    def two_samples(self) -> dict[str, Any]:
+        """The numbers of the newest two samples, which `sampled_run` has made."""
+        with self.database.read() as session:
+            newest = session.scalars(select(Sample.number).order_by(Sample.number.desc()).limit(2))
+            return {"numbers": list(newest)}
 
     def run_body(self) -> dict[str, Any]:
         """A run that can be created."""
@@ -158,6 +212,11 @@ class Site:
         """An experiment of the project."""
         return self.of("/experiments", name="e", project_id=self.project)
 
+    def view(self) -> str:
+        """A saved view of the project."""
+        body = {"page": "compare", "name": new_id("n"), "query": "runs=a"}
+        return self.of(f"/projects/{self.project}/views", **body)
+
     def practice(self) -> tuple[str, list[str]]:
         """A comparison for practice, and its responses as they are expected."""
         upload(self.admin, self.project, "comparisons", comparison(hash(new_id("x"))))
@@ -209,7 +268,8 @@ class Person:
 def site_of(service: Service, name: str) -> Site:
     """A project with records of each kind."""
     admin = service.client()
-    site = Site(admin, service.app.state.database, "")
+    state = service.app.state
+    site = Site(admin, state.database, state.settings, "")
     site.project = site.of("/projects", name=name)
     for kind, row in {
         "prompts": {"prompt": "hello"},
@@ -248,18 +308,32 @@ def call(name: str, person: Person, site: Site, *, is_missing: bool = False) -> 
         known, order = site.practice()
         named = named if is_missing else {**named, "comparison_id": known}
         body = {"expected": ranked_as(order)}
+    if name == "remove_experiment_run" and not is_missing:
+        body = {"run_ids": [named["run_id"]]}
+        path = f"/experiments/{named['experiment_id']}/runs"
+        site.admin.post(path, json=body).raise_for_status()
+        body = None
     if name == "try_practice_again":
         site.end_practice()
-    if name == "read_metrics":
+    if name == "read_versus":
+        query["other_run_id"] = site.once("run against", site.generated_run)
+    if name in OF_SEVERAL_RUNS:
+        query["names"] = "loss"
         query["runs"] = "run_nothing" if is_missing else site.once("run_id", site.run)
     if is_missing and isinstance(body, dict) and "project_id" in body:
         body["project_id"] = "project_nothing"
+    if is_missing and name == "change_runs":
+        body["run_ids"] = ["run_nothing"]
     path = address_of(route).format(**named)
     sent: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
     return person.client.request(min(route.methods), path, params=query, **sent).status_code
 
 
-_QUERIES: dict[str, dict[str, Any]] = {"import_file": {"kind": "prompts"}}
+_QUERIES: dict[str, dict[str, Any]] = {
+    "import_file": {"kind": "prompts"},
+    "list_prompt_samples": {"prompt_id": "prompt_x"},
+    "list_rankings": {"prompt_id": "prompt_x"},
+}
 
 
 def _named(operation: str, name: str, person: Person, site: Site) -> str:
@@ -270,6 +344,12 @@ def _named(operation: str, name: str, person: Person, site: Site) -> str:
         return person.id
     if name == "comparison_id":
         return site.practice()[0]
+    if operation == "download_answers":
+        return site.once("answered run", site.answered_run)
+    if operation in ("put_up_pairs", "read_versus"):
+        return site.once("run that is judged", site.generated_run)
+    if name == "view_id":
+        return site.view()
     # A job and a lease are somebody's.
     if OPERATIONS[operation].scope is not Scope.READ or name in ("job_id", "assignment_id"):
         return _object(operation, name, person, site)
@@ -289,7 +369,8 @@ def _object(operation: str, name: str, person: Person, site: Site) -> str:
         case "invitation_id":
             return site.invitation()["id"]
         case "run_id":
-            return site.run(STATES.get(operation, "queued"))
+            is_sampled = operation == "send_to_ranking"
+            return site.sampled_run() if is_sampled else site.run(STATES.get(operation, "queued"))
         case "snapshot_id":
             return site.snapshot()
         case "model_id":
@@ -314,10 +395,13 @@ def _body(name: str, person: Person, site: Site) -> Any:
         "create_project": lambda: {"name": "n"},
         "import_file": lambda: b'{"prompt": "x"}',
         "create_comparison": site.comparison_body,
+        "send_to_ranking": site.two_samples,
+        "put_up_pairs": lambda: {"other_run_id": site.once("run against", site.generated_run)},
         "create_snapshot": lambda: {"name": "n", "kind": "prompts"},
         "skip": lambda: {"reason": "other"},
         "release": lambda: {"leases": []},
         "answer_practice": lambda: {"verdict": "cannot_judge"},
+        "change_practice_comparison": lambda: {"explanation": "e"},
         "register_model": lambda: {
             "name": "n",
             "source": {"hub_id": "a/b"},
@@ -326,6 +410,12 @@ def _body(name: str, person: Person, site: Site) -> Any:
         "create_run": site.run_body,
         "validate_run": site.run_body,
         "clone_run": lambda: {},
+        "create_view": lambda: {"page": "compare", "name": new_id("n"), "query": "runs=a"},
+        "change_view": lambda: {"revision": 1, "query": "runs=b"},
+        "change_experiment": lambda: {"revision": 1, "question": "q"},
+        "add_experiment_runs": lambda: {"run_ids": [site.once("run_id", site.run)]},
+        "change_run": lambda: {"name": "n"},
+        "change_runs": lambda: {"run_ids": [site.run()], "add_tags": ["t"]},
         "create_experiment": lambda: {"name": "n", "project_id": site.project},
         "add_outside_metrics": lambda: {"points": [{"step": 1, "values": {"gold/x": 1.0}}]},
     }
@@ -449,7 +539,10 @@ def test_a_role_in_one_project_is_no_role_in_another(light_service: Service) -> 
     assert client.post(f"/runs/{theirs}/cancel").status_code == 403
     assert client.get(f"/runs/{theirs}").status_code == 403
     assert [one["id"] for one in client.get("/runs").json()["items"]] == [mine]
-    assert client.get("/metrics", params={"runs": f"{mine},{theirs}"}).status_code == 403
+    for path in ("/metrics", "/runs", "/verdicts", "/seed-groups", "/seed-groups/curves",
+                 "/seed-groups/results"):  # fmt: skip
+        asked = {"runs": f"{mine},{theirs}", "names": "loss"}
+        assert client.get(path, params=asked).status_code == 403
     assert client.post(f"/projects/{other.project}/assignments").status_code == 201
     assert client.post("/projects", json={"name": "new"}).status_code == 403
     people = [one["id"] for one in client.get("/users").json()["items"]]

@@ -32,7 +32,7 @@ from tests.backend.test_loop import comparison, upload
 CODES = re.compile(
     r"role|state|kind|format|type|method|split|stream|verdict|cause|\w*_reason|action|route|"
     r"\w*sha256|\w*_id|id|password_hash|request_id|events_token|owner|process|invited_by|key|"
-    r"aggregation"
+    r"aggregation|page"
 )
 # Whose values are ids, numbers or a shape that a reader relies on.
 SHAPES = re.compile(
@@ -41,7 +41,16 @@ SHAPES = re.compile(
     r"criteria|rankings"
 )
 # Ids of the rows of these say something by themselves.
-TELLING = ("runs", "models", "workers", "experiments", "snapshots", "imports", "invitations")
+TELLING = (
+    "runs",
+    "models",
+    "workers",
+    "experiments",
+    "snapshots",
+    "imports",
+    "invitations",
+    "saved_views",
+)
 
 
 @dataclass
@@ -118,7 +127,7 @@ def fill(site: Site, run_id: str, at: datetime) -> None:
                 ),
                 Sample(
                     run_id=run_id, step=1, attempt=1, prompt="p", response="r", scores={},
-                    arrays={},
+                    arrays={}, prompt_id="prompt_x",
                 ),
                 SignInToken(token_sha256="0" * 64, user_id=site.kept["other"], expires_at=at),
             ]
@@ -179,6 +188,7 @@ def scene(light_service: Service) -> Scene:
         one.once("snapshot_id", one.snapshot)
         one.once("model_id", one.model)
         one.once("run_id", one.run)
+        one.once("view_id", one.view)
         one.kept["project_id"] = one.project
     site.kept["job_id"] = site.job(other)
     fill(site, site.kept["run_id"], datetime.now(UTC))
@@ -199,8 +209,22 @@ def addresses(scene: Scene) -> Iterator[str]:
     queries = {
         "/projects/{project_id}/judgments": ["", f"?user_id={scene.site.kept['other']}"],
         "/projects/{project_id}/judgments/own": ["", "?q=zq", f"?assignment_id={scene.foreign_id}"],
-        "/metrics": ["", f"?runs={scene.site.kept['run_id']}"],
-        "/stream": ["", f"?runs={scene.site.kept['run_id']}"],
+        **{
+            path: ["", f"?runs={scene.site.kept['run_id']}&names=loss&prompt_id=prompt_x"]
+            for path in (
+                "/data-differences",
+                "/environment-differences",
+                "/metrics",
+                "/runs",
+                "/seed-groups",
+                "/seed-groups/curves",
+                "/seed-groups/results",
+                "/shared-prompts",
+                "/shared-prompts/samples",
+                "/stream",
+                "/verdicts",
+            )
+        },
         "/users": ["", "?is_active=false"],
     }
     for address, methods in document.items():
@@ -283,7 +307,8 @@ def test_what_was_planted_is_found_where_somebody_may_see_it(scene: Scene) -> No
     columns = {scene.planted.texts[one][:2] for one in seen - theirs(scene)}
     assert {("workers", "host"), ("runs", "name"), ("models", "name"), ("users", "name"),
             ("judgments", "comment"), ("invitations", "name"), ("experiments", "name"),
-            ("log_lines", "text"), ("prompts", "reference")} <= columns  # fmt: skip
+            ("log_lines", "text"), ("samples", "prompt"),
+            ("prompts", "reference")} <= columns  # fmt: skip
 
 
 def _telling_ids(session: Session) -> set[str]:

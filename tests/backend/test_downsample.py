@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.downsample import bucket_width
+from backend.domain.curves.downsample import bucket_width
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**7), st.integers(1, 5000))

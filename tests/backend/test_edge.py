@@ -229,4 +229,4 @@ def test_an_address_names_all_its_methods(light_service: Service) -> None:
     wrong = light_service.client().put("/runs")
 
     assert wrong.status_code == 405
-    assert wrong.headers["Allow"] == "GET, POST"
+    assert wrong.headers["Allow"] == "GET, PATCH, POST"

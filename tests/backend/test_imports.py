@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from backend.domain.records.formats import detect, read_row
-from backend.domain.records.imported import PreferenceInput
+from backend.domain.records.imported import PreferenceInput, PromptInput
 from backend.errors import InvalidInput
 from backend.uploads import limits
 from tests.backend.conftest import Service
@@ -75,6 +75,77 @@ def test_good_lines_go_in_and_bad_ones_come_back_with_line_and_reason(
     items = api.get(f"/projects/{project}/prompts").json()["items"]
     assert [one["external_id"] for one in items] == [None, "x1"]
     assert items[1]["tags"] == ["easy"]
+
+
+def deep(levels: int) -> dict[str, Any]:
+    """An object of so many levels."""
+    return {"a": deep(levels - 1)} if levels > 1 else {}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ([1], "`metadata` must be an object; found a list of 1"),
+        ("level 3", "`metadata` must be an object; found text"),
+        (deep(6), "more than 5 levels"),
+        ({"a": [[[[[1]]]]]}, "more than 5 levels"),
+        ({"a": "x" * 16_000}, "16009 characters as JSON; the limit is 16000"),
+        ({"a": "nul \0"}, "NUL character"),
+        ({"nul \0": 1}, "the key"),
+        ({"": 1}, "the key"),
+        ({"k" * 201: 1}, "the key"),
+        ({"a": 2**53 + 1}, "beyond 2^53"),
+        ({"a": float("nan")}, "no number in JSON"),
+        ({"a": b"x"}, "type bytes"),
+    ],
+)
+def test_metadata_beyond_its_limits_says_why(metadata: Any, reason: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        read_row("prompts", "auto", {"prompt": "q", "metadata": metadata})
+    assert reason in refused.value.detail
+
+
+def test_metadata_within_its_limits_is_kept_as_it_is() -> None:
+    value = deep(5) | {"level": 3, "x": [0.5, None, True, {"é": "\\frac{1}{2}"}], "n": -(2**53)}
+    for kind, row in (("prompts", {}), ("demonstrations", {"response": "r"})):
+        record = read_row(kind, "auto", {"prompt": "q", "metadata": value, **row})  # type: ignore[arg-type]
+        prompt = record if isinstance(record, PromptInput) else record.prompt  # type: ignore[union-attr]
+        assert prompt.metadata == value
+
+
+@pytest.mark.parametrize(
+    ("reference", "kept"), [(42, "42"), (0.5, "0.5"), ("7", "7"), (["a", 2], '["a", 2]')]
+)
+def test_a_reference_that_is_a_number_or_a_list_becomes_text(reference: Any, kept: str) -> None:
+    record = read_row("prompts", "auto", {"prompt": "q", "reference": reference})
+    assert isinstance(record, PromptInput)
+    assert record.reference == kept
+
+
+def test_a_row_that_contradicts_what_is_known_of_a_prompt_is_rejected(
+    api: TestClient, project: str
+) -> None:
+    """Not a duplicate: its ground truth would be lost without a word."""
+    known = {"prompt": "6 * 7?", "reference": "42", "metadata": {"level": 1}}
+    lines = [
+        known,
+        known | {"reference": "41"},
+        known | {"metadata": {"level": 2}},
+        {"prompt": "6 * 7?"},
+        {"prompt": "plain"},
+    ]
+    first = upload(api, project, "prompts", *lines)
+    assert (first["accepted"], first["duplicates"], first["rejected_total"]) == (2, 1, 2)
+    assert [one["line"] for one in first["rejected"]] == [2, 3]
+    assert "another reference or other metadata" in first["rejected"][0]["reason"]
+
+    again = upload(api, project, "prompts", known, {"prompt": "plain", "reference": "x"})
+    assert (again["accepted"], again["duplicates"], again["rejected_total"]) == (0, 1, 1)
+    items = api.get(f"/projects/{project}/prompts").json()["items"]
+    assert [(one["reference"], one["metadata"]) for one in items] == [
+        (None, {}),
+        ("42", {"level": 1}),
+    ]
 
 
 def test_the_same_file_again_adds_nothing(api: TestClient, project: str) -> None:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from backend.schemas.comparisons import JudgmentBody
@@ -17,9 +17,11 @@ from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
 from backend.store.data import assignments, judgments
 from backend.store.db import Database
-from backend.store.metrics import points
+from backend.store.differences import environments
+from backend.store.metrics import outside, points
 from backend.store.people import idempotency, sign_ins
 from backend.store.tables.data import Assignment
+from backend.store.tables.runs import Run
 from tests.large_store import NOW, PROJECT, RUN, TIRELESS, Size, fill
 from tests.plans import plan, reads_much, sent_to
 
@@ -82,7 +84,7 @@ def judge(session: Session) -> None:
 def attach(session: Session) -> None:
     steps = (0, 77, 1000, 1999, 5000)
     wanted = [OutsidePoint(step=step, values={"gold/score": 0.5, "gold/b": 1}) for step in steps]
-    points.append_outside(session, RUN, wanted, at=NOW)
+    outside.append(session, RUN, wanted, at=NOW)
 
 
 def relay(session: Session) -> None:
@@ -93,6 +95,14 @@ def relay(session: Session) -> None:
     points.append(session, RUN, 2, lines, at=NOW)
 
 
+def tell(session: Session) -> None:
+    relay(session)
+    attach(session)
+    (*_, last) = points.told_after(session, {RUN: 1990}, limit=500)
+    assert last.data["points"]
+    assert len(points.history(session, RUN, after=0, limit=5, types=["metric"]).items) == 5
+
+
 def forget(session: Session) -> None:
     assert idempotency.forget(session, before=NOW - idempotency.KEPT_FOR, most=50) == 50
 
@@ -101,6 +111,11 @@ def sign_in(session: Session) -> None:
     sign_ins.add_session(
         session, user_id=LEASING, cookie_sha256="c", expires_at=NOW + timedelta(days=1), at=NOW
     )
+
+
+def attempts(session: Session) -> None:
+    session.execute(update(Run).where(Run.id == RUN).values(attempt=2))
+    environments.of_runs(session, [RUN])
 
 
 WORK: dict[str, Callable[[Session], object]] = {
@@ -114,6 +129,8 @@ WORK: dict[str, Callable[[Session], object]] = {
     "points from outside": attach,
     "points of the relay": relay,
     "rewind": lambda session: points.rewind(session, RUN, 1900, at=NOW),
+    "what is told of points": tell,
+    "where attempts were executed": attempts,
     "answers that are forgotten": forget,
     "sign in": sign_in,
 }

@@ -219,6 +219,25 @@ def test_what_is_expected_is_changed_and_kept_within_limits(
     assert ada.post(f"{room.path}/{room.ids[50]}/answer", json=ranked_as(a)).status_code == 404
 
 
+def test_an_explanation_is_changed_and_what_is_expected_stays(
+    api: TestClient, new_user: NewUser
+) -> None:
+    room = Class(api, practice=1)
+    before = api.get(f"{room.path}/comparisons").json()["items"][0]
+    # The project may have asked for something else when the comparison was chosen.
+    api.patch(f"/projects/{room.project}", json={"criteria": [HELPFUL]}).raise_for_status()
+    path = f"{room.path}/comparisons/{room.ids[0]}"
+    changed = api.patch(path, json={"explanation": "In **other** words."})
+    assert changed.json() == {**before, "explanation": "In **other** words."}
+    ada, _ = new_user("annotator", room.project)
+    assert room.answer(ada, right=True)["explanation"] == "In **other** words."
+
+    assert api.patch(path, json={"explanation": "x" * 10_001}).status_code == 422
+    assert ada.patch(path, json={"explanation": "mine"}).status_code == 403
+    none = api.patch(f"{room.path}/comparisons/{room.ids[1]}", json={"explanation": "e"})
+    assert (none.status_code, "none for practice" in none.json()["detail"]) == (404, True)
+
+
 def ranked_as(*order: str) -> dict[str, Any]:
     """A ranking in this order."""
     return {"verdict": "ranked", "tiers": [[one] for one in order]}

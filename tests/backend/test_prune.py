@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 
 from backend.artifacts import ARRIVING
+from backend.errors import NotFound
 from backend.ops.prune import LEFT_AFTER, Prune
 from backend.schemas.vocabulary import RunState
 from backend.settings import Settings
 from backend.store.db import Database
-from backend.store.runs import needs, pins, runs
+from backend.store.runs import needs, outputs, pins, runs
+from backend.store.runs.outputs import OutputFile
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Artifact, Checkpoint, Run
 from tests.backend.pruned_site import STEPS, Site, open_site, pruned_while
@@ -257,15 +259,7 @@ def test_what_a_dead_worker_left_in_the_store_goes_after_a_day(tmp_path: Path, s
     site.prune()
     assert {one.key for one in site.store.folders()} == before
 
-    is_local = site.settings.artifact_url is None
-    if is_local:
-        for path in (site.settings.data_dir / "artifacts").glob("runs/*/*"):
-            then = time.time() - LEFT_AFTER.total_seconds() - 60
-            os.utime(path, (then, then))
-    else:
-        memory = site.store._remote()
-        for entry in memory.store.values():
-            entry.modified -= LEFT_AFTER
+    site.age(LEFT_AFTER)
     site.prune()
     assert before - {one.key for one in site.store.folders()} == {"runs/run_dead/model-7"}
 
@@ -369,3 +363,24 @@ def test_a_pruned_model_lists_no_files(site: Site) -> None:
         left = [row.key for row in session.query(Artifact)]
     assert left == ["runs/model_old/model-10/a.json"]
     assert datetime.now(UTC) >= site.row(Model, "model_old").pruned_at
+
+
+def test_the_answers_of_a_run_stay_until_it_is_archived_and_pruned(site: Site) -> None:
+    """Those of a run that is not archived are no left-overs, however old they are."""
+    for run_id, is_archived in (("run_listed", False), ("run_archived", True)):
+        site.run(run_id, state="succeeded", archived=is_archived)
+        key = f"runs/{run_id}/answers-1"
+        site.put(key)
+        with site.database.write() as session:
+            kept = OutputFile(outputs.ANSWERS, f"{key}/{outputs.ANSWERS}", "0" * 64, 1000)
+            outputs.keep_files(session, run_id, [kept])
+    site.age(LEFT_AFTER)
+
+    said = site.prune()
+
+    assert "Kept" not in said
+    assert [one.key for one in site.store.folders()] == ["runs/run_listed/answers-1"]
+    with site.database.read() as session:
+        assert outputs.answers(session, "run_listed").size_bytes == 1000
+        with pytest.raises(NotFound, match="run_archived has no answers"):
+            outputs.answers(session, "run_archived")

@@ -49,6 +49,24 @@ def test_counts_say_records_prompts_pairs_and_ties_per_split(api: TestClient, pr
     assert counts["train"]["records"] + counts["heldout"]["records"] == 20
 
 
+def test_what_is_known_of_a_prompt_goes_into_its_snapshots(api: TestClient) -> None:
+    """Into those that models answer and learn to answer; where nothing is known, no key says so."""
+    made = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    known = {"reference": "42", "tags": ["easy"], "metadata": {"level": 1, "parts": [0.5, None]}}
+    upload(api, made, "demonstrations", {"prompt": "6 * 7?", "response": "It is 42."} | known)
+    upload(api, made, "prompts", {"prompt": "plain"})
+
+    for kind, plain in (
+        ("prompts", {"prompt_id", "messages", "reference", "split"}),
+        ("demonstrations", None),
+    ):
+        snapshot = freeze(api, made, kind).json()
+        exported = api.get(f"/snapshots/{snapshot['id']}/export").text.splitlines()
+        lines = [json.loads(line) for line in exported]
+        assert {name: lines[0][name] for name in known} == known
+        assert plain is None or set(lines[1]) == plain
+
+
 def test_the_same_freeze_again_has_the_same_hash_and_later_judgments_change_nothing(
     api: TestClient, project: str
 ) -> None:

@@ -3,6 +3,7 @@
 `PODIUM_BENCH_POINTS=100000` is shorter. No answer is kept anywhere: each window is asked for once.
 """
 
+import gc
 import os
 import random
 import time
@@ -64,7 +65,11 @@ def filled(
     if not database.is_sqlite:
         with database.write() as session:
             session.execute(text("ANALYZE"))
+    # As the API after its start: what is there is not looked through again by garbage collection.
+    gc.collect()
+    gc.freeze()
     yield database, run_ids
+    gc.unfreeze()
     database.close()
 
 

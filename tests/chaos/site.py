@@ -61,7 +61,9 @@ class Site:
         self._folder = folder
         self._clocks = clocks
         command = witness.command(self.witness, trainer)
-        self._settings = {**settings, "PODIUM_TRAINER_COMMAND": command}
+        # What is stored is what the trainer said, and nothing beside it.
+        alone = {"PODIUM_SYSTEM_METRICS_S": "0"}
+        self._settings = {**alone, **settings, "PODIUM_TRAINER_COMMAND": command}
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
 

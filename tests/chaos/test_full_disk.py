@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -44,9 +45,12 @@ def test_a_disk_full_in_the_middle_of_a_checkpoint_leaves_the_one_before(
         room = size_of(peaceful.path) - size_of(peaceful.checkpoints) - size_of(peaceful.output)
         room += checkpoint * 3 // 2 + 65536
 
-        starved = floor.new_run(**(SMALL | STEPS))
-        directory = RunDirectory(floor.settings.runs_dir, starved)
-        with small_disk(directory.path, room):
+        with ExitStack() as disks:
+            # Mounted before the run is committed: a worker would have its directory first.
+            with floor.database.write() as session:
+                starved = floor.add_run(session, **(SMALL | STEPS))
+                directory = RunDirectory(floor.settings.runs_dir, starved)
+                disks.enter_context(small_disk(directory.path, room))
             floor.ring(starved)
             run = floor.wait_for(starved, "failed", "succeeded", "crashed", timeout_s=180)
             assert (run.state, run.exit_code) == ("failed", 6), run.error

@@ -41,8 +41,9 @@ def test_a_run_that_slept_through_a_restart_of_everything_ends_the_same_to_the_b
     assert starts == [0, paused.checkpoint_step]
     # The stop was between two steps: nothing that was told had to be taken back and told again.
     told = [
-        (name, event.data["step"])
-        for event in site.floor.events(run_id, "metric")
-        for name in event.data["values"]
+        (name, point["step"])
+        for event in follower.events
+        for point in event.get("points", ())
+        for name in point["values"]
     ]
     assert len(told) == len(set(told))

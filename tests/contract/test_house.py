@@ -28,6 +28,7 @@ def tracked() -> list[str]:
     return [name for name in listing.stdout.splitlines() if (ROOT / name).is_file()]
 
 
+OURS = ("backend/", "problems/", "worker/")
 SOURCES = [name for name in tracked() if Path(name).suffix in SOURCE_SUFFIXES]
 
 
@@ -58,7 +59,7 @@ def test_every_file_names_its_noun() -> None:
 PACKAGES = [name for name in SOURCES if name.endswith("/__init__.py")]
 
 
-@pytest.mark.parametrize("name", [n for n in PACKAGES if n.startswith(("backend/", "worker/"))])
+@pytest.mark.parametrize("name", [n for n in PACKAGES if n.startswith(OURS)])
 def test_a_package_says_in_one_sentence_what_belongs_in_it_and_holds_nothing_else(
     name: str,
 ) -> None:
@@ -74,7 +75,7 @@ def test_the_migrations_folder_does_not_hide_the_library() -> None:
     assert not list((ROOT / "alembic").rglob("__init__.py"))
 
 
-@pytest.mark.parametrize("name", [n for n in SOURCES if n.startswith(("backend/", "worker/"))])
+@pytest.mark.parametrize("name", [n for n in SOURCES if n.startswith(OURS)])
 def test_a_module_says_what_it_is_for(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
 

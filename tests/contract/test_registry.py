@@ -9,7 +9,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from backend.domain.presets import PRESETS
+from backend.domain.presets.registry import PRESETS
 from backend.schemas.methods import METHODS, SAMPLERS
 from backend.schemas.references import wanted
 from backend.schemas.rewards import REWARD_TERMS

@@ -78,3 +78,81 @@ def test_what_cannot_work_is_said_at_its_field(
         show(page, base | change)
         row = page.locator(".field-row").filter(has_text=f"({path})")
         expect(row.locator(f".{level}")).to_contain_text(words)
+
+
+def test_a_term_that_checks_answers_has_its_fields_from_the_schema(
+    workshop: Workshop, open_page: OpenPage, config: dict[str, Any]
+) -> None:
+    project = config["project_id"]
+    base = {key: value for key, value in config.items() if key != "project_id"}
+    page = open_page(f"/projects/{project}/runs/new?method=policy_gradient")
+    terms = [{"kind": "math"}, {"kind": "format"}, {"kind": "language"}, {"kind": "set_match"}]
+    show(page, base | {"reward": {"terms": terms}})
+
+    where = page.get_by_label("reward.terms.0.answer")
+    expect(where).to_have_value("any")
+    where.select_option("boxed")
+    expect(page.get_by_label("reward.terms.1.tags")).to_have_value("think answer")
+    expect(page.get_by_label("reward.terms.2.language")).to_have_value("prompt")
+    page.get_by_label("reward.terms.3.is_ordered").check()
+    page.get_by_label("reward.terms.1.tags").fill("think think")
+    expect(page.get_by_text("a tag is named twice in 'think think'")).to_be_visible()
+
+
+def test_a_preset_says_where_each_setting_comes_from(
+    open_page: OpenPage, config: dict[str, Any]
+) -> None:
+    page = open_page(f"/projects/{config['project_id']}/runs/new?method=policy_gradient")
+
+    page.get_by_role("button", name="GRPO (DeepSeekMath)").click()
+    page.get_by_text("Where its settings come from").click()
+
+    sources = page.locator(".sources dl > div")
+    paper = sources.filter(has_text="Shao et al. 2024 (arXiv 2402.03300)")
+    expect(paper).to_contain_text("kl.coef 0.04")
+    expect(paper).to_contain_text("minibatch_size default")
+    expect(sources.filter(has_text="Podium's choice")).to_contain_text("rollout.temperature 1")
+
+
+def test_a_template_and_stop_strings_are_chosen_or_written(
+    workshop: Workshop, open_page: OpenPage, config: dict[str, Any]
+) -> None:
+    page = open_page(f"/projects/{config['project_id']}/runs/new?method=policy_gradient")
+    page.get_by_role("button", name="JSON", exact=True).click()
+    text = page.get_by_label("Keys that are missing here take their default")
+    start = {key: value for key, value in config.items() if key != "project_id"}
+    text.fill(json.dumps(start | {"rollout": {"temperature": 0.5}}))
+    page.get_by_role("button", name="Form", exact=True).click()
+    template = page.get_by_label("template (rollout.template)")
+    assert template.locator("option").all_inner_texts() == [
+        "model", "plain", "text", "r1_zero", "custom",
+    ]  # fmt: skip
+
+    template.select_option("r1_zero")
+    page.get_by_label("stop (rollout.stop)").fill("</answer>\n\\n\\n")
+    page.get_by_label("stop (rollout.stop)").blur()
+
+    def rollout() -> Any:
+        page.get_by_role("button", name="JSON", exact=True).click()
+        found = json.loads(text.input_value())["rollout"]
+        page.get_by_role("button", name="Form", exact=True).click()
+        return found
+
+    sampled = {"temperature": 0.5, "stop": ["</answer>", "\n\n"]}
+    assert rollout() == sampled | {"template": "r1_zero"}
+    expect(page.get_by_label("stop (rollout.stop)")).to_have_value("</answer>\n\\n\\n")
+
+    template.select_option("custom")
+    own = page.get_by_label("template, custom")
+    expect(own).to_have_value(
+        "{{ bos_token }}{% for m in messages %}{{ m['content'] }}\n{% endfor %}"
+    )
+    own.fill("no Jinja")
+    row = page.locator(".field-row").filter(has_text="(rollout.template)")
+    expect(row.locator(".error")).to_contain_text("'no Jinja' is no template")
+    own.fill("Q: {{ messages[0]['content'] }}")
+    expect(row.locator(".error")).to_have_count(0)
+    assert rollout() == sampled | {"template": "Q: {{ messages[0]['content'] }}"}
+    template.select_option("plain")
+    expect(own).to_have_count(0)
+    assert rollout() == sampled | {"template": "plain"}

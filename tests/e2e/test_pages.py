@@ -27,6 +27,9 @@ def pages(workshop: Workshop) -> list[str]:
     (model,) = workshop.get(f"/runs/{run}")["output_model_ids"]
     failed = workshop.start_behaving(workshop.new_project("Failed"), steps=20, exit=3)
     workshop.wait_for_run(failed, "failed")
+    asked = {"project_id": project, "name": "Longer", "question": "Do longer runs help?"}
+    experiment = workshop.post("/experiments", asked)["id"]
+    workshop.post(f"/experiments/{experiment}/runs", {"run_ids": [run]})
     base = f"/projects/{project}"
     records = ("", "/demonstrations", "/solutions", "/comparisons", "/judgments", "/agreement")
     data = (*records, "/snapshots", "/import")
@@ -42,6 +45,8 @@ def pages(workshop: Workshop) -> list[str]:
         f"{base}/runs/new?from={run}&step=40",
         *(f"{base}/runs/{run}{tab}" for tab in tabs),
         f"/runs/{failed}",
+        f"{base}/experiments",
+        f"{base}/experiments/{experiment}",
         f"{base}/models",
         f"{base}/models/{model}",
         f"{base}/workers",
@@ -59,13 +64,15 @@ def pages(workshop: Workshop) -> list[str]:
 def empty_pages(workshop: Workshop) -> list[str]:
     """The pages of a project that holds nothing."""
     base = f"/projects/{workshop.new_project('Nothing yet')}"
-    return [f"{base}/{name}" for name in ("now", "rank", "mine", "data", "data/snapshots", "runs")]
+    names = ("now", "rank", "mine", "data", "data/snapshots", "runs", "experiments")
+    return [f"{base}/{name}" for name in names]
 
 
 def settled(page: Page, path: str) -> None:
     """Go to an address and wait until it has loaded what it shows."""
     page.goto(path)
-    expect(page.locator("#main")).to_be_visible()
+    # First its heading: what leads to another page shows, for a moment, nothing at all.
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator(".skeleton")).to_have_count(0)
 
 
@@ -112,10 +119,23 @@ def test_the_palette_finds_a_page_by_keyboard(workshop: Workshop, open_page: Ope
     expect(page.get_by_role("heading", name="Palette")).to_be_visible()
     page.keyboard.press("Control+k")
     page.keyboard.type("snapw")
-    expect(page.get_by_text("No page, run, model, project or action matches")).to_be_visible()
+    expect(
+        page.get_by_text("No page, run, experiment, model, project or action matches")
+    ).to_be_visible()
     page.get_by_role("combobox", name="Search").fill("worke")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Workers")).to_be_visible()
+
+
+def test_a_project_is_made_over_any_page(workshop: Workshop, open_page: OpenPage, axe: str) -> None:
+    page = open_page(f"/projects/{workshop.new_project('Old')}/now")
+    page.get_by_label("Project").select_option("New project…")
+    dialog = page.get_by_role("dialog", name="New project")
+    dialog.get_by_label("Name").fill("Made in a dialog")
+    assert barriers(page, axe) == []
+    dialog.get_by_role("button", name="Create project").click()
+    expect(dialog).to_have_count(0)
+    expect(page.locator(".switcher")).to_contain_text("Made in a dialog")
 
 
 def test_the_theme_switch_is_kept(workshop: Workshop, open_page: OpenPage) -> None:

@@ -46,9 +46,11 @@ def test_two_browsers_from_a_link_to_the_first_judgment(
     expect(theirs.get_by_role("heading", name="Read the guidelines first")).to_be_visible()
     theirs.get_by_role("button", name="I have read version 1").click()
     expect(theirs.get_by_text(RESPONSES[0])).to_be_visible()
+    expect(theirs.get_by_text("3 left for you")).to_be_visible()
     theirs.keyboard.type("badc")
     theirs.keyboard.press("Enter")
     expect(theirs.get_by_text("1 judgment today")).to_be_visible()
+    expect(theirs.get_by_text("2 left for you")).to_be_visible()
     expect(theirs.locator(".note.bad")).to_have_count(0)
 
     (judgment,) = workshop.get(f"/projects/{project}/judgments")["items"]
@@ -90,7 +92,7 @@ def test_an_annotator_finds_rank_and_guidelines_and_no_red_page(
         ["", "Rank", "Mine", "Guidelines"]
     )
     places = ("now", "data", "data/judgments", "runs", f"runs/{run}", "runs/new", "models",
-              "workers", "settings", "settings/members")  # fmt: skip
+              "experiments", "workers", "settings", "settings/members")  # fmt: skip
     for place in places:
         page.goto(f"/projects/{project}/{place}")
         expect(page.get_by_text(RESPONSES[0])).to_be_visible()
@@ -170,6 +172,10 @@ def test_the_way_in_leads_through_practice_which_is_tried_until_it_is_passed(
     expect(lead.get_by_role("dialog")).to_have_count(0)
     lead.goto(f"/projects/{project}/settings/practice")
     expect(lead.get_by_text("Wool shrinks in hot water.")).to_be_visible()
+    lead.get_by_role("button", name="Change the explanation").click()
+    lead.get_by_label("Why is this").fill("Wool felts in **hot** water.")
+    lead.get_by_role("button", name="Save").last.click()
+    expect(lead.get_by_text("Wool felts in hot water.")).to_be_visible()
 
     body = {"people": [{"name": "Edda"}], "role": "annotator"}
     (made,) = workshop.post(f"/projects/{project}/invitations", body)["items"]
@@ -180,7 +186,10 @@ def test_the_way_in_leads_through_practice_which_is_tried_until_it_is_passed(
     page.get_by_role("button", name="Start practising").click()
     rank(page, expected[::-1])
     expect(page.get_by_role("heading", name="Not as expected")).to_be_visible()
-    expect(page.get_by_text("Wool shrinks in hot water.")).to_be_visible()
+    expect(page.get_by_text("Wool felts in hot water.")).to_be_visible()
+    page.reload()  # what is not read yet is shown again
+    expect(page.get_by_role("heading", name="Not as expected")).to_be_visible()
+    expect(page.get_by_text("Wool felts in hot water.")).to_be_visible()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Not passed yet")).to_be_visible()
     page.reload()

@@ -68,12 +68,7 @@ def test_responses_have_most_of_the_height_on_every_screen(
     shares, barriers = {}, {}
     for width, height in BARS:
         resize(page, width, height)
-        shares[width, height] = page.evaluate(_SHARE_OF_TEXT)
-        # The bar below is at its widest when all are placed, and one more tie begins.
-        page.keyboard.type("bacd=")
-        shares[width, height] = min(shares[width, height], page.evaluate(_SHARE_OF_TEXT))
-        for _ in "=bacd":
-            page.keyboard.press("Backspace")
+        shares[width, height] = least_share(page)
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
             page.wait_for_function(
@@ -86,6 +81,41 @@ def test_responses_have_most_of_the_height_on_every_screen(
                 barriers[width, height, theme] = found
     assert barriers == {}
     assert {size: share for size, share in shares.items() if share < BARS[size]} == {}
+
+
+def least_share(page: Page) -> float:
+    """The share of the height with text of responses, before they are ranked and after."""
+    before = page.evaluate(_SHARE_OF_TEXT)
+    # The bar below is at its widest when all are placed, and one more tie begins.
+    page.keyboard.type("bacd=")
+    after = page.evaluate(_SHARE_OF_TEXT)
+    for _ in "=bacd":
+        page.keyboard.press("Backspace")
+    return float(min(before, after))
+
+
+def test_criteria_leave_the_responses_their_height(workshop: Workshop, open_page: OpenPage) -> None:
+    project = workshop.new_project("Height under criteria")
+    asked = [
+        {"name": "helpful", "question": "Which response helps more with what was asked?"},
+        {"name": "harmless", "question": "Which response does less harm, if it is followed?"},
+    ]
+    changed = workshop.client.patch(f"/projects/{project}", json={"criteria": asked})
+    assert changed.is_success, changed.text
+    row = conversation(*(words(300, name) for name in ("one", "two", "three", "four")))
+    workshop.take_in(project, "comparisons", [row])
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    low = {}
+    for (width, height), bar in {**BARS, (390, 844): 0.45}.items():
+        resize(page, width, height)
+        share = least_share(page)
+        question = page.locator(".criteria .asked")
+        expect(question).to_contain_text(asked[0]["question"])
+        assert question.evaluate("(one) => one.scrollHeight <= one.clientHeight + 1")
+        if share < bar:
+            low[width, height] = share
+    assert low == {}
 
 
 # A row of pixels counts if a paragraph of a response lies there with nothing over it: what is
@@ -174,6 +204,10 @@ def test_long_responses_stand_two_by_two_and_how_one_reads_is_kept(
     expect(page.get_by_role("article")).to_have_count(1)
     page.keyboard.press("ArrowRight")
     expect(card(page, "C")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("article")).to_have_count(4)
+    page.keyboard.press("m")
+    expect(page.get_by_role("article")).to_have_count(1)
     page.reload()
     expect(card(page, "A")).to_be_visible()
     expect(page.get_by_role("article")).to_have_count(1)

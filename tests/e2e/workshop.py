@@ -1,21 +1,32 @@
 """The running server as the browser tests see it: its API as a client, and what they put in."""
 
 import json
-from collections.abc import Sequence
-from contextlib import closing
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psutil
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from backend.schemas.events import MetricLine
+from backend.schemas.events import DistributionLine, MetricLine, PromptScoresLine, SampleLine
+from backend.schemas.models import ModelFacts
+from backend.schemas.records import GeneratedRecord
+from backend.schemas.runs import RunBody
+from backend.schemas.vocabulary import FinishReason, ModelKind
+from backend.store.data import responses
 from backend.store.db import Database
-from backend.store.metrics import points
-from backend.store.runs import logs, runs
+from backend.store.metrics import distributions, points, prompt_scores
+from backend.store.models import registry
+from backend.store.runs import events, logs, runs, samples
+from backend.store.runs.events import NewEvent
 from backend.store.runs.logs import Printed
 from backend.store.runs.runs import NewRun
+from backend.store.tables.runs import Run
 from tests import processes
 
 PROMPT = "How do I get a coffee stain out of wool?"
@@ -121,13 +132,15 @@ class Workshop:
 
     def start_sft(self, project_id: str) -> str:
         """The id of a queued fine-tuning run."""
+        return str(self.post("/runs", self._sft(project_id))["id"])
+
+    def _sft(self, project_id: str) -> dict[str, Any]:
         config = {
             "method": "sft",
             "model": {"id": self.base_model(project_id)},
             "demonstrations": {"id": self.demonstrations(project_id)},
         }
-        body = {"project_id": project_id, "name": "sft-1", "config": config}
-        return str(self.post("/runs", body)["id"])
+        return {"project_id": project_id, "name": "sft-1", "config": config}
 
     def behave(self, run_id: str, **how: Any) -> None:
         """Tell the fake trainer of this run how to behave from its next start."""
@@ -139,40 +152,133 @@ class Workshop:
 
     def prepare_run(self, project_id: str, **how: Any) -> str:
         """The id of a cancelled run whose trainer is told how to behave when it is retried."""
-        run = self.start_sft(project_id)
-        self.post(f"/runs/{run}/cancel", {})
-        self.wait_for_run(run, "cancelled")
+        body = RunBody.model_validate(self._sft(project_id))
+        config = self.post("/runs/validate", body.model_dump())["config"]
+        new = NewRun.of(body, config, self.get("/me")["id"])
+        # Created and cancelled in one transaction: a worker would start it in between.
+        with self._writing() as session:
+            run = runs.create(session, new, at=datetime.now(UTC)).id
+            runs.cancel(session, run, at=datetime.now(UTC))
         self.behave(run, **how)
         return run
 
+    @contextmanager
+    def _writing(self) -> Iterator[Session]:
+        url = f"sqlite:///{self.data_dir / 'podium.sqlite3'}"
+        with closing(Database(url)) as database, database.write() as session:
+            yield session
+
     def print_lines(self, run_id: str, *texts: str) -> None:
         """Store lines as if the trainer of this run had printed them."""
-        database = Database(f"sqlite:///{self.data_dir / 'podium.sqlite3'}")
-        with database.write() as session:
+        with self._writing() as session:
             printed = [Printed("stdout", text) for text in texts]
             logs.append(session, run_id, 1, printed, at=datetime.now(UTC))
-        database.close()
 
     def succeeded_runs(self, project_id: str, count: int) -> None:
         """Store runs that have succeeded, with a loss each and no curve."""
-        like = self.get(f"/runs/{self.prepare_run(project_id)}")
-        me = self.get("/me")["id"]
-        config, version = like["config"], like["schema_version"]
-        url = f"sqlite:///{self.data_dir / 'podium.sqlite3'}"
-        with closing(Database(url)) as database, database.write() as session:
-            for number in range(count):
-                new = NewRun(project_id, me, f"run {number}", "sft", config, version)
+        self._numbered_runs(self.prepare_run(project_id), count, "succeeded")
+
+    def paused_runs(self, like: str, count: int) -> list[str]:
+        """The ids of stored runs like this one that may go on, and have no trainer to do so."""
+        return self._numbered_runs(like, count, "paused")
+
+    def _numbered_runs(self, run_id: str, count: int, state: str) -> list[str]:
+        like = self.get(f"/runs/{run_id}")
+        configs = {f"run {number}": like["config"] for number in range(count)}
+        summaries = [{"loss": number / count} for number in range(count)]
+        return self.runs_like(like, configs, summaries, state=state)
+
+    def runs_like(
+        self,
+        like: dict[str, Any],
+        configs: Mapping[str, dict[str, Any]],
+        summaries: Sequence[dict[str, float]] = (),
+        *,
+        state: str = "succeeded",
+    ) -> list[str]:
+        """Ids of runs that are stored in this state, one for each name with its config."""
+        me, version = self.get("/me")["id"], like["schema_version"]
+        made = []
+        with self._writing() as session:
+            for number, (name, config) in enumerate(configs.items()):
+                new = NewRun(like["project_id"], me, name, like["method"], config, version)
                 run = runs.create(session, new, at=datetime.now(UTC))
-                run.state, run.summary = "succeeded", {"loss": number / count}
+                run.state, run.summary = state, summaries[number] if summaries else {}
+                made.append(run.id)
+        return made
+
+    def left_by(self, run_id: str, project_id: str) -> str:
+        """The id of the model that a run has left, as if its worker had taken it in."""
+        with self._writing() as session:
+            run = session.scalars(select(Run).where(Run.id == run_id)).one()
+            return registry.register_output(
+                session, run, name=f"of {run.name}", kind=ModelKind.CAUSAL_LM, artifact="none",
+                facts=ModelFacts(), sha256="0" * 64, step=1, at=datetime.now(UTC),
+            ).id  # fmt: skip
+
+    def policy_run(self, project_id: str, name: str = "policy") -> str:
+        """The id of a stored run of policy_gradient that has succeeded."""
+        self.comparisons(project_id, 8)
+        body = {"name": "asked", "kind": "prompts", "heldout_fraction": 0.25, "seed": 1}
+        prompts = self.post(f"/projects/{project_id}/snapshots", body)["id"]
+        config = {
+            "method": "policy_gradient",
+            "model": {"id": self.base_model(project_id)},
+            "prompts": {"id": prompts},
+            "reward": {"terms": [{"kind": "length"}]},
+        }
+        asked = {"project_id": project_id, "name": name, "config": config}
+        config = self.post("/runs/validate", asked)["config"]
+        like = {"project_id": project_id, "method": "policy_gradient", "schema_version": 1}
+        return self.runs_like(like, {name: config})[0]
+
+    def respond(self, run_id: str, said: Mapping[str, str]) -> None:
+        """Store a response by prompt id as if this generate run had sampled it."""
+        records = [
+            GeneratedRecord(
+                prompt_id=prompt, index=0, content=content, finish_reason=FinishReason.STOP,
+                n_tokens=3, logp_sum=-1.0,
+            )
+            for prompt, content in said.items()
+        ]  # fmt: skip
+        with self._writing() as session:
+            run = runs.get(session, run_id)
+            responses.insert_generated(session, run, iter(records), at=datetime.now(UTC))
+
+    def spread(self, run_id: str, *lines: DistributionLine) -> None:
+        """Store how values are spread as if the trainer of this run had told it."""
+        with self._writing() as session:
+            distributions.append(session, run_id, lines)
+
+    def score(self, run_id: str, *lines: PromptScoresLine) -> None:
+        """Store what prompts scored as if the trainer of this run had told it."""
+        with self._writing() as session:
+            prompt_scores.append(session, run_id, lines)
+
+    def open_streams(self) -> int:
+        """How many streams of runs the server has open, for all browsers together."""
+        answer = self.client.get(f"{self.url}/metrics").raise_for_status()
+        (line,) = re.findall(r"^podium_streams_open\S* (\S+)$", answer.text, re.MULTILINE)
+        return int(float(line))
 
     def report(self, run_id: str, *lines: MetricLine) -> None:
         """Store metrics as if the trainer of this run had reported them."""
-        database = Database(f"sqlite:///{self.data_dir / 'podium.sqlite3'}")
         for first in range(0, len(lines), 5000):
-            with database.write() as session:
+            with self._writing() as session:
                 at = datetime.now(UTC)
                 points.append(session, run_id, 1, lines[first : first + 5000], at=at)
-        database.close()
+
+    def sample(self, run_id: str, *, step: int, prompt_id: str, response: str) -> None:
+        """Store a sample as if the trainer of this run had logged it."""
+        line = SampleLine(step=step, prompt=PROMPT, prompt_id=prompt_id, response=response)
+        with self._writing() as session:
+            samples.append(session, run_id, 1, [line], at=datetime.now(UTC))
+
+    def tell(self, run_id: str, *said: tuple[str, dict[str, Any]]) -> None:
+        """Store events as if the trainer of this run had told them."""
+        with self._writing() as session:
+            new = [NewEvent(kind, data) for kind, data in said]
+            events.append(session, run_id, new, at=datetime.now(UTC))
 
     def retry(self, run_id: str) -> None:
         """Queue a run again, from its beginning."""

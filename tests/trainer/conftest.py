@@ -152,7 +152,8 @@ def write_inputs(folder: Path, *, n_prompts: int = 16) -> None:
         }
         for i, question in enumerate(questions[:n_prompts])
     ]
-    _write(folder / "prompts.jsonl", heads)
+    places = [{"metadata": {"place": "odd" if i % 2 else "even"}} for i in range(len(heads))]
+    _write(folder / "prompts.jsonl", [head | own for head, own in zip(heads, places, strict=True)])
     _write(
         folder / "demonstrations.jsonl",
         [head | {"demonstration_id": f"d{i}", "response": "ok!"} for i, head in enumerate(heads)],

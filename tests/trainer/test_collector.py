@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -13,6 +14,7 @@ from backend.schemas.policy_gradient import PolicyGradientConfig
 from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, series
 from worker.trainer.methods.policy_gradient.collector import Collector
 from worker.trainer.methods.policy_gradient.loop import PolicyGradient
+from worker.trainer.rewards.sampled_response import Grade, SampledResponse, measured
 from worker.trainer.rewards.scorer import Scorer, Term
 from worker.trainer.run import StopWish, open_run
 from worker.trainer.sampling.prompts import read_both_splits
@@ -52,6 +54,58 @@ def test_prompts_without_a_signal_are_replaced_by_the_next_ones(
     assert kept["prompts"] == {"n_taken": sum(sampled.values())}
     assert kept["reward"]["n"] == 4 * sum(sampled.values())
     assert series(dynamic, "tokens/sampled")[1] > series(plain, "tokens/sampled")[1]
+
+
+def test_every_prompt_that_was_asked_tells_what_it_scored(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """The replaced prompts, too: those that everything answers right would never be seen."""
+    config = policy_gradient_config(tiny_model) | GROUPS
+    plain = run(workshop, "plain", config)
+    dynamic = run(workshop, "dynamic", config | {"dynamic_sampling": {"max_replacements": 64}})
+
+    raw_mean, sampled = series(plain, "reward/raw_mean"), series(dynamic, "group/sampled")
+    for told in lines(plain, "prompt_scores"):
+        # Three epochs of 12 prompts in steps of 8: one that comes twice in a step is one row.
+        assert sum(told["responses"]) == sum(told["scored"]) == 8 * 4
+        weighed = zip(told["score"], told["scored"], strict=True)
+        assert sum(score * n for score, n in weighed) / 32 == pytest.approx(raw_mean[told["step"]])
+        assert set(told["passed"]) == {None}
+    asked = {told["step"]: sum(told["responses"]) for told in lines(dynamic, "prompt_scores")}
+    assert asked == {step: 4 * n for step, n in sampled.items()}
+    assert 0.0 in lines(dynamic, "prompt_scores")[0]["score"]
+
+
+@pytest.mark.parametrize(
+    ("grade", "replaced"),
+    [
+        (lambda place: Grade(float(place), passed=True), 5),
+        (lambda place: Grade(1.0, passed=place % 2 == 0), 0),
+        (lambda place: Grade(float(place)), 0),
+    ],
+    ids=["all passed", "some passed", "not judged"],
+)
+def test_a_prompt_gives_a_signal_where_some_responses_pass_whatever_their_reward(
+    workshop: Workshop, tiny_model: Path, grade: Callable[[int], Grade], replaced: int
+) -> None:
+    """Rewards that differ by a penalty or a format teach nothing of what is correct."""
+    given = policy_gradient_config(tiny_model) | GROUPS
+    given |= {"dynamic_sampling": {"max_replacements": 5}}
+    run_dir = workshop.lay_out("run", given)
+    config = PolicyGradientConfig.model_validate_json((run_dir / "config.json").read_bytes())
+    run = open_run(run_dir, config, StopWish())
+    training = PolicyGradient(run, config)
+    train_prompts, _ = read_both_splits(run_dir, config, training.policy.tokenizer)
+
+    def score(answers: Sequence[SampledResponse]) -> list[Grade]:
+        return [grade(place) for place in range(len(answers))]
+
+    scorer = Scorer(config.reward, [Term("judge", 1.0, score)])
+    training.policy.refresh_sampler(0)
+    collector = Collector(run, config, training.policy, train_prompts, training.sampling, scorer)
+
+    assert collector.collect(1).n_replaced == replaced
+    run.events.close()
 
 
 def test_at_the_limit_a_step_trains_with_what_it_has(workshop: Workshop, tiny_model: Path) -> None:
@@ -143,7 +197,7 @@ def test_a_response_that_could_not_be_scored_is_left_out_of_a_step_and_an_evalua
     run = open_run(run_dir, config, StopWish())
     training = PolicyGradient(run, config)
     train_prompts, _ = read_both_splits(run_dir, config, training.policy.tokenizer)
-    term = Term("letters", 1.0, lambda answers: [score_or_nan(i) for i in range(len(answers))])
+    term = Term("letters", 1.0, lambda answers: measured(map(score_or_nan, range(len(answers)))))
     training.scorer = Scorer(config.reward, [term])
     training.collector = Collector(
         run, config, training.policy, train_prompts, training.sampling, training.scorer

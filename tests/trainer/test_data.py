@@ -18,7 +18,6 @@ from worker.trainer.data.tokens import (
     render_prompt,
 )
 from worker.trainer.errors import ConfigError
-from worker.trainer.evaluation.bootstrap import interval95
 from worker.trainer.loop import records_of_step
 from worker.trainer.models import files, loading
 from worker.trainer.models.tokenizer import load_tokenizer
@@ -123,12 +122,6 @@ def test_every_epoch_sees_every_record_once(n_records: int, batch_size: int, see
         seen += records_of_step(n_records, batch_size, step, seed=seed)
     assert sorted(seen[:n_records]) == sorted(seen[n_records : 2 * n_records])
     assert sorted(seen[:n_records]) == list(range(n_records))
-
-
-def test_the_interval_is_by_prompt_and_not_by_row() -> None:
-    """A hundred copies of each row narrow nothing; two prompts at 0 and 1 span 0 to 1."""
-    assert interval95([0.0, 1.0] * 100, [1.0] * 200, ["a", "b"] * 100, seed=0) == (0.0, 1.0)
-    assert interval95([3.0, 3.0], [1.0, 1.0], ["a", "b"], seed=0) == (3.0, 3.0)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from itertools import combinations
+from collections import Counter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -11,9 +11,16 @@ from typing import Any
 import pytest
 
 from tests.tiny_model import make_tiny_model
-from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, series
+from tests.trainer.conftest import (
+    SYSTEM,
+    Workshop,
+    lines,
+    policy_gradient_config,
+    reward_model_config,
+    series,
+)
 from worker.run_directory.intake import read_results
-from worker.trainer.methods.evaluate import ks_of, pass_at_k, win_share
+from worker.trainer.evaluation.comparison import win_share
 
 
 def evaluate_config(model: Path, **more: Any) -> dict[str, Any]:
@@ -40,20 +47,6 @@ def results(run_dir: Path) -> dict[str, float]:
     """The numbers of results.json."""
     found: dict[str, float] = json.loads((run_dir / "output" / "results.json").read_text())
     return found
-
-
-@pytest.mark.parametrize("n", range(1, 7))
-def test_pass_at_k_is_the_share_of_all_choices_that_hold_a_pass(n: int) -> None:
-    for n_passed in range(n + 1):
-        passed = [index < n_passed for index in range(n)]
-        for k in range(1, n + 1):
-            choices = list(combinations(passed, k))
-            expected = sum(any(choice) for choice in choices) / len(choices)
-            assert pass_at_k(n, n_passed, k) == pytest.approx(expected)
-
-
-def test_k_goes_by_powers_of_two_up_to_the_number_of_responses() -> None:
-    assert [ks_of(n) for n in (1, 2, 4, 6)] == [[1], [1, 2], [1, 2, 4], [1, 2, 4, 6]]
 
 
 def test_a_win_is_one_a_tie_a_half() -> None:
@@ -177,3 +170,146 @@ def test_an_evaluation_has_no_running_statistics(workshop: Workshop, tiny_model:
     report = workshop.run_here(workshop.lay_out("run", evaluate_config(tiny_model, reward=reward)))
     assert report["code"] == 2
     assert "an evaluate run has no running statistics" in report["message"]
+
+
+def test_every_response_is_kept_and_every_set_has_its_own_numbers(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    ood: dict[str, Any] = {"name": "ood", "prompts": {"path": "inputs/prompts.jsonl"}}
+    ood |= {"split": "heldout", "samples_per_prompt": 2, "max_new_tokens": 3}
+    more = {"evaluation_sets": [ood], "breakdown": ["place"]}
+    config = evaluate_config(tiny_model, baseline_model={"path": str(tiny_model)}) | more
+    run_dir = run(workshop, "run", config)
+
+    found = results(run_dir)
+    text = (run_dir / "output" / "responses.jsonl").read_text().splitlines()
+    kept = [json.loads(line) for line in text]
+    by_set = {
+        (one, model): [r for r in kept if r["set_name"] == one and r["model"] == model]
+        for one in (None, "ood")
+        for model in ("model", "baseline")
+    }
+    assert {key: len(records) for key, records in by_set.items()} == {
+        (None, "model"): 64,
+        (None, "baseline"): 64,
+        ("ood", "model"): 8,
+        ("ood", "baseline"): 8,
+    }
+    own, other = by_set[None, "model"], by_set["ood", "model"]
+    assert found["eval/pass@1"] == pytest.approx(fmean(r["passed"] for r in own))
+    assert found["eval/ood/pass@1"] == pytest.approx(fmean(r["passed"] for r in other))
+    assert found["eval/ood/length"] == pytest.approx(fmean(r["n_tokens"] for r in other))
+    assert max(r["n_tokens"] for r in other) <= 3 < max(r["n_tokens"] for r in own)
+    odd = [r["passed"] for r in own if r["metadata"]["place"] == "odd"]
+    assert found["eval/pass@1/place.odd"] == pytest.approx(fmean(odd))
+    assert found["eval/ood/win_rate"] == 0.5
+    assert found["eval/pass_gain"] == 0.0
+    assert "eval/ood/pass@1/place.even" in found
+
+
+def test_texts_say_what_was_forgotten(workshop: Workshop, tiny_model: Path, tmp_path: Path) -> None:
+    other = make_tiny_model(tmp_path / "other", seed=1)
+    texts = {"texts": {"path": "inputs/demonstrations.jsonl"}, "breakdown": ["nothing"]}
+    config = evaluate_config(tiny_model, baseline_model={"path": str(other)}) | texts
+    found = results(run(workshop, "run", config))
+    alone = results(run(workshop, "alone", evaluate_config(other) | texts))
+    change = found["eval/text_logp"] - alone["eval/text_logp"]
+    assert found["eval/text_change"] == pytest.approx(change)
+    assert found["eval/text_change_low"] < change < found["eval/text_change_high"]
+    same = evaluate_config(other, baseline_model={"path": str(other)}) | texts
+    assert results(run(workshop, "same", same))["eval/text_change"] == 0.0
+
+
+def test_two_sets_of_one_name_are_refused(workshop: Workshop, tiny_model: Path) -> None:
+    one = {"name": "ood", "prompts": {"path": "inputs/prompts.jsonl"}}
+    config = evaluate_config(tiny_model, evaluation_sets=[one, one])
+    report = workshop.run_here(workshop.lay_out("run", config))
+    assert report["code"] == 2
+    assert "two evaluation sets are named ood" in report["message"]
+
+
+def test_a_policy_is_told_of_sets_that_choose_nothing(workshop: Workshop, tiny_model: Path) -> None:
+    """Its last evaluation of a set is what an evaluate run finds of the output."""
+    path = {"path": "inputs/prompts.jsonl"}
+    seen = {"name": "seen", "prompts": path, "split": "train", "samples_per_prompt": 2}
+    more = {"reward": {"terms": [{"kind": "regex", "pattern": "[a-m]"}]}, "kl": {"coef": 0.0}}
+    config = policy_gradient_config(tiny_model, steps=2, evaluation_sets=[seen]) | more
+    trained = workshop.lay_out("policy", config)
+    prompts = trained / "inputs" / "prompts.jsonl"
+    prompts.write_text(prompts.read_text().replace("heldout", "train"))
+    assert workshop.run_here(trained)["code"] == 0
+
+    told = series(trained, "eval/seen/reward")
+
+    rollout = config["rollout"]
+    again = evaluate_config(trained / "output", rollout=rollout, samples_per_prompt=2)
+    found = results(run(workshop, "again", again | {"reward": more["reward"]}))
+    assert told[2] == pytest.approx(found["eval/reward"])
+    assert series(trained, "eval/seen/length")[2] == pytest.approx(found["eval/length"])
+
+
+def test_a_policy_is_told_of_the_parts_of_every_set_at_every_evaluation(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """Of a named set every measure; of the held-out prompts those that are told of all of them."""
+    path = {"path": "inputs/prompts.jsonl"}
+    seen = {"name": "seen", "prompts": path, "split": "train", "samples_per_prompt": 2}
+    more = {"reward": {"terms": [{"kind": "regex", "pattern": "[a-m]", "is_answer": True}]}}
+    config = policy_gradient_config(tiny_model, steps=2, evaluation_sets=[seen]) | more
+    config |= {"breakdown": ["place", "nothing"], "eval_every": 1}
+    trained = run(workshop, "policy", config)
+
+    text = (trained / "inputs" / "prompts.jsonl").read_text()
+    prompts = [json.loads(line) for line in text.splitlines()]
+    for prefix, split in (("eval/seen/", "train"), ("eval/", "heldout")):
+        n = Counter(one["metadata"]["place"] for one in prompts if one["split"] == split)
+        for name in ("reward", "pass@1", "length", "truncated_fraction"):
+            whole = series(trained, f"{prefix}{name}")
+            parts = {value: series(trained, f"{prefix}{name}/place.{value}") for value in n}
+            assert len(whole) >= 2
+            for step, expected in whole.items():
+                weighed = sum(parts[value][step] * n[value] for value in n) / n.total()
+                assert weighed == pytest.approx(expected), (prefix, name, step)
+    names = {name for line in lines(trained, "metric") for name in line["values"]}
+    assert "eval/seen/distinct/place.odd" in names
+    assert "eval/distinct/place.odd" not in names
+    again = evaluate_config(trained / "output", rollout=config["rollout"], samples_per_prompt=2)
+    again |= {"breakdown": ["place"], "split": "train", **more}
+    found = results(run(workshop, "again", again))
+    told = series(trained, "eval/seen/pass@1/place.odd")
+    chosen = series(trained, "eval/best_step")
+    assert told[int(chosen[max(chosen)])] == pytest.approx(found["eval/pass@1/place.odd"])
+
+
+def test_the_prompts_that_choose_the_output_are_not_reported(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    chosen_on = {"name": "mine", "prompts": {"path": "inputs/prompts.jsonl"}}
+    config = policy_gradient_config(tiny_model, steps=1, evaluation_sets=[chosen_on])
+    report = workshop.run_here(workshop.lay_out("run", config))
+    assert report["code"] == 2
+    assert "on which the output is chosen" in report["message"]
+
+
+def test_majorities_count_answers_and_a_reward_model_chooses(
+    workshop: Workshop, tiny_model: Path, tmp_path: Path
+) -> None:
+    """maj@k and bon@k of a whole run are those of the responses that it kept."""
+    scorer = workshop.lay_out("scorer", reward_model_config(tiny_model))
+    assert workshop.run_here(scorer)["code"] == 0
+    judge = {"kind": "model", "model": {"path": str(scorer / "output")}}
+    terms = [{"kind": "set_match", "answer": "whole"}, judge]
+    config = evaluate_config(tiny_model, reward={"terms": terms}, samples_per_prompt=3)
+    run_dir = workshop.lay_out("run", config)
+    path = run_dir / "inputs" / "prompts.jsonl"
+    asked = [json.loads(line) | {"reference": '["a"]'} for line in path.read_text().splitlines()]
+    path.write_text("\n".join(map(json.dumps, asked)))
+    assert workshop.run_here(run_dir)["code"] == 0
+
+    found = results(run_dir)
+    text = (run_dir / "output" / "responses.jsonl").read_text().splitlines()
+    kept = [json.loads(line) for line in text]
+    groups = [kept[i : i + 3] for i in range(0, len(kept), 3)]
+    best = [max(group, key=lambda one: float(one["scores"]["model"])) for group in groups]
+    assert found["eval/bon@3"] == pytest.approx(fmean(one["passed"] for one in best))
+    assert 0 <= found["eval/maj@3"] <= found["eval/pass@3"]

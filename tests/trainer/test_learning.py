@@ -13,18 +13,14 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import AddedToken, Tokenizer, decoders
-from tokenizers import models as tokenizer_models
 from torch import Tensor
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from backend.schemas.references import Reference
 from backend.schemas.vocabulary import Estimator
+from tests.letters_model import END, LETTERS, make_letters_model
 from tests.trainer.conftest import Workshop
 from worker.trainer.models import loading
 
-LETTERS = "abcdef"
-END = len(LETTERS)
 PROMPTS = ["ab", "c", "fed"]
 LONGEST = 3
 # What a response is worth, letter by letter; the best begin with "ab".
@@ -36,35 +32,7 @@ ENOUGH = 0.95
 @pytest.fixture(scope="module")
 def letters_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a model that reads and writes six letters."""
-    folder = tmp_path_factory.mktemp("letters")
-    names = [*LETTERS, "<end>"]
-    vocabulary = {name: index for index, name in enumerate(names)}
-    tokenizer = Tokenizer(tokenizer_models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.decoder = decoders.Fuse()
-    tokenizer.add_special_tokens([AddedToken("<end>", special=True)])
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        eos_token="<end>",
-        pad_token="<end>",
-        chat_template="{{ messages[-1]['content'] }}",
-        clean_up_tokenization_spaces=False,
-    ).save_pretrained(folder)
-    config = LlamaConfig(
-        vocab_size=len(names),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        max_position_embeddings=16,
-        eos_token_id=END,
-        pad_token_id=END,
-        bos_token_id=END,
-        initializer_range=0.1,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        LlamaForCausalLM(config).save_pretrained(folder)
-    return folder
+    return make_letters_model(tmp_path_factory.mktemp("letters"))
 
 
 @dataclass(frozen=True)

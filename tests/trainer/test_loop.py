@@ -12,6 +12,7 @@ from torch import nn
 from backend.schemas.sections import Optim
 from backend.schemas.training import parse_run_config
 from tests.trainer.conftest import Workshop, lines, series, sft_config
+from worker.trainer import checkpoint
 from worker.trainer.errors import ConfigError
 from worker.trainer.loop import Loop
 from worker.trainer.models import adapters
@@ -87,3 +88,56 @@ def test_fewer_steps_than_are_done_are_refused(workshop: Workshop, tiny_model: P
 
     with pytest.raises(ConfigError, match="is at step 2, but this config has only 1 steps"):
         go_on(run_dir, Measure(), [0.1, 0.2])
+
+
+@dataclass
+class Clock:
+    """Seconds that pass only when a step says so."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def saved_after(turns_s: list[float], every: int | None) -> list[int]:
+    """The steps that a checkpoint is due after, of turns of these seconds."""
+    clock = Clock()
+    schedule, found = checkpoint.Schedule(every, clock), []
+    for step, seconds in enumerate(turns_s, start=1):
+        clock.now += seconds
+        if schedule.is_due(step):
+            found.append(step)
+    return found
+
+
+def test_by_default_a_crash_costs_at_most_ten_minutes() -> None:
+    """Turns of 100 s: after the fifth a sixth ends at 600, which is not more; one of 700 at once.
+
+    Turns of 250 s: a third after the first two could end at 750. Numbers of steps are kept to.
+    """
+    assert saved_after([100.0] * 13, None) == [6, 12]
+    assert saved_after([250.0] * 5, None) == [2, 4]
+    assert saved_after([700.0] * 3, None) == [1, 2, 3]
+    assert saved_after([1.0] * 9, None) == []
+    assert saved_after([700.0] * 5, 2) == [2, 4]
+    assert saved_after([700.0] * 5, 0) == []
+
+
+def test_a_run_whose_config_says_nothing_writes_checkpoints_by_time(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """Steps of four minutes: a third could end after twelve."""
+    run_dir = workshop.lay_out("run", sft_config(tiny_model))
+    config = parse_run_config(json.loads((run_dir / "config.json").read_text()))
+    run, model, clock = open_run(run_dir, config, StopWish()), nn.Linear(1, 1), Clock()
+    optimizer = Optimizer(adapters.trainable(model), Optim(), 5)
+
+    def take_step(_step: int) -> dict[str, float]:
+        clock.now += 240.0
+        return {}
+
+    with closing(run.events):
+        Loop(run, model, optimizer, 5, clock=clock).go(take_step, lambda _step: {})
+
+    assert [line["step"] for line in lines(run_dir, "checkpoint")] == [2, 4]

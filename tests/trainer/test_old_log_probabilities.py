@@ -71,16 +71,18 @@ def test_the_policy_runs_before_the_update_only_where_something_needs_it(
 ) -> None:
     """With one micro-batch it is the very forward of the update that tells; with several, too."""
     config = policy_gradient_config(tiny_model, estimator="grpo", lora=None) | more
-    config |= {"steps": 1, "log": {"samples_per_step": 4}}
+    config |= {"steps": 1, "log": {"samples_per_step": 4, "tokens": "none"}}
     whole, whole_samples, _ = step(workshop, "whole", config | budget_of(4096))
     parts, parts_samples, passes = step(workshop, "parts", config | budget_of(256))
 
     n_groups = passes.with_gradient // config.get("epochs_per_rollout", 1)
     assert n_groups > 1
     assert passes.without == (n_groups if runs_before else 0)
-    for name in ("loss", "grad_norm", "kl/response", "kl/k3", "entropy", "logp_drift"):
+    measured = {"loss", "grad_norm", "kl/response", "kl/k3", "entropy", "logp_drift"}
+    for name in measured & whole.keys():
         assert parts[name] == pytest.approx(whole[name], rel=1e-3, abs=1e-4), name
     assert parts["entropy"] > 0
+    assert ("kl/response" in parts) == ("kl/k3" in parts) == (more is not NO_KL)
     for ours, theirs in zip(parts_samples, whole_samples, strict=True):
         assert ours == pytest.approx(theirs, abs=1e-4)
 
@@ -102,3 +104,29 @@ def test_a_step_that_trains_nothing_still_tells_of_its_samples(
 def budget_of(micro_batch_tokens: int) -> dict[str, Any]:
     """A part of a config: tokens of a micro-batch."""
     return {"optim": {"lr": 1e-2, "micro_batch_tokens": micro_batch_tokens}}
+
+
+@pytest.mark.parametrize(
+    ("more", "is_weighed"),
+    [
+        ({"precision": "bf16"}, True),
+        ({"precision": "bf16", "importance": None}, False),
+        ({"precision": "fp32"}, False),
+    ],
+    ids=["bf16", "bf16, off", "fp32"],
+)
+def test_what_bf16_has_sampled_is_weighed_without_another_pass(
+    workshop: Workshop, tiny_model: Any, more: dict[str, Any], is_weighed: bool
+) -> None:
+    """In bf16 the trainer's own sampler rounds otherwise than its update does."""
+    config = policy_gradient_config(tiny_model, estimator="grpo", lora=None) | more
+    config |= K3_IN_THE_LOSS | {"steps": 1, "log": {"tokens": "none"}} | budget_of(256)
+
+    values, _, passes = step(workshop, "run", config)
+
+    assert passes.without == 0
+    assert ("importance/mean" in values) is is_weighed
+    if is_weighed:
+        assert values["importance/mean"] == pytest.approx(1, abs=0.02)
+        assert values["importance/mean"] != 1
+        assert values["importance/cut_fraction"] == 0

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from backend.schemas.policy_gradient import Clip, Kl, PolicyGradientConfig
+from backend.schemas.policy_gradient import Clip, Importance, Kl, PolicyGradientConfig
 from backend.schemas.training import parse_run_config
 from backend.schemas.vocabulary import FinishReason
 from tests.tiny_model import make_tiny_model
@@ -20,7 +20,6 @@ from tests.trainer import reference
 from tests.trainer.conftest import policy_gradient_config, write_inputs
 from worker.trainer.advantages import Advantages
 from worker.trainer.data.tokens import Tokens
-from worker.trainer.importance import Weights
 from worker.trainer.methods.policy_gradient import report as rollout_report
 from worker.trainer.methods.policy_gradient.critic import Critic
 from worker.trainer.methods.policy_gradient.kl_control import KlControl
@@ -152,11 +151,10 @@ def rollout_of(case: Case) -> Rollout:
         scores=Scores({}, [], [], []),
         group_B=torch.arange(len(SIZES)),
         mask_B_T=MASK_B_T,
-        sampler_logp_B_T=torch.zeros_like(OLD),
+        sampler_logp_B_T=(LOGP if case.is_single_update else OLD) - WEIGHT.log(),
         seconds={},
         n_sampled=sum(SIZES),
         value_B_T=OLD_VALUE if case.has_critic else None,
-        importance=Weights(WEIGHT, 0.0) if case.is_weighted else None,
         logp_B_T=OLD,
         ref_logp_B_T=REF,
     )
@@ -300,6 +298,8 @@ def prepare(training: PolicyGradient, critic: Critic, case: Case, average: Any) 
             "kl": Kl(coef=0.05, place=place, estimator=case.kl or "k1"),
             "clip": Clip(low=CLIP_LOW, high=CLIP_HIGH, dual=case.dual),
             "entropy_coef": case.entropy_coef,
+            "importance": Importance(cap=100) if case.is_weighted else None,
+            "rollout": training.config.rollout.model_copy(update={"engine": "vllm"}),
         }
     )
     training.kl_control = KlControl(Kl(coef=KL_COEF), n_samples=len(SIZES))

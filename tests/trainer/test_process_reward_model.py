@@ -88,7 +88,7 @@ def test_accuracy_worked_by_hand() -> None:
     solution = Solution("p", Tokens([1], [2] * 4), [0, 1, 2, 3], [1.0, 0.9, 0.0, 0.5])
     found = judge(torch.tensor([2.0, -1.0, 0.0, 3.0]), solution)
     assert found == StepPredictions("p", n_right=2, n_right_found=1.0, n_wrong=1, n_wrong_found=0.5)
-    values = heldout_metrics([found], seed=0)
+    values = heldout_metrics([found])
     assert values["eval/accuracy"] == pytest.approx(0.5)
     assert (values["eval/accuracy_right"], values["eval/accuracy_wrong"]) == (0.5, 0.5)
     assert (values["eval/steps"], values["eval/prompts"]) == (3.0, 1.0)
@@ -135,7 +135,8 @@ def test_it_learns_which_steps_are_right_and_scores_new_ones(
 
     last = max(series(run_dir, "loss"))
     assert series(run_dir, "eval/accuracy")[last] >= 0.9
-    assert series(run_dir, "eval/accuracy_low")[last] > 0.5
+    # Four prompts, however many steps.
+    assert 0.2 < series(run_dir, "eval/accuracy_low")[last] < 0.5
     assert series(run_dir, "eval/loss")[last] < 0.5 * series(run_dir, "eval/loss")[0]
     assert series(run_dir, "eval/prompts")[last] == 4
     output = Reference(path=str(run_dir / "output"))
@@ -156,7 +157,7 @@ def test_it_learns_which_steps_are_right_and_scores_new_ones(
     )
     rewards = {}
     for combine in ("min", "mean", "last"):
-        rewards[combine] = ProcessScorer(loaded, combine)(answers)
+        rewards[combine] = [one.score for one in ProcessScorer(loaded, combine)(answers)]
     right = fmean(r for r, good in zip(rewards["min"], is_right, strict=True) if good)
     wrong = fmean(r for r, good in zip(rewards["min"], is_right, strict=True) if not good)
     assert right > wrong + 0.5

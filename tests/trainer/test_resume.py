@@ -179,8 +179,11 @@ def test_four_steps_are_two_and_two(
     assert exact_metrics(halves) == exact_metrics(whole)
     assert sampled(halves) == sampled(whole)
     found = sampled(whole)
-    assert [len(found[step]) for step in (1, 2, 3, 4)] == [32] * 4
-    assert all(line["advantage"] for step in found for line in found[step])
+    every = [line for those in found.values() for line in those]
+    trained = [line for line in every if line["kind"] == "rollout"]
+    assert [line["step"] for line in trained] == [1] * 32 + [2] * 32 + [3] * 32 + [4] * 32
+    assert {line["step"] for line in every if line["kind"] == "probe"} == {0, 2, 4}
+    assert all(line["advantage"] and line["change"] for line in trained)
 
 
 def test_a_checkpoint_knows_nothing_of_a_step_that_was_given_up(

@@ -21,9 +21,9 @@ from worker.trainer.data.tokens import Tokens
 from worker.trainer.errors import ConfigError
 from worker.trainer.rewards.finished import finished_reward
 from worker.trainer.rewards.length import length_reward
-from worker.trainer.rewards.regex import RegexScorer, compile_pattern, regex_reward
-from worker.trainer.rewards.sampled_response import SampledResponse
-from worker.trainer.rewards.scorer import Running, Scorer, Term, build_terms
+from worker.trainer.rewards.regex import RegexScorer, compile_pattern, regex_grade
+from worker.trainer.rewards.sampled_response import Grade, SampledResponse, measured
+from worker.trainer.rewards.scorer import Running, Scorer, Scores, Term, build_terms
 
 VALUES = {"good": 50.0, "fair": 1.0, "bad": -2.0}
 ANSWERS = [SampledResponse(Tokens([1], [2]), text, FinishReason.STOP) for text in VALUES]
@@ -33,8 +33,8 @@ def scorer(penalty: Callable[[SampledResponse], float] | None = None, **more: ob
     """Twice the value of the text, plus 1."""
     reward = Reward.model_validate({"terms": [{"kind": "finished"}] * 2, **more})
     terms = [
-        Term("value", 2.0, lambda answers: [VALUES[answer.text] for answer in answers]),
-        Term("one", 1.0, lambda answers: [1.0] * len(answers)),
+        Term("value", 2.0, lambda answers: measured(VALUES[a.text] for a in answers)),
+        Term("one", 1.0, lambda answers: measured([1.0] * len(answers))),
     ]
     return Scorer(reward, terms, penalty)
 
@@ -54,7 +54,7 @@ def test_a_term_of_a_kind_that_comes_again_gets_a_number() -> None:
     built = build_terms(terms, nothing, nothing, system="")
 
     assert [term.name for term in built] == ["finished", "length", "finished_2"]
-    assert [term.score(ANSWERS)[0] for term in built] == [1.0, 1.0, 1.0]
+    assert [term.score(ANSWERS)[0].score for term in built] == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_finished_tells_an_end_from_a_cut() -> None:
 
 def test_regex_finds_its_pattern_anywhere() -> None:
     pattern = compile_pattern(r"\bParis\b")
-    assert regex_reward("It is Paris.", pattern) == 1.0
-    assert regex_reward("Parisian", pattern) == 0.0
+    assert regex_grade("It is Paris.", pattern).score == 1.0
+    assert regex_grade("Parisian", pattern).score == 0.0
 
 
 def test_a_response_that_a_pattern_backtracks_on_for_ever_has_no_score() -> None:
@@ -85,7 +85,7 @@ def test_a_response_that_a_pattern_backtracks_on_for_ever_has_no_score() -> None
         [SampledResponse(Tokens([1], [2]), t, FinishReason.STOP) for t in ("ab", "a" * 40, "c")]
     )
 
-    assert [None if math.isnan(value) else value for value in found] == [1.0, None, 0.0]
+    assert [None if math.isnan(one.score) else one.score for one in found] == [1.0, None, 0.0]
     assert len(alerts) == 1
     assert "'(a+)+b' took longer than 0.5 s of processor time on 1 of 3 responses" in alerts[0]
     assert signal.getsignal(signal.SIGVTALRM) == handler
@@ -104,11 +104,11 @@ def test_a_search_is_not_charged_for_what_the_process_does_beside_it() -> None:
     thread = threading.Thread(target=compute)
     thread.start()
     try:
-        found = regex_reward("x", cast(re.Pattern[str], Unhurried()))
+        found = regex_grade("x", cast(re.Pattern[str], Unhurried()))
     finally:
         ended.set()
         thread.join()
-    assert found == 1.0
+    assert found.score == 1.0
 
 
 class Unhurried:
@@ -137,13 +137,38 @@ def test_a_score_that_is_not_finite_is_no_reward_at_all(broken: float, normalize
     """Not the clip of 10, which would make the best response of one that nobody could score."""
     reward = Reward.model_validate({"terms": [{"kind": "finished"}], "normalize": normalize})
     values = dict(zip(VALUES, [broken, 1.0, -1.0], strict=True))
-    score = Scorer(reward, [Term("one", 1.0, lambda found: [values[a.text] for a in found])])
+    score = Scorer(
+        reward, [Term("one", 1.0, lambda found: measured(values[a.text] for a in found))]
+    )
 
     scores = score(ANSWERS, learn=True)
 
     assert [math.isfinite(value) for value in scores.reward] == [False, True, True]
     assert scores.reward[1:] == [1.0, -1.0]
     assert score.normalized(scores).reward[1:] == [1.0, -1.0]
+
+
+def test_a_response_has_passed_if_all_terms_that_judge_it_say_so() -> None:
+    """`shape` judges nothing; the crash of a grader has no score and has not passed."""
+    scores = Scores(
+        {
+            "answer": [Grade(1, True), Grade(0.9, True), Grade(0, False), Grade(math.nan, False)],
+            "shape": measured([0.0, 1.0, 1.0, 1.0]),
+            "proof": [Grade(1, True), Grade(0, False, "no proof"), Grade(1, True), Grade(1, True)],
+        },
+        [1.0] * 4,
+        [],
+        [1.0] * 4,
+    )
+    assert scores.passed == [True, False, False, False]
+    assert scores.rows(0, 2).passed == [True, False]
+    assert scores.coverage == {"answer": 0.75, "proof": 1.0}
+    assert [scores.why(row) for row in range(2)] == [{}, {"proof": "no proof"}]
+
+
+def test_where_no_term_judges_nothing_has_passed_or_failed() -> None:
+    assert scorer()(ANSWERS, learn=False).passed == [None] * 3
+    assert Scores({}, [1.0], [], [1.0]).passed == [None]
 
 
 def test_the_running_normalizer_sees_training_alone_and_survives_a_checkpoint() -> None:

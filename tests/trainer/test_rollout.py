@@ -14,6 +14,7 @@ from transformers import (
 
 from backend.schemas.records import Message
 from backend.schemas.references import Reference
+from backend.schemas.sections import Rollout
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.data.tokens import Tokens, collate, render_prompt
 from worker.trainer.errors import StopRequested
@@ -22,6 +23,7 @@ from worker.trainer.models.logprobs import action_logp
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.sampling import decoding
 from worker.trainer.sampling.decoding import Request, Response, Sampling, draw, sample
+from worker.trainer.sampling.prompts import sampling_of
 
 CPU = torch.device("cpu")
 
@@ -215,6 +217,22 @@ def test_greedy_takes_the_likeliest_token_whatever_temperature_and_seed(
         how = sampling(greedy=True, **options)
         for seed in (0, 1):
             assert ids(sample(model, asked, how, seed=seed, stream=("greedy",))) == expected
+
+
+def test_temperature_0_is_greedy_and_its_log_probabilities_are_those_at_1(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> None:
+    rollout = Rollout(temperature=0, max_new_tokens=12)
+    how = sampling_of(rollout, model, tokenizer)
+    (likeliest,) = sample(model, requests(tokenizer, 1)[:1], how, seed=5, stream=("x",))
+
+    assert (how.greedy, how.temperature) == (True, 1.0)
+    tokens = Tokens(requests(tokenizer, 1)[0].prompt, likeliest[0].ids)
+    with torch.no_grad():
+        logits_T_V = model(torch.tensor([tokens.ids])).logits[0, len(tokens.prompt) - 1 : -1]
+    assert likeliest[0].ids == logits_T_V.argmax(-1).tolist()
+    logp_T = logits_T_V.log_softmax(-1).max(-1).values
+    assert likeliest[0].logp == pytest.approx(logp_T.tolist(), abs=1e-4)
 
 
 def test_equal_logits_are_drawn_greedily_by_the_lowest_id() -> None:

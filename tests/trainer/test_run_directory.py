@@ -6,6 +6,7 @@ import math
 import os
 import signal
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from worker.run_directory.layout import RunDirectory
 from worker.trainer import checkpoint, exit_report
 from worker.trainer.__main__ import as_trainer_error
 from worker.trainer.errors import ConfigError, MissingModel, NonFiniteLoss, OutOfMemory
-from worker.trainer.events import Events
+from worker.trainer.events import MOST_VALUES, Events
 from worker.trainer.methods.policy_gradient.kl_control import KlControl
 from worker.trainer.optim import Optimizer, learning_rate
 from worker.trainer.run import attempt_number
@@ -73,6 +74,19 @@ def test_a_number_that_is_not_finite_becomes_null_and_an_alert(tmp_path: Path) -
     assert metric["values"] == {"loss": None, "lr": 0.1}
     assert (alert["rule"], alert["step"]) == ("non_finite_metric", 3)
     assert "loss" in str(alert["message"])
+
+
+def test_many_values_are_lines_that_a_relay_takes(tmp_path: Path) -> None:
+    values = {f"eval/x/pass@1/id.{n}": float(n) for n in range(2 * MOST_VALUES + 1)}
+    with closing(Events(tmp_path / "events.jsonl")) as events:
+        events.metric(3, values)
+        events.metric(4, {})
+    *first, last = written(tmp_path / "events.jsonl")
+
+    assert [len(line["values"]) for line in first] == [MOST_VALUES, MOST_VALUES, 1]
+    assert {name: v for line in first for name, v in line["values"].items()} == values
+    assert {(line["step"], line["time"]) for line in first} == {(3, first[0]["time"])}
+    assert (last["step"], last["values"]) == (4, {})
 
 
 def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:

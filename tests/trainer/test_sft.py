@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerBase
 
-from backend.schemas.records import DemonstrationRecord, Message
+from backend.schemas.records import DemonstrationRecord, Message, TokenIds
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora
 from backend.schemas.training import SftConfig
-from backend.schemas.vocabulary import Split
+from backend.schemas.vocabulary import FinishReason, Split
 from tests.trainer.conftest import SYSTEM, Workshop, series, sft_config
+from worker.trainer.data.token_ids import ResponseReader, kept_ids
 from worker.trainer.data.tokens import (
     Tokens,
     collate,
@@ -145,6 +146,11 @@ def conversation() -> DemonstrationRecord:
     )
 
 
+def reader_of(tokenizer: PreTrainedTokenizerBase) -> ResponseReader:
+    """What reads the responses of a run."""
+    return ResponseReader(tokenizer, n_ids=len(tokenizer))
+
+
 def config_for(turns: str) -> SftConfig:
     """A config that trains on these turns."""
     return SftConfig.model_validate(
@@ -161,7 +167,7 @@ def test_the_loss_is_over_every_assistant_turn_and_nothing_else(
     tiny_model: Path, tokenizer: PreTrainedTokenizerBase
 ) -> None:
     """Against the whole conversation in one row, its assistant spans found in the text."""
-    turns = encode_turns(conversation(), tokenizer, config_for("all"))
+    turns = encode_turns(conversation(), tokenizer, config_for("all"), reader_of(tokenizer))
     causal = loading.load_causal_lm(
         Reference(path=str(tiny_model)), dtype=torch.float32, device=CPU, attention="eager"
     )
@@ -187,7 +193,7 @@ def test_the_loss_is_over_every_assistant_turn_and_nothing_else(
 
 
 def test_the_turns_of_a_conversation_are_computed_once(tokenizer: PreTrainedTokenizerBase) -> None:
-    turns = encode_turns(conversation(), tokenizer, config_for("all"))
+    turns = encode_turns(conversation(), tokenizer, config_for("all"), reader_of(tokenizer))
     assert len(turns) == 2
     assert computed_tokens(turns) == max(len(tokens) for tokens in turns)
     assert group_turns([turns, turns[:1]], budget=1000, packing=True) == [[*turns, turns[0]]]
@@ -196,9 +202,31 @@ def test_the_turns_of_a_conversation_are_computed_once(tokenizer: PreTrainedToke
 def test_by_default_the_loss_is_over_the_response_alone(
     tokenizer: PreTrainedTokenizerBase,
 ) -> None:
-    (only,) = encode_turns(conversation(), tokenizer, config_for("last"))
+    (only,) = encode_turns(conversation(), tokenizer, config_for("last"), reader_of(tokenizer))
     assert tokenizer.decode(only.response) == "second<|im_end|>"
     assert "first" in tokenizer.decode(only.prompt)
+
+
+@pytest.mark.parametrize("reason", [FinishReason.STOP, FinishReason.LENGTH])
+def test_what_was_sampled_is_trained_on_to_the_id_and_a_cut_response_has_no_end(
+    tokenizer: PreTrainedTokenizerBase, reason: FinishReason
+) -> None:
+    """Ids that the tokenizer would not give this text; with another tokenizer's, the text."""
+    by_letter = [i for letter in "second" for i in tokenizer.encode(letter)]
+    by_letter += [int(tokenizer.eos_token_id)] * (reason is FinishReason.STOP)
+    plain = conversation().model_copy(update={"finish_reason": reason})
+    (text,) = encode_turns(plain, tokenizer, config_for("last"), reader_of(tokenizer))
+    ids = kept_ids(Tokens(text.prompt, by_letter), tokenizer)
+    foreign = ids.model_copy(update={"tokenizer": "0" * 64})
+
+    def read(token_ids: TokenIds) -> Tokens:
+        record = plain.model_copy(update={"token_ids": token_ids})
+        (only,) = encode_turns(record, tokenizer, config_for("last"), reader_of(tokenizer))
+        return only
+
+    assert read(ids).response == by_letter
+    assert read(foreign).response == text.response
+    assert (text.response[-1] == tokenizer.eos_token_id) == (reason is FinishReason.STOP)
 
 
 @pytest.mark.parametrize("packing", [True, False])

@@ -38,7 +38,7 @@ from worker.trainer.models.heads import REWARD_MODEL, RewardModel, load_scorer
 from worker.trainer.models.logprobs import action_logp
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.rewards.model import ModelScorer
-from worker.trainer.rewards.sampled_response import SampledResponse
+from worker.trainer.rewards.sampled_response import SampledResponse, measured
 from worker.trainer.rewards.scorer import Scorer, Term
 from worker.trainer.sampling.decoding import Request, Response, Sampling, sample
 from worker.trainer.sampling.prompts import Prompt, answer
@@ -183,11 +183,11 @@ def test_04_the_reward_model_reads_in_the_rollout_what_it_read_in_training(
                     found.append(answer(prompt, sampled, tokenizer))
         return found
 
-    scores = scorer(answers(always_ends=False))
+    scores = [one.score for one in scorer(answers(always_ends=False))]
     assert sum(scores) / len(scores) == pytest.approx(
         max(series(run_dir, "eval/score_mean").items())[1], abs=1e-4
     )
-    closed = scorer(answers(always_ends=True))
+    closed = [one.score for one in scorer(answers(always_ends=True))]
     is_cut = [a.finish_reason == FinishReason.LENGTH for a in answers(always_ends=False)]
     for before, after, cut in zip(scores, closed, is_cut, strict=True):
         assert (abs(before - after) > 1e-4) is cut
@@ -281,7 +281,7 @@ def test_11_the_clip_comes_before_the_baseline_and_no_deviation_scales_the_kl() 
     reward = Reward.model_validate(
         {"terms": [{"kind": "finished"}], "normalize": "none", "clip": 10}
     )
-    raw = Term("raw", 1.0, lambda answers: [float(answer.text) for answer in answers])
+    raw = Term("raw", 1.0, lambda answers: measured(float(answer.text) for answer in answers))
     answers = [SampledResponse(Tokens([1], [END]), text, FinishReason.STOP) for text in ("50", "0")]
     scores = Scorer(reward, [raw])(answers, learn=True)
     assert scores.raw == [50.0, 0.0]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from backend.schemas.records import GeneratedRecord
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
     Workshop,
@@ -100,6 +101,44 @@ def test_generate_samples_there_too(workshop: Workshop, model: Path, vllm_python
     records = (run_dir / "output" / "responses.jsonl").read_text().splitlines()
     assert len(records) == 32
     assert series(run_dir, "kl/exact")[1] == pytest.approx(0, abs=1e-5)
+
+
+def test_greedy_responses_and_their_stop_strings_are_the_same_there(
+    workshop: Workshop, model: Path, stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """vllm knows no stop string: what it samples after one is left out."""
+    monkeypatch.setenv("PODIUM_VLLM_PYTHON", str(stand_in))
+    rollout = {"max_new_tokens": 16, "temperature": 0}
+    config = {
+        "method": "generate",
+        "model": {"path": str(model)},
+        "prompts": {"path": "inputs/prompts.jsonl"},
+        "samples_per_prompt": 1,
+        "split": "heldout",
+    }
+
+    def generated(name: str, **more: Any) -> list[GeneratedRecord]:
+        run_dir = workshop.lay_out(name, config | {"rollout": rollout | more})
+        report = workshop.run_here(run_dir)
+        assert report["code"] == 0, report
+        written = (run_dir / "output" / "responses.jsonl").read_bytes().splitlines()
+        return [GeneratedRecord.model_validate_json(line) for line in written]
+
+    whole = generated("ours")
+    stop = next(one for text in whole for one in text.content[2:] if one.isprintable())
+    cut = generated("theirs", engine="vllm", stop=[stop])
+
+    for one, other in zip(whole, cut, strict=True):
+        assert one.token_ids is not None
+        assert other.token_ids is not None
+        kept = one.content[: one.content.index(stop) + 1] if stop in one.content else one.content
+        assert other.content == kept
+        assert other.token_ids.ids == one.token_ids.ids[: other.n_tokens]
+        if kept == one.content:
+            assert other.logp_sum == pytest.approx(one.logp_sum, abs=1e-3)
+        else:
+            assert other.finish_reason == "stop"
+    assert any(stop in one.content for one in cut)
 
 
 def test_the_same_weights_go_over_once(

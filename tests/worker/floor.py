@@ -31,6 +31,7 @@ from backend.store.tables.runs import Run, RunEvent
 from tests import processes
 from tests.least_config import least_config
 from tests.warm import WarmProcess
+from tests.worker.history import steps_of
 from worker.cancellation import Cancellation
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -42,6 +43,8 @@ FAST = {
     "PODIUM_SWEEP_S": "0.2",
     "PODIUM_STOP_GRACE_S": "30",
     "PODIUM_CRASH_BACK_OFF_S": "[0.1, 0.1]",
+    # What is stored is what the trainer said, and nothing beside it.
+    "PODIUM_SYSTEM_METRICS_S": "0",
 }
 
 
@@ -196,6 +199,10 @@ class Floor:
         with self.database.read() as session:
             statement = select(RunEvent).where(RunEvent.run_id == run_id, RunEvent.type == kind)
             return list(session.scalars(statement.order_by(RunEvent.seq)))
+
+    def told_steps(self, run_id: str) -> list[int]:
+        """The steps of all metrics in the run's history, again where they were told again."""
+        return [step for event in self.events(run_id, "metric") for step in steps_of(event)]
 
     def rows(self, statement: Any) -> list[Any]:
         """The rows of a select."""

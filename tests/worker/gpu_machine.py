@@ -23,6 +23,11 @@ class GpuMachine:
         self._gpus[number]["used"] = used_bytes
         self._write()
 
+    def compute(self, number: int, percent: int | None) -> None:
+        """A GPU is so busy from now on; None = the driver does not say."""
+        self._gpus[number]["busy"] = percent
+        self._write()
+
     def _write(self) -> None:
         unfinished = self.file.with_suffix(".part")
         unfinished.write_text(json.dumps(self._gpus))

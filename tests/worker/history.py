@@ -12,6 +12,15 @@ from backend.schemas.vocabulary import RunState, StopReason
 from backend.store.tables.runs import RunEvent
 
 
+def steps_of(event: RunEvent) -> list[int]:
+    """The steps that a `metric` event tells of."""
+    return [
+        step
+        for first, last, stride in event.data["steps"]
+        for step in range(first, last + 1, stride)
+    ]
+
+
 @dataclass
 class History:
     """One run as its events tell it; `take` refuses what may not happen."""
@@ -36,8 +45,9 @@ class History:
             assert event.data["step"] == newest, f"it goes on from another step than {newest}"
         elif event.type == "metric":
             self._must_be_owned(event, event.data["attempt"] == self.attempt)
-            assert event.data["step"] == max(self.curve, default=event.data["step"] - 1) + 1
-            self.curve.append(event.data["step"])
+            for step in steps_of(event):
+                assert step == max(self.curve, default=step - 1) + 1
+                self.curve.append(step)
 
     def _move(self, data: dict[str, Any]) -> None:
         to, attempt = RunState(data["state"]), int(data["attempt"])

@@ -12,12 +12,14 @@ from sqlalchemy import Table, select
 
 from backend.auth import add_key, new_sign_in_link
 from backend.main import create_app
+from backend.schemas.events import DistributionLine, Histogram, PromptScoresLine
 from backend.settings import Settings
 from backend.store.db import Database
+from backend.store.metrics import distributions, prompt_scores
 from backend.store.runs import runs
 from backend.store.tables.columns import Base
 from backend.store.tables.models import Model
-from backend.store.tables.runs import Artifact, MetricCurve
+from backend.store.tables.runs import Artifact, MetricCurve, Run
 from tests import processes
 from tests.servers import postgres_programs
 from tests.worker.floor import AT, Floor
@@ -25,6 +27,9 @@ from tests.worker.floor import AT, Floor
 # Of another process: whether they answer the same is not ours to say.
 _ELSEWHERE = ("stream", "/healthz", "/readyz", "/workers", "/version", "/methods")
 Row = dict[str, Any]
+SCORES = PromptScoresLine(
+    step=1, prompt_ids=["prompt_0"], responses=[4], scored=[4], score=[0.5], passed=[2]
+)
 
 
 @pytest.fixture
@@ -95,6 +100,8 @@ def annotate(api: TestClient) -> dict[str, str]:
     frozen = post(f"/projects/{project}/snapshots", json=snapshot)["id"]
     experiment = {"project_id": project, "name": "What helps?"}
     made = post("/experiments", json=experiment)["id"]
+    view = {"page": "compare", "name": "all", "query": "runs=a,b"}
+    saved = post(f"/projects/{project}/views", json=view)["id"]
     asked = api.get(f"/projects/{project}/agreement", headers={"Prefer": "respond-async"})
     job = asked.json()["id"]
     processes.wait_until(
@@ -105,6 +112,7 @@ def annotate(api: TestClient) -> dict[str, str]:
         "user_id": user,
         "snapshot_id": frozen,
         "experiment_id": made,
+        "view_id": saved,
         "job_id": job,
     }
 
@@ -115,6 +123,7 @@ def rows_of(database: Database, live: str) -> dict[str, list[Row]]:
     with database.read() as session:
         curves = select(MetricCurve.number).where(MetricCurve.run_id == live)
         of_live = set(session.scalars(curves))
+        number = session.scalar(select(Run.number).where(Run.id == live))
         for table in Base.metadata.sorted_tables:
             if table.name == "workers":
                 continue
@@ -124,7 +133,9 @@ def rows_of(database: Database, live: str) -> dict[str, list[Row]]:
             found[table.name] = [
                 dict(row)
                 for row in rows
-                if not _is_of(table, row, live) and row.get("curve") not in of_live
+                if not _is_of(table, row, live)
+                and row.get("curve") not in of_live
+                and not (table.name == "run_facts" and row["run"] == number)
             ]
     return found
 
@@ -139,10 +150,18 @@ def answers(api: TestClient, ids: Mapping[str, str], live: str) -> dict[str, str
     for path, operations in api.app.openapi()["paths"].items():  # type: ignore[attr-defined]
         if "get" not in operations or any(word in path for word in _ELSEWHERE):
             continue
-        asked = {"runs": ids["run_id"], "names": "loss"} if path.endswith("/metrics") else {}
+        parameters = operations["get"].get("parameters", [])
+        told = {"runs": ids["run_id"], "names": "loss", "prompt_id": "prompt_x"}
+        asked = {
+            p["name"]: told[p["name"]] for p in parameters if p["required"] and p["in"] == "query"
+        }
+        if path.endswith("/metrics"):
+            asked = told
         if path.endswith("/runs"):
             asked = {"state": "succeeded"}
-        path = path.removeprefix("/api/v1").format(**ids)
+        # Answers are what a run leaves that samples.
+        run_id = ids["sampled_id" if path.endswith("/answers") else "run_id"]
+        path = path.removeprefix("/api/v1").format(**{**ids, "run_id": run_id})
         answer = api.get(path, params=asked)
         assert answer.status_code == 200, f"{path}: {answer.text}"
         said[path] = answer.text if path != "/audit" else _changes(answer.json())
@@ -170,7 +189,12 @@ def test_a_restored_installation_is_the_one_that_was_backed_up_and_works(
         for run_id, state in ((trained, "succeeded"), (sampled, "succeeded"), (failed, "failed")):
             floor.wait_for(run_id, state)
         (model,) = floor.rows(select(Model).where(Model.run_id == trained))
-        ids |= {"run_id": trained, "model_id": model.id}
+        ids |= {"run_id": trained, "sampled_id": sampled, "model_id": model.id}
+        spread = {"reward": Histogram(bins=[4064], counts=[3])}
+        with floor.database.write() as session:
+            line = DistributionLine(step=1, time=1.0, values=spread)
+            distributions.append(session, trained, [line])
+            prompt_scores.append(session, trained, [SCORES])
         paused = floor.new_run(behaviour={"steps": 4, "checkpoint_every": 2, "hang": True})
         live = floor.new_run(behaviour={"steps": 100_000, "step_s": 0.01, "checkpoint_every": 50})
         floor.wait_for_step(paused, 4)
@@ -202,7 +226,7 @@ def test_a_restored_installation_is_the_one_that_was_backed_up_and_works(
 
 def assert_artifacts_are_the_same(floor: Floor, second: Path) -> None:
     files = floor.rows(select(Artifact))
-    assert len(files) >= 3
+    assert len(files) >= 4
     for file in files:
         was, now = (data / "artifacts" / file.key for data in (floor.data_dir, second))
         assert was.read_bytes() == now.read_bytes()

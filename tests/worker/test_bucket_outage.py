@@ -14,8 +14,9 @@ from sqlalchemy import select
 
 from backend.artifacts import ArtifactStore
 from backend.digest import go_on
-from backend.schemas.vocabulary import RunState
-from backend.store.runs import runs, supervision
+from backend.schemas.records import EvaluatedRecord
+from backend.schemas.vocabulary import FinishReason, RunState
+from backend.store.runs import outputs, runs, supervision
 from backend.store.runs.supervision import GivenAway
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Checkpoint
@@ -89,6 +90,33 @@ def test_a_trained_model_waits_for_a_bucket_that_is_away(
     assert sum(waited_s) >= delay_s(0) + delay_s(1) + delay_s(2)
     sources = floor.rows(select(Model.source).where(Model.id != "model_base"))
     assert sources == [{"artifact": f"runs/{claim.run_id}/model-1"}]
+
+
+def test_the_answers_of_an_evaluation_wait_for_a_bucket_that_is_away(
+    sqlite_floor: Floor, bucket: ArtifactStore
+) -> None:
+    floor = sqlite_floor
+    claim, directory, _ = claimed(floor, "evaluate")
+    directory.output.mkdir(parents=True)
+    (directory.output / "results.json").write_text('{"eval/reward": 0.5}')
+    line = EvaluatedRecord(
+        prompt_id="prompt_0", index=0, content="ü", finish_reason=FinishReason.STOP, n_tokens=1
+    )
+    (directory.output / "responses.jsonl").write_text(line.model_dump_json() + "\n")
+    intake = Intake(bucket, directory, floor.run(claim.run_id))
+    FlakyFileSystem.failures_left, waited_s = 3, []
+
+    intake.collect(Cancellation(patient(waited_s, 10), go_on))
+    with floor.database.write() as session:
+        intake.keep(session, supervision.hold(session, claim))
+
+    assert sum(waited_s) >= delay_s(0) + delay_s(1) + delay_s(2)
+    with floor.database.read() as session:
+        kept = outputs.answers(session, claim.run_id)
+    with bucket.open(kept.key) as file:
+        assert EvaluatedRecord.model_validate_json(file.read()) == line
+    # The numbers are in the store of metrics alone.
+    assert [file.path for file in bucket.manifest(f"runs/{claim.run_id}/answers-1")] == [kept.path]
 
 
 def test_a_bucket_that_stays_away_is_named_and_not_the_trainer(

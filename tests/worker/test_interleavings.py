@@ -53,8 +53,9 @@ REST = run_state.ENDED | {RunState.PAUSED}
 VERBS = ("cancel", "pause", "resume", "retry", "anew")
 # Rows of a run, children first.
 OF_RUNS = (
-    "run_events", "metric_points", "metric_levels", "metric_curves", "token_marks", "samples",
-    "checkpoints", "artifacts", "log_lines", "run_failures",
+    "run_events", "run_facts", "metric_points", "metric_levels", "metric_curves", "token_marks",
+    "distributions", "prompt_scores", "asked_prompts", "samples", "checkpoints", "artifacts",
+    "log_lines", "run_failures",
 )  # fmt: skip
 
 

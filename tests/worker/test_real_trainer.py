@@ -1,14 +1,17 @@
 """The real trainer under the real worker: train, then sample from what was trained."""
 
+import hashlib
 import sys
+from collections import Counter
 
 import pytest
 from sqlalchemy import select
 
+from backend.schemas.records import EvaluatedRecord
 from backend.store.runs import runs
 from backend.store.tables.data import Comparison, Response
 from backend.store.tables.models import Model
-from backend.store.tables.runs import MetricPoint
+from backend.store.tables.runs import Artifact, MetricPoint
 from tests.worker.floor import PROMPTS, Floor
 from tests.worker.tiny_floor import plant_tiny_model
 
@@ -89,6 +92,14 @@ def test_an_evaluation_brings_its_numbers_home(floor_with_model: Floor) -> None:
     summary = floor.run(run_id).summary
     assert summary["eval/win_rate"] == 0.5
     assert {"eval/reward", "eval/pass@1", "eval/length", "reward/finished"} <= set(summary)
+    (kept,) = floor.rows(select(Artifact).where(Artifact.run_id == run_id))
+    assert kept.key == f"runs/{run_id}/answers-1/responses.jsonl"
+    stored = (floor.settings.data_dir / "artifacts" / kept.key).read_bytes()
+    assert hashlib.sha256(stored).hexdigest() == kept.sha256
+    answers = [EvaluatedRecord.model_validate_json(line) for line in stored.splitlines()]
+    models = Counter(one.model for one in answers)
+    assert models["model"] == models["baseline"] == len(answers) / 2 > 0
+    assert all(one.token_ids is not None and one.passed is not None for one in answers)
 
 
 @pytest.mark.slow
@@ -112,7 +123,7 @@ def test_a_real_training_stops_when_asked_and_goes_on_from_its_checkpoint(
 
     starts = [event.data["step"] for event in floor.events(run_id, "start")]
     assert starts == [0, paused.checkpoint_step]
-    steps = [event.data["step"] for event in floor.events(run_id, "metric")]
+    steps = floor.told_steps(run_id)
     assert len(steps) == len(set(steps)), "no step is told twice after a clean stop"
 
 

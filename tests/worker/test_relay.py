@@ -8,24 +8,33 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
+from backend.store.metrics import prompt_scores
+from backend.store.metrics.prompt_scores import Asked
 from backend.store.runs import pins, supervision
 from backend.store.runs.supervision import Claim, GivenAway
-from backend.store.tables.runs import Checkpoint, LogLine, MetricPoint, Run, Sample
+from backend.store.tables.runs import (
+    Checkpoint,
+    Distribution,
+    LogLine,
+    MetricPoint,
+    Run,
+    Sample,
+)
 from tests.worker.floor import Floor
 from tests.worker.stepped import SteppedDatabase
-from worker.run_directory.event_lines import (
+from worker.run_directory.layout import RunDirectory
+from worker.run_directory.log_reading import MOST_LINES, LogReading, shorten, tail
+from worker.run_directory.relay import (
     LARGEST_BATCH_VALUES,
     LONGEST_LINE_BYTES,
+    Relay,
     parse,
     read_batch,
 )
-from worker.run_directory.layout import RunDirectory
-from worker.run_directory.log_reading import MOST_LINES, LogReading, shorten, tail
-from worker.run_directory.relay import Relay
 
 
-def claimed(floor: Floor) -> tuple[Claim, RunDirectory, Relay]:
-    run_id = floor.new_run()
+def claimed(floor: Floor, method: str = "sft") -> tuple[Claim, RunDirectory, Relay]:
+    run_id = floor.new_run(method)
     with floor.database.write() as session:
         run = supervision.claim(session, run_id, "worker_me", at=datetime.now(UTC))
         assert run is not None
@@ -104,8 +113,9 @@ def test_a_batch_whose_commit_was_done_but_not_answered_is_stored_once(floor: Fl
     assert len(floor.rows(select(Sample))) == 1
     lines = floor.rows(select(LogLine).order_by(LogLine.number))
     assert [line.text for line in lines] == ["one", "two", "three"]
-    told = {kind: len(floor.events(claim.run_id, kind)) for kind in ("metric", "sample", "log")}
-    assert told == {"metric": 2, "sample": 1, "log": 3}
+    assert floor.told_steps(claim.run_id) == [1, 2]
+    told = {kind: len(floor.events(claim.run_id, kind)) for kind in ("sample", "log")}
+    assert told == {"sample": 1, "log": 3}
 
 
 def test_a_batch_that_did_not_reach_the_store_is_stored_with_the_next(floor: Floor) -> None:
@@ -169,6 +179,57 @@ def test_a_later_attempt_takes_back_what_lies_beyond_its_checkpoint(floor: Floor
     assert (run.checkpoint_step, run.step) == (2, 2)
     assert run.summary == {"loss": 30.0, "early": 1.0}
     assert [event.data for event in floor.events(claim.run_id, "rewind")] == [{"step": 2}]
+
+
+def test_how_values_are_spread_is_stored_and_taken_back(floor: Floor) -> None:
+    claim, directory, relay = claimed(floor)
+    one = {"bins": [4064], "counts": [3]}
+
+    def spread(step: int, **values: object) -> dict[str, object]:
+        return metric(step) | {"type": "distribution", "values": values}
+
+    append(
+        directory,
+        {"type": "start", "attempt": 1, "step": 0},
+        *(spread(step, reward=one) for step in range(1, 5)),
+        spread(5, reward={"bins": [4064], "counts": []}),
+        {"type": "start", "attempt": 2, "step": 2},
+    )
+    carry_all(relay)
+
+    rows = floor.rows(select(Distribution))
+    assert sorted((row.level, row.step) for row in rows) == [(0, 1), (0, 2)]
+    (alert,) = floor.events(claim.run_id, "alert")
+    assert "1 bins and 0 counts" in alert.data["message"]
+
+
+def test_scores_of_prompts_are_stored_and_taken_back(floor: Floor) -> None:
+    claim, directory, relay = claimed(floor)
+
+    def told(step: int, *scores: float | None) -> dict[str, object]:
+        ids = ["prompt_0", "prompt_1"]
+        columns = {"responses": [4, 4], "scored": [4, 4], "score": list(scores), "passed": [1, 2]}
+        return {"type": "prompt_scores", "step": step, "prompt_ids": ids, **columns}
+
+    append(
+        directory,
+        {"type": "start", "attempt": 1, "step": 0},
+        *(told(step, step / 8, None) for step in range(1, 5)),
+        told(5, 0.5),
+        {"type": "start", "attempt": 2, "step": 2},
+        told(3, 1.0, 1.0),
+    )
+    carry_all(relay)
+
+    with floor.database.read() as session:
+        answer = prompt_scores.read(session, claim.run_id, Asked())
+    assert [(one.prompt_id, one.x, one.score) for one in answer.items] == [
+        ("prompt_0", [1, 2, 3], [0.125, 0.25, 1.0]),
+        ("prompt_1", [1, 2, 3], [None, None, 1.0]),
+    ]
+    assert [one.text for one in answer.items] == ["Question 0?", "Question 1?"]
+    (alert,) = floor.events(claim.run_id, "alert")
+    assert "expected one for each of the 2 prompts" in alert.data["message"]
 
 
 def test_an_attempt_from_the_beginning_takes_back_step_zero_too(floor: Floor) -> None:

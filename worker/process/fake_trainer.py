@@ -148,6 +148,7 @@ class FakeTrainer:
         if method == "generate":
             _write_whole(output / "responses.jsonl", self._responses())
         elif method == "evaluate":
+            _write_whole(output / "responses.jsonl", self._responses())
             _write_whole(output / "results.json", json.dumps({"eval/reward": 0.5}).encode())
         else:
             _write_whole(output / "model.safetensors", _tiny_weights())
@@ -158,7 +159,7 @@ class FakeTrainer:
         prompts = self._dir / self._config["prompts"]["path"]
         lines = []
         for prompt in map(json.loads, prompts.read_bytes().splitlines()):
-            for index in range(self._config["samples_per_prompt"]):
+            for index in range(self._config.get("samples_per_prompt", 1)):
                 record = {
                     "prompt_id": prompt["prompt_id"],
                     "index": index,
@@ -166,9 +167,15 @@ class FakeTrainer:
                     "finish_reason": "stop",
                     "n_tokens": 2,
                     "logp_sum": -1.5,
+                    "scores": {kind: float(index) for kind in self._reward_kinds()},
                 }
                 lines.append(json.dumps(record))
         return ("\n".join(lines) + "\n").encode()
+
+    def _reward_kinds(self) -> list[str]:
+        reward = self._config.get("reward") or []
+        terms = reward["terms"] if isinstance(reward, dict) else reward
+        return [term["kind"] for term in terms]
 
 
 def _environment() -> dict[str, Any]:

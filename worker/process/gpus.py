@@ -46,6 +46,16 @@ class GpuReader:
         memory = _memory(self._nvml, self._handles[gpu.id])
         return None if memory is None else int(memory.used)
 
+    def busy(self, gpu: Gpu) -> float | None:
+        """The share of the last moments in which a GPU computed; None where nobody knows."""
+        if self._nvml is None or gpu.id not in self._handles:
+            return None
+        try:
+            return float(self._nvml.nvmlDeviceGetUtilizationRates(self._handles[gpu.id]).gpu) / 100
+        except self._nvml.NVMLError:
+            # Parts of a GPU (MIG) and some drivers do not tell.
+            return None
+
     def _describe(self, nvml: Any, index: int) -> Gpu:
         """What is told of a GPU; one that answers nothing keeps its number and gets no handle."""
         try:

@@ -31,6 +31,7 @@ _ALLOWED = (
     "HF_HOME", "HF_HUB_OFFLINE", "HF_ENDPOINT", "HF_HUB_CACHE", "XDG_CACHE_HOME",
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "ONEDNN_MAX_CPU_ISA", "CUDA_HOME",
     "NCCL_SOCKET_IFNAME", "PYTORCH_CUDA_ALLOC_CONF", "TRITON_CACHE_DIR", "PODIUM_VLLM_PYTHON",
+    "PODIUM_REWARD_FUNCTIONS",
 )  # fmt: skip
 
 # The operator's token for the Hugging Face Hub lies beside its cache, in HF_HOME: the library must
@@ -73,8 +74,10 @@ class Ended:
 def environment(visible_devices: str) -> dict[str, str]:
     """The allow-listed environment of a trainer that may use these CUDA devices."""
     kept = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
+    # Where the operator lets runs call functions, their modules have to be found.
+    own = os.environ.get("PYTHONPATH", "") if kept.get("PODIUM_REWARD_FUNCTIONS") else ""
     return kept | {
-        "PYTHONPATH": _SOURCE,
+        "PYTHONPATH": os.pathsep.join(filter(None, (_SOURCE, own))),
         "GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", _MALLOC),
         "PYTHONUNBUFFERED": "1",
         "TOKENIZERS_PARALLELISM": "false",

@@ -15,7 +15,7 @@ from backend.domain.run_state import state_asked_for
 from backend.schemas.events import ExitReport
 from backend.schemas.vocabulary import ExitCode, FailureCause, RunState, StopReason
 from worker.process.trainer_process import Ended, Used
-from worker.run_directory.event_lines import clean
+from worker.run_directory.cleaning import clean
 from worker.run_directory.failures import LIMITS_ADVICE, TIMEOUT, Failure
 
 # The report is written over a reserve of this size.

@@ -98,7 +98,7 @@ class Export:
         if reference.hub_id is not None:
             return {"hub_id": reference.hub_id}
         if pointer.wants.snapshot is not None:
-            return self._snapshot(session, pointer.path.rpartition(".")[2], reference)
+            return self._snapshot(session, pointer.path, reference)
         return self._model(session, reference)
 
     def _snapshot(self, session: Session, name: str, reference: Reference) -> dict[str, Any]:

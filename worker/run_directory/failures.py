@@ -10,7 +10,7 @@ from typing import Any
 
 from backend.domain.failures import Facts, advise
 from backend.schemas.vocabulary import FailureCause
-from worker.run_directory.event_lines import clean_text
+from worker.run_directory.cleaning import clean_text
 
 LIMITS_ADVICE = "Check the limits of the worker's container or user: processes, memory, open files."
 

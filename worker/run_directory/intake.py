@@ -21,24 +21,27 @@ from backend.model_files import content_sha256, read_facts, weight_files
 from backend.schemas.events import MetricLine
 from backend.schemas.methods import METHODS
 from backend.schemas.models import ModelFacts
-from backend.schemas.records import GeneratedRecord
+from backend.schemas.records import EvaluatedRecord, GeneratedRecord
 from backend.schemas.vocabulary import FailureCause, ModelKind, Records
 from backend.store.data import comparisons, responses
 from backend.store.metrics import points
 from backend.store.models import registry
-from backend.store.runs import outputs
+from backend.store.runs import events, outputs
+from backend.store.runs.events import NewEvent
 from backend.store.runs.outputs import OutputFile
 from backend.store.tables.runs import Run
 from worker.cancellation import Cancellation
 from worker.outage import BUCKET_TRIES, patiently
+from worker.run_directory.cleaning import clean_text
 from worker.run_directory.disk_errors import disk_failure
-from worker.run_directory.event_lines import clean_text
 from worker.run_directory.failures import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
 from worker.wall_clock import now
 
-_LONGEST_RECORD_BYTES = 8 * 2**20
+_LONGEST_RECORD_BYTES = 16 * 2**20
 _LARGEST_RESULTS_BYTES = 4 * 2**20
+# About a million responses of a thousand characters with their ids.
+_LARGEST_ANSWERS_BYTES = 4 * 2**30
 # Weights as safetensors; everything else a tokenizer or a config is made of, and nothing that runs.
 _MODEL_FILES = frozenset({".safetensors", ".json", ".txt", ".jinja", ".model", ".md"})
 
@@ -65,9 +68,12 @@ class Intake:
         self._run = run
         self._model: FinalModel | None = None
         self._results: dict[str, float | None] = {}
+        self._answers: Sequence[OutputFile] = []
+        # What could not be kept, in a sentence.
+        self._alert: str | None = None
 
     def collect(self, cancellation: Cancellation) -> None:
-        """Check the output of the run's method and upload the model.
+        """Check the output of the run's method, upload the model or the answers.
 
         Waits some minutes for an artifact store that is away. Raises RunFailed, or what
         `cancellation` raises during a wait or the upload.
@@ -95,9 +101,11 @@ class Intake:
             self._model = self._collect_model(cancellation, result)
         elif result is Records.NUMBERS:
             self._results = read_results(self._directory.output / "results.json")
+            # The numbers are the result: another trainer may leave them alone.
+            if self._responses.exists():
+                self._answers = self._collect_answers(cancellation, EvaluatedRecord)
         else:
-            for _ in read_responses(self._responses):
-                pass
+            self._answers = self._collect_answers(cancellation, GeneratedRecord)
 
     def keep(self, session: Session, run: Run) -> None:
         """Write what was collected; the caller has fenced the transaction."""
@@ -107,6 +115,11 @@ class Intake:
         if self._results:
             line = MetricLine(step=run.step, time=at.timestamp(), values=self._results)
             points.append(session, run.id, run.attempt, [line], at=at)
+        if self._answers:
+            outputs.keep_files(session, run.id, self._answers)
+        if self._alert is not None:
+            said = {"level": "warning", "rule": "answers_not_kept", "message": self._alert}
+            events.append(session, run.id, [NewEvent("alert", said | {"step": None})], at=at)
         if METHODS[run.method].result is Records.RESPONSES:
             responses.insert_generated(session, run, read_responses(self._responses), at=at)
             if run.config.get("make_comparisons", True):
@@ -114,7 +127,7 @@ class Intake:
 
     @property
     def _responses(self) -> Path:
-        return self._directory.output / "responses.jsonl"
+        return self._directory.output / outputs.ANSWERS
 
     def _collect_model(self, cancellation: Cancellation, kind: ModelKind) -> FinalModel:
         folder = self._directory.output
@@ -129,6 +142,29 @@ class Intake:
         digests = {file.path: bytes.fromhex(file.sha256) for file in files}
         sha256 = content_sha256(folder, weights, lambda file: digests[file.name])
         return FinalModel(kind, key, files, facts, sha256)
+
+    def _collect_answers(
+        self, cancellation: Cancellation, kind: type[GeneratedRecord]
+    ) -> Sequence[OutputFile]:
+        """Check every line of the file and upload it; one that is too large stays here."""
+        path = self._responses
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise _bad_output(f"output/{path.name} is not a regular file")
+        for _ in read_responses(path, kind):
+            pass
+        size_bytes = path.stat().st_size
+        if size_bytes > _LARGEST_ANSWERS_BYTES:
+            self._alert = (
+                f"The answers are not in the artifact store: responses.jsonl has {size_bytes} "
+                f"bytes, the limit is {_LARGEST_ANSWERS_BYTES}. It stays in the run directory of "
+                "the worker. Sample fewer prompts in a run."
+            )
+            return []
+        key = f"runs/{self._run.id}/answers-{self._run.attempt}"
+        stored = self._artifacts.put_folder(
+            path.parent, key, cancellation.check, only=[outputs.ANSWERS]
+        )
+        return [OutputFile(*astuple(file)) for file in stored]
 
     def _keep_model(self, session: Session, run: Run, model: FinalModel, at: datetime) -> None:
         outputs.keep_files(session, run.id, model.files)
@@ -166,21 +202,23 @@ def check_model_files(folder: Path) -> None:
             )
 
 
-def read_responses(path: Path) -> Iterator[GeneratedRecord]:
+def read_responses(
+    path: Path, kind: type[GeneratedRecord] = GeneratedRecord
+) -> Iterator[GeneratedRecord]:
     """The lines of `responses.jsonl`; raises RunFailed naming the first bad line."""
     try:
         with path.open("rb") as file:
             number = 0
             while line := file.readline(_LONGEST_RECORD_BYTES):
                 number += 1
-                yield _record(line, number)
+                yield _record(line, number, kind)
     except FileNotFoundError:
         raise _bad_output("output/responses.jsonl is missing") from None
 
 
-def _record(line: bytes, number: int) -> GeneratedRecord:
+def _record(line: bytes, number: int, kind: type[GeneratedRecord]) -> GeneratedRecord:
     try:
-        record = GeneratedRecord.model_validate_json(line)
+        record = kind.model_validate_json(line)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -8,7 +8,7 @@ goes on after as many lines as are stored.
 import re
 from pathlib import Path
 
-from worker.run_directory.event_lines import clean_text
+from worker.run_directory.cleaning import clean_text
 
 LONGEST_LINE = 2000
 # What of one stream of one attempt is kept in the store; the file holds more.

@@ -2,43 +2,70 @@
 
 Called by the supervisor while the trainer works and once more when it has ended. The byte offset is
 stored with the batch, so a store that was away, an answer that was lost, or a supervisor that died
-loses and doubles nothing.
+loses and doubles nothing. Nothing that a trainer writes raises: a line that cannot be understood
+becomes an alert that says so.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from pathlib import Path
 from typing import TypeVar
 
+from pydantic import ValidationError
 from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, StatementError
 from sqlalchemy.orm import Session
 
 from backend.schemas.events import (
+    TRAINER_LINE,
     AlertLine,
     CheckpointLine,
+    DistributionLine,
     MetricLine,
     ProgressLine,
+    PromptScoresLine,
     SampleLine,
     StartLine,
     TrainerLine,
 )
 from backend.store.db import Database
 from backend.store.group_commit import GroupCommit
-from backend.store.metrics import points
+from backend.store.metrics import distributions, points, prompt_scores
 from backend.store.runs import checkpoints, events, logs, needs, samples, supervision
 from backend.store.runs.events import NewEvent
 from backend.store.runs.logs import Printed
 from backend.store.runs.supervision import Claim
 from backend.store.tables.runs import Run
 from worker.outage import OUTAGES
-from worker.run_directory.event_lines import Batch, clean_text, read_batch
+from worker.run_directory.cleaning import clean, clean_text
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.log_reading import LogReading
+from worker.run_directory.system_means import SystemMeans
 from worker.wall_clock import now
 
+LONGEST_LINE_BYTES = 4 * 2**20
+LARGEST_BATCH_LINES = 500
+# Metric values and bins of a batch: while it is stored, nobody else writes to SQLite.
+LARGEST_BATCH_VALUES = 2000
+# Steps and tokens stay exact in JSON, Python and the browser up to here.
+_LARGEST_COUNT = 2**53
+_MOST_VALUES = 1000
+_LONGEST_TEXT = 2000
+_METRIC = b'{"type":"metric",'
 # Refused lines and other complaints that are stored per attempt; the rest is only counted.
 MOST_REFUSALS = 100
 
 _Line = TypeVar("_Line")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What was read between two byte offsets."""
+
+    lines: list[TrainerLine]
+    start: int
+    end: int
 
 
 @dataclass
@@ -67,6 +94,8 @@ class Relay:
         self._group = group
         self._claim = claim
         self._directory = directory
+        # What the machine had to do, told between the lines of the trainer.
+        self.system = SystemMeans()
         # None = only the store knows how far it has got.
         self._place: int | None = None
         self._logs: list[LogReading] = []
@@ -112,11 +141,15 @@ class Relay:
 
     def _carry(self, to_the_end: bool) -> bool:
         batch = read_batch(self._directory.events, self._find_place())
+        system = self.system.after(batch.lines)
+        if system is not None:
+            batch = replace(batch, lines=[*batch.lines, system])
         printed = [(log, log.peek(to_the_end=to_the_end)) for log in self._logs]
-        if batch.end == batch.start and not any(lines for _, lines in printed):
+        if not batch.lines and batch.end == batch.start and not any(ls for _, ls in printed):
             return False
         self._store(batch, [Printed(log.stream, line) for log, ls in printed for line in ls])
         self._place = batch.end
+        self.system.stored()
         for log, lines in printed:
             log.accept(len(lines))
         return True
@@ -192,6 +225,8 @@ class Relay:
                 told = []
                 _begin(session, run, segment.start)
             told += points.store(session, run, run.attempt, segment.of(MetricLine)).events
+            distributions.append(session, run.id, segment.of(DistributionLine))
+            prompt_scores.append(session, run.id, segment.of(PromptScoresLine))
             samples.append(session, run.id, run.attempt, segment.of(SampleLine), at=now())
             self._keep_checkpoints(session, run, segment.of(CheckpointLine))
             told += self._warnings(segment.of(AlertLine))
@@ -227,6 +262,96 @@ class Relay:
         return found
 
 
+def read_batch(path: Path, start: int) -> Batch:
+    """Whole lines from byte `start` on, a bounded number of them; nothing if there is no file."""
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            data = file.read(LONGEST_LINE_BYTES)
+    except FileNotFoundError:
+        return Batch([], start, start)
+    if b"\n" not in data:
+        if len(data) < LONGEST_LINE_BYTES:
+            return Batch([], start, start)
+        what = f"a line longer than {LONGEST_LINE_BYTES} bytes was left out"
+        return Batch([_refusal(what)], start, start + len(data))
+    whole = data[: data.rindex(b"\n") + 1].split(b"\n", LARGEST_BATCH_LINES)
+    lines: list[TrainerLine] = []
+    end, values = start, 0
+    for line in whole[:-1]:
+        parsed = parse(line) if line.strip() else None
+        values += _n_values(parsed)
+        if lines and values > LARGEST_BATCH_VALUES:
+            break
+        end += len(line) + 1
+        if parsed is not None:
+            lines.append(parsed)
+    return Batch(lines, start, end)
+
+
+def _n_values(line: TrainerLine | None) -> int:
+    """How much there is to store."""
+    if isinstance(line, DistributionLine):
+        return sum(len(histogram.bins) for histogram in line.values.values())
+    if isinstance(line, PromptScoresLine):
+        return len(line.prompt_ids)
+    return len(line.values) if isinstance(line, MetricLine) else 0
+
+
+def parse(line: bytes) -> TrainerLine:
+    """The line, or an alert that says why it is none."""
+    return _plain_metric(line) or _any(line)
+
+
+def _plain_metric(line: bytes) -> MetricLine | None:
+    """A metric as our trainer writes it, in a tenth of the time; None = look more closely."""
+    if not line.startswith(_METRIC) or b"\\" in line or not line.isascii():
+        return None
+    try:
+        parsed = MetricLine.model_validate_json(line)
+    except ValidationError:
+        return None
+    return parsed if isfinite(parsed.time) and _out_of_range(parsed) is None else None
+
+
+def _any(line: bytes) -> TrainerLine:
+    try:
+        value = clean(_DECODER.decode(line.decode("utf-8", "replace")))
+        parsed = TRAINER_LINE.validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return _refusal(f"{where}: {first['msg']}")
+    except (ValueError, RecursionError) as error:
+        return _refusal(f"not valid JSON: {error}")
+    problem = _out_of_range(parsed)
+    return parsed if problem is None else _refusal(problem)
+
+
+def _no_number(_word: str) -> None:
+    """NaN and infinities are no JSON; an absent value is what they mean."""
+
+
+# Made once: `json.loads` with an option makes one for every line.
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
+
+
+def _out_of_range(line: TrainerLine) -> str | None:
+    said = vars(line)
+    for name in ("step", "steps", "tokens", "attempt"):
+        count = said.get(name)
+        if isinstance(count, int) and not 0 <= count <= _LARGEST_COUNT:
+            return f"{name} is {str(count)[:40]}; expected 0 to 2^53"
+    if isinstance(line, MetricLine) and len(line.values) > _MOST_VALUES:
+        return f"a metric line has {len(line.values)} values; the limit is {_MOST_VALUES}"
+    return None
+
+
+def _refusal(why: str) -> AlertLine:
+    message = f"A line of events.jsonl is not valid: {clean_text(why)[:_LONGEST_TEXT]}"
+    return AlertLine(level="warning", rule="event_line", message=message)
+
+
 def _segments(lines: Iterable[TrainerLine]) -> list[_Segment]:
     segments = [_Segment()]
     for line in lines:
@@ -244,6 +369,8 @@ def _begin(session: Session, run: Run, line: StartLine) -> None:
         # From the beginning means that step 0 comes again, too.
         after_step = line.step or -1
         points.rewind(session, run.id, after_step, at=at)
+        distributions.rewind(session, run.id, after_step)
+        prompt_scores.rewind(session, run.id, after_step)
         samples.rewind(session, run.id, after_step)
         checkpoints.rewind(session, run, after_step, at=at)
     run.environment = line.environment

@@ -8,7 +8,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ FORMAT = 2
 PINS = "pins.json"
 _PREFIX = "step-"
 _REPLACED = ".replaced"
+# Work that a crash may cost where the config does not say how many steps, seconds.
+AT_RISK_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,32 @@ class Checkpoint:
     state: dict[str, Any]
     tensors: dict[str, dict[str, Tensor]] = field(default_factory=dict)
     is_best: bool = False
+
+
+class Schedule:
+    """After which steps to save: every so many; 0 = after none, None = by time.
+
+    By time, a checkpoint is due as soon as one more turn as long as the longest so far could end
+    more than `AT_RISK_S` after the last one. A turn is a step with its evaluation and its saving.
+    When a checkpoint is written changes nothing in training.
+    """
+
+    def __init__(self, every: int | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._every, self._clock = every, clock
+        self._saved_at = self._asked_at = clock()
+        self._longest_s = 0.0
+
+    def is_due(self, step: int) -> bool:
+        """Asked once after each step; who is told so saves at once."""
+        if self._every is not None:
+            return self._every > 0 and step % self._every == 0
+        now = self._clock()
+        self._longest_s = max(self._longest_s, now - self._asked_at)
+        self._asked_at = now
+        is_due = now + self._longest_s - self._saved_at > AT_RISK_S
+        if is_due:
+            self._saved_at = now
+        return is_due
 
 
 def save(folder: Path, checkpoint: Checkpoint, *, keep: int) -> Path:

@@ -13,13 +13,19 @@ from typing import Literal
 from backend.schemas.events import (
     AlertLine,
     CheckpointLine,
+    DistributionLine,
+    Histogram,
     MetricLine,
     ProgressLine,
+    PromptScoresLine,
     SampleLine,
     StartLine,
     TrainerLine,
 )
 from worker.trainer.errors import disk_error
+
+# Of one line; a relay takes twice as many.
+MOST_VALUES = 500
 
 
 class Events:
@@ -42,16 +48,32 @@ class Events:
         self._write(StartLine(attempt=attempt, step=step, environment=environment))
 
     def metric(self, step: int, values: Mapping[str, float]) -> None:
-        """Write the metrics of a step; a value that is not finite becomes null and an alert."""
-        line = MetricLine(step=step, time=time.time(), tokens=self.tokens, values=dict(values))
-        self._write(line)
-        broken = sorted(name for name, value in line.values.items() if value is None)
+        """Write the metrics of a step; a value that is not finite becomes null and an alert.
+
+        Many values are several lines of the step: a relay refuses lines with too many.
+        """
+        at, every, broken = time.time(), list(values.items()), list[str]()
+        for first in range(0, max(len(every), 1), MOST_VALUES):
+            part = dict(every[first : first + MOST_VALUES])
+            line = MetricLine(step=step, time=at, tokens=self.tokens, values=part)
+            self._write(line)
+            broken += [name for name, value in line.values.items() if value is None]
         if broken:
             self.alert(
                 "non_finite_metric",
-                f"These metrics are NaN or infinite and are stored as null: {', '.join(broken)}.",
+                "These metrics are NaN or infinite and are stored as null: "
+                f"{', '.join(sorted(broken))}.",
                 step=step,
             )
+
+    def distributions(self, step: int, values: Mapping[str, Histogram]) -> None:
+        """Write how values of a step are spread."""
+        said = {"time": time.time(), "tokens": self.tokens, "values": dict(values)}
+        self._write(DistributionLine.model_validate({"step": step, **said}))
+
+    def prompt_scores(self, line: PromptScoresLine) -> None:
+        """Write what the responses to each prompt of a step scored."""
+        self._write(line)
 
     def sample(self, line: SampleLine) -> None:
         """Write a sample."""

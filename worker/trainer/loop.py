@@ -79,6 +79,7 @@ class Loop:
     `measure` says what an evaluation measures. Those before a checkpoint with another one do not
     count, and the first of this run is made at once.
     Where the `limit` rests on what was measured, it is one of the `parts`.
+    `clock` gives the seconds by which checkpoints are due where the config says no steps.
     """
 
     run: Run
@@ -90,6 +91,7 @@ class Loop:
     limit: Limit | None = None
     parts: Mapping[str, Stateful] = field(default_factory=dict)
     tensor_parts: Mapping[str, TensorState] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
     best: Best | None = None
     evaluated_step: int = -1
     done_step: int = 0
@@ -106,12 +108,14 @@ class Loop:
         """
         self._resume()
         self._settle()
+        schedule = checkpoint.Schedule(self.run.config.checkpoint_every, self.clock)
         try:
             self._evaluate_if_due(evaluate)
             while not self._is_over:
                 self._step(take_step)
                 self._evaluate_if_due(evaluate)
-                self._save_if_due()
+                if schedule.is_due(self.done_step):
+                    self.save()
         except StopRequested:
             self.optimizer.clear_gradient()
             for trained in self.tensor_parts.values():
@@ -241,11 +245,6 @@ class Loop:
     @property
     def _best_score(self) -> float:
         return -math.inf if self.best is None else self._score(self.best.values)
-
-    def _save_if_due(self) -> None:
-        every = self.run.config.checkpoint_every
-        if every > 0 and self.done_step % every == 0:
-            self.save()
 
     def _take_best(self) -> None:
         if self.best is None:

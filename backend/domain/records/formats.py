@@ -4,8 +4,10 @@ Called by the import route with rows that `backend.uploads` has decoded; each fu
 and gives one record, or raises InvalidInput with the reason that the user will read.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeGuard, get_args
 
 from pydantic import ValidationError
@@ -30,6 +32,8 @@ from backend.schemas.records import (
     Message,
     PreferenceRecord,
     SolutionStep,
+    TokenIds,
+    checked_metadata,
 )
 from backend.schemas.vocabulary import FinishReason, Verdict
 
@@ -86,24 +90,48 @@ def _prompt(row: Row) -> PromptInput:
         raise InvalidInput(
             f"there is no prompt; expected one of the keys {', '.join(_PROMPT_KEYS)}"
         )
+    return _known(PromptInput(_messages(row[key])), row)
+
+
+def _known(prompt: PromptInput, row: Row) -> PromptInput:
+    """The prompt with what its row says of it."""
     external_id = next((row[k] for k in ("external_id", "prompt_id", "id") if _given(row, k)), None)
-    return PromptInput(
-        messages=_messages(row[key]),
+    return replace(
+        prompt,
         external_id=None if external_id is None else _text(str(external_id), "id", 200),
-        reference=_text(row["reference"], "reference") if _given(row, "reference") else None,
+        reference=_reference(row["reference"]) if _given(row, "reference") else None,
         tags=_tags(row.get("tags")),
+        metadata=_metadata(row.get("metadata")),
     )
+
+
+def _reference(value: object) -> str:
+    """The ground truth as text; a number or a list, such as all right answers, as JSON."""
+    if isinstance(value, list) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        value = json.dumps(value, ensure_ascii=False)
+    return _text(value, "reference")
+
+
+def _metadata(value: object) -> dict[str, Any]:
+    if value is None or value == "":
+        return {}
+    if not isinstance(value, dict):
+        raise InvalidInput(f"`metadata` must be an object; found {_found(value)}")
+    try:
+        return checked_metadata(value)
+    except ValueError as error:
+        raise InvalidInput(f"`metadata`: {error}") from error
 
 
 def _demonstration(row: Row) -> DemonstrationInput:
     key = next((key for key in _RESPONSE_KEYS if _given(row, key)), None)
     if key is not None:
-        prompt = _transcript(row)[0] if key == "chosen" else _prompt(row)
+        prompt = _known(_transcript(row)[0], row) if key == "chosen" else _prompt(row)
         content = _transcript(row)[1] if key == "chosen" else _content(row[key])
         return DemonstrationInput(prompt, content)
     if _given(row, "messages"):
         prompt, content = _split(_messages(row["messages"], wants_user=False))
-        return DemonstrationInput(prompt, content)
+        return DemonstrationInput(_known(prompt, row), content)
     raise InvalidInput(
         f"there is no response; expected one of the keys {', '.join(_RESPONSE_KEYS)}"
     )
@@ -182,7 +210,9 @@ def _native(row: Row) -> PreferenceInput:
         comparison=_compared(
             PromptInput(_messages([turn.model_dump() for turn in record.messages])),
             [
-                ResponseInput(_text(one.content, "content"), one.finish_reason)
+                ResponseInput(
+                    _text(one.content, "content"), one.finish_reason, token_ids=one.token_ids
+                )
                 for one in record.responses
             ],
         ),
@@ -317,7 +347,19 @@ def _response(value: object) -> ResponseInput:
         content=_content(content),
         finish_reason=None if reason is None else FinishReason(reason),
         source=_text(str(value.get("source") or value.get("model") or "import"), "source", 200),
+        token_ids=_token_ids(value.get("token_ids")),
     )
+
+
+def _token_ids(value: object) -> TokenIds | None:
+    if value is None:
+        return None
+    try:
+        return TokenIds.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(["token_ids", *map(str, first["loc"])])
+        raise InvalidInput(f"{place}: {first['msg']}") from error
 
 
 def _messages(value: object, *, wants_user: bool = True) -> tuple[Message, ...]:

@@ -6,10 +6,11 @@ Made by `backend.domain.records.formats`, kept by `backend.store.data.imports`.
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from backend.schemas.records import Message, SolutionStep
+from backend.schemas.records import Message, SolutionStep, TokenIds
 from backend.schemas.vocabulary import FinishReason, Verdict
 
 
@@ -21,6 +22,7 @@ class PromptInput:
     external_id: str | None = None
     reference: str | None = None
     tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def content_sha256(self) -> str:
@@ -30,11 +32,12 @@ class PromptInput:
 
 @dataclass(frozen=True)
 class ResponseInput:
-    """A response to a prompt; `source` says who wrote it."""
+    """A response to a prompt; `source` says who wrote it, `token_ids` as what it was sampled."""
 
     content: str
     finish_reason: FinishReason | None = None
     source: str = "import"
+    token_ids: TokenIds | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Practice of a project as the API speaks of it: for whoever practises, and for who leads."""
 
 from datetime import datetime
+from typing import Annotated
 
 from pydantic import Field
 
@@ -12,6 +13,10 @@ from backend.schemas.comparisons import (
 )
 from backend.schemas.paging import ApiAnswer, Body
 
+Explanation = Annotated[
+    str, Field(max_length=10_000, description="Shown after the answer. Markdown.")
+]
+
 
 class PracticeBody(Body):
     """What is expected of whoever ranks a comparison for practice, and why."""
@@ -20,7 +25,13 @@ class PracticeBody(Body):
         description="The ranking, under each criterion of the project; it places two responses or "
         "more. Comment, flags and time are not kept."
     )
-    explanation: str = Field("", max_length=10_000, description="Shown after the answer. Markdown.")
+    explanation: Explanation = ""
+
+
+class PracticeChange(Body):
+    """Another explanation of a practice comparison; what is expected stays."""
+
+    explanation: Explanation
 
 
 class PracticeComparisonAnswer(ApiAnswer):

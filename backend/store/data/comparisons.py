@@ -4,7 +4,7 @@ Called by the routes, the import and `worker.run_directory.intake`; who ranks th
 `store.data.assignments`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -106,10 +106,26 @@ def create_for_run(session: Session, run: Run, *, at: datetime) -> int:
                     "created_at": at,
                 }
             )
-    if rows:
-        wanted = _insert(session, run.project_id, rows)
-        tallies.add(session, run.project_id, comparisons=len(rows), wanted=wanted)
+    _add(session, run.project_id, rows)
     return len(rows)
+
+
+def create_pairs(
+    session: Session, run: Run, pairs: Iterable[tuple[str, str, str]], *, at: datetime
+) -> None:
+    """One comparison for each (prompt, response, other response), as of this run."""
+    rows = [
+        {
+            "id": new_id("comparison"),
+            "project_id": run.project_id,
+            "prompt_id": prompt_id,
+            "run_id": run.id,
+            "response_ids": [ours, theirs],
+            "created_at": at,
+        }
+        for prompt_id, ours, theirs in pairs
+    ]
+    _add(session, run.project_id, rows)
 
 
 def ensure(
@@ -156,6 +172,13 @@ def ensure(
     for content, row in zip(new, rows, strict=True):
         found[content] = (row["id"], row["response_ids"])
     return Ensured(found, len(rows), wanted_judgments)
+
+
+def _add(session: Session, project_id: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert comparisons and count them."""
+    if rows:
+        wanted = _insert(session, project_id, rows)
+        tallies.add(session, project_id, comparisons=len(rows), wanted=wanted)
 
 
 def _insert(session: Session, project_id: str, rows: Sequence[dict[str, Any]]) -> int:

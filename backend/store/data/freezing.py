@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, aliased, defer
@@ -16,12 +16,14 @@ from sqlalchemy.sql.base import ExecutableOption
 
 from backend.domain.aggregation.ways import merged
 from backend.domain.ranking import Ranking
+from backend.domain.records.answers import Chosen
 from backend.domain.records.split import Sides
 from backend.errors import InvalidInput
 from backend.schemas.data import SnapshotBody, SnapshotFilter
 from backend.schemas.records import (
     CriterionRecord,
     DemonstrationRecord,
+    EvaluatedRecord,
     Message,
     PreferenceRecord,
     PromptRecord,
@@ -43,7 +45,23 @@ from backend.store.tables.data import (
 
 _Rows = Select[*tuple[Any, ...]]
 BATCH = 200
-_WITHOUT_TEXTS = (defer(Prompt.messages), defer(Prompt.reference))
+_WITHOUT_TEXTS = (defer(Prompt.messages), defer(Prompt.reference), defer(Prompt.more))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a run that become demonstrations, and how to read one."""
+
+    run_id: str
+    chosen: Sequence[Chosen]
+    read: Callable[[Chosen], EvaluatedRecord]
+
+
+class _Answered(NamedTuple):
+    """A row of such an answer."""
+
+    Prompt: Prompt
+    chosen: Chosen
 
 
 @dataclass(frozen=True)
@@ -66,35 +84,42 @@ def meant(session: Session, project_id: str, body: SnapshotBody) -> SnapshotBody
 
 
 def lines(
-    session: Session, project_id: str, body: SnapshotBody
+    session: Session, project_id: str, body: SnapshotBody, answers: Answers | None = None
 ) -> Generator[FrozenLine, None, None]:
     """The records that the filter lets through, in order of creation.
 
-    `body` is what `meant` gave. It holds a batch of them at a time and reads up to three times, so
-    the session must see the same data all the time. With an aggregation, a comparison's one record
-    stands where its first judgment stands.
+    `body` is what `meant` gave, `answers` those that its filter asks for. It holds a batch of them
+    at a time and reads up to three times, so the session must see the same data all the time. With
+    an aggregation, a comparison's one record stands where its first judgment stands.
     Raises InvalidInput for a filter, an aggregation or a criterion that does not fit the kind.
     """
     _check(body)
     sides = Sides(fraction=body.heldout_fraction, seed=body.seed)
     if sides.is_needed:
-        with closing(_batches(session, project_id, body, _WITHOUT_TEXTS)) as batches:
+        with closing(_wanted(session, project_id, body, answers, _WITHOUT_TEXTS)) as batches:
             for row in chain.from_iterable(batches):
                 sides.see(row.Prompt.content_sha256)
     rankings = _merged(session, project_id, body)
-    with closing(_batches(session, project_id, body)) as batches:
+    with closing(_wanted(session, project_id, body, answers)) as batches:
         for batch in batches:
             texts = _responses(session, batch) if body.kind is SnapshotKind.PREFERENCES else {}
             for row in batch:
                 is_held = sides.holds_out(row.Prompt.content_sha256)
                 split = Split.HELDOUT if is_held else Split.TRAIN
-                if rankings is None:
+                if answers is not None:
+                    yield _answer_line(row, split, answers)
+                elif rankings is None:
                     yield _WRITERS[body.kind](row, split, texts, body)
                 elif (ranking := rankings.pop(row.Comparison.id, None)) is not None:
                     yield _merged_line(row, split, texts, body, ranking)
 
 
 def _check(body: SnapshotBody) -> None:
+    if body.filter.answers is not None and body.kind is not SnapshotKind.DEMONSTRATIONS:
+        raise InvalidInput(
+            f"filter.answers does not fit a snapshot of {body.kind}",
+            advice="Freeze demonstrations, or leave it out.",
+        )
     if body.kind is SnapshotKind.PREFERENCES:
         return
     for name in ("run_ids", "comparison_ids", "is_review"):
@@ -124,6 +149,45 @@ def _merged(session: Session, project_id: str, body: SnapshotBody) -> dict[str, 
         for row in chain.from_iterable(batches):
             said[row.Comparison.id][row.Judgment.user_id] = _ranking(row, body)
     return dict(merged(body.aggregation, said))
+
+
+def _wanted(
+    session: Session,
+    project_id: str,
+    body: SnapshotBody,
+    answers: Answers | None,
+    options: Sequence[ExecutableOption] = (),
+) -> Generator[list[Any], None, None]:
+    if answers is None:
+        return _batches(session, project_id, body, options)
+    return _answered(session, project_id, body, answers, options)
+
+
+def _answered(
+    session: Session,
+    project_id: str,
+    body: SnapshotBody,
+    answers: Answers,
+    options: Sequence[ExecutableOption],
+) -> Generator[list[Any], None, None]:
+    """The chosen answers with their prompts, in the order in which they were chosen.
+
+    Raises InvalidInput for one to a prompt that is not of the project.
+    """
+    is_wanted, every = _filter(body), iter(answers.chosen)
+    while some := list(islice(every, BATCH)):
+        ids = {one.prompt_id for one in some}
+        found = select(Prompt).where(Prompt.project_id == project_id, Prompt.id.in_(ids))
+        prompts = {one.id: one for one in session.scalars(found.options(*options))}
+        foreign = sorted(ids - prompts.keys())
+        if foreign:
+            raise InvalidInput(
+                f"run {answers.run_id} answers the prompt {foreign[0]}, which the project does not "
+                "have",
+                advice="Use a run whose snapshot of prompts was frozen in this project.",
+            )
+        rows = [_Answered(prompts[one.prompt_id], one) for one in some]
+        yield [row for row in rows if is_wanted(row)]
 
 
 def _batches(
@@ -210,11 +274,11 @@ def _ranking(row: Any, body: SnapshotBody) -> Ranking:
 
 def _responses(session: Session, rows: Sequence[Any]) -> dict[str, ResponseRecord]:
     ids = {one for row in rows for one in row.Comparison.response_ids}
-    found = session.execute(
-        select(Response.id, Response.content, Response.finish_reason).where(Response.id.in_(ids))
-    )
+    columns = (Response.id, Response.content, Response.finish_reason, Response.token_ids)
+    found = session.execute(select(*columns).where(Response.id.in_(ids)))
     return {
-        row[0]: ResponseRecord(id=row[0], content=row[1], finish_reason=row[2]) for row in found
+        row[0]: ResponseRecord(id=row[0], content=row[1], finish_reason=row[2], token_ids=row[3])
+        for row in found
     }
 
 
@@ -226,6 +290,8 @@ def _prompt_line(row: Any, split: Split, texts: _Texts, body: SnapshotBody) -> F
         prompt_id=row.Prompt.id,
         messages=_messages(row.Prompt),
         reference=row.Prompt.reference,
+        tags=row.Prompt.tags,
+        metadata=row.Prompt.more,
         split=split,
     )
     return FrozenLine(split, record.model_dump_json(), row.Prompt.id)
@@ -236,7 +302,29 @@ def _demonstration_line(row: Any, split: Split, texts: _Texts, body: SnapshotBod
         demonstration_id=row.Demonstration.id,
         prompt_id=row.Prompt.id,
         messages=_messages(row.Prompt),
+        reference=row.Prompt.reference,
+        tags=row.Prompt.tags,
+        metadata=row.Prompt.more,
         response=row.Demonstration.content,
+        split=split,
+    )
+    return FrozenLine(split, record.model_dump_json(), row.Prompt.id)
+
+
+def _answer_line(row: _Answered, split: Split, answers: Answers) -> FrozenLine:
+    answer = answers.read(row.chosen)
+    record = DemonstrationRecord(
+        # Where it comes from, line by line.
+        demonstration_id=f"{answers.run_id}:{answer.prompt_id}:{answer.index}",
+        prompt_id=row.Prompt.id,
+        messages=_messages(row.Prompt),
+        reference=row.Prompt.reference,
+        tags=row.Prompt.tags,
+        metadata=row.Prompt.more,
+        # As everywhere where responses are kept.
+        response=answer.content.replace("\0", "\N{REPLACEMENT CHARACTER}"),
+        finish_reason=answer.finish_reason,
+        token_ids=answer.token_ids,
         split=split,
     )
     return FrozenLine(split, record.model_dump_json(), row.Prompt.id)

@@ -22,7 +22,7 @@ from backend.schemas.comparisons import (
     JudgmentAnswer,
     JudgmentBody,
     OwnJudgmentAnswer,
-    OwnRevision,
+    RevisionAnswer,
 )
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import ReviewReason, Verdict
@@ -245,16 +245,16 @@ def _has_words(session: Session, words: str) -> ColumnElement[bool]:
 def _own_answers(session: Session, rows: Sequence[Judgment]) -> list[OwnJudgmentAnswer]:
     ids = {row.assignment_id for row in rows}
     shown = assignments.shown(session, ids)
-    earlier: dict[tuple[str, bool], list[OwnRevision]] = defaultdict(list)
+    earlier: dict[tuple[str, bool], list[RevisionAnswer]] = defaultdict(list)
     for is_review in (False, True):
         of_them = select(Judgment).where(
             Judgment.assignment_id.in_(ids), _is_kind(Judgment, is_review=is_review)
         )
         for one in session.scalars(of_them.order_by(Judgment.revision.desc())):
-            earlier[_line(one)].append(OwnRevision.model_validate(one))
+            earlier[_line(one)].append(RevisionAnswer.model_validate(one))
     return [
         OwnJudgmentAnswer(
-            **OwnRevision.model_validate(row).model_dump(),
+            **RevisionAnswer.model_validate(row).model_dump(),
             id=row.id,
             assignment_id=row.assignment_id,
             comparison=shown[row.assignment_id],

@@ -104,8 +104,17 @@ def _keep_prompts(
     session: Session, new: NewImport, good: _Good, tally: Tally, at: datetime
 ) -> None:
     records = _records(good, PromptInput)
-    _, added = prompts.ensure(session, new.project_id, records, import_id=new.id, at=at)
-    tally.take(len(good), added)
+    ids, added = prompts.ensure(session, new.project_id, records, import_id=new.id, at=at)
+    contradicting = prompts.contradicting(session, ids, records)
+    for (line, _), record in zip(good, records, strict=True):
+        if record in contradicting:
+            tally.reject(
+                line,
+                "the project has this prompt already, with another reference or other metadata "
+                f"({ids[record.content_sha256]}); keep one of the two, or import into another "
+                "project",
+            )
+    tally.take(len(good) - len(contradicting), added)
 
 
 def _keep_demonstrations(

@@ -76,6 +76,16 @@ def mark(
     return _answer(session, row, comparison)
 
 
+def explain(
+    session: Session, project_id: str, comparison_id: str, explanation: str
+) -> PracticeComparisonAnswer:
+    """Explain what is expected in other words. Raises NotFound if it is none for practice."""
+    row = _row(session, project_id, comparison_id)
+    row.explanation = explanation
+    session.flush()
+    return _answer(session, row, _comparison(session, project_id, comparison_id))
+
+
 def unmark(session: Session, project_id: str, comparison_id: str) -> None:
     """Let a comparison be judged again as before. Raises NotFound if it is none for practice."""
     projects.lock(session, project_id)

@@ -3,7 +3,7 @@
 Called by the import and by the data routes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import insert, select
@@ -51,6 +51,7 @@ def ensure(
                     "messages": [turn.model_dump() for turn in prompt.messages],
                     "reference": prompt.reference,
                     "tags": list(prompt.tags),
+                    "more": prompt.metadata,
                     "content_sha256": content,
                     "import_id": import_id,
                     "created_at": at,
@@ -60,6 +61,22 @@ def ensure(
             ],
         )
     return ids | added, len(added)
+
+
+def contradicting(
+    session: Session, ids: Mapping[str, str], prompts: Sequence[PromptInput]
+) -> list[PromptInput]:
+    """Those that say something of a prompt which its row says otherwise; `ids` by content hash."""
+    saying = [one for one in prompts if one.reference is not None or one.metadata]
+    found = session.execute(
+        select(Prompt.id, Prompt.reference, Prompt.more).where(
+            Prompt.id.in_({ids[one.content_sha256] for one in saying})
+        )
+    )
+    known = {row[0]: (row[1], row[2]) for row in found}
+    return [
+        one for one in saying if known[ids[one.content_sha256]] != (one.reference, one.metadata)
+    ]
 
 
 def ensure_demonstrations(

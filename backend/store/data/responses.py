@@ -10,17 +10,18 @@ from itertools import islice
 from typing import Any
 
 from sqlalchemy import insert, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, undefer
 
 from backend.domain.records.imported import ResponseInput, hash_of
 from backend.errors import InvalidInput
+from backend.schemas.comparisons import ComparisonBody
 from backend.schemas.data import ResponseAnswer
 from backend.schemas.paging import Listing
-from backend.schemas.records import GeneratedRecord
+from backend.schemas.records import GeneratedRecord, TokenIds
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import Prompt, Response
-from backend.store.tables.runs import Run
+from backend.store.tables.runs import Run, Sample
 
 BATCH = 500
 
@@ -65,6 +66,8 @@ def insert_imported(
             "content_sha256": hash_of([response.content]),
             "finish_reason": response.finish_reason,
             "scores": {},
+            "n_tokens": None if response.token_ids is None else len(response.token_ids.ids),
+            "token_ids": _kept(response.token_ids),
             "import_id": import_id,
             "created_at": at,
         }
@@ -76,6 +79,31 @@ def insert_imported(
     return ids
 
 
+def insert_sampled(
+    session: Session, run: Run, samples: Sequence[Sample], *, at: datetime
+) -> ComparisonBody:
+    """Keep samples of a run as responses; returns the comparison that can be made of them.
+
+    Raises InvalidInput unless they answer one prompt of the run's project, each in its own words.
+    """
+    prompt_ids = {sample.prompt_id for sample in samples}
+    prompt_id = next(iter(prompt_ids))
+    if len(prompt_ids) > 1 or prompt_id is None:
+        raise InvalidInput(
+            "these samples answer several prompts or one without an id",
+            advice="Choose samples of one prompt.",
+        )
+    _check_prompts(session, run.project_id, {prompt_id})
+    if len({sample.response for sample in samples}) < len(samples):
+        raise InvalidInput(
+            "two of these samples say the same", advice="Choose samples whose texts differ."
+        )
+    kept = [_sampled(run, sample, index, at) for index, sample in enumerate(samples)]
+    session.add_all(kept)
+    session.flush()
+    return ComparisonBody(prompt_id=prompt_id, response_ids=[one.id for one in kept])
+
+
 def listing(
     session: Session,
     project_id: str,
@@ -83,15 +111,22 @@ def listing(
     *,
     run_id: str | None = None,
     prompt_id: str | None = None,
+    has_token_ids: bool = False,
 ) -> Listing[ResponseAnswer]:
-    """A project's responses, of one run or prompt if asked."""
+    """A project's responses, of one run or prompt if asked, and with their ids if asked."""
     statement = select(Response).where(Response.project_id == project_id)
+    if has_token_ids:
+        statement = statement.options(undefer(Response.token_ids))
     if run_id:
         statement = statement.where(Response.run_id == run_id)
     if prompt_id:
         statement = statement.where(Response.prompt_id == prompt_id)
     rows, cursor = page_of(session, statement, Response.number, page)
-    return Listing(items=[ResponseAnswer.model_validate(row) for row in rows], next_cursor=cursor)
+    names = set(ResponseAnswer.model_fields) - (set() if has_token_ids else {"token_ids"})
+    items = [
+        ResponseAnswer.model_validate({name: getattr(row, name) for name in names}) for row in rows
+    ]
+    return Listing(items=items, next_cursor=cursor)
 
 
 def _generated(
@@ -112,8 +147,31 @@ def _generated(
         "n_tokens": record.n_tokens,
         "logp_sum": record.logp_sum,
         "scores": {**record.scores, **reference},
+        "token_ids": _kept(record.token_ids),
         "created_at": at,
     }
+
+
+def _sampled(run: Run, sample: Sample, index: int, at: datetime) -> Response:
+    return Response(
+        id=new_id("response"),
+        project_id=run.project_id,
+        prompt_id=sample.prompt_id,
+        run_id=run.id,
+        source="sample",
+        index=index,
+        content=sample.response,
+        content_sha256=hash_of([sample.response]),
+        finish_reason=sample.finish_reason,
+        scores=sample.scores,
+        n_tokens=None if sample.token_ids is None else len(sample.token_ids["ids"]),
+        token_ids=sample.token_ids,
+        created_at=at,
+    )
+
+
+def _kept(token_ids: TokenIds | None) -> dict[str, Any] | None:
+    return None if token_ids is None else token_ids.model_dump()
 
 
 def _check_prompts(session: Session, project_id: str, prompt_ids: set[str]) -> None:

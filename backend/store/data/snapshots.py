@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
@@ -35,8 +36,12 @@ def begin(
     *,
     job_id: str,
     at: datetime,
+    source: Mapping[str, Any] | None = None,
 ) -> str:
-    """A snapshot that nobody sees before its job has published it; returns its id."""
+    """A snapshot that nobody sees before its job has published it; returns its id.
+
+    `source`: what its filter tells besides what was asked for.
+    """
     snapshot = Snapshot(
         id=new_id("snapshot"),
         project_id=project_id,
@@ -45,7 +50,7 @@ def begin(
         sha256="",
         heldout_fraction=body.heldout_fraction,
         seed=body.seed,
-        filter=body.filter.model_dump(exclude_none=True),
+        filter=body.filter.model_dump(exclude_none=True) | dict(source or {}),
         aggregation=body.aggregation,
         criterion=body.criterion or "",
         counts={},

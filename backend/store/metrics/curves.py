@@ -2,7 +2,7 @@
 
 Called by `backend.api.metrics`. Where a window lies is looked up in the levels, coarse to fine, by
 what each bucket has on the axis; a curve with few points there comes as it is, any other from the
-level whose buckets fit. `backend.domain.downsample` says how wide they are.
+level whose buckets fit. `backend.domain.curves.downsample` says how wide they are.
 """
 
 import math
@@ -12,20 +12,10 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    Float,
-    FromClause,
-    String,
-    and_,
-    func,
-    select,
-    true,
-)
+from sqlalchemy import BigInteger, ColumnElement, Float, FromClause, String, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from backend.domain.downsample import EXACT, Columns, bucket_width, scale_of
+from backend.domain.curves.downsample import EXACT, Columns, bucket_width, scale_of
 from backend.errors import InvalidInput
 from backend.schemas.runs import MetricsAnswer, Series, SeriesValues
 from backend.store.metrics import given
@@ -162,16 +152,16 @@ def _curves(
         step.order_by(MetricPoint.step).scalar_subquery(),
         step.order_by(MetricPoint.step.desc()).scalar_subquery(),
     ).where(MetricCurve.run_id.in_(run_ids), MetricCurve.name.in_(names))
-    origins = _origins(session, run_ids) if window.x == "relative" else {}
+    began = origins(session, run_ids) if window.x == "relative" else {}
     rows = session.execute(found).all()
     return [
-        _bounded(window, origins.get(run_id, 0), number, run_id, name, sealed, first, last)
+        _bounded(window, began.get(run_id, 0), number, run_id, name, sealed, first, last)
         for number, run_id, name, sealed, first, last in rows
         if first is not None
     ]
 
 
-def _origins(session: Session, run_ids: Sequence[str]) -> dict[str, float]:
+def origins(session: Session, run_ids: Sequence[str]) -> dict[str, float]:
     """The time of each run's first metric."""
     of_curve = (MetricPoint.run_id == MetricCurve.run_id, MetricPoint.name == MetricCurve.name)
     time = select(MetricPoint.time_s).where(*of_curve).order_by(MetricPoint.step).limit(1)
@@ -304,7 +294,8 @@ class _Reading:
         if span is None:
             return
         columns = (MetricPoint.step, self._axis.point, MetricPoint.value)
-        rows = self._rows(span, columns, self._inside(span, of_points=True))
+        inside = self._inside(span, of_points=True)
+        rows = given.search(self._session, span, [span.c.curve], columns, inside)
         for number, group in _by_curve(rows):
             origin = self._curves[number].origin
             x = [row[2] - origin for row in group] if origin else [row[2] for row in group]
@@ -333,7 +324,8 @@ class _Reading:
         span = self._given(spans, of_points=True, widths=widths)
         if span is None:
             return []
-        sums = point_sums(self._session, span, *self._borders(span)).subquery("sums")
+        sqlite = given.is_sqlite(self._session)
+        sums = point_sums(span, *self._borders(span), sqlite=sqlite).subquery("sums")
         names = ("last_step", self._axis.most.key, "n", "n_values", "min", "max", "total")
         columns = (sums.c[name] for name in names)
         found = select(sums.c.curve, *columns, last_of(sums))
@@ -342,9 +334,10 @@ class _Reading:
     def _level_rows(self, spans: Spans, columns: Sequence[Any]) -> Iterable[Any]:
         """The curve's number and columns of the buckets in these spans, in no order."""
         span = self._given(spans, of_points=False)
-        return (
-            () if span is None else self._rows(span, columns, self._inside(span, of_points=False))
-        )
+        if span is None:
+            return ()
+        inside = self._inside(span, of_points=False)
+        return given.search(self._session, span, [span.c.curve], columns, inside)
 
     def _given(
         self, spans: Spans, *, of_points: bool, widths: Mapping[int, int] | None = None
@@ -371,20 +364,6 @@ class _Reading:
         if self._window.is_in_steps:
             return []
         return [self._axis.point >= span.c.low, self._axis.point <= span.c.high]
-
-    def _rows(
-        self, span: FromClause, columns: Sequence[Any], inside: Sequence[ColumnElement[bool]]
-    ) -> list[tuple[Any, ...]]:
-        if self._session.get_bind().dialect.name == "sqlite":
-            table = columns[0].class_
-            found = select(span.c.curve, *columns).select_from(span).join(table, and_(*inside))
-        else:
-            # The offset (none) keeps PostgreSQL to one span after the other; it would join them
-            # with all buckets of the table, which it thinks are few.
-            each = select(*columns).where(*inside).offset(0).correlate(span).lateral("each")
-            found = select(span.c.curve, *each.c).select_from(span.join(each, true()))
-        # Not by the ORM, which takes as long for ten thousand rows as the database does.
-        return list(map(tuple, self._session.connection().execute(found).all()))
 
 
 def _by_curve(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:

@@ -7,6 +7,7 @@ is in no level yet: `cover` says where each step of a curve is found.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -14,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     Float,
     FromClause,
+    Insert,
     ScalarSelect,
     Select,
     String,
@@ -28,7 +30,8 @@ from sqlalchemy import (
     true,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.store.metrics import given
@@ -256,19 +259,30 @@ def _fill(session: Session, level: int, spans: Iterable[tuple[Curve, int, int]])
     rows = [
         [curve.number, curve.run_id, curve.name, first, end, width] for curve, first, end in spans
     ]
-    span = given.rows(session, _SPAN, rows)
-    sums = point_sums(session, span) if level == 1 else _level_sums(session, span, level - 1)
+    statement = _filling(level, sqlite=given.is_sqlite(session))
+    session.connection().execute(statement, {"given": given.json_of(_SPAN, rows)})
+
+
+@cache
+def _filling(level: int, *, sqlite: bool) -> Insert:
+    """The statement of `_fill`: to build it takes longer than to execute it."""
+    span = given.table(_SPAN, sqlite=sqlite)
+    sums = (
+        point_sums(span, sqlite=sqlite)
+        if level == 1
+        else _level_sums(span, level - 1, sqlite=sqlite)
+    )
     kept = sums.subquery("sums")
     columns = [one for one in kept.c if one.name not in ("curve", "run", "name", "step")]
     names = [one.name for one in columns]
     buckets = select(
         kept.c.curve, literal_column(str(level)), kept.c.step, *columns, last_of(kept)
     ).where(true())  # without it, SQLite takes ON CONFLICT for the ON of a join
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
-    statement = (sqlite if is_sqlite else postgresql).insert(MetricLevel)
+    statement = (sqlite_dialect if sqlite else postgresql).insert(MetricLevel)
     statement = statement.from_select([*_KEY, *names, "last"], buckets)
     anew = {name: statement.excluded[name] for name in (*names, "last")}
-    session.execute(statement.on_conflict_do_update(index_elements=list(_KEY), set_=anew))
+    filling: Insert = statement.on_conflict_do_update(index_elements=list(_KEY), set_=anew)
+    return filling
 
 
 def last_of(sums: FromClause) -> ScalarSelect[float | None]:
@@ -280,7 +294,7 @@ def last_of(sums: FromClause) -> ScalarSelect[float | None]:
     return select(point.value).where(*at_its_end).correlate(sums).scalar_subquery()
 
 
-def point_sums(session: Session, span: FromClause, *conditions: ColumnElement[bool]) -> Select[Any]:
+def point_sums(span: FromClause, *conditions: ColumnElement[bool], sqlite: bool) -> Select[Any]:
     """Buckets of the points in each span of `_SPAN`, as wide as the span says, without `last`."""
     point = MetricPoint
     is_inside = and_(
@@ -307,14 +321,14 @@ def point_sums(session: Session, span: FromClause, *conditions: ColumnElement[bo
         "tokens_min": func.min(point.tokens),
         "tokens_max": func.max(point.tokens),
     }
-    return _summed(session, span, point, is_inside, sums)
+    return _summed(span, point, is_inside, sums, sqlite=sqlite)
 
 
 def _literal(value: float) -> ColumnElement[float]:
     return literal_column(repr(value), Float())
 
 
-def _level_sums(session: Session, span: FromClause, level: int) -> Select[Any]:
+def _level_sums(span: FromClause, level: int, *, sqlite: bool) -> Select[Any]:
     """Buckets of the buckets of a level in each span, without `last`."""
     part = MetricLevel
     is_inside = and_(
@@ -335,20 +349,21 @@ def _level_sums(session: Session, span: FromClause, level: int) -> Select[Any]:
         "tokens_min": func.min(part.tokens_min),
         "tokens_max": func.max(part.tokens_max),
     }
-    return _summed(session, span, part, is_inside, sums)
+    return _summed(span, part, is_inside, sums, sqlite=sqlite)
 
 
 def _summed(
-    session: Session,
     span: FromClause,
     table: type[MetricPoint] | type[MetricLevel],
     is_inside: ColumnElement[bool],
     sums: Mapping[str, ColumnElement[Any]],
+    *,
+    sqlite: bool,
 ) -> Select[Any]:
     start = table.step // span.c.width * span.c.width
     columns = [start.label("step"), *(one.label(name) for name, one in sums.items())]
     whose = (span.c.curve, span.c.run, span.c.name)
-    if session.get_bind().dialect.name == "sqlite":
+    if sqlite:
         found = select(*whose, *columns).select_from(span).join(table, is_inside)
         return found.group_by(span.c.curve, start)
     # PostgreSQL cannot know how short the spans are, and would rather read all points: so it is

@@ -1,30 +1,43 @@
-"""Metrics: one value per run, name and step, appended by the relay.
+"""Metrics: one value per run, name and step, and what the history of a run tells of them.
 
-The worker's relay calls `store` and `rewind` inside its fenced transaction, intake and the metric
-route add evaluations. `backend.store.metrics.levels` keeps sums of the points,
-`backend.store.metrics.tokens` where on the axis of tokens a step lies, and
-`backend.store.metrics.curves` reads points and levels.
+The worker's relay calls `store` and `rewind` inside its fenced transaction, intake and
+`backend.store.metrics.outside` add evaluations; `backend.stream` tells. A `metric` event has the
+steps and times of what was stored and no value: the points that are there by then are joined to it.
+`backend.store.metrics.levels` keeps sums of the points, `backend.store.metrics.tokens` where on the
+axis of tokens a step lies, and `backend.store.metrics.curves` reads points and levels.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
+from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import BigInteger, Float, Integer, ScalarSelect, String, delete, select
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from backend.errors import InvalidInput
 from backend.schemas.events import MetricLine
-from backend.schemas.runs import METRIC_NAME, OutsidePoint
-from backend.store.metrics import given, levels, tokens
+from backend.schemas.paging import Listing
+from backend.schemas.runs import METRIC_NAME, EventAnswer
+from backend.store.metrics import extremes, given, levels, tokens
 from backend.store.runs import events as run_events
 from backend.store.runs import runs
-from backend.store.runs.events import NewEvent
-from backend.store.tables.runs import MetricPoint, Run
+from backend.store.runs.events import KeptEvent, NewEvent
+from backend.store.tables.runs import MetricCurve, MetricPoint, Run
 
 T = TypeVar("T")
+
+# Values of one event at most, if every metric of the run has one at each of its steps.
+LARGEST_EVENT = 2000
+# Values of one run that are told in one go; the event that goes beyond is the last.
+MOST_TOLD = 10_000
+# Of a span of steps: all points within it are looked at.
+_WIDEST_STRIDE = 16
+# SQLite may read a number from JSON one digit off.
+_ONE_DIGIT = 1e-12
 
 OUTSIDE_ATTEMPT = 0
 OUTSIDE_PREFIXES = ("gold/", "outside/")
@@ -44,8 +57,29 @@ _SQLITE_UPSERT = (
     f"ON CONFLICT (run_id, name, step) DO UPDATE SET "
     + ", ".join(f"{name} = excluded.{name}" for name in _ANEW)
 )
+_SPAN: given.Types = {
+    "run": String(),
+    "attempt": Integer(),
+    "seq": BigInteger(),
+    "first": BigInteger(),
+    "last": BigInteger(),
+    "stride": BigInteger(),
+    "earliest": Float(),
+    "latest": Float(),
+}
+_Event = tuple[str, int]  # run and number
 _NAME = re.compile(METRIC_NAME)
 _LONGEST_NAME = 100
+
+
+class _Row(NamedTuple):
+    run_id: str
+    name: str
+    step: int
+    value: float | None
+    time_s: float
+    tokens: int
+    attempt: int
 
 
 class Stored(NamedTuple):
@@ -72,68 +106,58 @@ def append(
 def store(session: Session, run: Run, attempt: int, lines: Sequence[MetricLine]) -> Stored:
     """Store the values of these lines and the summary of the run, which the caller holds.
 
-    The caller appends the events: one `metric` per line. A value stored before for the same name
-    and step is replaced, so a replay changes nothing. Names outside METRIC_NAME are left out, with
-    an alert.
+    The caller appends the events. A value stored before for the same name and step is replaced, so
+    a replay changes nothing. Names outside METRIC_NAME are left out, with an alert.
     """
     if not lines:
         return Stored(0, [])
     names = {name for line in lines for name in line.values}
-    refused = {name for name in names if not _is_name(name)}
+    refused = {name for name in names if not is_name(name)}
     kept = [_without(line, refused) for line in lines] if refused else lines
-    rows = _rows(run.id, attempt, kept)
+    said = sorted((line for line in kept if line.values), key=lambda line: line.step)
+    rows = _rows(run.id, attempt, said)
     if rows:
         steps: dict[str, list[int]] = {}
         for name, step in rows:
             steps.setdefault(name, []).append(step)
         curves = levels.of_run(session, run.id, steps)
         _upsert(session, list(rows.values()))
-        tokens.note(session, run.id, {(row["step"], row["tokens"]) for row in rows.values()})
+        tokens.note(session, run.id, {(row.step, row.tokens) for row in rows.values()})
         levels.grow(session, curves, steps)
-        # Ascending steps: the last row of a name is its newest of this batch.
         newest = {
-            name: row["value"]
-            for (name, step), row in rows.items()
-            if step >= (curves[name].newest or 0)
+            name: rows[name, of_name[-1]].value
+            for name, of_name in steps.items()
+            if of_name[-1] >= (curves[name].newest or 0)
         }
         run.summary = {**run.summary, **newest}
-    events = [_event(line, attempt) for line in kept]
+        _tell_extremes(session, run, rows, steps, curves)
+    events = _events(said, attempt, n_names=len(run.summary))
     if refused:
         events.append(_refusal(refused))
     return Stored(len(rows), events)
 
 
-def append_outside(
-    session: Session, run_id: str, points: Sequence[OutsidePoint], *, at: datetime
-) -> int:
-    """Store results of evaluations made elsewhere; returns how many values.
-
-    Raises InvalidInput for a name that does not start with gold/ or outside/.
-    """
-    names = sorted({name for point in points for name in point.values})
-    wrong = [name for name in names if not (_is_name(name) and name.startswith(OUTSIDE_PREFIXES))]
-    if wrong:
-        raise InvalidInput(
-            f"the metric name {wrong[0][:100]!r} is not allowed here",
-            advice="Use at most 100 characters: 2 to 5 words of letters, digits and _ @ . + - "
-            "joined by /, the first of them gold or outside.",
-        )
-    runs.locked(session, run_id)
-    # Tokens that the trainer had processed, so that a point finds its place on that axis.
-    processed = tokens.at_steps(session, run_id, [point.step for point in points])
-    lines = [
-        MetricLine(
-            step=point.step,
-            time=at.timestamp(),
-            tokens=processed[point.step],
-            values=point.values,
-        )
-        for point in points
-    ]
-    return append(session, run_id, OUTSIDE_ATTEMPT, lines, at=at)
+def _tell_extremes(
+    session: Session,
+    run: Run,
+    rows: Mapping[tuple[str, int], _Row],
+    steps: Mapping[str, Sequence[int]],
+    curves: Mapping[str, levels.Curve],
+) -> None:
+    """Let lists find the run by what was stored at these steps, which ascend, of each curve."""
+    newest = {name: curves[name].newest for name in steps}
+    behind = {
+        name: [rows[name, step].value for step in of_name]
+        for name, of_name in steps.items()
+        if (end := newest[name]) is None or of_name[0] > end
+    }
+    extremes.append(session, run, behind)
+    session.flush()
+    extremes.renew(session, run, [name for name in steps if name not in behind])
 
 
-def _is_name(name: str) -> bool:
+def is_name(name: str) -> bool:
+    """Whether a metric may have this name."""
     return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
 
 
@@ -142,44 +166,61 @@ def _without(line: MetricLine, refused: Collection[str]) -> MetricLine:
     return line.model_copy(update={"values": values})
 
 
-def _rows(
-    run_id: str, attempt: int, lines: Sequence[MetricLine]
-) -> dict[tuple[str, int], dict[str, Any]]:
-    # Keyed, because one statement may not touch a row twice; ascending steps, so that the newest
-    # step of a name comes last.
+def _rows(run_id: str, attempt: int, lines: Iterable[MetricLine]) -> dict[tuple[str, int], _Row]:
+    """The points of lines that ascend in step, each once: one statement may not touch it twice."""
     return {
-        (name, line.step): {
-            "run_id": run_id,
-            "name": name,
-            "step": line.step,
-            "value": value,
-            "time_s": line.time,
-            "tokens": line.tokens,
-            "attempt": attempt,
-        }
-        for line in sorted(lines, key=lambda line: line.step)
+        (name, line.step): _Row(run_id, name, line.step, value, line.time, line.tokens, attempt)
+        for line in lines
         for name, value in line.values.items()
     }
 
 
-def _upsert(session: Session, rows: list[dict[str, Any]]) -> None:
-    if session.get_bind().dialect.name == "sqlite":
+def _upsert(session: Session, rows: list[_Row]) -> None:
+    connection = session.connection()
+    if given.is_sqlite(session):
         # By the driver: SQLAlchemy takes longer to look at a row than SQLite to store it.
-        values = [tuple(row.values()) for row in rows]
-        session.connection().exec_driver_sql(_SQLITE_UPSERT, values)
-        return
-    # One statement instead of one for each row, which costs PostgreSQL five times as much.
-    passed = given.rows(session, _TYPES, ([row[name] for name in _TYPES] for row in rows))
+        connection.exec_driver_sql(_SQLITE_UPSERT, rows)
+    else:
+        connection.execute(_postgres_upsert(), {"given": given.json_of(_TYPES, rows)})
+
+
+@cache
+def _postgres_upsert() -> postgresql.Insert:
+    """One statement instead of one for each row, which costs PostgreSQL five times as much."""
+    passed = given.table(_TYPES, sqlite=False)
     all_rows = select(*(passed.c[name] for name in _TYPES))
     statement = postgresql.insert(MetricPoint).from_select(list(_TYPES), all_rows)
     anew = {name: statement.excluded[name] for name in _ANEW}
     keys = ["run_id", "name", "step"]
-    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=anew))
+    return statement.on_conflict_do_update(index_elements=keys, set_=anew)
 
 
-def _event(line: MetricLine, attempt: int) -> NewEvent:
-    said = line.model_dump(include={"step", "time", "tokens", "values"})
-    return NewEvent("metric", {**said, "attempt": attempt})
+def _events(lines: Iterable[MetricLine], attempt: int, *, n_names: int) -> list[NewEvent]:
+    """What is told of these lines, ascending in step, of a run with so many metrics."""
+    by_step = [list(of_step) for _, of_step in groupby(lines, lambda line: line.step)]
+    size = max(1, LARGEST_EVENT // max(1, n_names))
+    parts = (by_step[first : first + size] for first in range(0, len(by_step), size))
+    return [_event([line for of_step in part for line in of_step], attempt) for part in parts]
+
+
+def _event(lines: Sequence[MetricLine], attempt: int) -> NewEvent:
+    times = [line.time for line in lines]
+    where = {"steps": _spans(line.step for line in lines), "times": [min(times), max(times)]}
+    n_values = sum(len(line.values) for line in lines)
+    return NewEvent("metric", {"attempt": attempt, **where, "n": n_values})
+
+
+def _spans(steps: Iterable[int]) -> list[list[int]]:
+    """Ascending steps as `[first, last, stride]`: a trainer logs every step, or every tenth."""
+    spans: list[list[int]] = []
+    for step in steps:
+        if spans and step - spans[-1][1] in (0, spans[-1][2]):
+            spans[-1][1] = step
+        elif spans and spans[-1][0] == spans[-1][1] >= step - _WIDEST_STRIDE:
+            spans[-1][1:] = [step, step - spans[-1][0]]
+        else:
+            spans.append([step, step, 1])
+    return spans
 
 
 def _refusal(names: set[str]) -> NewEvent:
@@ -230,4 +271,102 @@ def rewind(session: Session, run_id: str, after_step: int, *, at: datetime) -> N
     kept = {name: value for name, value in run.summary.items() if name not in names}
     run.summary = kept | _newest_values(session, run_id, names)
     session.flush()
+    extremes.renew(session, run, names)
     run_events.append(session, run_id, [NewEvent("rewind", {"step": after_step})], at=at)
+
+
+def told_after(session: Session, seqs: Mapping[str, int], *, limit: int) -> list[KeptEvent]:
+    """What is told of these runs beyond a number of each: their events, `metric` with its points.
+
+    Each run's come in order, at most `limit`, and fewer where they have many values; none only if
+    there is none.
+    """
+    kept = [
+        event
+        for run_id, seq in seqs.items()
+        for event in _bounded(run_events.after(session, run_id, seq, limit=limit))
+    ]
+    return _with_points(session, kept)
+
+
+def history(
+    session: Session, run_id: str, *, after: int, limit: int, types: Sequence[str]
+) -> Listing[EventAnswer]:
+    """A page of what is told of one run beyond a number; no types = all types."""
+    found = run_events.after(session, run_id, after, limit=limit, types=types)
+    kept = _bounded(found)
+    is_last = len(kept) == len(found) < limit
+    items = [EventAnswer.model_validate(event) for event in _with_points(session, kept)]
+    return Listing(items=items, next_cursor=None if is_last else str(kept[-1].seq))
+
+
+def _bounded(events: list[KeptEvent]) -> list[KeptEvent]:
+    """As many of these as are told in one go."""
+    n_values = 0
+    for number, (_, _, kind, data, _) in enumerate(events, start=1):
+        n_values += data.get("n", len(data.get("values", ()))) if kind == "metric" else 0
+        if n_values >= MOST_TOLD:
+            return events[:number]
+    return events
+
+
+def _with_points(session: Session, events: Sequence[KeptEvent]) -> list[KeptEvent]:
+    metrics = [event for event in events if event.type == "metric"]
+    points = _points(session, [event for event in metrics if "steps" in event.data])
+    for event in metrics:
+        if "values" in event.data:
+            # An event of before: one line with its values.
+            line = {name: value for name, value in event.data.items() if name != "attempt"}
+            points[event.run_id, event.seq] = [line]
+    return [event._replace(data=_told(event, points)) for event in events]
+
+
+def _told(event: KeptEvent, points: Mapping[_Event, list[dict[str, Any]]]) -> dict[str, Any]:
+    if event.type != "metric":
+        return event.data
+    of_event = points.get((event.run_id, event.seq), [])
+    return {"attempt": event.data.get("attempt"), "points": of_event}
+
+
+def _points(session: Session, events: Sequence[KeptEvent]) -> dict[_Event, list[dict[str, Any]]]:
+    """What is there now of each event's steps and attempt, in the form of a trainer's lines."""
+    spans = [row for event in events for row in _asked(event)]
+    if not spans:
+        return {}
+    found: defaultdict[_Event, list[dict[str, Any]]] = defaultdict(list)
+    span, curve, point = given.rows(session, _SPAN, spans), MetricCurve, MetricPoint
+    # The offset (none) has the names of a run found before its points, which would all be read.
+    of_run = select(span, curve.name).join(curve, curve.run_id == span.c.run).offset(0)
+    asked = of_run.subquery("asked")
+    rows = given.search(
+        session,
+        asked,
+        (asked.c.run, asked.c.seq),
+        (point.step, point.time_s, point.tokens, point.name, point.value),
+        (
+            point.run_id == asked.c.run,
+            point.name == asked.c.name,
+            point.step >= asked.c.first,
+            point.step <= asked.c.last,
+            (point.step - asked.c.first) % asked.c.stride == 0,
+            point.attempt == asked.c.attempt,
+            # What another line said of the same step is another event's.
+            point.time_s >= asked.c.earliest,
+            point.time_s <= asked.c.latest,
+        ),
+    )
+    # An event has a name at a step once, so no value is compared.
+    for line, values in groupby(sorted(rows), lambda row: row[:5]):
+        run_id, seq, step, time_s, count = line
+        told = {name: value for *_, name, value in values}
+        said = {"step": step, "time": time_s, "tokens": count, "values": told}
+        found[run_id, seq].append(said)
+    return dict(found)
+
+
+def _asked(event: KeptEvent) -> Iterable[list[Any]]:
+    """Rows of `_SPAN`."""
+    low, high = event.data["times"]
+    times = (low - abs(low) * _ONE_DIGIT, high + abs(high) * _ONE_DIGIT)
+    for span in event.data["steps"]:
+        yield [event.run_id, event.data["attempt"], event.seq, *span, *times]

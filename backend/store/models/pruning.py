@@ -15,14 +15,15 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from backend.domain import run_state
-from backend.store.runs import needs, runs
+from backend.store.runs import needs, outputs, runs
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Artifact, Checkpoint, Run
 
 
 @dataclass(frozen=True)
 class RunFiles:
-    """What a run keeps and what may go: steps that stay, keys of shared checkpoints that do not."""
+    """What a run keeps and what may go: steps that stay; keys that do not, of shared checkpoints
+    and of answers."""
 
     run_id: str
     kept_steps: frozenset[int]
@@ -78,6 +79,7 @@ def mark_run(session: Session, run_id: str, look_up: LookUp, *, at: datetime) ->
     _mark_models(session, below, at=at)
     of_run = Checkpoint.run_id == run_id
     session.execute(delete(Checkpoint).where(of_run, Checkpoint.step.not_in(files.kept_steps)))
+    outputs.forget_answers(session, run_id)
     run.pruned_at = run.pruned_at or at
     run.checkpoint_step = session.scalar(select(func.max(Checkpoint.step)).where(of_run))
     return files
@@ -122,6 +124,7 @@ def unnamed(session: Session, keys: Collection[str], look_up: LookUp) -> list[st
     models = session.execute(select(Model.source, Model.pruned_at)).all()
     named = {source.get("artifact") for source, pruned_at in models if pruned_at is None}
     named |= set(session.scalars(select(Checkpoint.artifact)))
+    named |= outputs.folders_of_answers(session)
     free = [key for key in keys if key not in named and key.split("/")[1] in known - live]
     used, registered = needs.model_ids(session), look_up(_paths(session))
     return [key for key in free if not registered.in_artifact(key) & used]
@@ -139,13 +142,14 @@ def _files_of(session: Session, run_id: str) -> RunFiles:
 
 
 def _keys(session: Session, run_id: str, *, except_steps: Collection[int] = ()) -> tuple[str, ...]:
-    """The keys of a run's shared checkpoints, by step."""
+    """The keys of a run's shared checkpoints, by step, and of its answers."""
     query = select(Checkpoint.artifact).where(
         Checkpoint.run_id == run_id,
         Checkpoint.artifact.is_not(None),
         Checkpoint.step.not_in(except_steps),
     )
-    return tuple(str(key) for key in session.scalars(query.order_by(Checkpoint.step)))
+    shared = [str(key) for key in session.scalars(query.order_by(Checkpoint.step))]
+    return (*shared, *sorted(outputs.folders_of_answers(session, run_id)))
 
 
 def _hold(session: Session, model_ids: Collection[str]) -> None:

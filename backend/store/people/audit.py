@@ -38,11 +38,31 @@ def record(
 
     Others who add one wait until this transaction ends: add it last.
     """
+    changed = {object_id: data}
+    record_all(
+        session, user_id=user_id, action=action, changed=changed, request_id=request_id, at=at
+    )
+
+
+def record_all(
+    session: Session,
+    *,
+    user_id: str | None,
+    action: str,
+    changed: Mapping[str, Mapping[str, Any]],
+    request_id: str | None,
+    at: datetime,
+) -> None:
+    """Add a line with its data for each object that one action has changed."""
+    if not changed:
+        return
     if session.get_bind().dialect.name != "sqlite":
         session.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     last = head(session)
-    line = Line(last.number + 1, user_id, action, object_id, dict(data), request_id, at)
-    session.add(AuditEntry(**line._asdict(), sha256=sha256_of(line, last.sha256)))
+    for object_id, data in changed.items():
+        line = Line(last.number + 1, user_id, action, object_id, dict(data), request_id, at)
+        last = Head(line.number, sha256_of(line, last.sha256))
+        session.add(AuditEntry(**line._asdict(), sha256=last.sha256))
     session.flush()
 
 

@@ -1,4 +1,4 @@
-"""Runs: creating, finding, and the one function that moves their state.
+"""Runs: creating, and the one function that moves their state.
 
 Routes and the worker call it inside their transaction; the claim, the beat and the fence are
 `backend.store.runs.supervision`. It validates no config and rings no bell.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from sqlalchemy import ColumnElement, exists, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from backend.domain import run_config, run_state
@@ -19,10 +19,10 @@ from backend.schemas.runs import CloneBody, RunBody
 from backend.schemas.training import SCHEMA_VERSION
 from backend.schemas.vocabulary import RunState, StopReason
 from backend.store.ids import new_id
-from backend.store.paging import Page, page_of
 from backend.store.runs import checkpoints, events, failures, needs
 from backend.store.runs.events import NewEvent
 from backend.store.runs.failures import Evidence
+from backend.store.runs.table import facts
 from backend.store.tables.runs import Run
 
 _STOP_REASONS = frozenset(StopReason)
@@ -69,19 +69,6 @@ class NewRun:
         )
 
 
-@dataclass(frozen=True)
-class RunFilter:
-    """Which runs a list shows; empty = no restriction, `project_ids` None = all projects."""
-
-    project_ids: Sequence[str] | None = None
-    experiment_id: str | None = None
-    states: Sequence[str] = ()
-    methods: Sequence[str] = ()
-    tag: str | None = None
-    text: str | None = None
-    archived: bool = False
-
-
 def create(session: Session, new: NewRun, *, at: datetime) -> Run:
     """Add a queued run and the first event of its history."""
     run = Run(
@@ -106,6 +93,7 @@ def create(session: Session, new: NewRun, *, at: datetime) -> Run:
     )
     session.add(run)
     session.flush()
+    facts.write(session, run)
     _append_state(session, run, reason=None, at=at)
     return run
 
@@ -129,49 +117,23 @@ def locked(session: Session, run_id: str) -> Run:
 
 def projects_of(session: Session, run_ids: Sequence[str]) -> dict[str, str]:
     """The project of each of these runs; raises NotFound if one does not exist."""
-    rows = session.execute(select(Run.id, Run.project_id).where(Run.id.in_(run_ids)))
-    found = dict(rows.all())
+    found = known_projects(session, run_ids)
     for run_id in run_ids:
         if run_id not in found:
             raise NotFound(f"there is no run {run_id} that you can see")
     return found
 
 
+def known_projects(session: Session, run_ids: Sequence[str]) -> dict[str, str]:
+    """The project of each of these runs that exists."""
+    rows = session.execute(select(Run.id, Run.project_id).where(Run.id.in_(run_ids)))
+    return dict(rows.all())
+
+
 def count_by_state(session: Session) -> dict[str, float]:
     """How many runs there are in each state that a run is in."""
     rows = session.execute(select(Run.state, func.count()).group_by(Run.state))
     return {state: float(count) for state, count in rows}
-
-
-def find(session: Session, wanted: RunFilter, page: Page) -> tuple[Sequence[Run], str | None]:
-    """One page of runs, newest first, and the cursor of the next."""
-    return page_of(session, select(Run).where(*_conditions(session, wanted)), Run.number, page)
-
-
-def _conditions(session: Session, wanted: RunFilter) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = [
-        Run.archived_at.is_not(None) if wanted.archived else Run.archived_at.is_(None)
-    ]
-    if wanted.project_ids is not None:
-        found.append(Run.project_id.in_(wanted.project_ids))
-    if wanted.experiment_id is not None:
-        found.append(Run.experiment_id == wanted.experiment_id)
-    if wanted.states:
-        found.append(Run.state.in_(wanted.states))
-    if wanted.methods:
-        found.append(Run.method.in_(wanted.methods))
-    if wanted.text:
-        found.append(Run.name.icontains(wanted.text, autoescape=True))
-    if wanted.tag is not None:
-        found.append(_has_tag(session, wanted.tag))
-    return found
-
-
-def _has_tag(session: Session, tag: str) -> ColumnElement[bool]:
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
-    unnest = func.json_each if is_sqlite else func.jsonb_array_elements_text
-    tags = unnest(Run.tags).table_valued("value")
-    return exists(select(1).select_from(tags).where(tags.c.value == tag))
 
 
 def transition(
@@ -230,7 +192,8 @@ def _reason_carried(run: Run, to: RunState) -> str | None:
 
 
 def _columns_of(run: Run, to: RunState, at: datetime) -> dict[str, Any]:
-    changes: dict[str, Any] = {}
+    # What was said of a run that ends or goes on is to be said anew.
+    changes: dict[str, Any] = {"verdict": None}
     if to not in run_state.LIVE:
         changes |= {"owner": None, "eta_s": None, "phase": ""}
     if to == RunState.QUEUED:
@@ -330,6 +293,11 @@ def archive(session: Session, run_id: str, *, at: datetime) -> Run:
     return run
 
 
+def must_be_archivable(run: Run) -> None:
+    """Raise Conflict unless the state of this run, which the caller holds, allows to archive it."""
+    _must_allow(run, Verb.ARCHIVE)
+
+
 def restore(session: Session, run_id: str) -> Run:
     """Put an archived run back into the lists."""
     run = locked(session, run_id)
@@ -352,12 +320,16 @@ def copied(session: Session, run_id: str, body: CloneBody) -> RunBody:
 
 def _for_verb(session: Session, run_id: str, verb: Verb) -> Run:
     run = locked(session, run_id)
+    _must_allow(run, verb)
+    return run
+
+
+def _must_allow(run: Run, verb: Verb) -> None:
     allowed = run_state.allowed_verbs(RunState(run.state))
     if verb not in allowed:
         raise Conflict(
-            f"run {run_id} is {run.state}, which does not allow {verb}",
+            f"run {run.id} is {run.state}, which does not allow {verb}",
             advice=f"A run that is {run.state} allows: {', '.join(allowed)}.",
             state=run.state,
             allowed=list(allowed),
         )
-    return run

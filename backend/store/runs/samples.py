@@ -6,19 +6,23 @@ of arrival and ranks nothing.
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
-from sqlalchemy import delete, insert, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, bindparam, delete, exists, insert, or_, select
+from sqlalchemy.orm import Session, undefer
 
-from backend.schemas.events import SampleLine
+from backend.errors import NotFound
+from backend.schemas.events import SampleKind, SampleLine
 from backend.schemas.runs import SampleAnswer, SamplesAnswer
 from backend.store.runs import events as run_events
 from backend.store.runs.events import NewEvent
 from backend.store.tables.runs import Sample
 
-_ARRAYS = ("tokens", "logp", "kl", "advantage")
+_ARRAYS = ("tokens", "logp", "kl", "advantage", "sampler_logp", "entropy", "value", "change")
+# What was decided of a response, and what is known of its prompt.
+_CHECKED = ("passed", "why", "reference", "tags", "metadata")
 
 
 def append(
@@ -36,17 +40,22 @@ def append(
 
 def _row(run_id: str, attempt: int, line: SampleLine) -> dict[str, Any]:
     arrays = {name: getattr(line, name) for name in _ARRAYS if getattr(line, name) is not None}
+    checked = {name: getattr(line, name) for name in _CHECKED}
     return {
         "run_id": run_id,
         "attempt": attempt,
         "step": line.step,
+        "kind": line.kind,
+        "chosen_for": line.chosen_for,
         "prompt_id": line.prompt_id,
         # PostgreSQL keeps no NUL in text.
         "prompt": line.prompt.replace("\0", "\N{REPLACEMENT CHARACTER}"),
         "response": line.response.replace("\0", "\N{REPLACEMENT CHARACTER}"),
         "finish_reason": line.finish_reason,
         "scores": _storable(line.scores),
+        "checked": _storable({n: v for n, v in checked.items() if v not in (None, {}, [])}),
         "arrays": _storable(arrays),
+        "token_ids": None if line.token_ids is None else line.token_ids.model_dump(),
     }
 
 
@@ -66,25 +75,83 @@ def rewind(session: Session, run_id: str, after_step: int) -> None:
     session.execute(delete(Sample).where(Sample.run_id == run_id, Sample.step > after_step))
 
 
-def steps(session: Session, run_id: str) -> list[int]:
-    """Steps that have samples, ascending."""
-    statement = select(Sample.step).where(Sample.run_id == run_id).distinct().order_by(Sample.step)
-    return list(session.scalars(statement))
+@dataclass(frozen=True)
+class Asked:
+    """Which samples of a run are asked for.
+
+    Without a `prompt_id` those of one `step`, by default the newest; with one, the newest of that
+    prompt through all steps, or those at the `step`. `text` stands in the prompt or the response.
+    """
+
+    kind: SampleKind = "rollout"
+    step: int | None = None
+    prompt_id: str | None = None
+    text: str = ""
+    sort: str = "order"
+    limit: int = 200
 
 
-def answer(
-    session: Session, run_id: str, step: int | None, *, sort: str, limit: int
-) -> SamplesAnswer:
-    """Samples of a step, default the newest: as logged, or by the score that `sort` names."""
-    known = steps(session, run_id)
-    step = step if step is not None or not known else known[-1]
-    if step is None:
-        return SamplesAnswer(step=None, steps=[], items=[])
-    statement = select(Sample).where(Sample.run_id == run_id, Sample.step == step)
-    rows = list(session.scalars(statement.order_by(Sample.number)))
-    if sort != "order":
-        rows.sort(key=lambda row: _rank(row.scores.get(sort.removeprefix("-")), sort))
-    return SamplesAnswer(step=step, steps=known, items=[_answer(row) for row in rows[:limit]])
+def answer(session: Session, run_id: str, asked: Asked) -> SamplesAnswer:
+    """Samples of a run: as logged, or by the score that `sort` names."""
+    kinds = _kinds(session, run_id)
+    chosen = [Sample.run_id == run_id, Sample.kind == asked.kind]
+    if asked.prompt_id is not None:
+        chosen.append(Sample.prompt_id == asked.prompt_id)
+    known = _steps(session, chosen)
+    step = asked.step
+    if step is None and asked.prompt_id is None:
+        step = known[-1] if known else None
+        if step is None:
+            return SamplesAnswer(kinds=kinds, step=None, steps=[], items=[])
+    if step is not None:
+        chosen.append(Sample.step == step)
+    if asked.text:
+        columns = (Sample.prompt, Sample.response)
+        chosen.append(or_(*(one.icontains(asked.text, autoescape=True) for one in columns)))
+    items = [_answer(row) for row in _rows(session, chosen, asked)]
+    return SamplesAnswer(kinds=kinds, step=step, steps=known, items=items)
+
+
+def _rows(
+    session: Session, chosen: Sequence[ColumnElement[bool]], asked: Asked
+) -> Sequence[Sample]:
+    found = select(Sample).where(*chosen)
+    if asked.prompt_id is not None and asked.step is None:
+        newest = found.order_by(Sample.step.desc(), Sample.number.desc()).limit(asked.limit)
+        return session.scalars(newest).all()[::-1]
+    if asked.sort == "order":
+        return session.scalars(found.order_by(Sample.number).limit(asked.limit)).all()
+    rows = list(session.scalars(found.order_by(Sample.number)))
+    rows.sort(key=lambda row: _rank(row.scores.get(asked.sort.removeprefix("-")), asked.sort))
+    return rows[: asked.limit]
+
+
+def _kinds(session: Session, run_id: str) -> list[SampleKind]:
+    has = select(exists().where(Sample.run_id == run_id, Sample.kind == bindparam("kind")))
+    return [kind for kind in get_args(SampleKind) if session.scalar(has, {"kind": kind})]
+
+
+def _steps(session: Session, chosen: Sequence[ColumnElement[bool]]) -> list[int]:
+    """Steps that have such samples, ascending."""
+    found = select(Sample.step).where(*chosen).distinct().order_by(Sample.step)
+    return list(session.scalars(found))
+
+
+def chosen(session: Session, run_id: str, numbers: Sequence[int]) -> list[Sample]:
+    """These samples of a run, in this order, with their ids.
+
+    Raises NotFound where one is not of it.
+    """
+    wanted = (
+        select(Sample)
+        .where(Sample.run_id == run_id, Sample.number.in_(numbers))
+        .options(undefer(Sample.token_ids))
+    )
+    found = {sample.number: sample for sample in session.scalars(wanted)}
+    missing = [number for number in numbers if number not in found]
+    if missing:
+        raise NotFound(f"this run has no sample {missing[0]}")
+    return [found[number] for number in numbers]
 
 
 def _rank(score: float | None, sort: str) -> tuple[bool, float]:
@@ -95,5 +162,7 @@ def _rank(score: float | None, sort: str) -> tuple[bool, float]:
 
 
 def _answer(row: Sample) -> SampleAnswer:
-    shown = {name: getattr(row, name, None) for name in SampleAnswer.model_fields}
-    return SampleAnswer.model_validate(shown | row.arrays)
+    own = {
+        name: getattr(row, name, None) for name in SampleAnswer.model_fields if name not in _CHECKED
+    }
+    return SampleAnswer.model_validate(own | row.checked | row.arrays)

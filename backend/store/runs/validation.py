@@ -150,7 +150,7 @@ def _check_snapshot(
 
 
 def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Findings) -> None:
-    side = str(_side(config))
+    side = _side(config, path, SnapshotKind(snapshot.kind))
     sides = list(snapshot.counts) if side == "all" else [side]
     what = "pairs" if snapshot.kind == SnapshotKind.PREFERENCES else "records"
     total = sum(snapshot.counts.get(side, {}).get(what, 0) for side in sides)
@@ -163,14 +163,26 @@ def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Fi
         SnapshotKind.SOLUTIONS: "Import solutions or lower heldout_fraction",
         SnapshotKind.PROMPTS: "Import prompts or change heldout_fraction",
     }[SnapshotKind(snapshot.kind)] + ", then freeze a new snapshot."
-    if isinstance(config, HasSplit) and side != "all":
+    if isinstance(_holder(config, path), HasSplit) and side != "all":
         advice += " Or set split to another value."
     noun = "pairs" if what == "pairs" else snapshot.kind
     found.add(path, f"snapshot {snapshot.name!r} has no {noun}{where}", advice)
 
 
-def _side(config: RunConfig) -> str:
-    return config.split if isinstance(config, HasSplit) else Split.TRAIN
+def _side(config: RunConfig, path: str, kind: SnapshotKind) -> str:
+    """Which split of a snapshot is read; a split is one of prompts."""
+    holder = _holder(config, path)
+    if not isinstance(holder, HasSplit):
+        return Split.TRAIN
+    return str(holder.split) if kind == SnapshotKind.PROMPTS else "all"
+
+
+def _holder(config: RunConfig, path: str) -> object:
+    """What a reference stands in: the config or a part of it, as in `evaluation_sets.0.prompts`."""
+    found: Any = config
+    for part in path.split(".")[:-1]:
+        found = found[int(part)] if part.isdigit() else getattr(found, part)
+    return found
 
 
 def _check_model(session: Session, caller: Caller, pointer: Pointer, found: _Findings) -> None:

@@ -11,12 +11,12 @@ from sqlalchemy.orm import Session
 
 from backend.domain import run_state
 from backend.domain.failures import SENTENCES, cause_of
+from backend.domain.filters.fields import Key
 from backend.schemas.methods import METHODS
 from backend.schemas.paging import Listing
 from backend.schemas.runs import (
     ArtifactAnswer,
     CheckpointAnswer,
-    EventAnswer,
     FailureAnswer,
     LogLineAnswer,
     Progress,
@@ -24,41 +24,69 @@ from backend.schemas.runs import (
 )
 from backend.schemas.vocabulary import RunState, StopReason
 from backend.store.paging import Page
-from backend.store.runs import events as run_events
-from backend.store.runs import failures, runs, supervision
+from backend.store.runs import failures, outputs, runs, supervision
 from backend.store.runs.checkpoints import best_steps
-from backend.store.runs.runs import RunFilter
+from backend.store.runs.table import values
+from backend.store.runs.table.pages import NEWEST_FIRST, RunFilter, Sort, find
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Artifact, Checkpoint, LogLine, Run, RunFailure
+
+# The columns of a run that are shown as they are.
+_SHOWN = [
+    name
+    for name in RunAnswer.model_fields
+    if hasattr(Run, name) and name not in ("notes", "verdict")
+]
 
 
 def one(session: Session, run_id: str) -> RunAnswer:
     """The run, or NotFound."""
-    return of(session, [runs.get(session, run_id)])[0]
+    run = runs.get(session, run_id)
+    return of(session, [run])[0].model_copy(update={"notes": run.notes})
 
 
-def listing(session: Session, wanted: RunFilter, page: Page) -> Listing[RunAnswer]:
-    """One page of runs, newest first."""
-    rows, next_cursor = runs.find(session, wanted, page)
-    return Listing(items=of(session, rows), next_cursor=next_cursor)
+def listing(
+    session: Session,
+    wanted: RunFilter,
+    page: Page,
+    sort: Sort = NEWEST_FIRST,
+    columns: Sequence[Key] = (),
+) -> Listing[RunAnswer]:
+    """One page of runs in this order, with their values of `columns`."""
+    rows, next_cursor = find(session, wanted, page, sort)
+    shown = values.of_runs(session, rows, columns)
+    items = [answer.model_copy(update={"values": shown[answer.id]}) for answer in of(session, rows)]
+    return Listing(items=items, next_cursor=next_cursor)
 
 
 def of(session: Session, rows: Sequence[Run]) -> list[RunAnswer]:
     """These rows as answers, in the same order."""
     ids = [run.id for run in rows]
     made, best = _output_model_ids(session, ids), best_steps(session, ids)
-    return [_answer(run, made[run.id], best.get(run.id)) for run in rows]
+    sizes = outputs.sizes(session, ids)
+    return [
+        _answer(
+            run,
+            output_model_ids=made[run.id],
+            output_bytes=sizes.get(run.id, 0),
+            best_checkpoint_step=best.get(run.id),
+        )
+        for run in rows
+    ]
 
 
-def _answer(run: Run, output_model_ids: list[str], best_checkpoint_step: int | None) -> RunAnswer:
+def _answer(run: Run, **beside: object) -> RunAnswer:
     state = RunState(run.state)
     again = supervision.is_tried_again(run)
     reason = StopReason(run.stop_reason) if run.stop_reason else None
-    shown = {name: getattr(run, name) for name in RunAnswer.model_fields if hasattr(run, name)}
+    shown = {name: getattr(run, name) for name in _SHOWN}
     progress = Progress(step=run.step, steps=run.steps, phase=run.phase, eta_s=run.eta_s)
     return RunAnswer.model_validate(
         {
             **shown,
+            **beside,
+            "notes": None,
+            "verdict": _verdict(run),
             "estimator": run.config.get("estimator"),
             "result": METHODS[run.method].result,
             "state_sentence": run_state.sentence(
@@ -66,13 +94,18 @@ def _answer(run: Run, output_model_ids: list[str], best_checkpoint_step: int | N
             ),
             "is_retried": state == RunState.CRASHED and again,
             "progress": progress,
-            "best_checkpoint_step": best_checkpoint_step,
-            "output_model_ids": output_model_ids,
             "allowed": list(run_state.allowed_verbs(state)),
             "worker_id": run.owner,
             "error": _error(run.error),
         }
     )
+
+
+def _verdict(run: Run) -> dict[str, Any] | None:
+    if run.verdict is None:
+        return None
+    level, sentence = run.verdict_level, run.verdict_sentence
+    return {"kind": run.verdict, "level": level, "sentence": sentence}
 
 
 def _error(error: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -105,14 +138,6 @@ def _output_model_ids(session: Session, run_ids: Sequence[str]) -> dict[str, lis
         if run_id is not None:
             found[run_id].append(model_id)
     return found
-
-
-def events(
-    session: Session, run_id: str, *, after: int, limit: int, types: Sequence[str]
-) -> list[EventAnswer]:
-    """The run's history beyond event number `after`, in order; no types = all types."""
-    rows = run_events.after(session, run_id, after, limit=limit, types=types)
-    return [EventAnswer.model_validate(row) for row in rows]
 
 
 def log_lines(session: Session, run_id: str, *, after: int, limit: int) -> list[LogLineAnswer]:

@@ -14,10 +14,12 @@ from sqlalchemy import (
     BigInteger,
     Dialect,
     Float,
+    Index,
     Integer,
     MetaData,
     String,
     TypeDecorator,
+    text,
 )
 from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.dialects.postgresql import JSONB
@@ -51,6 +53,8 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+# Long lists of numbers, read seldom: JSONB takes twice the room for them.
+PlainJson = JSON(none_as_null=True)
 Json = JSON().with_variant(JSONB(), "postgresql")
 # SQLite numbers rows by itself only for a column of type INTEGER.
 Number = BigInteger().with_variant(Integer(), "sqlite")
@@ -67,6 +71,12 @@ class Base(DeclarativeBase):
         datetime: UtcDateTime,
         float: Float,
     }
+
+
+def index_where(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    """An index of the rows that a condition picks; queries use it if they say the same words."""
+    condition = text(where)
+    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
 class Numbered:

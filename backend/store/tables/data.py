@@ -7,17 +7,18 @@ import json
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false, text
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from backend.schemas.people import CANNOT_JUDGE_REASONS
-from backend.store.tables.columns import Base, FromImport, Number, Numbered
-
-
-def _index_where(name: str, *columns: str, where: str, unique: bool = False) -> Index:
-    """An index of the rows that a condition picks; queries use it if they say the same words."""
-    condition = text(where)
-    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
+from backend.store.tables.columns import (
+    Base,
+    FromImport,
+    Number,
+    Numbered,
+    PlainJson,
+    index_where,
+)
 
 
 class Project(Numbered, Base):
@@ -94,6 +95,8 @@ class Prompt(FromImport, Numbered, Base):
     messages: Mapped[list[Any]]
     reference: Mapped[str | None] = mapped_column(Text)
     tags: Mapped[list[str]]
+    # SQLAlchemy keeps the attribute `metadata` for itself.
+    more: Mapped[dict[str, Any]] = mapped_column("metadata", default=dict, server_default="{}")
     content_sha256: Mapped[str] = mapped_column(String(64))
 
 
@@ -138,6 +141,8 @@ class Response(FromImport, Numbered, Base):
     n_tokens: Mapped[int | None]
     logp_sum: Mapped[float | None]
     scores: Mapped[dict[str, Any]]
+    # A `TokenIds` where a model has sampled it; read only where it is asked for.
+    token_ids: Mapped[dict[str, Any] | None] = mapped_column(PlainJson, deferred=True)
 
 
 class Comparison(FromImport, Numbered, Base):
@@ -146,7 +151,7 @@ class Comparison(FromImport, Numbered, Base):
     __tablename__ = "comparisons"
     __table_args__ = (
         # In the order in which annotators get those that still want judgments.
-        _index_where(
+        index_where(
             "ix_comparisons_open",
             "project_id",
             "judged",
@@ -154,7 +159,7 @@ class Comparison(FromImport, Numbered, Base):
             where="judged < judgments_required",
         ),
         # Those that wait for their second vote; see store.data.candidates.
-        _index_where(
+        index_where(
             "ix_comparisons_begun", "project_id", "number", where="is_overlap AND judged = 1"
         ),
     )
@@ -176,21 +181,21 @@ class Assignment(FromImport, Numbered, Base):
     __tablename__ = "assignments"
     __table_args__ = (
         UniqueConstraint("comparison_id", "user_id"),
-        _index_where(
+        index_where(
             "ix_assignments_leased",
             "project_id",
             "comparison_id",
             "expires_at",
             where="state = 'leased'",
         ),
-        _index_where(
+        index_where(
             "ix_assignments_leased_user",
             "user_id",
             "project_id",
             "expires_at",
             where="state = 'leased'",
         ),
-        _index_where(
+        index_where(
             "ix_assignments_passed",
             "user_id",
             "project_id",
@@ -241,21 +246,21 @@ class Judgment(FromImport, Numbered, Base):
 
     __tablename__ = "judgments"
     __table_args__ = (
-        _index_where(
+        index_where(
             "ix_judgments_counted",
             "assignment_id",
             "revision",
             where="review_reason IS NULL",
             unique=True,
         ),
-        _index_where(
+        index_where(
             "ix_judgments_review",
             "assignment_id",
             "revision",
             where="review_reason IS NOT NULL",
             unique=True,
         ),
-        _index_where(
+        index_where(
             "ix_judgments_review_project",
             "project_id",
             "number",

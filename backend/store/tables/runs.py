@@ -17,16 +17,23 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from backend.store.tables.columns import Base, Number, Numbered
+from backend.store.tables.columns import Base, Number, Numbered, PlainJson, index_where
 
 
 class Experiment(Numbered, Base):
-    """A question; a named group of runs."""
+    """A question, with the runs that answer it and what was concluded."""
 
     __tablename__ = "experiments"
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     name: Mapped[str] = mapped_column(String(200))
-    description: Mapped[str] = mapped_column(Text, default="")
+    question: Mapped[str] = mapped_column(Text, default="", server_default="")
+    hypothesis: Mapped[str] = mapped_column(Text, default="", server_default="")
+    notes: Mapped[str] = mapped_column(Text, default="")
+    conclusion: Mapped[str] = mapped_column(Text, default="", server_default="")
+    # Rises with each change: a change names the one that it was made from.
+    revision: Mapped[int] = mapped_column(server_default="1")
+    changed_at: Mapped[datetime | None]
+    archived_at: Mapped[datetime | None]
 
 
 class Run(Numbered, Base):
@@ -40,6 +47,7 @@ class Run(Numbered, Base):
             name="state",
         ),
         Index("ix_runs_queue", "state", "priority", "number"),
+        Index("ix_runs_verdict", "verdict", "state"),
     )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     experiment_id: Mapped[str | None] = mapped_column(ForeignKey("experiments.id"), index=True)
@@ -48,6 +56,8 @@ class Run(Numbered, Base):
     parent_step: Mapped[int | None] = mapped_column(BigInteger)
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
     name: Mapped[str] = mapped_column(String(200))
+    # Markdown; no list reads it.
+    notes: Mapped[str] = mapped_column(Text, default="", server_default="", deferred=True)
     method: Mapped[str] = mapped_column(String(32))
     config: Mapped[dict[str, Any]]
     schema_version: Mapped[int]
@@ -75,6 +85,10 @@ class Run(Numbered, Base):
     environment: Mapped[dict[str, Any]]
     summary: Mapped[dict[str, Any]]
     error: Mapped[dict[str, Any] | None]
+    # Of a run that has ended; None = its metrics have not been judged since they changed.
+    verdict: Mapped[str | None] = mapped_column(String(16))
+    verdict_level: Mapped[str | None] = mapped_column(String(8))
+    verdict_sentence: Mapped[str | None] = mapped_column(Text)
     exit_code: Mapped[int | None]
     queued_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]
@@ -84,13 +98,33 @@ class Run(Numbered, Base):
     pruned_at: Mapped[datetime | None]
 
 
+class RunFact(Base):
+    """What a run is found by under a key: `store.runs.table.facts` says which there are."""
+
+    __tablename__ = "run_facts"
+    # By run: the keys that some runs have, and what is deleted with one.
+    __table_args__ = (Index("ix_run_facts_run", "run"), {"sqlite_with_rowid": False})
+    key: Mapped[str] = mapped_column(
+        String(200).with_variant(String(200, collation="C"), "postgresql"), primary_key=True
+    )
+    run: Mapped[int] = mapped_column(
+        Number, ForeignKey("runs.number"), primary_key=True, autoincrement=False
+    )
+    text: Mapped[str | None] = mapped_column(Text().with_variant(Text(collation="C"), "postgresql"))
+    number: Mapped[float | None]
+    least: Mapped[float | None]
+    greatest: Mapped[float | None]
+
+
 class RunEvent(Base):
-    """What happened to a run, in commit order; the live stream reads this table alone."""
+    """What happened to a run, in commit order; a metric's values are in `metric_points` alone."""
 
     __tablename__ = "run_events"
+    # The starts of attempts among everything that was told: see store.differences.environments.
+    __table_args__ = (index_where("ix_run_events_start", "run_id", "seq", where="type = 'start'"),)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    # state, metric, progress, checkpoint, alert, sample, log, rewind, start
+    # state, metric, progress, checkpoint, alert, sample, log, rewind, start, judged
     type: Mapped[str] = mapped_column(String(16))
     data: Mapped[dict[str, Any]]
     created_at: Mapped[datetime]
@@ -157,21 +191,74 @@ class TokenMark(Base):
     tokens: Mapped[int] = mapped_column(BigInteger)
 
 
+class Distribution(Base):
+    """How values of one name are spread over a step, or over all steps of a bucket.
+
+    `store.metrics.distributions` says how many steps each level's buckets have; level 0 are steps.
+    """
+
+    __tablename__ = "distributions"
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    level: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    # The first step of the bucket, a multiple of its width.
+    step: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    # The newest step that is in it, and where that lies on the other axes.
+    last_step: Mapped[int] = mapped_column(BigInteger)
+    time_s: Mapped[float]
+    tokens: Mapped[int] = mapped_column(BigInteger)
+    # Bins and counts: see `domain.curves.histograms`.
+    histogram: Mapped[bytes]
+
+
+class AskedPrompt(Base):
+    """A prompt that a run trains on, with the number that `prompt_scores` knows it by."""
+
+    __tablename__ = "asked_prompts"
+    __table_args__ = (UniqueConstraint("run_id", "prompt_id"), {"sqlite_with_rowid": False})
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    # From 0 in the order in which the run has asked them first.
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    prompt_id: Mapped[str] = mapped_column(String(64))
+
+
+class PromptScores(Base):
+    """What the responses to each prompt of a step scored."""
+
+    __tablename__ = "prompt_scores"
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    step: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    # Columns by prompt: see `domain.curves.prompt_scores`.
+    scores: Mapped[bytes]
+
+
 class Sample(Base):
     """A logged prompt and response with scores and arrays per token."""
 
     __tablename__ = "samples"
-    __table_args__ = (Index("ix_samples_run_step", "run_id", "step"),)
+    __table_args__ = (
+        Index("ix_samples_run_step", "run_id", "step"),
+        # Of several runs beside each other: see store.runs.shared_prompts.
+        Index("ix_samples_run_prompt", "run_id", "prompt_id", "step"),
+    )
     number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"))
     step: Mapped[int] = mapped_column(BigInteger)
     attempt: Mapped[int]
+    kind: Mapped[str] = mapped_column(String(16), default="rollout", server_default="rollout")
+    # What it is an example of among those of its step.
+    chosen_for: Mapped[list[str]] = mapped_column(default=list, server_default="[]")
     prompt_id: Mapped[str | None] = mapped_column(String(64))
     prompt: Mapped[str] = mapped_column(Text)
     response: Mapped[str] = mapped_column(Text)
     finish_reason: Mapped[str | None] = mapped_column(String(16))
     scores: Mapped[dict[str, Any]]
-    arrays: Mapped[dict[str, Any]]  # tokens, logp, kl, advantage where logged
+    # Whether it passed, why not, and what is known of its prompt.
+    checked: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default="{}")
+    # Texts and numbers of each token, where they are logged.
+    arrays: Mapped[dict[str, Any]]
+    # A `TokenIds`; read only where it is asked for.
+    token_ids: Mapped[dict[str, Any] | None] = mapped_column(PlainJson, deferred=True)
 
 
 class Checkpoint(Base):

@@ -99,8 +99,7 @@ function prepared(options: RequestOptions): RequestInit {
   return init;
 }
 
-/** Sends and reads JSON; an empty answer (204) is null. Throws Problem, also for a lost network. */
-export async function request<Result>(path: string, options: RequestOptions = {}): Promise<Result> {
+async function sent(path: string, options: RequestOptions): Promise<globalThis.Response> {
   let response: globalThis.Response;
   try {
     response = await fetch(address(path, options.query ?? {}), prepared(options));
@@ -113,8 +112,19 @@ export async function request<Result>(path: string, options: RequestOptions = {}
     });
   }
   if (!response.ok) throw await problemOf(response);
+  return response;
+}
+
+/** Sends and reads JSON; an empty answer (204) is null. Throws Problem, also for a lost network. */
+export async function request<Result>(path: string, options: RequestOptions = {}): Promise<Result> {
+  const response = await sent(path, options);
   if (response.status === 204) return null as Result;
   return (await response.json()) as Result;
+}
+
+/** The same for an answer that is text. */
+export async function requestText(path: string, options: RequestOptions = {}): Promise<string> {
+  return (await sent(path, options)).text();
 }
 
 export function post<Result>(path: string, body: unknown = {}, options: RequestOptions = {}) {

@@ -1,8 +1,8 @@
-/** One's own judgments with the texts that were judged. */
+/** One's own judgments with the texts that were judged; how everybody ranked a prompt. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { request } from "./client";
-import type { Listing, OwnJudgment } from "./types";
+import type { Listing, OwnJudgment, PromptRankings } from "./types";
 
 const PAGE = 20;
 
@@ -36,4 +36,15 @@ export const ownJudgmentQuery = (projectId: string, assignmentId: string) =>
     // What is revised stays as it is while somebody revises it.
     staleTime: Infinity,
     gcTime: 0,
+  });
+
+/** The newest comparisons of a prompt, and who ranked them how. */
+export const rankingsQuery = (projectId: string, promptId: string) =>
+  queryOptions({
+    queryKey: ["project", projectId, "rankings", promptId],
+    queryFn: ({ signal }) =>
+      request<PromptRankings>(`/projects/${projectId}/rankings`, {
+        signal,
+        query: { prompt_id: promptId },
+      }),
   });

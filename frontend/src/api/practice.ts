@@ -40,6 +40,12 @@ export const addToPractice = (projectId: string, comparisonId: string, body: Pra
     body,
   });
 
+export const explainPractice = (projectId: string, comparisonId: string, explanation: string) =>
+  request<PracticeComparison>(`/projects/${projectId}/practice/comparisons/${comparisonId}`, {
+    method: "PATCH",
+    body: { explanation },
+  });
+
 export const removeFromPractice = (projectId: string, comparisonId: string) =>
   request<null>(`/projects/${projectId}/practice/comparisons/${comparisonId}`, {
     method: "DELETE",

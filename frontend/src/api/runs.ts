@@ -1,10 +1,12 @@
 /** Runs: lists, one run, its parts and its verbs. Keys: ["runs", filters] and ["run", id, part]. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
-import { post, request, type QueryValue } from "./client";
+import { address, post, request, type QueryValue } from "./client";
 import type {
   Artifact,
   Checkpoint,
+  Comparison,
+  Distributions,
   Failure,
   Listing,
   LogLine,
@@ -12,9 +14,13 @@ import type {
   Metrics,
   Run,
   RunBody,
+  RunChange,
   RunEvent,
+  RunKeys,
+  RunsChange,
   Samples,
   Validation,
+  Verdict,
   Workers,
 } from "./types";
 
@@ -29,10 +35,10 @@ export const runsQuery = (filter: Record<string, QueryValue>) =>
 /** Runs that come and end between two looks at the live ones are seen then. */
 const ENDED_REFRESH_MS = 60_000;
 
-/** All runs that a filter lets through, a page at a time. */
+/** All runs that a filter lets through, a page at a time; the stream says when to ask again. */
 export const runPages = (filter: Record<string, QueryValue>) =>
   infiniteQueryOptions({
-    queryKey: ["runs", "ended", "pages", filter],
+    queryKey: ["runs", "pages", filter],
     queryFn: ({ signal, pageParam }) =>
       request<Listing<Run>>("/runs", {
         signal,
@@ -40,7 +46,14 @@ export const runPages = (filter: Record<string, QueryValue>) =>
       }),
     initialPageParam: "",
     getNextPageParam: (last) => last.next_cursor ?? undefined,
-    refetchInterval: ENDED_REFRESH_MS,
+  });
+
+/** What the runs of a project are filtered, sorted and shown by. */
+export const runKeysQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ["run-keys", projectId],
+    queryFn: ({ signal }) => request<RunKeys>(`/projects/${projectId}/run-keys`, { signal }),
+    staleTime: 60_000,
   });
 
 /** The last runs that ended like this. */
@@ -73,12 +86,40 @@ export const metricsQuery = (runIds: readonly string[], query: Record<string, Qu
       request<Metrics>("/metrics", { signal, query: { runs: runIds.join(","), ...query } }),
   });
 
-export const samplesQuery = (runId: string, step: number | null, sort: string) =>
+/** `newest`: the newest step that is known; a later one is asked for anew. */
+export const distributionsQuery = (
+  runId: string,
+  query: Record<string, QueryValue>,
+  newest: number,
+) =>
   queryOptions({
-    queryKey: ["run", runId, "samples", step, sort],
+    queryKey: ["run", runId, "distributions", query, newest],
     queryFn: ({ signal }) =>
-      request<Samples>(`/runs/${runId}/samples`, { signal, query: { step, sort } }),
+      request<Distributions>(`/runs/${runId}/distributions`, { signal, query }),
+    // What is drawn stays until what takes its place is there.
+    placeholderData: (before, asked) => (asked?.queryKey[1] === runId ? before : undefined),
   });
+
+export interface AskedSamples {
+  readonly kind: "rollout" | "probe";
+  /** The newest where it is null; with a prompt, all steps. */
+  readonly step: number | null;
+  readonly prompt_id: string | null;
+  readonly q: string;
+  readonly sort: string;
+}
+
+export const samplesQuery = (runId: string, asked: AskedSamples) =>
+  queryOptions({
+    queryKey: ["run", runId, "samples", asked],
+    queryFn: ({ signal }) =>
+      request<Samples>(`/runs/${runId}/samples`, { signal, query: { ...asked } }),
+    // The old list stays until the new one of the same run is there.
+    placeholderData: (before, query) => (query?.queryKey[1] === runId ? before : undefined),
+  });
+
+export const sendToRanking = (runId: string, numbers: readonly number[]) =>
+  post<Comparison>(`/runs/${runId}/samples/comparisons`, { numbers });
 
 const itemsOf = async <Item>(
   path: string,
@@ -112,14 +153,45 @@ const part = <Item>(runId: string, name: string, query: Record<string, QueryValu
   });
 
 /** What happened, without the numbers and lines that have pages of their own. */
-const HISTORY_EVENTS = ["start", "state", "checkpoint", "alert", "rewind"];
+const HISTORY_EVENTS = ["start", "state", "checkpoint", "alert", "rewind", "judged"];
 
 export const eventsQuery = (runId: string) =>
   part<RunEvent>(runId, "events", { limit: 5000, type: HISTORY_EVENTS });
 export const checkpointsQuery = (runId: string) => part<Checkpoint>(runId, "checkpoints");
 export const artifactsQuery = (runId: string) => part<Artifact>(runId, "artifacts");
+/** The file among a run's artifacts that holds what a run that samples was answered. */
+export const ANSWERS = "responses.jsonl";
+export const answersAddress = (runId: string) => address(`/runs/${runId}/answers`, {});
 /** Bad ends, newest first. */
 export const failuresQuery = (runId: string) => part<Failure>(runId, "failures");
+
+/** These runs, archived or not, with their values of more columns. */
+export const runsByIdQuery = (runIds: readonly string[], columns = "") =>
+  queryOptions({
+    queryKey: ["runs", "by id", runIds, columns],
+    queryFn: async ({ signal }) => {
+      const query = { runs: runIds.join(","), limit: runIds.length, columns };
+      return (await request<Listing<Run>>("/runs", { signal, query })).items;
+    },
+  });
+
+const verdictsOf = async (runIds: readonly string[], signal: AbortSignal) =>
+  (await request<{ items: Verdict[] }>("/verdicts", { signal, query: { runs: runIds.join(",") } }))
+    .items;
+
+/** What the metrics of a run say of it. */
+export const verdictQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ["run", runId, "verdict"],
+    queryFn: async ({ signal }) => (await verdictsOf([runId], signal))[0] ?? null,
+  });
+
+/** What the metrics of several runs say of each. */
+export const verdictsQuery = (runIds: readonly string[]) =>
+  queryOptions({
+    queryKey: ["verdicts", runIds],
+    queryFn: ({ signal }) => verdictsOf(runIds, signal),
+  });
 
 export const methodsQuery = queryOptions({
   queryKey: ["methods"],
@@ -143,5 +215,12 @@ export const retryRun = (runId: string, from: "checkpoint" | "start") =>
 
 export const pinCheckpoint = (runId: string, step: number, isPinned: boolean) =>
   post<Checkpoint>(`/runs/${runId}/checkpoints/${step}/${isPinned ? "pin" : "unpin"}`);
+
+export const changeRun = (runId: string, body: RunChange) =>
+  request<Run>(`/runs/${runId}`, { method: "PATCH", body });
+
+/** All of them, or none if one is refused. */
+export const changeRuns = (body: Partial<RunsChange> & Pick<RunsChange, "run_ids">) =>
+  request<{ changed: string[] }>("/runs", { method: "PATCH", body });
 
 export const applyVerb = (runId: string, verb: Verb) => post<Run>(`/runs/${runId}/${verb}`);

@@ -158,6 +158,41 @@ export interface components {
             name: string;
         };
         /**
+         * AnswersFilter
+         * @description Which answers of a run become demonstrations: the best of each prompt, by score.
+         *
+         *     Of an evaluation they are its model's answers to the prompts of the run itself. An answer that
+         *     says the same to the same prompt as an earlier one is left out.
+         */
+        AnswersFilter: {
+            /**
+             * Run Id
+             * @description A generate or evaluate run of the project that succeeded.
+             */
+            run_id: string;
+            /**
+             * Best
+             * @description So many of each prompt, the highest score first; null = all.
+             */
+            best?: number | null;
+            /**
+             * Min Score
+             * @description Only answers with at least this score.
+             */
+            min_score?: number | null;
+            /**
+             * Passed
+             * @description Only answers that all terms that judge correctness accept.
+             * @default false
+             */
+            passed: boolean;
+            /**
+             * Term
+             * @description The reward term whose score it is, as in math_2; null = the weighted sum of all terms.
+             */
+            term?: string | null;
+        };
+        /**
          * ArtifactAnswer
          * @description A file a run has left.
          */
@@ -321,6 +356,40 @@ export interface components {
             priority: number;
         };
         /**
+         * ComparedSnapshot
+         * @description A snapshot, and the runs that use it.
+         */
+        ComparedSnapshot: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            kind: components["schemas"]["SnapshotKind"];
+            /** Sha256 */
+            sha256: string;
+            /**
+             * Counts
+             * @description Records and prompts by side of the split.
+             */
+            counts: {
+                [key: string]: unknown;
+            };
+            /** Heldout Fraction */
+            heldout_fraction: number;
+            /** Seed */
+            seed: number;
+            aggregation: components["schemas"]["Aggregation"];
+            /** Criterion */
+            criterion: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Runs */
+            runs: string[];
+        };
+        /**
          * ComparisonAnswer
          * @description A comparison and how far it is.
          */
@@ -414,6 +483,39 @@ export interface components {
             verdict: components["schemas"]["Verdict"];
             /** Reasons */
             reasons: string[];
+        };
+        /**
+         * DataDifference
+         * @description A field of the config in which runs name different snapshots.
+         */
+        DataDifference: {
+            /** Field */
+            field: string;
+            /**
+             * Snapshots
+             * @description In the order of the runs.
+             */
+            snapshots: components["schemas"]["ComparedSnapshot"][];
+            /**
+             * Overlaps
+             * @description Each snapshot after the first beside the first; null = too large to compare.
+             */
+            overlaps: (components["schemas"]["PromptOverlap"] | null)[];
+        };
+        /**
+         * DataDifferences
+         * @description The data of runs: what is not the same, and the fields in which all name the same.
+         */
+        DataDifferences: {
+            /** Items */
+            items: components["schemas"]["DataDifference"][];
+            /** Same */
+            same: string[];
+            /**
+             * Most Records
+             * @description Records that one request compares at most.
+             */
+            most_records: number;
         };
         /**
          * DemonstrationAnswer
@@ -522,6 +624,44 @@ export interface components {
             agreement: number;
         };
         /**
+         * DistributionsAnswer
+         * @description What is logged of the run, by name.
+         */
+        DistributionsAnswer: {
+            /**
+             * Origin
+             * @description With x=relative, the seconds since the epoch at which x is 0; else 0.
+             */
+            origin: number;
+            /** Items */
+            items: components["schemas"]["Spread"][];
+        };
+        /**
+         * EnvironmentDifference
+         * @description A fact that is not the same everywhere, such as `versions.torch`.
+         */
+        EnvironmentDifference: {
+            /** Path */
+            path: string;
+            /** Values */
+            values: components["schemas"]["FactValue"][];
+        };
+        /**
+         * EnvironmentDifferences
+         * @description Where runs were executed: the facts that differ, and what was not recorded.
+         */
+        EnvironmentDifferences: {
+            /** Items */
+            items: components["schemas"]["EnvironmentDifference"][];
+            /**
+             * Unrecorded
+             * @description By fact the runs that did not record it; `environment`: they recorded nothing.
+             */
+            unrecorded: {
+                [key: string]: string[];
+            };
+        };
+        /**
          * EventAnswer
          * @description One event of a run's history, as the stream sends it.
          */
@@ -542,7 +682,7 @@ export interface components {
         };
         /**
          * ExperimentAnswer
-         * @description A named group of runs.
+         * @description A question and the runs that answer it.
          */
         ExperimentAnswer: {
             /** Id */
@@ -551,15 +691,37 @@ export interface components {
             project_id: string;
             /** Name */
             name: string;
-            /** Description */
-            description: string;
-            /** Run Ids */
-            run_ids: string[];
+            /** Question */
+            question: string;
+            /** Conclusion */
+            conclusion: string;
+            /**
+             * Run Count
+             * @description Runs that are not archived.
+             */
+            run_count: number;
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
+            /** Changed At */
+            changed_at: string | null;
+            /** Archived At */
+            archived_at: string | null;
+            /** Hypothesis */
+            hypothesis: string;
+            /** Notes */
+            notes: string;
+            /** Revision */
+            revision: number;
+            /** Archived Run Count */
+            archived_run_count: number;
+            /**
+             * Run Ids
+             * @description The newest 100 that are not archived, in order of creation.
+             */
+            run_ids: string[];
         };
         /**
          * ExperimentBody
@@ -571,10 +733,92 @@ export interface components {
             /** Name */
             name: string;
             /**
-             * Description
+             * Question
+             * @description What we want to know.
              * @default
              */
-            description: string;
+            question: string;
+            /**
+             * Hypothesis
+             * @description What we expect, and why.
+             * @default
+             */
+            hypothesis: string;
+            /**
+             * Notes
+             * @description Markdown.
+             * @default
+             */
+            notes: string;
+        };
+        /**
+         * ExperimentChange
+         * @description What changes; the rest stays. A conflict if the experiment has another revision by now.
+         */
+        ExperimentChange: {
+            /**
+             * Revision
+             * @description The one that the change was made from.
+             */
+            revision: number;
+            /** Name */
+            name?: string | null;
+            /** Question */
+            question?: string | null;
+            /** Hypothesis */
+            hypothesis?: string | null;
+            /** Notes */
+            notes?: string | null;
+            /** Conclusion */
+            conclusion?: string | null;
+        };
+        /**
+         * ExperimentRunsBody
+         * @description Runs that shall belong to an experiment; each leaves the one that it belonged to.
+         */
+        ExperimentRunsBody: {
+            /** Run Ids */
+            run_ids: string[];
+        };
+        /**
+         * ExperimentSummary
+         * @description An experiment in a list.
+         */
+        ExperimentSummary: {
+            /** Id */
+            id: string;
+            /** Project Id */
+            project_id: string;
+            /** Name */
+            name: string;
+            /** Question */
+            question: string;
+            /** Conclusion */
+            conclusion: string;
+            /**
+             * Run Count
+             * @description Runs that are not archived.
+             */
+            run_count: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Changed At */
+            changed_at: string | null;
+            /** Archived At */
+            archived_at: string | null;
+        };
+        /**
+         * FactValue
+         * @description A value, and the runs that had it; a run whose attempts differ has several.
+         */
+        FactValue: {
+            /** Value */
+            value: string;
+            /** Runs */
+            runs: string[];
         };
         /**
          * FactsAnswer
@@ -643,11 +887,179 @@ export interface components {
          */
         FailureCause: "out_of_memory" | "non_finite_loss" | "config" | "data" | "missing_model" | "checkpoint" | "disk" | "timeout" | "killed" | "worker_lost" | "bug" | "not_started" | "output" | "unexplained";
         /**
+         * FieldAnswer
+         * @description A key of the filter language.
+         */
+        FieldAnswer: {
+            /** Name */
+            name: string;
+            /** About */
+            about: string;
+            /** Operators */
+            operators: string[];
+            /**
+             * Choices
+             * @description All values that it takes; empty = any.
+             */
+            choices: string[];
+        };
+        /**
          * FinishReason
          * @description Why a sampled response ended: its own end-of-sequence token, or the token limit.
          * @enum {string}
          */
         FinishReason: "stop" | "length";
+        /**
+         * Gauge
+         * @description One number that the verdict rests on, where it is healthy, and what to note about it.
+         */
+        Gauge: {
+            /**
+             * Metric
+             * @description The metric whose newest value it is.
+             */
+            metric: string;
+            /**
+             * Title
+             * @default
+             */
+            title: string;
+            /**
+             * Unit
+             * @default
+             */
+            unit: string;
+            /**
+             * Value
+             * @description Null = not measured; `missing` says why.
+             */
+            value: number | null;
+            /** @description The 95 % interval of the value. */
+            interval?: components["schemas"]["Span"] | null;
+            /**
+             * Beside
+             * @description Another number beside it, such as the first value.
+             * @default
+             */
+            beside: string;
+            /** @description Where it is healthy. */
+            healthy?: components["schemas"]["Span"] | null;
+            /** @description From where to where to draw it. */
+            scale?: components["schemas"]["Span"] | null;
+            /**
+             * Level
+             * @default none
+             * @enum {string}
+             */
+            level: "good" | "warn" | "bad" | "none";
+            /**
+             * Note
+             * @description What to say of the value.
+             * @default
+             */
+            note: string;
+            /**
+             * Missing
+             * @description Which setting would measure it.
+             * @default
+             */
+            missing: string;
+        };
+        /**
+         * GivenRanking
+         * @description How one person ranked a comparison; `tiers` best first, ties share a tier.
+         */
+        GivenRanking: {
+            /**
+             * By
+             * @description The annotator's name; null for whoever may not see the members of the project.
+             */
+            by: string | null;
+            /** Is Own */
+            is_own: boolean;
+            /** Tiers */
+            tiers: string[][];
+            /** Unranked */
+            unranked: string[];
+            verdict: components["schemas"]["Verdict"];
+            /**
+             * Rankings
+             * @description One for each criterion that it was given under; `tiers` are the first one's.
+             */
+            rankings: components["schemas"]["CriterionRankingAnswer"][];
+            /** Comment */
+            comment: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * Group
+         * @description The headings under which charts are folded, in the order in which they are shown.
+         * @enum {string}
+         */
+        Group: "Evaluation" | "Measured outside" | "Reward" | "KL and entropy" | "Responses" | "Pairs and steps" | "Updates" | "Critic" | "Speed and memory" | "System";
+        /**
+         * GroupCurve
+         * @description What the seeds of a group say of a metric together, bin by bin: columns of equal length.
+         *
+         *     Bins have `n` runs; `low` and `high` are null where these are fewer than three.
+         */
+        GroupCurve: {
+            /** Group */
+            group: number;
+            /** Name */
+            name: string;
+            /** X */
+            x: number[];
+            /** N */
+            n: number[];
+            /** Value */
+            value: number[];
+            /** Low */
+            low: (number | null)[];
+            /** High */
+            high: (number | null)[];
+        };
+        /**
+         * GroupCurves
+         * @description Curves of groups, by name and then by group.
+         */
+        GroupCurves: {
+            /** Items */
+            items: components["schemas"]["GroupCurve"][];
+        };
+        /**
+         * GroupDifference
+         * @description Whether one group is better than another, by Welch's t interval of the difference.
+         */
+        GroupDifference: {
+            /**
+             * Better
+             * @description The place of the group with the larger value.
+             */
+            better: number;
+            /** Worse */
+            worse: number;
+            /** Value */
+            value: number;
+            /** @description 95 %; null if a group has fewer than 3 seeds. */
+            interval: components["schemas"]["Span"] | null;
+            /**
+             * Is Decided
+             * @description Whether the interval leaves 0 out.
+             */
+            is_decided: boolean;
+            /**
+             * More Seeds
+             * @description How many more seeds each group would need to decide it, if difference and spread stay as they are; null = not known, or more than a thousand.
+             */
+            more_seeds: number | null;
+            /** Sentence */
+            sentence: string;
+        };
         /**
          * GuidelineVersionAnswer
          * @description The guidelines as they were once, who wrote them and how many have acknowledged them.
@@ -687,6 +1099,22 @@ export interface components {
              * @description False if the caller has to acknowledge this version to get comparisons.
              */
             is_acknowledged: boolean;
+        };
+        /**
+         * Happening
+         * @description Something that happened to the run at a step.
+         */
+        Happening: {
+            /** Step */
+            step: number;
+            /** Sentence */
+            sentence: string;
+            /**
+             * Level
+             * @default none
+             * @enum {string}
+             */
+            level: "good" | "warn" | "bad" | "none";
         };
         /**
          * ImportAnswer
@@ -847,18 +1275,8 @@ export interface components {
         /**
          * JudgmentAnswer
          * @description A judgment as it is kept.
-         *
-         *     Given under criteria, its `tiers`, `unranked`, `verdict` and `reasons` are the first one's.
          */
         JudgmentAnswer: {
-            /** Id */
-            id: string;
-            /** Assignment Id */
-            assignment_id: string;
-            /** Comparison Id */
-            comparison_id: string;
-            /** User Id */
-            user_id: string;
             /** Revision */
             revision: number;
             /** Tiers */
@@ -877,15 +1295,23 @@ export interface components {
             flags: string[];
             /** Comment */
             comment: string;
-            /** Active Ms */
-            active_ms: number | null;
-            /** @description Why the judgment is kept for review and does not count: `late` = others had taken the comparison when it came, `differs` = its author had judged the comparison differently before; null = it counts. */
-            review_reason: components["schemas"]["ReviewReason"] | null;
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
+            /** Id */
+            id: string;
+            /** Assignment Id */
+            assignment_id: string;
+            /** Comparison Id */
+            comparison_id: string;
+            /** User Id */
+            user_id: string;
+            /** Active Ms */
+            active_ms: number | null;
+            /** @description Why the judgment is kept for review and does not count: `late` = others had taken the comparison when it came, `differs` = its author had judged the comparison differently before; null = it counts. */
+            review_reason: components["schemas"]["ReviewReason"] | null;
         };
         /**
          * JudgmentBody
@@ -1056,10 +1482,10 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
-        /** Listing[ExperimentAnswer] */
-        Listing_ExperimentAnswer_: {
+        /** Listing[ExperimentSummary] */
+        Listing_ExperimentSummary_: {
             /** Items */
-            items: components["schemas"]["ExperimentAnswer"][];
+            items: components["schemas"]["ExperimentSummary"][];
             /** Next Cursor */
             next_cursor?: string | null;
         };
@@ -1196,6 +1622,13 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
+        /** Listing[ViewAnswer] */
+        Listing_ViewAnswer_: {
+            /** Items */
+            items: components["schemas"]["ViewAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
         /**
          * LogLineAnswer
          * @description A line the trainer printed.
@@ -1209,6 +1642,51 @@ export interface components {
             stream: string;
             /** Text */
             text: string;
+        };
+        /**
+         * MeasureWords
+         * @description What a measure is called.
+         */
+        MeasureWords: {
+            /** Measure */
+            measure: string;
+            /** Title */
+            title: string;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * MeasuredSet
+         * @description All that was measured on one set of prompts.
+         */
+        MeasuredSet: {
+            /**
+             * Name
+             * @description As in the config; empty: the prompts of the run itself.
+             */
+            name: string;
+            /** Label */
+            label: string;
+            /** Snapshot Id */
+            snapshot_id: string;
+            /** Split */
+            split: string;
+            /**
+             * N Prompts
+             * @description Null = not known.
+             */
+            n_prompts: number | null;
+            /** Samples Per Prompt */
+            samples_per_prompt: number;
+            /**
+             * Sampling
+             * @description How its responses were sampled, in words.
+             */
+            sampling: string;
+            /** Measures */
+            measures: components["schemas"]["SetMeasure"][];
+            /** Breakdowns */
+            breakdowns: components["schemas"]["SetBreakdown"][];
         };
         /**
          * MemberAnswer
@@ -1304,7 +1782,7 @@ export interface components {
         Method: "sft" | "reward_model" | "process_reward_model" | "dpo" | "policy_gradient" | "generate" | "evaluate";
         /**
          * MethodAnswer
-         * @description A method: its JSON Schema (units, ranges, defaults), presets, results and next steps.
+         * @description A method: its JSON Schema (units, ranges, defaults), presets, results and metrics.
          */
         MethodAnswer: {
             method: components["schemas"]["Method"];
@@ -1329,16 +1807,75 @@ export interface components {
             result: components["schemas"]["ModelKind"] | components["schemas"]["Records"];
             /** Next Steps */
             next_steps: components["schemas"]["NextStepAnswer"][];
+            /**
+             * Metrics
+             * @description What its runs report, in the order in which charts are shown.
+             */
+            metrics: components["schemas"]["Metric"][];
         };
         /**
          * MethodsAnswer
-         * @description Everything the New run form is made from.
+         * @description Everything the New run form is made from, and what every metric means.
          */
         MethodsAnswer: {
             /** Methods */
             methods: components["schemas"]["MethodAnswer"][];
             /** Reward Kinds */
             reward_kinds: string[];
+        };
+        /**
+         * Metric
+         * @description A metric: its title, what it is, its unit and what is healthy.
+         *
+         *     Texts are sentences; what stands between backticks is code. docs/methods.md has a row for each.
+         */
+        Metric: {
+            /**
+             * Name
+             * @description The name; `{term}` and the like stand for any part, and may be in the title.
+             */
+            name: string;
+            /** @description The heading of its chart. */
+            group: components["schemas"]["Group"];
+            /**
+             * Title
+             * @description What people call it.
+             */
+            title: string;
+            /**
+             * What
+             * @description What it is, in a sentence.
+             */
+            what: string;
+            /**
+             * Unit
+             * @description Such as nats per token; empty for a plain number.
+             * @default
+             */
+            unit: string;
+            /**
+             * Healthy
+             * @description Which values or which course are good, and what others mean.
+             */
+            healthy: string;
+            /**
+             * Is Key
+             * @description Whether its chart comes before all folded ones.
+             * @default false
+             */
+            is_key: boolean;
+            /**
+             * Is Evaluation
+             * @description Measured at single steps: drawn as markers and never smoothed.
+             * @default false
+             */
+            is_evaluation: boolean;
+            /**
+             * Has Interval
+             * @description Whether NAME_low and NAME_high are the ends of its 95 % interval.
+             * @default false
+             */
+            has_interval: boolean;
         };
         /**
          * MetricsAccepted
@@ -1525,6 +2062,12 @@ export interface components {
         OutsideMetricsBody: {
             /** Points */
             points: components["schemas"]["OutsidePoint"][];
+            /**
+             * Judge
+             * @description Who or what judged, such as three annotators or the name and version of a model. The events of the run tell it.
+             * @default
+             */
+            judge: string | "";
         };
         /**
          * OutsidePoint
@@ -1580,36 +2123,23 @@ export interface components {
              * Earlier
              * @description The revisions before this one, the newest first; at most 20.
              */
-            earlier: components["schemas"]["OwnRevision"][];
+            earlier: components["schemas"]["RevisionAnswer"][];
         };
         /**
-         * OwnRevision
-         * @description What an annotator once said of a comparison; under criteria, the first one's ranking.
+         * PairsPutUp
+         * @description What became of the request.
          */
-        OwnRevision: {
-            /** Revision */
-            revision: number;
-            /** Tiers */
-            tiers: string[][];
-            /** Unranked */
-            unranked: string[];
-            verdict: components["schemas"]["Verdict"];
-            /** Reasons */
-            reasons: string[];
+        PairsPutUp: {
             /**
-             * Rankings
-             * @description One for each criterion that it was given under; empty = given without.
+             * Created
+             * @description Comparisons that annotators get from now on.
              */
-            rankings: components["schemas"]["CriterionRankingAnswer"][];
-            /** Flags */
-            flags: string[];
-            /** Comment */
-            comment: string;
+            created: number;
             /**
-             * Created At
-             * Format: date-time
+             * Left
+             * @description Pairs that differ and are not up yet.
              */
-            created_at: string;
+            left: number;
         };
         /**
          * PairwiseAnswer
@@ -1656,6 +2186,17 @@ export interface components {
              * Explanation
              * @description Shown after the answer. Markdown.
              * @default
+             */
+            explanation: string;
+        };
+        /**
+         * PracticeChange
+         * @description Another explanation of a practice comparison; what is expected stays.
+         */
+        PracticeChange: {
+            /**
+             * Explanation
+             * @description Shown after the answer. Markdown.
              */
             explanation: string;
         };
@@ -1752,6 +2293,8 @@ export interface components {
         /**
          * Preset
          * @description A named starting point for the form; `config` lacks the references.
+         *
+         *     Every setting of `config` is under exactly one of the `sources`.
          */
         Preset: {
             /** Name */
@@ -1760,6 +2303,20 @@ export interface components {
             description: string;
             /** Config */
             config: {
+                [key: string]: unknown;
+            };
+            /** Sources */
+            sources: components["schemas"]["PresetSource"][];
+        };
+        /**
+         * PresetSource
+         * @description Who gives which settings of a preset: values by dotted path, as in `optim.lr`.
+         */
+        PresetSource: {
+            /** Source */
+            source: string;
+            /** Settings */
+            settings: {
                 [key: string]: unknown;
             };
         };
@@ -1942,15 +2499,162 @@ export interface components {
             messages: components["schemas"]["Message"][];
             /** External Id */
             external_id: string | null;
-            /** Reference */
+            /**
+             * Reference
+             * @description What a correct response says: the ground truth.
+             */
             reference: string | null;
             /** Tags */
             tags: string[];
+            /**
+             * Metadata
+             * @description Whatever else the prompt was imported with.
+             */
+            metadata: {
+                [key: string]: unknown;
+            };
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
+        };
+        /**
+         * PromptCurve
+         * @description One prompt through training, in columns of one or more steps; lists of equal length.
+         */
+        PromptCurve: {
+            /** Prompt Id */
+            prompt_id: string;
+            /**
+             * Text
+             * @description How its last turn begins, 300 characters at most; null if the project does not have it any more.
+             */
+            text: string | null;
+            /**
+             * X
+             * @description Ascending: the last step of each column in which the prompt was asked.
+             */
+            x: number[];
+            /**
+             * Score
+             * @description Mean weighted sum of the reward terms, as in reward/raw_mean, over the responses that could be scored; null where none could.
+             */
+            score: (number | null)[];
+            /**
+             * Passed
+             * @description Share of the responses that were correct by all terms that judge it; null where none does.
+             */
+            passed: (number | null)[];
+            /**
+             * Responses
+             * @description How many responses these are.
+             */
+            responses: number[];
+        };
+        /**
+         * PromptOverlap
+         * @description The prompts of a snapshot beside those of the first one, by their text.
+         */
+        PromptOverlap: {
+            /** In Both */
+            in_both: number;
+            /**
+             * Added
+             * @description Prompts that the first one does not have.
+             */
+            added: number;
+            /**
+             * Removed
+             * @description Prompts that only the first one has.
+             */
+            removed: number;
+            /** Heldout In Both */
+            heldout_in_both: number;
+            /**
+             * Is Heldout Equal
+             * @description Whether both hold out the same prompts.
+             */
+            is_heldout_equal: boolean;
+            /**
+             * Trained On Heldout
+             * @description Prompts that the first one holds out and this one trains on.
+             */
+            trained_on_heldout: number;
+            /**
+             * Heldout From Training
+             * @description Prompts that the first one trains on and this one holds out.
+             */
+            heldout_from_training: number;
+        };
+        /**
+         * PromptRankings
+         * @description The comparisons of a prompt, the newest first; at most 20.
+         */
+        PromptRankings: {
+            /** Items */
+            items: components["schemas"]["RankedComparison"][];
+        };
+        /**
+         * PromptSample
+         * @description One response to the prompt.
+         */
+        PromptSample: {
+            /** Number */
+            number: number;
+            /** Response */
+            response: string;
+            /** Finish Reason */
+            finish_reason: string | null;
+            /** Scores */
+            scores: {
+                [key: string]: number | null;
+            };
+        };
+        /**
+         * PromptSamples
+         * @description Responses to one prompt, by run in the order of the runs.
+         */
+        PromptSamples: {
+            /** Items */
+            items: components["schemas"]["RunPromptSamples"][];
+        };
+        /**
+         * PromptScoresAnswer
+         * @description The prompts that a run has trained on, in the order in which it asked them first.
+         */
+        PromptScoresAnswer: {
+            /** @description The side of the snapshot that the prompts are of: train. */
+            split: components["schemas"]["Split"];
+            /**
+             * N Prompts
+             * @description All that the run has asked so far.
+             */
+            n_prompts: number;
+            /**
+             * First Step
+             * @description Of all that is stored; null = nothing is.
+             */
+            first_step: number | null;
+            /** Last Step */
+            last_step: number | null;
+            /**
+             * Width
+             * @description Steps of a column: column k has the steps from k * width on. 1 = none is summed up.
+             */
+            width: number;
+            /**
+             * Next Step
+             * @description Where this answer ends before the window does: ask again with it as `from`, and the same `width`.
+             */
+            next_step: number | null;
+            /**
+             * Next Cursor
+             * @description Pass it as `after` for the next prompts; null = these are the last.
+             */
+            next_cursor: string | null;
+            /** Items */
+            items: components["schemas"]["PromptCurve"][];
         };
         /**
          * RankAgreementAnswer
@@ -1976,6 +2680,56 @@ export interface components {
              * @description Mean of 1 / (number of annotators).
              */
             kendalls_w_by_chance: number | null;
+        };
+        /**
+         * RankedComparison
+         * @description A comparison with the judgments that count.
+         */
+        RankedComparison: {
+            /** Id */
+            id: string;
+            /**
+             * Run Id
+             * @description The run that made its responses, if one did.
+             */
+            run_id: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Judgments Required */
+            judgments_required: number;
+            /** Responses */
+            responses: components["schemas"]["RankedResponse"][];
+            /** Judgments */
+            judgments: components["schemas"]["GivenRanking"][];
+        };
+        /**
+         * RankedResponse
+         * @description A response of a comparison.
+         */
+        RankedResponse: {
+            /** Id */
+            id: string;
+            /**
+             * Content
+             * @description At most its first 2,000 characters.
+             */
+            content: string;
+            /**
+             * Is Cut
+             * @description Whether it has more.
+             */
+            is_cut: boolean;
+        };
+        /**
+         * RankedSamples
+         * @description Samples of a run that become one comparison, by their numbers.
+         */
+        RankedSamples: {
+            /** Numbers */
+            numbers: number[];
         };
         /**
          * Records
@@ -2041,11 +2795,224 @@ export interface components {
             scores: {
                 [key: string]: number | null;
             };
+            /** @description As what it was sampled; only where it is asked for. */
+            token_ids?: components["schemas"]["TokenIds"] | null;
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
+        };
+        /**
+         * ResultsAnswer
+         * @description The tables of a group of runs; one without data is left out, and `missing` says which.
+         */
+        ResultsAnswer: {
+            /** Tables */
+            tables: components["schemas"]["ResultsTable"][];
+            /**
+             * Legend
+             * @description What intervals and marks mean, in all tables.
+             */
+            legend: string;
+            /** Missing */
+            missing: string;
+            /**
+             * Commits
+             * @description Of the code that trained and measured, where known.
+             */
+            commits: string[];
+            /**
+             * Configs Sha256
+             * @description Of all groups' configs; empty without any.
+             */
+            configs_sha256: string;
+        };
+        /**
+         * ResultsCell
+         * @description What the seeds of a group say together.
+         */
+        ResultsCell: {
+            /**
+             * N
+             * @description Seeds that were measured.
+             */
+            n: number;
+            /**
+             * Value
+             * @description Their mean; from ten on their interquartile mean.
+             */
+            value: number;
+            /** @description 95 %. */
+            interval: components["schemas"]["Span"] | null;
+            /**
+             * Interval Of
+             * @description seeds = a t interval over three seeds or more; prompts = one or two seeds, whose own intervals by prompt it is the mean of.
+             */
+            interval_of: ("seeds" | "prompts") | null;
+            /** Is Iqm */
+            is_iqm: boolean;
+            /** Points */
+            points: components["schemas"]["ResultsPoint"][];
+            /** @description From the start, if that was measured. */
+            change: components["schemas"]["ResultsChange"] | null;
+            /**
+             * Is Best
+             * @description The best of its column, and more than chance better than the next.
+             * @default false
+             */
+            is_best: boolean;
+        };
+        /**
+         * ResultsChange
+         * @description How much more than the start a group has.
+         */
+        ResultsChange: {
+            /** Value */
+            value: number;
+            /** @description 95 %. */
+            interval: components["schemas"]["Span"] | null;
+            /**
+             * Is Better
+             * @description Whether the interval leaves 0 out, on the better side.
+             */
+            is_better: boolean;
+            /**
+             * Is Paired
+             * @description Measured response by response of the same draw, with the start as baseline.
+             */
+            is_paired: boolean;
+        };
+        /**
+         * ResultsColumn
+         * @description One measure, on one set of prompts or on a part of it.
+         */
+        ResultsColumn: {
+            /** Name */
+            name: string;
+            /**
+             * Metric
+             * @description The metric of the measuring run, such as `eval/pass@1`.
+             */
+            metric: string;
+            /**
+             * Unit
+             * @description Such as share or tokens; empty for a plain number.
+             */
+            unit: string;
+            /**
+             * Direction
+             * @description Which is better; none = neither.
+             * @enum {string}
+             */
+            direction: "higher" | "lower" | "none";
+            /**
+             * Is Mean
+             * @description The mean of the other columns.
+             * @default false
+             */
+            is_mean: boolean;
+            /**
+             * Is Trained
+             * @description On prompts that the runs were trained on.
+             * @default false
+             */
+            is_trained: boolean;
+        };
+        /**
+         * ResultsPoint
+         * @description What was measured of one model.
+         */
+        ResultsPoint: {
+            /**
+             * Run
+             * @description The run that made the model; null = no run of Podium.
+             */
+            run: string | null;
+            /**
+             * Seed
+             * @description Of that run.
+             */
+            seed: number | null;
+            /**
+             * Measured By
+             * @description The runs that measured it.
+             */
+            measured_by: string[];
+            /** Value */
+            value: number;
+            /** @description 95 %, by prompt, where it was measured. */
+            interval: components["schemas"]["Span"] | null;
+        };
+        /**
+         * ResultsRow
+         * @description A group of seeds, or the model that others were trained from.
+         */
+        ResultsRow: {
+            /** Name */
+            name: string;
+            /**
+             * Is Start
+             * @description Others were trained from it and are compared with it.
+             */
+            is_start: boolean;
+            /**
+             * Runs
+             * @description The runs that made the models; empty for a base model.
+             */
+            runs: string[];
+            /**
+             * Config
+             * @description By dotted path what is not the same in all groups.
+             */
+            config: {
+                [key: string]: unknown;
+            };
+            /**
+             * Config Sha256
+             * @description Of the config without seed and devices; null for a base model.
+             */
+            config_sha256: string | null;
+            /**
+             * Cells
+             * @description By column; null = not measured.
+             */
+            cells: (components["schemas"]["ResultsCell"] | null)[];
+        };
+        /**
+         * ResultsTable
+         * @description One table: the start first, then groups by their mean, the best first.
+         */
+        ResultsTable: {
+            /**
+             * Id
+             * @description As in score/heldout or breakdown/heldout/people.
+             */
+            id: string;
+            kind: components["schemas"]["TableKind"];
+            /** Name */
+            name: string;
+            /**
+             * Set
+             * @description The set of prompts that all columns are of; empty = several.
+             */
+            set: string;
+            /** Caption */
+            caption: string;
+            /** Columns */
+            columns: components["schemas"]["ResultsColumn"][];
+            /** Rows */
+            rows: components["schemas"]["ResultsRow"][];
+            /**
+             * Missing
+             * @description What was not measured, in one line; empty = nothing.
+             */
+            missing: string;
+            /**
+             * Remarks
+             * @description What cannot be compared, and what is left out.
+             */
+            remarks: string[];
         };
         /**
          * RetryBody
@@ -2065,6 +3032,37 @@ export interface components {
          * @enum {string}
          */
         ReviewReason: "late" | "differs";
+        /**
+         * RevisionAnswer
+         * @description What an annotator said of a comparison in one revision.
+         *
+         *     Given under criteria, its `tiers`, `unranked`, `verdict` and `reasons` are the first one's.
+         */
+        RevisionAnswer: {
+            /** Revision */
+            revision: number;
+            /** Tiers */
+            tiers: string[][];
+            /** Unranked */
+            unranked: string[];
+            verdict: components["schemas"]["Verdict"];
+            /** Reasons */
+            reasons: string[];
+            /**
+             * Rankings
+             * @description One for each criterion that it was given under; empty = given without.
+             */
+            rankings: components["schemas"]["CriterionRankingAnswer"][];
+            /** Flags */
+            flags: string[];
+            /** Comment */
+            comment: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
         /**
          * Role
          * @description What a person may do; `backend.domain.access` says which role includes which.
@@ -2117,6 +3115,11 @@ export interface components {
             priority: number;
             /** Tags */
             tags: string[];
+            /**
+             * Notes
+             * @description Markdown; null in lists, which leave notes out.
+             */
+            notes: string | null;
             /** Config */
             config: {
                 [key: string]: unknown;
@@ -2132,6 +3135,15 @@ export interface components {
             summary: {
                 [key: string]: number | null;
             };
+            /** @description Of a run that has ended and been judged; lists are filtered by it. */
+            verdict: components["schemas"]["StoredVerdict"] | null;
+            /**
+             * Values
+             * @description The `columns` that a list was asked for, by name.
+             */
+            values?: {
+                [key: string]: number | string | boolean | null;
+            };
             error: components["schemas"]["RunError"] | null;
             /** Exit Code */
             exit_code: number | null;
@@ -2144,6 +3156,11 @@ export interface components {
             best_checkpoint_step: number | null;
             /** Output Model Ids */
             output_model_ids: string[];
+            /**
+             * Output Bytes
+             * @description Size of the files that the run has left, in bytes.
+             */
+            output_bytes: number;
             /**
              * Allowed
              * @description Verbs that this state allows: cancel, pause, ...
@@ -2193,6 +3210,26 @@ export interface components {
             priority: number;
         };
         /**
+         * RunChange
+         * @description What to change about a run; what is left out stays as it is.
+         */
+        RunChange: {
+            /** Name */
+            name?: string | null;
+            /**
+             * Notes
+             * @description Markdown.
+             */
+            notes?: string | null;
+            /** Tags */
+            tags?: string[] | null;
+            /**
+             * Experiment Id
+             * @description Of the same project; null takes the run out of its experiment.
+             */
+            experiment_id?: string | null;
+        };
+        /**
          * RunError
          * @description Why a run ended badly and what to do.
          */
@@ -2219,11 +3256,156 @@ export interface components {
             };
         };
         /**
+         * RunKeysAnswer
+         * @description What the newest runs of a project can be filtered, sorted and shown by.
+         */
+        RunKeysAnswer: {
+            /**
+             * Config
+             * @description Keys such as config.kl.coef.
+             */
+            config: string[];
+            /**
+             * Metrics
+             * @description Names such as eval/reward.
+             */
+            metrics: string[];
+            /**
+             * Tags
+             * @description The most frequent first.
+             */
+            tags: string[];
+            /**
+             * Fields
+             * @description The keys of the filter language; a name follows those that end in a point.
+             */
+            fields: components["schemas"]["FieldAnswer"][];
+        };
+        /**
+         * RunPromptSamples
+         * @description What one run responded to the prompt at one step.
+         */
+        RunPromptSamples: {
+            /** Run */
+            run: string;
+            /**
+             * Steps
+             * @description Steps with samples of the prompt, the last 500 at most.
+             */
+            steps: number[];
+            /**
+             * Step
+             * @description The one that is shown; null = there is none so early.
+             */
+            step: number | null;
+            /**
+             * Prompt
+             * @description The prompt as the run has logged it.
+             */
+            prompt: string | null;
+            /**
+             * Count
+             * @description Samples of the prompt at this step.
+             */
+            count: number;
+            /**
+             * Items
+             * @description The first four of them.
+             */
+            items: components["schemas"]["PromptSample"][];
+        };
+        /**
+         * RunSets
+         * @description The newest numbers of a run on each of its sets.
+         */
+        RunSets: {
+            /**
+             * Measures
+             * @description Those of any set, in the order to show.
+             */
+            measures: components["schemas"]["MeasureWords"][];
+            /** Sets */
+            sets: components["schemas"]["MeasuredSet"][];
+        };
+        /**
          * RunState
          * @description Where a run stands. The table of allowed moves is `backend.domain.run_state`.
          * @enum {string}
          */
         RunState: "queued" | "running" | "stopping" | "paused" | "succeeded" | "failed" | "crashed" | "cancelled";
+        /**
+         * RunVerdict
+         * @description The verdict on a run.
+         */
+        RunVerdict: {
+            kind: components["schemas"]["VerdictKind"];
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "good" | "warn" | "bad" | "none";
+            /** Sentence */
+            sentence: string;
+            /**
+             * Reason
+             * @description The numbers behind the sentence.
+             */
+            reason: string;
+            /**
+             * Judged By
+             * @description The metric that decided: held-out or from outside, never a training reward.
+             */
+            judged_by: string | null;
+            /** Gauges */
+            gauges: components["schemas"]["Gauge"][];
+            /**
+             * Best Step
+             * @description The step of the best evaluation.
+             */
+            best_step: number | null;
+            /**
+             * Shipped Step
+             * @description The step of the weights that the run has left; null = none yet.
+             */
+            shipped_step: number | null;
+            /**
+             * Happened
+             * @description By step.
+             */
+            happened: components["schemas"]["Happening"][];
+            /** Run */
+            run: string;
+        };
+        /**
+         * RunsChange
+         * @description What to change about many runs: all of them, or none if one is refused.
+         */
+        RunsChange: {
+            /** Run Ids */
+            run_ids: string[];
+            /** Add Tags */
+            add_tags?: string[];
+            /** Remove Tags */
+            remove_tags?: string[];
+            /**
+             * Experiment Id
+             * @description Of the same project; null takes the runs out of their experiments.
+             */
+            experiment_id?: string | null;
+            /**
+             * Archived
+             * @description true archives the runs, false restores them.
+             */
+            archived?: boolean | null;
+        };
+        /**
+         * RunsChangedAnswer
+         * @description Which runs are different now; the others were so before.
+         */
+        RunsChangedAnswer: {
+            /** Changed */
+            changed: string[];
+        };
         /**
          * SampleAnswer
          * @description A logged prompt and response.
@@ -2233,6 +3415,13 @@ export interface components {
             number: number;
             /** Step */
             step: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rollout" | "probe";
+            /** Chosen For */
+            chosen_for: ("best" | "worst" | "median" | "longest" | "truncated" | "largest_kl" | "zero_variance")[];
             /** Prompt Id */
             prompt_id: string | null;
             /** Prompt */
@@ -2245,6 +3434,35 @@ export interface components {
             scores: {
                 [key: string]: number | null;
             };
+            /**
+             * Passed
+             * @description Correct by all reward terms that judge it; null where none does.
+             */
+            passed?: boolean | null;
+            /**
+             * Why
+             * @description By reward term: why the response did not pass or has no score.
+             */
+            why?: {
+                [key: string]: string;
+            };
+            /**
+             * Reference
+             * @description The ground truth of the prompt.
+             */
+            reference?: string | null;
+            /**
+             * Tags
+             * @description Of the prompt.
+             */
+            tags?: string[];
+            /**
+             * Metadata
+             * @description Of the prompt.
+             */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /** Tokens */
             tokens: string[] | null;
             /** Logp */
@@ -2253,12 +3471,24 @@ export interface components {
             kl: (number | null)[] | null;
             /** Advantage */
             advantage: (number | null)[] | null;
+            /** Sampler Logp */
+            sampler_logp: (number | null)[] | null;
+            /** Entropy */
+            entropy: (number | null)[] | null;
+            /** Value */
+            value: (number | null)[] | null;
+            /** Change */
+            change: (number | null)[] | null;
         };
         /**
          * SamplesAnswer
-         * @description Samples of one step, and the steps that have any.
+         * @description Samples of one step, or of one prompt through training, and the steps that have any.
+         *
+         *     `kinds`: those that this run has samples of.
          */
         SamplesAnswer: {
+            /** Kinds */
+            kinds: ("rollout" | "probe")[];
             /** Step */
             step: number | null;
             /** Steps */
@@ -2272,6 +3502,72 @@ export interface components {
          * @enum {string}
          */
         Scope: "read" | "rank" | "run" | "administer";
+        /**
+         * SeedGroup
+         * @description Runs whose configs differ by the seed alone, and what they say together.
+         */
+        SeedGroup: {
+            /**
+             * Runs
+             * @description In the order in which they were asked for.
+             */
+            runs: string[];
+            /**
+             * Config
+             * @description By dotted path what is not the same in all groups; null = not in this one.
+             */
+            config: {
+                [key: string]: unknown;
+            };
+            /**
+             * Values
+             * @description Of the runs that have the metric.
+             */
+            values: components["schemas"]["SeedValue"][];
+            /**
+             * Value
+             * @description Their mean; from ten seeds on their interquartile mean. Null without any.
+             */
+            value: number | null;
+            /** @description Its 95 % interval; null for fewer than 3 seeds. */
+            interval: components["schemas"]["Span"] | null;
+            /** Is Iqm */
+            is_iqm: boolean;
+        };
+        /**
+         * SeedGroups
+         * @description Groups of runs, and the best of them beside each of the others.
+         */
+        SeedGroups: {
+            /**
+             * Metric
+             * @description The metric that all of them have and that decides; null = there is none.
+             */
+            metric: string | null;
+            /**
+             * Why None
+             * @description Why no metric decides; empty if one does.
+             */
+            why_none: string;
+            /** Is Lower Better */
+            is_lower_better: boolean;
+            /** Groups */
+            groups: components["schemas"]["SeedGroup"][];
+            /** Differences */
+            differences: components["schemas"]["GroupDifference"][];
+        };
+        /**
+         * SeedValue
+         * @description The newest value of one run.
+         */
+        SeedValue: {
+            /** Run */
+            run: string;
+            /** Value */
+            value: number;
+            /** Step */
+            step: number;
+        };
         /**
          * Series
          * @description A curve in buckets: x ascending and unique, columns of equal length.
@@ -2340,6 +3636,49 @@ export interface components {
             expires_at: string;
         };
         /**
+         * SetBreakdown
+         * @description A set by one key of its prompts' metadata.
+         */
+        SetBreakdown: {
+            /** Key */
+            key: string;
+            /**
+             * Parts
+             * @description Numbers in their order.
+             */
+            parts: components["schemas"]["SetPart"][];
+        };
+        /**
+         * SetMeasure
+         * @description One number of a set, or of a part of it.
+         */
+        SetMeasure: {
+            /**
+             * Measure
+             * @description Such as pass@1: a part of the metric's name.
+             */
+            measure: string;
+            /**
+             * Metric
+             * @description The metric of the run, such as `eval/heldout/pass@1`.
+             */
+            metric: string;
+            /** Value */
+            value: number;
+            /** @description 95 %, by prompt, where it was measured. */
+            interval: components["schemas"]["Span"] | null;
+        };
+        /**
+         * SetPart
+         * @description The prompts whose metadata have this value.
+         */
+        SetPart: {
+            /** Value */
+            value: string;
+            /** Measures */
+            measures: components["schemas"]["SetMeasure"][];
+        };
+        /**
          * ShareAnswer
          * @description How often something happened beside how often chance lets it happen.
          */
@@ -2358,6 +3697,34 @@ export interface components {
             ] | null;
             /** Cases */
             cases: number;
+        };
+        /**
+         * SharedPrompt
+         * @description A prompt of which runs have logged samples.
+         */
+        SharedPrompt: {
+            /** Prompt Id */
+            prompt_id: string;
+            /**
+             * Text
+             * @description The beginning, as one of the runs has logged it.
+             */
+            text: string;
+            /**
+             * Runs
+             * @description How many of the runs have samples of it.
+             */
+            runs: number;
+            /** Last Step */
+            last_step: number;
+        };
+        /**
+         * SharedPrompts
+         * @description Prompts of which the most runs have samples, the newest first among equals; 100 at most.
+         */
+        SharedPrompts: {
+            /** Items */
+            items: components["schemas"]["SharedPrompt"][];
         };
         /**
          * SignIn
@@ -2469,6 +3836,8 @@ export interface components {
              * @description True = only judgments kept for review; otherwise only those that count.
              */
             is_review?: boolean | null;
+            /** @description Of demonstrations: answers of a run in place of what people wrote. */
+            answers?: components["schemas"]["AnswersFilter"] | null;
         };
         /**
          * SnapshotKind
@@ -2527,17 +3896,89 @@ export interface components {
             label: number;
         };
         /**
+         * Span
+         * @description From one value to another, both included.
+         */
+        Span: {
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+        };
+        /**
          * Split
          * @description Which side of a snapshot a record belongs to; decided by prompt, never by pair.
          * @enum {string}
          */
         Split: "train" | "heldout";
         /**
+         * Spread
+         * @description Values of one name in columns of one or more steps each; lists of equal length.
+         */
+        Spread: {
+            /**
+             * Name
+             * @description reward, length (by response) or advantage (by token).
+             */
+            name: string;
+            /**
+             * X
+             * @description The greatest x of each column; it begins at the one before.
+             */
+            x: number[];
+            /**
+             * Bins
+             * @description Ascending, by column. Bin b > 0 holds the values from float32(b << 18) to before float32((b + 1) << 18), as bit patterns; bin -b their negatives; bin 0 the rest.
+             */
+            bins: number[][];
+            /**
+             * Counts
+             * @description How many values each of these bins has.
+             */
+            counts: number[][];
+        };
+        /**
          * StopReason
          * @description Why a running run was asked to stop; decides which state follows `stopping`.
          * @enum {string}
          */
         StopReason: "cancel" | "pause" | "drain" | "timeout";
+        /**
+         * StoredVerdict
+         * @description What the metrics of a run say of it, in short; `GET /verdicts` has the whole.
+         */
+        StoredVerdict: {
+            kind: components["schemas"]["VerdictKind"];
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "good" | "warn" | "bad" | "none";
+            /** Sentence */
+            sentence: string;
+        };
+        /**
+         * TableKind
+         * @description What a table of results is about, in the order in which they are shown.
+         * @enum {string}
+         */
+        TableKind: "score" | "breakdown" | "passes" | "sets" | "runs";
+        /**
+         * TokenIds
+         * @description A response as it was sampled: its ids, its end token or the end of its stop string included.
+         *
+         *     `tokenizer` is the hash of the tokenizer that the ids belong to, `prompt` that of the ids which
+         *     stood before them; `worker.trainer.data.token_ids` computes both. To another tokenizer the ids
+         *     mean nothing: it reads the text.
+         */
+        TokenIds: {
+            /** Tokenizer */
+            tokenizer: string;
+            /** Prompt */
+            prompt?: string | null;
+            /** Ids */
+            ids: number[];
+        };
         /**
          * UserAnswer
          * @description A user; `project_ids` is null for an administrator, who sees all.
@@ -2635,6 +4076,20 @@ export interface components {
          */
         Verdict: "ranked" | "all_bad" | "cannot_judge";
         /**
+         * VerdictKind
+         * @description What the metrics of a run say of it. The rules are `backend.domain.verdict`.
+         * @enum {string}
+         */
+        VerdictKind: "waiting" | "unjudged" | "measured" | "improved" | "stalled" | "overfitted" | "over_optimized" | "inflated" | "collapsed" | "worse";
+        /**
+         * VerdictsAnswer
+         * @description Verdicts on runs, in the order in which they were asked for.
+         */
+        VerdictsAnswer: {
+            /** Items */
+            items: components["schemas"]["RunVerdict"][];
+        };
+        /**
          * VersionAnswer
          * @description The versions of Podium and of its run configs, and the kinds of database and broker.
          */
@@ -2647,6 +4102,144 @@ export interface components {
             database: string;
             /** Broker */
             broker: string;
+        };
+        /**
+         * VersusAnswer
+         * @description How often people preferred the responses of a run to those of another.
+         */
+        VersusAnswer: {
+            /**
+             * Pairs
+             * @description Responses of both runs to the same prompt, index by index.
+             */
+            pairs: number;
+            /**
+             * Identical
+             * @description Pairs with one text twice: nobody is asked about them.
+             */
+            identical: number;
+            /**
+             * Put Up
+             * @description Pairs that annotators were or are asked about.
+             */
+            put_up: number;
+            /**
+             * Judged
+             * @description Pairs that somebody has placed.
+             */
+            judged: number;
+            /**
+             * Won
+             * @description Judgments that prefer the run.
+             */
+            won: number;
+            /**
+             * Tied
+             * @description Judgments that prefer neither; both bad is one of them.
+             */
+            tied: number;
+            /**
+             * Lost
+             * @description Judgments that prefer the other run.
+             */
+            lost: number;
+            /**
+             * Left Out
+             * @description Judgments that place none or only one of the two.
+             */
+            left_out: number;
+            /**
+             * Win Rate
+             * @description Share of the judged pairs that the run wins, a tie half; several judgments of a pair are averaged first. Identical pairs are not in it. Null before the first judgment.
+             */
+            win_rate: number | null;
+            /** @description Its 95 % interval by prompt; null for fewer than two prompts. */
+            interval: components["schemas"]["Span"] | null;
+            /**
+             * Not Alike
+             * @description Settings of how responses are sampled that differ between the runs: the win rate tells of them, too, and not of the models alone.
+             */
+            not_alike: string[];
+        };
+        /**
+         * VersusBody
+         * @description Pairs of responses to put up for ranking: one of the run, one of the other.
+         */
+        VersusBody: {
+            /**
+             * Other Run Id
+             * @description A generate run of the same project.
+             */
+            other_run_id: string;
+            /**
+             * Pairs
+             * @description At most so many; pairs that are up already do not count.
+             * @default 100
+             */
+            pairs: number;
+        };
+        /**
+         * ViewAnswer
+         * @description A saved view.
+         */
+        ViewAnswer: {
+            /** Id */
+            id: string;
+            /** Project Id */
+            project_id: string;
+            /**
+             * Page
+             * @enum {string}
+             */
+            page: "compare" | "runs";
+            /** Name */
+            name: string;
+            /** Query */
+            query: string;
+            /** User Name */
+            user_name: string;
+            /** Revision */
+            revision: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Changed At
+             * Format: date-time
+             */
+            changed_at: string;
+        };
+        /**
+         * ViewBody
+         * @description What a page shows, under a name.
+         */
+        ViewBody: {
+            /**
+             * Page
+             * @enum {string}
+             */
+            page: "compare" | "runs";
+            /** Name */
+            name: string;
+            /** Query */
+            query: string;
+        };
+        /**
+         * ViewChange
+         * @description What changes; the rest stays. Raises a conflict if the view has another revision by now.
+         */
+        ViewChange: {
+            /**
+             * Revision
+             * @description The one that the change was made from.
+             */
+            revision: number;
+            /** Name */
+            name?: string | null;
+            /** Query */
+            query?: string | null;
         };
         /**
          * WeekAnswer

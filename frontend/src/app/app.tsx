@@ -38,12 +38,30 @@ const pages = [
     lazy: async () => ({ Component: (await import("@/features/runs/runs-page")).RunsPage }),
   },
   {
+    path: "compare",
+    lazy: async () => ({
+      Component: (await import("@/features/compare/compare-page")).ComparePage,
+    }),
+  },
+  {
     path: "runs/new",
     lazy: async () => ({ Component: (await import("@/features/new-run/new-run-page")).NewRunPage }),
   },
   {
     path: "runs/:runId/:tab?",
     lazy: async () => ({ Component: (await import("@/features/run/run-page")).RunPage }),
+  },
+  {
+    path: "experiments",
+    lazy: async () => ({
+      Component: (await import("@/features/experiments/experiments-page")).ExperimentsPage,
+    }),
+  },
+  {
+    path: "experiments/:experimentId",
+    lazy: async () => ({
+      Component: (await import("@/features/experiments/one/experiment-page")).ExperimentPage,
+    }),
   },
   {
     path: "models",

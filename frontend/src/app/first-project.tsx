@@ -1,19 +1,19 @@
 /** The form for a new project: the first thing to do on an empty installation. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { useNavigate } from "react-router";
 
 import { createProject, projectsQuery } from "@/api/projects";
 import { createsProjects, meQuery } from "@/api/session";
 import { CreateForm, NameField } from "@/components/form/create-form";
-import { Empty } from "@/components/states";
+import { Field } from "@/components/form/field";
+import { EmptyCard } from "@/components/states";
 import { PROPOSED_VOTES, VotesFields, votesOf } from "@/components/form/votes-fields";
 
 export function ProjectForm({ onClose }: { onClose?: () => void }) {
   const [name, setName] = useState("");
   const [guidelines, setGuidelines] = useState("");
   const [votes, setVotes] = useState(PROPOSED_VOTES);
-  const id = useId();
   const client = useQueryClient();
   const navigate = useNavigate();
   return (
@@ -30,17 +30,17 @@ export function ProjectForm({ onClose }: { onClose?: () => void }) {
       {...(onClose === undefined ? {} : { dialog: { title: "New project", onClose } })}
     >
       <NameField value={name} onChange={setName} placeholder="helpfulness" />
-      <div className="field">
-        <label htmlFor={id}>Guidelines for annotators</label>
-        <textarea
-          id={id}
-          className="input"
-          value={guidelines}
-          onChange={(event) => setGuidelines(event.target.value)}
-          placeholder="What makes one response better than another? Markdown works."
-        />
-        <span className="hint">Annotators read them before they rank.</span>
-      </div>
+      <Field label="Guidelines for annotators" hint="Annotators read them before they rank.">
+        {(id) => (
+          <textarea
+            id={id}
+            className="input"
+            value={guidelines}
+            onChange={(event) => setGuidelines(event.target.value)}
+            placeholder="What makes one response better than another? Markdown works."
+          />
+        )}
+      </Field>
       <VotesFields value={votes} onChange={setVotes} />
     </CreateForm>
   );
@@ -52,11 +52,9 @@ export function FirstProject() {
     return (
       <div className="page narrow">
         <h1 className="sr-only">No project</h1>
-        <section className="card">
-          <Empty icon="user" title="You belong to no project yet">
-            Ask whoever runs your project for an invitation link, and open it in this browser.
-          </Empty>
-        </section>
+        <EmptyCard icon="user" title="You belong to no project yet">
+          Ask whoever runs your project for an invitation link, and open it in this browser.
+        </EmptyCard>
       </div>
     );
   return (

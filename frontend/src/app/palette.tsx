@@ -1,8 +1,9 @@
-/** Ctrl/Cmd-K: pages, runs, models, projects and a few actions, found by typing part of a name. */
+/** Ctrl/Cmd-K: pages, runs, experiments, models, projects and a few actions, found by typing part of a name. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useNavigate, useParams } from "react-router";
 
+import { experimentsQuery } from "@/api/experiments";
 import { modelsQuery } from "@/api/models";
 import { projectsQuery } from "@/api/projects";
 import { runsQuery } from "@/api/runs";
@@ -31,6 +32,10 @@ function useEntries(user: User): Entry[] {
   const runs = useQuery({
     ...runsQuery({ project_id: projectId, limit: 100 }),
     enabled: sees("runs"),
+  });
+  const experiments = useQuery({
+    ...experimentsQuery(projectId ?? ""),
+    enabled: sees("experiments"),
   });
   const models = useQuery({ ...modelsQuery, enabled: sees("models") });
   const projects = useQuery(projectsQuery);
@@ -66,6 +71,13 @@ function useEntries(user: User): Entry[] {
       text: run.name,
       kind: `run, ${run.state}`,
       run: go(`${base}/runs/${run.id}`),
+    })),
+    ...(experiments.data?.items ?? []).map((experiment): Entry => ({
+      id: experiment.id,
+      icon: "experiments",
+      text: experiment.name,
+      kind: "experiment",
+      run: go(`${base}/experiments/${experiment.id}`),
     })),
     ...(models.data?.items ?? []).map((model): Entry => ({
       id: model.id,
@@ -152,7 +164,7 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
           aria-controls="palette-list"
           aria-activedescendant={chosen === undefined ? undefined : `palette-${chosen.id}`}
           aria-label="Search"
-          placeholder="Search pages, runs, models, actions"
+          placeholder="Search pages, runs, experiments, models, actions"
           value={query}
           onChange={(event) => {
             setQuery(event.target.value);
@@ -177,7 +189,7 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
           </li>
         ))}
         {entries.length === 0 && (
-          <li className="faint">No page, run, model, project or action matches.</li>
+          <li className="faint">No page, run, experiment, model, project or action matches.</li>
         )}
       </ul>
     </dialog>

@@ -13,13 +13,13 @@ import { Failure, Skeleton } from "@/components/states";
 import { isText, read, write } from "@/lib/storage";
 
 import { Palette } from "./palette";
-import { pagesFor } from "./nav-pages";
+import { railFor } from "./nav-pages";
 import { LAST_PROJECT } from "./redirects";
 import { SignedOut } from "./signed-out";
 import { TopBar } from "./top-bar";
 
 function Rail({ projectId, user }: { projectId: string | undefined; user: User }) {
-  const pages = projectId === undefined ? [] : pagesFor(roleIn(user, projectId));
+  const pages = projectId === undefined ? [] : railFor(roleIn(user, projectId));
   return (
     <nav className="rail" aria-label="Main">
       <NavLink className="logo" to="/" aria-label="Podium home">

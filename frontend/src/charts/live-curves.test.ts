@@ -43,6 +43,25 @@ function curvesUnderTest(axis: Axis = "step") {
 const settle = () => new Promise((done) => setTimeout(done));
 
 describe("curves that are loaded while they grow", () => {
+  it("follow their run by what the stream tells, and leave the rest to others", async () => {
+    const { asked, curves, steps, changes } = curvesUnderTest();
+    // As the stream calls them, without the curves before them.
+    const { onJoin, onEvent } = curves;
+    onJoin();
+    onEvent({ type: "metric", data: { points: [point(5), point(6)] } });
+    asked[0]?.answer(answerOf([1, 2]));
+    await settle();
+    expect(steps()).toEqual([1, 2, 5, 6]);
+    const before = changes();
+    curves.onEvent({ type: "log", data: { text: "a line" } });
+    expect(changes()).toBe(before);
+    curves.onEvent({ type: "rewind", data: { step: 5 } });
+    expect([steps(), changes() > before]).toEqual([[1, 2, 5], true]);
+    curves.onEvent({ type: "reset", data: {} });
+    asked[1]?.answer(answerOf([1]));
+    await settle();
+    expect(steps()).toEqual([1]);
+  });
   it("keep points that come while the answer is on its way", async () => {
     const { asked, curves, steps } = curvesUnderTest();
     void curves.load();
@@ -156,6 +175,20 @@ describe("curves that are loaded while they grow", () => {
 
     expect(steps()).toEqual([1, 2, 3]);
     expect(curves.curves.get("loss")?.last).toEqual([1, 2, 30]);
+  });
+
+  it("keep what came from outside when a rewind voids what the trainer said", async () => {
+    const { asked, curves, steps } = curvesUnderTest();
+    void curves.load();
+    asked[0]?.answer([]);
+    await settle();
+    for (const step of [1, 4]) curves.append(point(step));
+    curves.append({ ...point(4), values: { "gold/score": 0.5 } });
+
+    curves.rewind(2);
+
+    expect(steps()).toEqual([1]);
+    expect(curves.curves.get("gold/score")?.x).toEqual([4]);
   });
 
   it("keep x ascending and unique whatever comes, and gaps as gaps", async () => {

@@ -47,9 +47,18 @@ export interface Point {
   readonly values: Readonly<Record<string, number | null>>;
 }
 
+/** What is told of a run; curves take what is theirs. */
+export interface Told {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
 export type FetchSeries = (zoom: Zoom) => Promise<readonly Answered[]>;
 
 const COLUMNS = ["x", "min", "max", "mean", "last", "nNan"] as const;
+
+/** Evaluations made elsewhere: of something that was kept, so no rewind voids them. */
+const FROM_OUTSIDE = /^(gold|outside)\//;
 
 const empty = (): Curve => ({ x: [], min: [], max: [], mean: [], last: [], nNan: [] });
 
@@ -75,7 +84,8 @@ export class LiveCurves {
   /** What is drawn while the reader is zoomed in; null = the whole. */
   private close: Curves | null = null;
   private zoom: Zoom = null;
-  private origin: number | null = null;
+  /** Where relative time begins, seconds since the epoch; null = no metric yet, or another axis. */
+  origin: number | null = null;
   private waiting: Point[] = [];
   private newest = 0;
   private newestLook = 0;
@@ -92,6 +102,29 @@ export class LiveCurves {
   get curves(): ReadonlyMap<string, Curve> {
     return this.close ?? this.whole;
   }
+
+  /** It follows its run: what was before is there to be loaded now. */
+  readonly onJoin = (): void => void this.load();
+
+  /** What the stream tells of the run. */
+  readonly onEvent = ({ type, data }: Told): void => {
+    switch (type) {
+      case "metric":
+        for (const point of (data["points"] ?? []) as readonly Point[]) this.append(point);
+        break;
+      case "rewind":
+        this.rewind(Number(data["step"]));
+        break;
+      case "reset":
+        return this.onJoin();
+      default:
+        return;
+    }
+    this.onChange();
+  };
+
+  /** Whether the stream lives is told elsewhere. */
+  readonly onStatus = (): void => undefined;
 
   /** Loads everything anew; never rejects. */
   async load(): Promise<void> {
@@ -133,14 +166,15 @@ export class LiveCurves {
       for (const [name, value] of Object.entries(point.values)) appended(curves, name, x, value);
   }
 
-  /** Everything beyond `step` is void, also in an answer that is on its way. */
+  /** What the trainer said beyond `step` is void, also in an answer that is on its way. */
   rewind(step: number): void {
     if (!this.isLoaded || this.axis !== "step") {
       void this.load();
       return;
     }
     for (const curves of [this.whole, ...(this.close === null ? [] : [this.close])])
-      for (const curve of curves.values()) {
+      for (const [name, curve] of curves) {
+        if (FROM_OUTSIDE.test(name)) continue;
         const kept = curve.x.filter((x) => x <= step).length;
         for (const column of COLUMNS) curve[column].length = kept;
       }

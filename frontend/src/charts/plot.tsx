@@ -2,18 +2,20 @@
  * The one wrapper around uPlot: columns in, canvas out.
  *
  * New data never moves the reader's zoom; the zoom itself belongs to the caller (it stands in the
- * URL), so that all charts of a page zoom together.
+ * URL), so that all charts of a page zoom together. The cursor of one is the cursor of all with the
+ * same key; a chart with the focus moves it by arrow keys.
  */
 import "uplot/dist/uPlot.min.css";
 import "./plot.css";
 
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, type KeyboardEvent } from "react";
 import uPlot from "uplot";
 
-import { number } from "@/lib/format";
-
+import { rightOf, xAxis, yAxis } from "./axes";
 import { resolved } from "./colours";
+import { drawMarks, drawPlaces, drawWhiskers, type Place } from "./drawing";
 import type { Axis, Zoom } from "./live-curves";
+import type { Frame } from "./markers/folding";
 
 export interface Line {
   readonly label: string;
@@ -22,121 +24,41 @@ export interface Line {
   readonly width?: number;
   readonly alpha?: number;
   readonly isHidden?: boolean;
+  readonly isDashed?: boolean;
+  /** Whether each point has a marker. */
+  readonly isMarked?: boolean;
 }
+
+/** Numbers of two lines: the upper and the lower one. */
+export type Edges = readonly [number, number];
 
 export interface PlotProps {
   readonly data: uPlot.AlignedData;
   readonly lines: readonly Line[];
-  /** Pairs of line numbers (upper, lower) that enclose a shaded band. */
-  readonly bands?: readonly (readonly [number, number])[];
+  /** Pairs of lines that enclose a shaded band. */
+  readonly bands?: readonly Edges[];
+  /** Lines between which each point has a whisker. */
+  readonly whiskers?: Edges | null;
   readonly height: number;
   readonly isLog: boolean;
   readonly axis: Axis;
   /** Where to mark that a value is missing. */
   readonly marks?: readonly number[];
+  /** Where something happened: a line behind the data. */
+  readonly places?: readonly Place[];
+  /** Draws what lies behind the lines. */
+  readonly onUnder?: (plot: uPlot) => void;
   readonly syncKey: string;
-  readonly zoom: Zoom;
+  /** Least and greatest x that are shown; null = those of the data. */
+  readonly range: Zoom;
   readonly theme: string;
   readonly label: string;
   readonly onZoom: (zoom: Zoom) => void;
   readonly onPick?: ((x: number) => void) | undefined;
-}
-
-const MONO = '11px "JetBrains Mono Variable", ui-monospace, monospace';
-
-/** Two lines of text: the time, and below it the day. */
-const TIME_AXIS_PX = 42;
-
-function shared(isY: boolean): uPlot.Axis {
-  return {
-    stroke: () => resolved("--ink-3"),
-    grid: { stroke: () => resolved("--line"), width: 1, show: isY },
-    ticks: { show: false },
-    font: MONO,
-    gap: 6,
-  };
-}
-
-function yAxis(isLog: boolean): uPlot.Axis {
-  return { ...shared(true), size: roomFor, values: isLog ? logTexts : tickTexts };
-}
-
-function xAxis(axis: Axis): uPlot.Axis {
-  if (axis === "time") return { ...shared(false), size: TIME_AXIS_PX };
-  if (axis === "relative")
-    return { ...shared(false), size: 26, incrs: SPANS_S, values: durationTexts };
-  return { ...shared(false), size: 26, values: tickTexts };
-}
-
-const [MINUTE_S, HOUR_S, DAY_S] = [60, 3600, 86_400];
-/** Seconds from tick to tick. */
-const SPANS_S = [
-  ...[0.001, 0.01, 0.1, 1, 2, 5, 10, 15, 30],
-  ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE_S),
-  ...[1, 2, 3, 6, 12].map((n) => n * HOUR_S),
-  ...[1, 2, 5, 10, 20, 50, 100].map((n) => n * DAY_S),
-];
-
-/** Ticks of an axis of seconds, in the largest unit that all of them are whole in. */
-function durationTexts(
-  _: uPlot,
-  ticks: readonly (number | null)[],
-  _axis: number,
-  _space: number,
-  step: number,
-): string[] {
-  const units = [
-    [DAY_S, "d"],
-    [HOUR_S, "h"],
-    [MINUTE_S, "min"],
-  ] as const;
-  const [seconds, unit] = units.find(([size]) => step >= size) ?? [1, "s"];
-  return ticks.map((tick) => (tick === null ? "" : `${number(tick / seconds)} ${unit}`));
-}
-
-const LEAST_AXIS_PX = 52;
-const CHARACTER_PX = 6.7;
-
-/** As wide as the longest text beside it; most are short, so that charts of a page line up. */
-function roomFor(_: uPlot, texts: readonly string[] | null): number {
-  const longest = Math.max(0, ...(texts ?? []).map((text) => text.length));
-  return Math.max(LEAST_AXIS_PX, Math.ceil(longest * CHARACTER_PX) + 12);
-}
-
-/** On a log scale every tick has its own size; some are hidden (null) to make room. */
-function logTexts(_: uPlot, ticks: readonly (number | null)[]): string[] {
-  return ticks.map((tick) => (tick === null ? "" : number(Number(tick.toPrecision(3)))));
-}
-
-/** All ticks of an axis with the same number of decimals. */
-function tickTexts(
-  _: uPlot,
-  ticks: readonly (number | null)[],
-  _axis: number,
-  _space: number,
-  step: number,
-): string[] {
-  const decimals = decimalsOf(step);
-  return ticks.map((tick) => (tick === null ? "" : shortened(tick, decimals)));
-}
-
-const MOST_DECIMALS = 6;
-
-/** The fewest decimals that tell one tick from the next: 1 for 0.5, 2 for 0.25. */
-function decimalsOf(step: number): number {
-  for (let decimals = 0; decimals < MOST_DECIMALS; decimals += 1) {
-    const scaled = step * 10 ** decimals;
-    if (Math.abs(scaled - Math.round(scaled)) < 1e-6 && scaled >= 1 - 1e-6) return decimals;
-  }
-  return MOST_DECIMALS;
-}
-
-function shortened(tick: number, decimals: number): string {
-  const size = Math.abs(tick);
-  if (size >= 1e6) return `${number(tick / 1e6)}M`;
-  if (size >= 1e4) return `${number(tick / 1e3)}k`;
-  const text = decimals > 5 ? number(tick) : tick.toFixed(decimals);
-  return text.replace("-", "−");
+  /** Which point is nearest to the cursor of any chart; null = there is no cursor. */
+  readonly onCursor?: (place: number | null) => void;
+  /** Called when the part that is shown, or its place on the screen, has changed. */
+  readonly onFrame?: (frame: Frame) => void;
 }
 
 function series(line: Line): uPlot.Series {
@@ -147,7 +69,12 @@ function series(line: Line): uPlot.Series {
     alpha: line.alpha ?? 1,
     show: line.isHidden !== true,
     spanGaps: false,
-    points: { show: (u, index) => hasFewPoints(u, index), size: 4 },
+    ...(line.isDashed === true && { dash: [6, 4] }),
+    points: {
+      show: (u, index) => line.isMarked === true || hasFewPoints(u, index),
+      size: line.isMarked === true ? 7 : 4,
+      ...(line.isMarked === true && { fill: () => resolved(line.colour) }),
+    },
   };
 }
 
@@ -157,15 +84,17 @@ function hasFewPoints(u: uPlot, index: number): boolean {
 }
 
 function options(props: PlotProps, width: number): uPlot.Options {
+  const isEdge = (index: number) => props.lines[index - 1]?.width === 0;
   return {
     width,
     height: props.height,
-    padding: [10, 14, 0, 0],
+    padding: [10, rightOf, 0, 0],
     legend: { show: false },
     cursor: {
-      sync: { key: props.syncKey, setSeries: false },
+      // By the value of x, wherever on the screen it is in another chart.
+      sync: { key: props.syncKey, setSeries: false, scales: ["x", null] },
       drag: { x: true, y: false, setScale: false },
-      points: { size: 6 },
+      points: { size: (_, index) => (isEdge(index) ? 0 : 7) },
     },
     scales: {
       x: { time: props.axis === "time" },
@@ -173,18 +102,20 @@ function options(props: PlotProps, width: number): uPlot.Options {
     },
     axes: [xAxis(props.axis), yAxis(props.isLog)],
     series: [{}, ...props.lines.map(series)],
-    bands: (props.bands ?? []).map(([upper, lower]) => ({
-      series: [upper, lower],
-      fill: (u) => translucent(u, upper),
+    bands: (props.bands ?? []).map((edges) => ({
+      series: [...edges],
+      fill: translucent(edges[0]),
     })),
   };
 }
 
-function translucent(u: uPlot, index: number): string {
-  const stroke = u.series[index]?.stroke;
-  const colour = typeof stroke === "function" ? stroke(u, index) : stroke;
-  return `color-mix(in srgb, ${String(colour)} 14%, transparent)`;
-}
+const translucent =
+  (index: number): uPlot.Band.Fill =>
+  (u) => {
+    const stroke = u.series[index]?.stroke;
+    const colour = typeof stroke === "function" ? stroke(u, index) : stroke;
+    return `color-mix(in srgb, ${String(colour)} 14%, transparent)`;
+  };
 
 export function Plot(props: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
@@ -193,7 +124,8 @@ export function Plot(props: PlotProps) {
   useEffect(() => {
     latest.current = props;
   });
-  const shape = JSON.stringify([props.lines, props.isLog, props.axis, props.height, props.theme]);
+  const { lines, bands, whiskers, isLog, axis, height, theme } = props;
+  const shape = JSON.stringify([lines, bands, whiskers, isLog, axis, height, theme]);
 
   useEffect(() => {
     const element = box.current;
@@ -204,10 +136,23 @@ export function Plot(props: PlotProps) {
       element,
     );
     plot.current = made;
-    applyZoom(made, latest.current.zoom);
     // A drag ends with a click as well, which is no pick of a point.
     let hasDragged = false;
-    made.hooks["draw"] = [(u: uPlot) => drawMarks(u, latest.current.marks ?? [])];
+    made.hooks["ready"] = [(u: uPlot) => takeOverCursor(u, latest.current.syncKey)];
+    made.hooks["drawAxes"] = [
+      (u: uPlot) => {
+        latest.current.onUnder?.(u);
+        drawPlaces(u, latest.current.places ?? []);
+      },
+    ];
+    made.hooks["draw"] = [
+      (u: uPlot) => {
+        latest.current.onFrame?.(frameOf(u));
+        const { whiskers: edges, lines: drawn, marks } = latest.current;
+        if (edges != null) drawWhiskers(u, edges, drawn[0]?.colour ?? "--s1");
+        drawMarks(u, marks ?? []);
+      },
+    ];
     made.hooks["setSelect"] = [
       (u: uPlot) => {
         const zoom = selected(u);
@@ -215,11 +160,11 @@ export function Plot(props: PlotProps) {
         if (zoom !== null) latest.current.onZoom(zoom);
       },
     ];
+    made.hooks["setCursor"] = [(u: uPlot) => latest.current.onCursor?.(u.cursor.idx ?? null)];
     const onDoubleClick = () => latest.current.onZoom(null);
     const onClick = () => {
-      const index = made.cursor.idx;
-      const x = index === null || index === undefined ? undefined : made.data[0][index];
-      if (x !== undefined && !hasDragged) latest.current.onPick?.(x);
+      const x = pointedAt(made);
+      if (x !== null && !hasDragged) latest.current.onPick?.(x);
       hasDragged = false;
     };
     made.over.addEventListener("dblclick", onDoubleClick);
@@ -232,41 +177,100 @@ export function Plot(props: PlotProps) {
       watcher.disconnect();
       made.destroy();
       plot.current = null;
+      latest.current.onCursor?.(null);
     };
   }, [shape]);
 
+  const [from, to] = props.range ?? [null, null];
   useEffect(() => {
     const made = plot.current;
     if (made === null) return;
-    made.setData(props.data, props.zoom === null);
-    if (props.zoom !== null) applyZoom(made, props.zoom);
-  }, [props.data, props.zoom, shape]);
+    const isOpen = from === null || to === null || !(to > from);
+    made.setData(props.data, isOpen);
+    if (!isOpen) made.setScale("x", { min: from, max: to });
+  }, [props.data, from, to, shape]);
 
-  return <div className="plot" ref={box} role="img" aria-label={props.label} />;
+  useEffect(() => plot.current?.redraw(false), [props.places]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const made = plot.current;
+    if (made === null || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "Enter") {
+      const x = pointedAt(made);
+      if (x !== null) props.onPick?.(x);
+    } else if (event.key === "Escape" && made.cursor.idx != null) hideCursor(made);
+    else if (!stepped(made, event.key, event.shiftKey)) return;
+    event.preventDefault();
+  };
+  return (
+    <div
+      className="plot"
+      ref={box}
+      role="img"
+      aria-label={props.label}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+      onBlur={() => plot.current !== null && hideCursor(plot.current)}
+    />
+  );
 }
 
-const MARK_PX = 7;
-
-/** A wedge on the axis at each x: seen however many points share its pixel. */
-function drawMarks(u: uPlot, marks: readonly number[]): void {
-  const { left, top, width, height } = u.bbox;
-  const size = MARK_PX * devicePixelRatio;
-  u.ctx.save();
-  u.ctx.fillStyle = resolved("--bad");
-  for (const mark of marks) {
-    const x = u.valToPos(mark, "x", true);
-    if (x < left || x > left + width) continue;
-    u.ctx.beginPath();
-    u.ctx.moveTo(x, top + height - size);
-    u.ctx.lineTo(x - size / 2, top + height);
-    u.ctx.lineTo(x + size / 2, top + height);
-    u.ctx.fill();
-  }
-  u.ctx.restore();
+function frameOf(u: uPlot): Frame {
+  const { min, max } = u.scales["x"] ?? {};
+  return {
+    left: u.bbox.left / devicePixelRatio,
+    width: u.bbox.width / devicePixelRatio,
+    min: min ?? 0,
+    max: max ?? 0,
+  };
 }
 
-function applyZoom(plot: uPlot, zoom: Zoom): void {
-  if (zoom !== null) plot.setScale("x", { min: zoom[0], max: zoom[1] });
+/** A chart that comes into sight has the cursor where the others of its key have it. */
+function takeOverCursor(plot: uPlot, syncKey: string): void {
+  const other = uPlot
+    .sync(syncKey)
+    .plots.find((one) => one !== plot && (one.cursor.left ?? -1) >= 0 && one.cursor.idx != null);
+  if (other === undefined) return;
+  const left = plot.valToPos(other.posToVal(other.cursor.left ?? 0, "x"), "x");
+  if (left >= 0 && left <= plot.over.clientWidth) plot.setCursor({ left, top: 0 }, true);
+}
+
+/** uPlot's own types leave out the last argument: whether the other charts are told. */
+type SetCursor = (at: { left: number; top: number }, isFired: boolean, isTold: boolean) => void;
+
+function setCursor(plot: uPlot, left: number, top: number): void {
+  (plot.setCursor as SetCursor)({ left, top }, true, true);
+}
+
+const hideCursor = (plot: uPlot) => setCursor(plot, -10, -10);
+
+const MANY = 10;
+
+/** Whether a key has moved the cursor from point to point of what is shown. */
+function stepped(plot: uPlot, key: string, isFar: boolean): boolean {
+  const xs = Array.from(plot.data[0]);
+  const { min, max } = plot.scales["x"] ?? {};
+  const first = xs.findIndex((x) => x >= (min ?? -Infinity));
+  const last = xs.findLastIndex((x) => x <= (max ?? Infinity));
+  if (first < 0 || last < first) return false;
+  const far = isFar ? MANY : 1;
+  const now = plot.cursor.idx ?? null;
+  const wanted: Readonly<Record<string, number>> = {
+    ArrowLeft: now === null ? last : now - far,
+    ArrowRight: now === null ? first : now + far,
+    Home: first,
+    End: last,
+  };
+  const next = wanted[key];
+  if (next === undefined) return false;
+  const x = xs[Math.min(last, Math.max(first, next))];
+  if (x !== undefined) setCursor(plot, plot.valToPos(x, "x"), plot.over.clientHeight / 2);
+  return true;
+}
+
+function pointedAt(plot: uPlot): number | null {
+  const index = plot.cursor.idx;
+  return index === null || index === undefined ? null : (plot.data[0][index] ?? null);
 }
 
 function selected(plot: uPlot): Zoom {

@@ -3,11 +3,17 @@ import "./sparkline.css";
 
 import type { Column } from "./smoothing";
 
-export function Sparkline(props: { values: Column; colour?: string; label: string }) {
+export function Sparkline(props: {
+  values: Column;
+  colour?: string;
+  label: string;
+  /** From where to where to draw, so that several can be compared; by default all of its own. */
+  range?: readonly [number, number];
+}) {
   const points = props.values.filter((value): value is number => value !== null);
   if (points.length < 2) return <span className="faint small">–</span>;
-  const low = Math.min(...points);
-  const span = Math.max(...points) - low || 1;
+  const [low, high] = props.range ?? [Math.min(...points), Math.max(...points)];
+  const span = high - low || 1;
   const path = points
     .map((value, i) => {
       const x = (100 * i) / (points.length - 1);

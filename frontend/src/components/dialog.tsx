@@ -4,7 +4,7 @@ import { useEffect, useId, useRef, type ReactNode } from "react";
 import { Icon } from "./icons";
 
 const FIELDS = ".inside :is(input:not([type='checkbox']), textarea)";
-const BUTTONS = ":is(.inside, footer) button";
+const BUTTONS = ":is(.inside, .dialog-foot) button";
 
 export function Dialog(props: {
   title: string;
@@ -42,15 +42,16 @@ export function Dialog(props: {
         if (event.target === ref.current) props.onClose();
       }}
     >
-      <header>
+      {/* No header and footer: outside of main these are landmarks of the whole page. */}
+      <div className="dialog-head">
         <h2 id={title}>{props.title}</h2>
         <span className="grow" />
         <button type="button" className="btn ghost icon" aria-label="Close" onClick={props.onClose}>
           <Icon name="close" />
         </button>
-      </header>
+      </div>
       <div className="inside">{props.children}</div>
-      {props.footer !== undefined && <footer>{props.footer}</footer>}
+      {props.footer !== undefined && <div className="dialog-foot">{props.footer}</div>}
     </dialog>
   );
 }

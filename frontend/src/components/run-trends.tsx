@@ -4,76 +4,72 @@ import { useQueries } from "@tanstack/react-query";
 import { metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { curveOf } from "@/charts/live-curves";
+import { batches, isLive } from "@/components/run-batches";
 import { Sparkline } from "@/charts/sparkline";
 import { number } from "@/lib/format";
 
-const HEADLINE_METRICS = ["reward/mean", "accuracy", "loss"] as const;
+import { candidates, headlineOf, madeBy, type Headline } from "./metrics/headline";
+
 const POINTS = 60;
 const LIVE_MS = 5000;
-/** Of one request. */
-const MOST_RUNS = 50;
 
-/** The metric that stands for the run, if it has written any of them. */
-export function headlineMetric(run: Run): string | null {
-  return HEADLINE_METRICS.find((name) => name in run.summary) ?? null;
+type Curves = Map<string, readonly (number | null)[]>;
+
+/** What stands for each of these runs: those that go on are asked for again and again. */
+export function useTrends(runs: readonly Run[]): ReadonlyMap<string, Headline> {
+  return useTrendsOf(batches(runs.filter(hasCurve)), LIVE_MS);
 }
 
-const isLive = (run: Run) => run.state === "running" || run.state === "stopping";
+const hasCurve = (run: Run) => candidates(run).length > 0;
 
-function inPages(runs: readonly Run[]): readonly (readonly Run[])[] {
-  const pages = [];
-  for (let from = 0; from < runs.length; from += MOST_RUNS)
-    pages.push(runs.slice(from, from + MOST_RUNS));
-  return pages;
-}
-
-/** The curves of these runs by run: those that go on are asked for again and again. */
-export function useTrends(runs: readonly Run[]): ReadonlyMap<string, readonly (number | null)[]> {
-  const withCurve = runs.filter((run) => headlineMetric(run) !== null);
-  const pages = [
-    ...inPages(withCurve.filter(isLive)),
-    ...inPages(withCurve.filter((run) => !isLive(run))),
-  ];
+/** The same, with a request for each of these pages; `refreshMs` null: none is asked for again. */
+export function useTrendsOf(
+  pages: readonly (readonly Run[])[],
+  refreshMs: number | null,
+): ReadonlyMap<string, Headline> {
+  const withCurve = pages.flat().filter(hasCurve);
+  const asked = pages.map((page) => page.filter(hasCurve)).filter((page) => page.length > 0);
   return useQueries({
-    queries: pages.map((page) => {
-      const goesOn = page.some(isLive);
-      const query = { names: [...new Set(page.map(headlineMetric))].join(","), points: POINTS };
+    queries: asked.map((page) => {
+      const goesOn = refreshMs !== null && page.some(isLive);
+      const query = { names: [...new Set(page.flatMap(candidates))].join(","), points: POINTS };
       return {
         ...metricsQuery(
           page.map((run) => run.id),
           query,
         ),
-        refetchInterval: goesOn ? LIVE_MS : (false as const),
+        refetchInterval: goesOn ? refreshMs : (false as const),
         staleTime: goesOn ? 0 : 60_000,
       };
     }),
     combine: (answers) => {
-      const headlines = new Map(withCurve.map((run) => [run.id, headlineMetric(run)]));
-      const series = answers.flatMap((answer) => answer.data?.series ?? []);
-      return new Map(
-        series
-          .filter((one) => headlines.get(one.run) === one.name)
-          .map((one) => [one.run, curveOf(one).mean]),
-      );
+      const curves = new Map<string, Curves>(withCurve.map((run) => [run.id, new Map()]));
+      for (const one of answers.flatMap((answer) => answer.data?.series ?? []))
+        curves.get(one.run)?.set(one.name, curveOf(one).mean);
+      const found = withCurve.flatMap((run) => {
+        const headline = headlineOf(run, curves.get(run.id) ?? new Map());
+        return headline === null ? [] : [[run.id, headline] as const];
+      });
+      return new Map(found);
     },
   });
 }
 
-export function Trend(props: { run: Run; values: readonly (number | null)[] | undefined }) {
+export function Trend({ headline }: { headline: Headline | undefined }) {
   return (
     <Sparkline
-      values={props.values ?? []}
-      label={`${headlineMetric(props.run) ?? "metric"} over the run`}
+      values={headline?.values ?? []}
+      label={`${headline?.title ?? "metric"} over the run`}
     />
   );
 }
 
-export function LastValue({ run }: { run: Run }) {
-  const name = headlineMetric(run);
-  if (name === null) return <span className="faint">–</span>;
+/** The newest value of the metric that stands for a run, or what the run has made. */
+export function LastValue({ run, headline }: { run: Run; headline: Headline | undefined }) {
+  if (headline === undefined) return <span className="faint">{madeBy(run) ?? "–"}</span>;
   return (
-    <span title={name}>
-      {number(run.summary[name])} <span className="faint">{name}</span>
+    <span title={headline.name}>
+      {number(run.summary[headline.name])} <span className="faint">{headline.title}</span>
     </span>
   );
 }

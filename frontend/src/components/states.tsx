@@ -17,12 +17,14 @@ export function Skeleton({ lines = 4, label = "Loading" }: { lines?: number; lab
   );
 }
 
-export function Empty(props: {
+interface EmptyProps {
   icon: IconName;
   title: string;
   children?: ReactNode;
   actions?: ReactNode;
-}) {
+}
+
+export function Empty(props: EmptyProps) {
   return (
     <div className="empty">
       <Icon name={props.icon} />
@@ -32,6 +34,13 @@ export function Empty(props: {
     </div>
   );
 }
+
+/** Where the page has nothing else. */
+export const EmptyCard = (props: EmptyProps) => (
+  <section className="card">
+    <Empty {...props} />
+  </section>
+);
 
 export function Failure(props: { error: unknown; onRetry?: () => void; onDismiss?: () => void }) {
   const { error, onRetry, onDismiss } = props;

@@ -11,10 +11,12 @@ export interface TabLink {
 export function Tabs(props: { label: string; links: readonly TabLink[] }) {
   const nav = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
+  // Counts come later and move what stands beside them.
+  const counted = props.links.filter(({ count }) => count !== undefined).length;
   useEffect(() => {
     const chosen = nav.current?.querySelector('[aria-current="page"]');
     chosen?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [pathname]);
+  }, [pathname, counted]);
   return (
     <nav className="tabs" aria-label={props.label} ref={nav}>
       {props.links.map(({ to, label, count }) => (

@@ -13,6 +13,11 @@ describe("format", () => {
     expect(number(-1.5e-8)).toBe("−1.50e-8");
     expect(number(2310)).toBe("2,310");
   });
+  it("tells whole numbers in full, such as steps", () => {
+    expect(number(1_000_000)).toBe("1,000,000");
+    expect(number(-123_456_789)).toBe("−123,456,789");
+    expect([number(1_000_000.5), number(1e21)]).toEqual(["1.00e6", "1.00e21"]);
+  });
   it("tells durations in two units at most", () => {
     expect(duration(75)).toBe("1 min 15 s");
     expect(duration(3600 * 26)).toBe("1 d 2 h");

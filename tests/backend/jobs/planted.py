@@ -47,6 +47,7 @@ def prompt_rows(project_id: str, first: int, count: int) -> list[dict[str, Any]]
             "messages": [{"role": "user", "content": f"Question {n}: ü “{'x' * (n % 40)}”?"}],
             "reference": None if n % 2 else f"answer {n}",
             "tags": ["third"] if n % 3 == 0 else [],
+            "more": {"level": n} if n % 5 == 0 else {},
             "content_sha256": hashlib.sha256(str(n).encode()).hexdigest(),
         }
         for n in range(first, first + count)

@@ -1,7 +1,9 @@
 """Fixtures for the tests of runs: a store, once per kind of database, with something to run."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from backend.store.db import Database
 from backend.store.tables.data import Project, Snapshot
 from backend.store.tables.models import Model
 from backend.store.tables.people import User
+from tests.served import Server
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 COUNTS = {
@@ -98,3 +101,11 @@ def plant(database: Database) -> Seed:
 def seed(database: Database) -> Seed:
     """A store with something to run, once per kind of database."""
     return plant(database)
+
+
+@pytest.fixture
+def server(store_url: str, seed: Seed, tmp_path: Path) -> Iterator[Server]:
+    """A running server over a seeded store."""
+    server = Server(store_url, tmp_path / "served")
+    yield server
+    server.close()

@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 
 from backend.schemas.events import MetricLine
 from tests.backend.runs.conftest import Seed
-from worker.run_directory.event_lines import parse
 from worker.run_directory.intake import read_responses
+from worker.run_directory.relay import parse
 from worker.trainer.events import Events
 
 # As a foreign program may write it, as the trainer has it, and what is kept.

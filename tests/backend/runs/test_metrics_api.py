@@ -58,7 +58,9 @@ def test_every_number_posted_comes_back(api: TestClient, database: Database, run
     assert api.get(f"/runs/{run_id}").json()["summary"] == {"loss": values[199]}
     history = api.get(f"/runs/{run_id}/events?limit=5000").json()["items"]
     told = [event["data"] for event in history]
-    assert [data["values"]["loss"] for data in told if "values" in data] == list(values.values())
+    lines = [point for data in told for point in data.get("points", ())]
+    assert [point["values"]["loss"] for point in lines] == list(values.values())
+    assert [point["tokens"] for point in lines] == [step * 10 for step in values]
 
 
 def test_the_same_lines_again_change_nothing(
@@ -256,6 +258,61 @@ def test_samples_come_back_by_step_and_score(
     assert api.get(f"/runs/{run_id}/samples").json()["steps"] == [2]
 
 
+def test_a_sample_says_what_is_known_of_its_prompt_and_whether_it_passed(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    """Of a sample that was logged before anybody knew, nothing is said."""
+    known = {"reference": "42", "tags": ["easy"], "metadata": {"level": 1}}
+    judged = {"passed": False, "why": {"math": "41 is not the reference"}} | known
+    lines = [
+        SampleLine.model_validate({"step": 1, "prompt": "p", "response": "r"} | more)
+        for more in (judged, {"passed": True}, {})
+    ]
+    with database.write() as session:
+        samples.append(session, run_id, 1, lines, at=AT)
+
+    items = api.get(f"/runs/{run_id}/samples").json()["items"]
+
+    nothing = {"passed": None, "why": {}, "reference": None, "tags": [], "metadata": {}}
+    for item, told in zip(items, (judged, {"passed": True}, {}), strict=True):
+        assert {name: item[name] for name in nothing} == nothing | told
+
+
+def test_probes_are_asked_by_prompt_through_training_and_samples_by_text(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    lines = [
+        SampleLine(kind=kind, step=step, prompt=f"Say {p}", response=response, prompt_id=p)
+        for step, response in ((0, "Yes"), (2, "100% no_"), (4, "NO"))
+        for p in ("prompt_a", "prompt_b")
+        for kind in ("rollout", "probe")
+    ]
+    lines.append(SampleLine(step=9, prompt="p", response="r", chosen_for=["best", "longest"]))
+    with database.write() as session:
+        samples.append(session, run_id, 1, lines, at=AT)
+
+    def asked(**query: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = api.get(f"/runs/{run_id}/samples", params=query).json()
+        return answer
+
+    def told(**query: Any) -> list[tuple[int, str]]:
+        return [(item["step"], item["response"]) for item in asked(**query)["items"]]
+
+    probe = {"kind": "probe", "prompt_id": "prompt_a"}
+    assert asked()["kinds"] == ["rollout", "probe"]
+    assert (asked()["step"], asked(kind="probe")["step"]) == (9, 4)
+    assert asked()["items"][0]["chosen_for"] == ["best", "longest"]
+    assert told(**probe) == [(0, "Yes"), (2, "100% no_"), (4, "NO")]
+    assert asked(**probe)["steps"] == [0, 2, 4]
+    assert told(**probe, limit=2) == [(2, "100% no_"), (4, "NO")]
+    assert told(**probe, step=2) == [(2, "100% no_")]
+    assert told(**probe, q="no") == [(2, "100% no_"), (4, "NO")]
+    # What a pattern would mean is text here.
+    assert told(**probe, q="0% N") == [(2, "100% no_")]
+    assert told(kind="probe", q="%") == told(kind="probe", q="say x") == []
+    assert len(told(kind="probe", q="say")) == 2
+
+
 @pytest.mark.parametrize("seed_number", range(3))
 def test_any_window_of_any_curve_agrees_with_brute_force(
     api: TestClient, database: Database, run_id: str, seed_number: int
@@ -301,3 +358,15 @@ def test_any_window_of_any_curve_agrees_with_brute_force(
             assert series["mean"][index] == (None if mean is None else pytest.approx(mean))
             begin = end
         assert begin == len(inside)
+
+
+def test_who_judged_an_evaluation_from_outside_is_an_event(api: TestClient, run_id: str) -> None:
+    points = [{"step": step, "values": {"gold/win_rate": 0.5}} for step in (8, 4)]
+    for body in ({"points": points, "judge": "three annotators"}, {"points": points}):
+        api.post(f"/runs/{run_id}/metrics", json=body).raise_for_status()
+
+    history = api.get(f"/runs/{run_id}/events", params={"type": "judged"}).json()["items"]
+
+    assert [event["data"] for event in history] == [
+        {"judge": "three annotators", "names": ["gold/win_rate"], "steps": [4, 8]}
+    ]

@@ -11,7 +11,7 @@ from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
 from backend.schemas.vocabulary import Method
 from backend.store.db import Database
-from backend.store.metrics import points, tokens
+from backend.store.metrics import outside, points, tokens
 from backend.store.runs import runs
 from backend.store.tables.runs import MetricPoint, Run, TokenMark
 from tests.backend.runs.conftest import AT, Seed
@@ -91,7 +91,7 @@ class Story:
         said: dict[str, float | None] = {"gold/score": value, "outside/other": None}
         wanted = [OutsidePoint(step=step, values=said) for step in steps]
         with self.database.write() as session:
-            points.append_outside(session, self.run_id, wanted, at=AT)
+            outside.append(session, self.run_id, wanted, at=AT)
 
     def resume(self, steps: list[int]) -> None:
         """Another attempt goes on from a step."""

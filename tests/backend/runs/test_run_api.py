@@ -10,7 +10,8 @@ from fastapi.testclient import TestClient
 from backend.schemas.methods import METHODS
 from backend.schemas.rewards import REWARD_TERMS
 from backend.store.db import Database
-from backend.store.runs import supervision
+from backend.store.runs import outputs, supervision
+from backend.store.runs.outputs import OutputFile
 from backend.store.workers import workers
 from tests.backend.runs.conftest import Seed
 
@@ -149,6 +150,28 @@ def test_methods_say_what_a_run_leaves_and_what_a_model_offers(api: TestClient, 
         "label": "Train a policy with it"
     } in methods["policy_gradient"]["next_steps"]
     assert api.post("/runs", json=seed.body(seed.sft())).json()["result"] == "causal_lm"
+
+
+def test_methods_say_what_their_metrics_mean(api: TestClient) -> None:
+    methods = {method["method"]: method for method in api.get("/methods").json()["methods"]}
+
+    assert all(method["metrics"] for method in methods.values())
+    reward, *others = methods["policy_gradient"]["metrics"]
+    kl = next(metric for metric in others if metric["name"] == "kl/exact")
+    assert (reward["name"], reward["title"]) == ("eval/reward", "Held-out reward")
+    assert all(reward[fact] for fact in ("is_key", "is_evaluation", "has_interval"))
+    assert kl["unit"] == "nats per response"
+
+
+def test_a_run_says_how_much_it_has_left(api: TestClient, seed: Seed, database: Database) -> None:
+    run_id, other = (api.post("/runs", json=seed.body(seed.sft())).json()["id"] for _ in range(2))
+    files = [OutputFile("a", f"{run_id}/a", "e" * 64, 3_000_000_000), OutputFile("b", "b", "f", 5)]
+    with database.write() as session:
+        outputs.keep_files(session, run_id, files)
+
+    listed = {run["id"]: run["output_bytes"] for run in api.get("/runs").json()["items"]}
+    assert listed == {run_id: 3_000_000_005, other: 0}
+    assert api.get(f"/runs/{run_id}").json()["output_bytes"] == 3_000_000_005
 
 
 def test_version_and_workers_are_told(api: TestClient) -> None:

@@ -1,14 +1,17 @@
 """Run configs through the REST API: what is refused or warned of, and how it is said."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.domain.presets import PRESETS
+from backend.domain.presets.registry import PRESETS
+from backend.domain.presets.sourced import sourced
 from backend.domain.run_config import merged
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import PointsTo
+from backend.schemas.sections import TEMPLATES
 from backend.schemas.training import parse_run_config
 from backend.schemas.vocabulary import GROUPED_ESTIMATORS, Method
 from backend.store.db import Database
@@ -169,6 +172,73 @@ def test_a_nucleus_with_a_temperature_is_refused_for_vllm(api: TestClient, seed:
     assert "set one of them to 1, or set rollout.engine to transformers" in refused["message"]
     allowed = problems(api, seed, seed.policy_gradient(rollout=vllm))
     assert all(found["level"] == "warning" for found in allowed)
+
+
+def generate(seed: Seed, samples_per_prompt: int = 1, **rollout: Any) -> dict[str, Any]:
+    """A config that samples responses."""
+    return {
+        "method": "generate",
+        "model": {"id": seed.policy},
+        "prompts": {"id": seed.prompts},
+        "samples_per_prompt": samples_per_prompt,
+        "rollout": rollout,
+    }
+
+
+def test_greedy_sampling_is_for_one_response_and_not_for_training(
+    api: TestClient, seed: Seed
+) -> None:
+    reward = {"reward": {"terms": [{"kind": "finished"}]}}
+    evaluate = generate(seed, temperature=0) | {"method": "evaluate"} | reward
+    assert problems(api, seed, generate(seed, temperature=0)) == []
+    assert problems(api, seed, evaluate) == []
+    vllm = {"engine": "vllm", "top_p": 0.9}
+    assert problems(api, seed, generate(seed, temperature=0, **vllm)) == []
+
+    for several in (generate(seed, 4, temperature=0), evaluate | {"samples_per_prompt": 4}):
+        (found,) = problems(api, seed, several)
+        assert found["level"] == "error"
+        assert "samples_per_prompt is 4, but rollout.temperature is 0" in found["message"]
+    (found,) = problems(api, seed, seed.policy_gradient(rollout={"temperature": 0}))
+    assert "rollout.temperature is 0, but policy_gradient learns" in found["message"]
+    (found,) = problems(api, seed, generate(seed, temperature=-0.1))
+    assert found["path"] == "rollout.temperature"
+
+
+@pytest.mark.parametrize("template", [*TEMPLATES, "{{ bos_token }}{{ messages[0]['content'] }}"])
+def test_a_template_is_a_name_or_jinja(api: TestClient, seed: Seed, template: str) -> None:
+    assert problems(api, seed, seed.sft(template=template)) == []
+    assert problems(api, seed, generate(seed, template=template)) == []
+
+
+def test_a_template_of_neither_kind_is_refused_with_the_names(api: TestClient, seed: Seed) -> None:
+    for config in (seed.sft(template="r1zero"), generate(seed, template="r1zero")):
+        (found,) = problems(api, seed, config)
+        assert found["path"].endswith("template")
+        assert (
+            "'r1zero' is no template; choose one of model, plain, text, r1_zero"
+            in (found["message"])
+        )
+    (found,) = problems(api, seed, seed.sft(template="{{ x }}" * 3000))
+    assert "20,000" in found["message"] or "20000" in found["message"]
+
+
+@pytest.mark.parametrize(
+    ("stop", "path"),
+    [
+        ([""], "rollout.stop.0"),
+        (["x" * 101], "rollout.stop.0"),
+        ([str(n) for n in range(9)], "rollout.stop"),
+        ("</answer>", "rollout.stop"),
+        ([5], "rollout.stop.0"),
+    ],
+)
+def test_stop_strings_that_are_none_are_named(
+    api: TestClient, seed: Seed, stop: Any, path: str
+) -> None:
+    assert problems(api, seed, generate(seed, stop=["</answer>", "\n\n"])) == []
+    (found,) = problems(api, seed, generate(seed, stop=stop))
+    assert found["path"] == path
 
 
 def test_dpo_can_be_run_and_wants_rankings(api: TestClient, seed: Seed) -> None:
@@ -402,6 +472,99 @@ def test_every_preset_makes_a_valid_run(api: TestClient, seed: Seed) -> None:
         for preset in presets:
             config = merged(least, preset.config)
             assert problems(api, seed, config) == [], preset.name
+
+
+def leaves(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Each setting by its dotted path."""
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        nested = isinstance(value, Mapping)
+        found |= leaves(value, f"{before}{key}.") if nested else {before + key: value}
+    return found
+
+
+def test_every_setting_of_a_preset_has_one_source() -> None:
+    for preset in (preset for several in PRESETS.values() for preset in several):
+        told = [path for source in preset.sources for path in source.settings]
+        assert len(told) == len(set(told)), preset.name
+        given = {path: value for one in preset.sources for path, value in one.settings.items()}
+        assert given == leaves(preset.config), preset.name
+
+
+def test_two_sources_of_a_setting_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"two sources give optim\.lr"):
+        sourced("x", "", {"a": {"optim": {"lr": 1}}, "b": {"optim": {"lr": 1}}})
+
+
+# Of each paper what it says, read there; `minibatch_size` None is one update per rollout.
+OF_PAPERS: Mapping[str, Mapping[str, Any]] = {
+    "REINFORCE++ (settings of the paper)": {
+        "estimator": "reinforce_pp",
+        "rollout.prompts_per_step": 32,
+        "rollout.samples_per_prompt": 8,
+        "optim.lr": 5e-7,
+        "clip.low": 0.2,
+        "clip.high": 0.2,
+        "kl.coef": 1e-3,
+        "kl.estimator": "k1",
+        "kl.place": "reward",
+    },
+    "REINFORCE++-baseline (settings of the paper)": {
+        "estimator": "reinforce_pp_baseline",
+        "rollout.prompts_per_step": 32,
+        "rollout.samples_per_prompt": 8,
+        "optim.lr": 5e-7,
+        "clip.low": 0.2,
+        "clip.high": 0.2,
+        "kl.coef": 1e-3,
+        "kl.estimator": "k2",
+        "kl.place": "loss",
+    },
+    # Section 4.2: batches of 1,024 responses, 64 to a question, a single update.
+    "GRPO (DeepSeekMath)": {
+        "estimator": "grpo",
+        "rollout.prompts_per_step": 1024 // 64,
+        "rollout.samples_per_prompt": 64,
+        "rollout.max_new_tokens": 1024,
+        "optim.lr": 1e-6,
+        "kl.coef": 0.04,
+        "kl.estimator": "k3",
+        "kl.place": "loss",
+        "loss_average": "sequence",
+        "epochs_per_rollout": 1,
+        "minibatch_size": None,
+    },
+    "Dr. GRPO (settings of the paper)": {
+        "estimator": "dr_grpo",
+        "kl.coef": 0.0,
+        "loss_average": "constant",
+    },
+    # Section 4.1: 16 updates of 512 responses; 16,384 tokens and 4,096 more as a soft buffer.
+    "DAPO (settings of the paper)": {
+        "estimator": "grpo",
+        "rollout.prompts_per_step": 512,
+        "rollout.samples_per_prompt": 16,
+        "minibatch_size": 512 * 16 // 16,
+        "rollout.max_new_tokens": 16_384 + 4096,
+        "overlong": "penalize",
+        "overlong_penalty.buffer_tokens": 4096,
+        "optim.lr": 1e-6,
+        "optim.schedule": "constant",
+        "optim.warmup_ratio": 20 / 500,
+        "clip.low": 0.2,
+        "clip.high": 0.28,
+        "kl.coef": 0.0,
+        "loss_average": "token",
+    },
+}
+
+
+@pytest.mark.parametrize("name", OF_PAPERS)
+def test_a_preset_has_the_values_of_its_paper(name: str) -> None:
+    """And attributes nothing else to it."""
+    [preset] = [one for one in PRESETS[Method.POLICY_GRADIENT] if one.name == name]
+    [paper] = [one for one in preset.sources if "arXiv" in one.source]
+    assert paper.settings == OF_PAPERS[name]
 
 
 def test_openrlhf_compat_leaves_the_scores_of_a_reward_model_as_they_are(seed: Seed) -> None:

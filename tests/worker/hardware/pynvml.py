@@ -49,3 +49,10 @@ def nvmlDeviceGetMemoryInfo(handle: int) -> SimpleNamespace:
     if gpu["used"] is None:
         raise NVMLError("Not Supported")
     return SimpleNamespace(total=gpu["total"], used=gpu["used"])
+
+
+def nvmlDeviceGetUtilizationRates(handle: int) -> SimpleNamespace:
+    busy = _gpus()[handle].get("busy")
+    if busy is None:
+        raise NVMLError("Not Supported")
+    return SimpleNamespace(gpu=busy)

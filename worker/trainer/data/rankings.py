@@ -11,12 +11,12 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.records import PreferenceRecord
 from backend.schemas.references import Reference
-from backend.schemas.vocabulary import FinishReason, Split, Verdict
+from backend.schemas.vocabulary import Split, Verdict
+from worker.trainer.data.token_ids import ResponseReader
 from worker.trainer.data.tokens import (
     Tokens,
     check_length,
     computed_tokens,
-    encode_response,
     micro_batches,
     read_records,
     render_prompt,
@@ -46,20 +46,25 @@ def read_rankings(
     preferences: Reference,
     tokenizer: PreTrainedTokenizerBase,
     *,
+    n_ids: int,
     system: str,
     max_tokens: int,
 ) -> tuple[list[Ranking], list[Ranking]]:
     """The rankings of the train and of the held-out split that place at least two responses.
 
-    Raises DataError for a response that is longer than `max_tokens` with its prompt, for a judgment
-    of responses that it does not hold, and if there is nothing to train on.
+    `n_ids`: how many ids the model has. Raises DataError for a response that is longer than
+    `max_tokens` with its prompt or holds an id that the model does not have, for a judgment of
+    responses that it does not hold, and if there is nothing to train on.
     """
+    reader = ResponseReader(tokenizer, n_ids=n_ids)
     records = read_records(run.directory, preferences, PreferenceRecord, name="preferences")
     sides: dict[Split, list[Ranking]] = {Split.TRAIN: [], Split.HELDOUT: []}
     for record in records:
-        ranking = _encode(record, tokenizer, system, max_tokens)
+        prompt = render_prompt(tokenizer, record.messages, system=system)
+        ranking = _encode(record, prompt, reader, max_tokens)
         if sum(len(tier) for tier in ranking.tiers) >= 2:
             sides[record.split].append(ranking)
+    reader.tell(run.events)
     if not sides[Split.TRAIN]:
         raise DataError(
             f"none of the {len(records)} judgments contains a pair to train on",
@@ -85,14 +90,11 @@ def sizes_of(rankings: Sequence[Ranking]) -> list[int]:
 
 
 def _encode(
-    record: PreferenceRecord, tokenizer: PreTrainedTokenizerBase, system: str, max_tokens: int
+    record: PreferenceRecord, prompt: list[int], reader: ResponseReader, max_tokens: int
 ) -> Ranking:
-    prompt = render_prompt(tokenizer, record.messages, system=system)
     responses = []
     for response in record.responses:
-        is_cut = response.finish_reason is FinishReason.LENGTH
-        end_id = None if is_cut else int(tokenizer.eos_token_id)
-        tokens = Tokens(prompt, encode_response(tokenizer, response.content, end_id=end_id))
+        tokens = reader.read(response, prompt)
         check_length(f"response {response.id}", [tokens], max_tokens)
         responses.append(tokens)
     place = {response.id: index for index, response in enumerate(record.responses)}

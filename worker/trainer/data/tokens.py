@@ -1,9 +1,8 @@
 """From lines of `inputs/*.jsonl` to token ids, masks and batches.
 
 Used by every loop. The text of the input files is tokenized here, once per run; after that a prompt
-and its response stay token ids. A response that an earlier run has sampled was stored as text, so
-it is tokenized again here and may get other tokens than those that were sampled. Knows nothing of
-models.
+and its response stay token ids. What an earlier run has sampled comes as ids, see `token_ids`.
+Knows nothing of models.
 """
 
 import hashlib
@@ -23,6 +22,20 @@ from backend.schemas.references import Reference
 from worker.trainer.data import prefix_tree
 from worker.trainer.data.prefix_tree import PrefixTree
 from worker.trainer.errors import ConfigError, DataError
+
+# What Jinja and Python raise where a template is wrong or refuses a conversation.
+_TEMPLATE_ERRORS = (
+    jinja2.TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+_SYSTEM = {"role": "system", "content": "S"}
+_ASKS = {"role": "user", "content": "Hello, world 42!"}
+_SAYS = {"role": "assistant", "content": "Hello."}
+_PROBES = ([_SYSTEM, _ASKS], [_ASKS], [_ASKS, _SAYS, _ASKS])
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 
@@ -97,8 +110,21 @@ def render_prompt(
     `system` is used unless the conversation brings its own. With an empty one the shorter of two
     renderings is taken, without a system turn and with an empty one: many templates slip in a
     system prompt of their own when there is none.
+    Raises ConfigError for a template that cannot write the conversation, or that writes nothing.
     """
     turns = [message.model_dump() for message in messages]
+    try:
+        ids = _rendered(tokenizer, turns, system)
+    except _TEMPLATE_ERRORS as error:
+        raise _unfit(turns, f"cannot write this conversation: {str(error)[:500]}") from error
+    if not ids:
+        raise _unfit(turns, "makes no tokens of this conversation")
+    return ids
+
+
+def _rendered(
+    tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]], system: str
+) -> list[int]:
     if turns[0]["role"] == "system":
         return _render(tokenizer, turns)
     if system:
@@ -111,12 +137,26 @@ def render_prompt(
     return min(bare, empty, key=len)
 
 
+def _unfit(turns: list[dict[str, str]], what: str) -> ConfigError:
+    shown = " / ".join(f"{turn['role']}: {turn['content'][:80]!r}" for turn in turns[:4])
+    return ConfigError(
+        f"the template {what} ({shown})",
+        "Correct `template`, or choose one of model, plain, text and r1_zero. A template that "
+        "refuses system prompts needs an empty `system`.",
+    )
+
+
 def encode_response(
     tokenizer: PreTrainedTokenizerBase, text: str, *, end_id: int | None
 ) -> list[int]:
     """Token ids of a response; `end_id` closes it, None leaves it open (cut by the token limit)."""
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids if end_id is None else [*ids, end_id]
+
+
+def text_of(ids: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> str:
+    """The text of a response without its special tokens: what people and rules get to see."""
+    return str(tokenizer.decode(list(ids), skip_special_tokens=True))
 
 
 def check_length(what: str, sequences: Sequence[Tokens], max_tokens: int) -> None:
@@ -130,9 +170,17 @@ def check_length(what: str, sequences: Sequence[Tokens], max_tokens: int) -> Non
 
 
 def template_hash(tokenizer: PreTrainedTokenizerBase) -> str:
-    """A hash of how the tokenizer turns a conversation into ids."""
-    probe = render_prompt(tokenizer, [Message(role="user", content="Hello, world 42!")], system="S")
-    return hashlib.sha256(repr(probe).encode()).hexdigest()
+    """A hash of how the tokenizer turns conversations into ids."""
+    found = [_attempt(tokenizer, turns) for turns in _PROBES]
+    return hashlib.sha256(repr(found).encode()).hexdigest()
+
+
+def _attempt(tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]]) -> list[int] | None:
+    """The ids of a conversation; None where the template refuses it, as some do without a user."""
+    try:
+        return _render(tokenizer, turns)
+    except _TEMPLATE_ERRORS:
+        return None
 
 
 def micro_batches(costs: Sequence[int], *, budget: int) -> list[list[int]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from worker.trainer.data.rankings import Ranking
-from worker.trainer.evaluation.bootstrap import interval95
+from worker.trainer.evaluation.with_interval import rate_with_interval
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,7 @@ def mean_of(judged: Sequence[RankingScores]) -> dict[str, float]:
     }
 
 
-def heldout_metrics(
-    scores: Sequence[Tensor], rankings: Sequence[Ranking], *, seed: int
-) -> dict[str, float]:
+def heldout_metrics(scores: Sequence[Tensor], rankings: Sequence[Ranking]) -> dict[str, float]:
     """Metrics `eval/*`, the accuracy with its 95 % interval by prompt."""
     judged = [judge(score_K, ranking) for score_K, ranking in zip(scores, rankings, strict=True)]
     with_pairs = [one for one in judged if one.n_pairs > 0]
@@ -67,10 +65,10 @@ def heldout_metrics(
     values["eval/pairs"] = sum(one.n_pairs for one in judged)
     values["eval/prompts"] = float(len({one.prompt_id for one in judged}))
     if with_pairs:
-        values["eval/accuracy_low"], values["eval/accuracy_high"] = interval95(
+        values |= rate_with_interval(
+            "eval/accuracy",
             [one.n_right for one in with_pairs],
-            [one.n_pairs for one in with_pairs],
             [one.prompt_id for one in with_pairs],
-            seed=seed,
+            [one.n_pairs for one in with_pairs],
         )
     return values

@@ -26,7 +26,7 @@ from worker.trainer.evaluation.rankings import RankingScores, heldout_metrics, j
 from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters, loading
 from worker.trainer.models.logprobs import action_logp
-from worker.trainer.models.tokenizer import load_tokenizer
+from worker.trainer.models.tokenizer import load_tokenizer, number_of_ids
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.run import Run, give_freed_memory_back
@@ -34,7 +34,7 @@ from worker.trainer.run import Run, give_freed_memory_back
 
 def train(run: Run, config: DpoConfig) -> None:
     """Run the whole method: data, model, reference, steps, evaluation, output."""
-    tokenizer = load_tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model, config.template)
     train_set, heldout = _read(run, config, tokenizer)
     causal = _load(run, config)
     reference = _load_reference(run, config) or causal
@@ -86,7 +86,7 @@ def train(run: Run, config: DpoConfig) -> None:
         logp = logp_of(causal, heldout)
         loss = _loss(logp, heldout_ref_logp, heldout, config) / len(heldout)
         scores = implicit_rewards(logp, heldout_ref_logp, config.beta)
-        values = heldout_metrics(scores, heldout, seed=config.seed)
+        values = heldout_metrics(scores, heldout)
         return values | {"eval/loss": float(loss)}
 
     Loop(run, model, optimizer, steps).go(take_step, evaluate)
@@ -142,7 +142,12 @@ def _read(
     run: Run, config: DpoConfig, tokenizer: PreTrainedTokenizerBase
 ) -> tuple[list[Ranking], list[Ranking]]:
     sides = read_rankings(
-        run, config.preferences, tokenizer, system=config.system, max_tokens=config.max_tokens
+        run,
+        config.preferences,
+        tokenizer,
+        n_ids=number_of_ids(config.model, tokenizer),
+        system=config.system,
+        max_tokens=config.max_tokens,
     )
     train_set, heldout = ([r for r in side if r.strict_pairs()[0]] for side in sides)
     if not train_set:

@@ -1,180 +1,217 @@
-"""Score a model's responses, alone or against a baseline, into `output/results.json`.
+"""Score a model's responses, alone or against a baseline, on one or several sets of prompts.
 
 Called by `__main__`. Both models answer the same prompts with the same random numbers, so that two
-scores differ by the models and not by luck. Trains nothing.
+scores differ by the models and not by luck. `output/responses.jsonl` keeps what was answered,
+`output/results.json` every number. Trains nothing.
 """
 
 import math
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
+from typing import Literal
+
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from backend.schemas.events import SampleLine
 from backend.schemas.numbers import finite
+from backend.schemas.records import EvaluatedRecord
 from backend.schemas.references import Reference
+from backend.schemas.sections import EvaluationSet
 from backend.schemas.training import EvaluateConfig
-from backend.schemas.vocabulary import FinishReason
-from worker.trainer.evaluation.bootstrap import mean_with_interval, scored_mean_with_interval
+from worker.trainer.evaluation.breakdown import Breakdown
+from worker.trainer.evaluation.comparison import comparison
+from worker.trainer.evaluation.graded import term_metrics
+from worker.trainer.evaluation.measures import measures
+from worker.trainer.evaluation.rows import Measured
+from worker.trainer.evaluation.texts import read_texts, text_logp
+from worker.trainer.evaluation.with_interval import ratio_with_interval
 from worker.trainer.models import loading
 from worker.trainer.models.tokenizer import load_tokenizer
-from worker.trainer.output import write_json, write_output
-from worker.trainer.rewards.scorer import Scorer, Scores, build_terms
+from worker.trainer.output import write_json, write_lines, write_output
+from worker.trainer.rewards.scorer import Scorer, build_terms
 from worker.trainer.run import Run
-from worker.trainer.sampling.answers import Sampled, answer_all, read_split, steps_of
-from worker.trainer.sampling.engines import open_engine
-from worker.trainer.sampling.prompts import sampling_of
+from worker.trainer.sampling.answers import answer_all, read_set, steps_of
+from worker.trainer.sampling.engines import Engine, open_engine
+from worker.trainer.sampling.prompts import Prompt, require_references, sampling_of
 
-# Rewards that differ by less are a tie: rounding alone moves a reward model's score that much.
-TIE_WITHIN = 1e-6
+# The prompts of the run itself have no name.
+OWN = ""
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A model's responses and what they scored, in the order of the prompts."""
+class Answered:
+    """What one model made of every set, and how likely it finds each text (nats, tokens)."""
 
-    sampled: list[Sampled]
-    scores: Scores
-
-    @property
-    def prompt_ids(self) -> list[str]:
-        """The prompt of each response."""
-        return [sampled.prompt.id for sampled in self.sampled]
+    sets: dict[str, Measured]
+    text_logp: list[float]
+    text_tokens: list[int]
 
 
 def evaluate(run: Run, config: EvaluateConfig) -> None:
     """Run the whole method: answer, score, compare, write."""
-    measured = _measure(run, config, config.model, place=0)
-    values = _metrics(measured, config)
+    model = _answered(run, config, config.model, place=0)
+    values = _metrics(run, model, config)
+    records = _records(model, "model")
     if config.baseline_model is not None:
-        baseline = _measure(run, config, config.baseline_model, place=1)
-        values |= _comparison(measured, baseline, seed=config.seed)
-    steps = _steps(measured, config)
+        baseline = _answered(run, config, config.baseline_model, place=1)
+        values |= _comparisons(model, baseline)
+        records += _records(baseline, "baseline")
+    steps = sum(_portions(one) for one in model.sets.values()) * _n_models(config)
     run.events.metric(steps, values)
-    for line in _samples(measured, steps)[: config.log.samples_per_step]:
+    for line in _samples(model.sets[OWN], steps)[: config.log.samples_per_step]:
         run.events.sample(line)
     results = {name: finite(value) for name, value in values.items()}
-    write_output(run, lambda folder: write_json(folder / "results.json", results))
+
+    def fill(folder: Path) -> None:
+        write_json(folder / "results.json", results)
+        write_lines(folder / "responses.jsonl", records)
+
+    write_output(run, fill)
     run.events.progress(steps, steps, "saving")
 
 
-def pass_at_k(n: int, n_passed: int, k: int) -> float:
-    """Chance that at least one of k responses passes, drawn without repeat from n.
-
-    1 - C(n - n_passed, k) / C(n, k), the unbiased estimate from n >= k responses.
-    Source: Chen et al. 2021 (arXiv 2107.03374), eq. 1.
-    """
-    return 1.0 - math.comb(n - n_passed, k) / math.comb(n, k)
-
-
-def win_share(reward: float, other: float) -> float:
-    """1 for a higher reward, 0 for a lower one, 0.5 for a tie up to rounding.
-
-    NaN if one of them is not finite.
-    """
-    if not (math.isfinite(reward) and math.isfinite(other)):
-        return math.nan
-    if abs(reward - other) <= TIE_WITHIN * max(1.0, abs(other)):
-        return 0.5
-    return 1.0 if reward > other else 0.0
+def sets_of(config: EvaluateConfig) -> dict[str, EvaluationSet]:
+    """All sets by their names, the prompts of the run itself first."""
+    own = EvaluationSet.model_construct(
+        name=OWN,
+        prompts=config.prompts,
+        split=config.split,
+        samples_per_prompt=config.samples_per_prompt,
+    )
+    return {one.name: one for one in (own, *config.evaluation_sets)}
 
 
-def ks_of(n_samples: int) -> list[int]:
-    """The k of pass@k: powers of two up to the responses per prompt, and their number."""
-    powers = [2**exponent for exponent in range(n_samples.bit_length())]
-    return sorted({*powers, n_samples})
-
-
-def _measure(run: Run, config: EvaluateConfig, reference: Reference, *, place: int) -> Measured:
-    """Answer and score with one model; `place` numbers it for the progress."""
-    tokenizer = load_tokenizer(reference)
-    prompts = read_split(run, config, tokenizer)
+def _answered(run: Run, config: EvaluateConfig, reference: Reference, *, place: int) -> Answered:
+    """Answer and score every set with one model; `place` numbers it for the progress."""
+    tokenizer = load_tokenizer(reference, config.rollout.template)
+    sets = sets_of(config)
+    prompts = {name: read_set(run, config, one, tokenizer) for name, one in sets.items()}
+    if place == 0:
+        everybody = [prompt for several in prompts.values() for prompt in several]
+        require_references(run, everybody, config.reward.terms)
+    texts = read_texts(run, config, tokenizer)
     model = loading.load_causal_lm(reference, dtype=run.dtype, device=run.device)
-    portions = steps_of(prompts)
-    n_models = 1 if config.baseline_model is None else 2
+    portions = sum(map(steps_of, prompts.values()))
+    sampler = _Sampler(
+        run, config, model, tokenizer, place * portions, _n_models(config) * portions
+    )
     with closing(open_engine(run, config.rollout, model, lambda: model)) as engine:
+        measured = {name: sampler(engine, one, prompts[name]) for name, one in sets.items()}
+    found = text_logp(run, model, texts, pad_id=int(tokenizer.pad_token_id))
+    return Answered(measured, found, [len(text.response) for text in texts])
+
+
+class _Sampler:
+    """One model, set after set."""
+
+    def __init__(
+        self,
+        run: Run,
+        config: EvaluateConfig,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        first_step: int,
+        steps: int,
+    ) -> None:
+        self._run, self._config, self._model, self._tokenizer = run, config, model, tokenizer
+        self._step, self._steps = first_step, steps
+        terms = build_terms(config.reward.terms, tokenizer, run, system=config.rollout.system)
+        self._scorer = Scorer(config.reward, terms)
+
+    def __call__(self, engine: Engine, one: EvaluationSet, prompts: Sequence[Prompt]) -> Measured:
         sampled = answer_all(
-            run,
+            self._run,
             engine,
-            tokenizer,
+            self._tokenizer,
             prompts,
-            sampling_of(config.rollout, model, tokenizer),
-            n_samples=config.samples_per_prompt,
+            sampling_of(one.rollout_of(self._config.rollout), self._model, self._tokenizer),
+            n_samples=one.samples_per_prompt,
             stream="evaluation",
-            first_step=place * portions,
-            steps=n_models * portions,
+            first_step=self._step,
+            steps=self._steps,
         )
-    run.events.progress((place + 1) * portions, n_models * portions, "reward")
-    terms = build_terms(config.reward.terms, tokenizer, run, system=config.rollout.system)
-    scores = Scorer(config.reward, terms)([one.answer for one in sampled], learn=False)
-    n_unscored = sum(not math.isfinite(value) for value in scores.reward)
-    if n_unscored > 0:
-        whose = "the baseline" if place else "the model"
-        run.events.alert(
-            "unscored",
-            f"{n_unscored} of {len(sampled)} responses of {whose} have no finite reward and are "
-            "left out of rewards, win rate and gain.",
-        )
-    return Measured(sampled, scores)
+        self._step += steps_of(prompts)
+        self._run.events.progress(self._step, self._steps, "reward")
+        scores = self._scorer([one.answer for one in sampled], learn=False)
+        self._tell_unscored(scores.reward)
+        return Measured(sampled, scores, self._config.pass_reward)
+
+    def _tell_unscored(self, reward: Sequence[float]) -> None:
+        n_unscored = sum(not math.isfinite(value) for value in reward)
+        if n_unscored > 0:
+            self._run.events.alert(
+                "unscored",
+                f"{n_unscored} of {len(reward)} responses have no finite reward: they have not "
+                "passed, and are left out of rewards, win rate and gain.",
+            )
 
 
-def _steps(measured: Measured, config: EvaluateConfig) -> int:
-    prompts = [one.prompt for one in measured.sampled if one.index == 0]
-    return steps_of(prompts) * (1 if config.baseline_model is None else 2)
+def _n_models(config: EvaluateConfig) -> int:
+    return 1 if config.baseline_model is None else 2
 
 
-def _metrics(measured: Measured, config: EvaluateConfig) -> dict[str, float]:
-    """Scores, length and pass@k of one model, with intervals by prompt.
-
-    A response that could not be scored is in no mean of scores, and has not passed.
-    """
-    scores, prompt_ids, seed = measured.scores, measured.prompt_ids, config.seed
-    responses = [one.response for one in measured.sampled]
-    cut = [float(response.finish_reason is FinishReason.LENGTH) for response in responses]
-    values = {
-        **scored_mean_with_interval("eval/reward", scores.reward, prompt_ids, seed),
-        "eval/length": fmean(len(response.ids) for response in responses),
-        "eval/truncated_fraction": fmean(cut),
-    }
-    finite = [value for value in scores.raw if math.isfinite(value)]
-    if finite:
-        values["reward/raw_mean"] = fmean(finite)
-    for name, scored in scores.terms.items():
-        values |= scored_mean_with_interval(f"reward/{name}", scored, prompt_ids, seed)
-    if config.pass_reward is not None:
-        values |= _passes(scores.raw, prompt_ids, config.pass_reward, config)
-    return values
+def _portions(measured: Measured) -> int:
+    return steps_of([one.prompt for one in measured.sampled if one.index == 0])
 
 
-def _passes(
-    raw: Sequence[float], prompt_ids: Sequence[str], threshold: float, config: EvaluateConfig
-) -> dict[str, float]:
-    passed: dict[str, int] = dict.fromkeys(prompt_ids, 0)
-    for prompt_id, value in zip(prompt_ids, raw, strict=True):
-        passed[prompt_id] += value >= threshold
+def _metrics(run: Run, answered: Answered, config: EvaluateConfig) -> dict[str, float]:
+    """Every number of one model: of each set, of each part of it, of each reward term, of texts."""
     values: dict[str, float] = {}
-    n = config.samples_per_prompt
-    for k in ks_of(n):
-        chances = [pass_at_k(n, n_passed, k) for n_passed in passed.values()]
-        values |= mean_with_interval(f"eval/pass@{k}", chances, list(passed), config.seed)
-    return values
+    breakdown = Breakdown(run, config.breakdown)
+    for name, measured in answered.sets.items():
+        prefix = prefix_of(name)
+        values |= measures(measured.rows, prefix)
+        values |= breakdown(measured.rows, prefix)
+    own = answered.sets[OWN]
+    if scored := [value for value in own.scores.raw if math.isfinite(value)]:
+        values["reward/raw_mean"] = fmean(scored)
+    values |= term_metrics(own.scores, own.prompt_ids)
+    return values | _texts("eval/text_logp", answered.text_logp, answered.text_tokens)
 
 
-def _comparison(measured: Measured, baseline: Measured, *, seed: int) -> dict[str, float]:
-    """Win rate and gain in reward over the baseline, response by response of the same draw."""
-    pairs = zip(measured.scores.raw, baseline.scores.raw, strict=True)
-    shares = [win_share(*pair) for pair in pairs]
-    prompt_ids = measured.prompt_ids
-    gains = [
-        reward - other
-        for reward, other in zip(measured.scores.reward, baseline.scores.reward, strict=True)
+def prefix_of(name: str) -> str:
+    """What the names of a set's metrics begin with."""
+    return f"eval/{name}/" if name else "eval/"
+
+
+def _comparisons(model: Answered, baseline: Answered) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for name, measured in model.sets.items():
+        of_baseline = "baseline/" if name == OWN else f"baseline/{name}/"
+        values |= comparison(measured, baseline.sets[name], prefix_of(name), of_baseline)
+    changes = [a - b for a, b in zip(model.text_logp, baseline.text_logp, strict=True)]
+    return values | _texts("eval/text_change", changes, model.text_tokens)
+
+
+def _texts(name: str, logp: Sequence[float], tokens: Sequence[int]) -> dict[str, float]:
+    """Nats per token over all texts, each of which was drawn on its own; nothing without any."""
+    return ratio_with_interval(name, logp, list(map(float, tokens)), range(len(tokens)))
+
+
+def _records(answered: Answered, model: Literal["model", "baseline"]) -> list[EvaluatedRecord]:
+    return [
+        EvaluatedRecord(
+            set_name=name or None,
+            model=model,
+            prompt_id=one.prompt.id,
+            index=one.index,
+            content=one.answer.text,
+            finish_reason=one.response.finish_reason,
+            n_tokens=len(one.response.ids),
+            logp_sum=one.response.logp_sum,
+            scores={term: values[row] for term, values in measured.scores.terms.items()},
+            reward=measured.scores.reward[row],
+            passed=measured.passed[row],
+            why=measured.scores.why(row),
+            **one.prompt.known,
+            token_ids=one.token_ids,
+        )
+        for name, measured in answered.sets.items()
+        for row, one in enumerate(measured.sampled)
     ]
-    return {
-        **scored_mean_with_interval("eval/win_rate", shares, prompt_ids, seed),
-        **scored_mean_with_interval("eval/gain", gains, prompt_ids, seed),
-        **scored_mean_with_interval("baseline/reward", baseline.scores.reward, prompt_ids, seed),
-        "baseline/length": fmean(len(one.response.ids) for one in baseline.sampled),
-    }
 
 
 def _samples(measured: Measured, step: int) -> list[SampleLine]:
@@ -190,6 +227,10 @@ def _samples(measured: Measured, step: int) -> list[SampleLine]:
             finish_reason=one.response.finish_reason,
             scores={name: values[row] for name, values in scores.terms.items()}
             | {"reward": scores.reward[row]},
+            passed=measured.passed[row],
+            why=scores.why(row),
+            **one.prompt.known,
+            token_ids=one.token_ids,
         )
         for row, one in enumerate(measured.sampled)
         if one.index == 0

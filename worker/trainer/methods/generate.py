@@ -9,25 +9,28 @@ from statistics import fmean
 
 from backend.schemas.events import SampleLine
 from backend.schemas.records import GeneratedRecord
+from backend.schemas.rewards import Reward
 from backend.schemas.training import GenerateConfig
 from backend.schemas.vocabulary import FinishReason
-from worker.trainer.evaluation.bootstrap import mean_with_interval, scored_mean_with_interval
 from worker.trainer.evaluation.distance import Distance, distance_to
+from worker.trainer.evaluation.graded import pass_rate, term_metrics
+from worker.trainer.evaluation.with_interval import mean_with_interval
 from worker.trainer.models import loading
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.output import write_lines, write_output
-from worker.trainer.rewards.scorer import build_terms
+from worker.trainer.rewards.scorer import Scorer, Scores, build_terms
 from worker.trainer.run import Run
 from worker.trainer.sampling.answers import Sampled, answer_all, read_split, steps_of
 from worker.trainer.sampling.decoding import Response
 from worker.trainer.sampling.engines import open_engine
-from worker.trainer.sampling.prompts import sampling_of
+from worker.trainer.sampling.prompts import require_references, sampling_of
 
 
 def generate(run: Run, config: GenerateConfig) -> None:
     """Run the whole method: sample, measure, score, write."""
-    tokenizer = load_tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model, config.rollout.template)
     prompts = read_split(run, config, tokenizer)
+    require_references(run, prompts, config.reward)
     model = loading.load_causal_lm(config.model, dtype=run.dtype, device=run.device)
     sampling = sampling_of(config.rollout, model, tokenizer)
     steps = steps_of(prompts)
@@ -51,16 +54,16 @@ def generate(run: Run, config: GenerateConfig) -> None:
         run.events.progress(steps, steps, "logprob")
         reference = loading.load_causal_lm(config.reference, dtype=run.dtype, device=run.device)
         distance = distance_to(run, model, reference, [a.tokens for a in answers], sampling)
-        values |= mean_with_interval("kl/exact", distance.kl, prompt_ids, config.seed)
+        values |= mean_with_interval("kl/exact", distance.kl, prompt_ids)
         values["eval/ref_logp"] = fmean(distance.ref_logp)
-    scores: dict[str, list[float]] = {}
+    scores: Scores | None = None
     if config.reward:
         run.events.progress(steps, steps, "reward")
-        for term in build_terms(config.reward, tokenizer, run, system=config.rollout.system):
-            scores[term.name] = term.score(answers)
-            values |= scored_mean_with_interval(
-                f"reward/{term.name}", scores[term.name], prompt_ids, config.seed
-            )
+        terms = build_terms(config.reward, tokenizer, run, system=config.rollout.system)
+        reward = Reward(terms=list(config.reward), normalize="none")
+        scores = Scorer(reward, terms)(answers, learn=False)
+        values |= term_metrics(scores, prompt_ids)
+        values |= pass_rate(scores, prompt_ids)
     records = _records(sampled, distance, scores)
     run.events.metric(steps, values)
     for record, one in list(zip(records, sampled, strict=True))[: config.log.samples_per_step]:
@@ -73,6 +76,10 @@ def generate(run: Run, config: GenerateConfig) -> None:
                 index=record.index,
                 finish_reason=record.finish_reason,
                 scores=record.scores,
+                passed=record.passed,
+                why=record.why,
+                **one.prompt.known,
+                token_ids=record.token_ids,
             )
         )
     write_output(run, lambda folder: write_lines(folder / "responses.jsonl", records))
@@ -81,6 +88,7 @@ def generate(run: Run, config: GenerateConfig) -> None:
 
 def _sampling_metrics(responses: list[Response]) -> dict[str, float]:
     return {
+        "responses": float(len(responses)),
         "length/mean": fmean(len(response.ids) for response in responses),
         "truncated_fraction": fmean(
             float(response.finish_reason is FinishReason.LENGTH) for response in responses
@@ -89,7 +97,7 @@ def _sampling_metrics(responses: list[Response]) -> dict[str, float]:
 
 
 def _records(
-    sampled: list[Sampled], distance: Distance | None, scores: dict[str, list[float]]
+    sampled: list[Sampled], distance: Distance | None, scores: Scores | None
 ) -> list[GeneratedRecord]:
     return [
         GeneratedRecord(
@@ -100,7 +108,13 @@ def _records(
             n_tokens=len(one.response.ids),
             logp_sum=one.response.logp_sum,
             ref_logp_sum=None if distance is None else distance.ref_logp[row],
-            scores={name: values[row] for name, values in scores.items()},
+            scores={}
+            if scores is None
+            else {name: values[row] for name, values in scores.terms.items()},
+            passed=None if scores is None else scores.passed[row],
+            why={} if scores is None else scores.why(row),
+            **one.prompt.known,
+            token_ids=one.token_ids,
         )
         for row, one in enumerate(sampled)
     ]

@@ -14,7 +14,7 @@ from backend.schemas.training import ProcessRewardModelConfig
 from worker.trainer import losses, precision
 from worker.trainer.data.solutions import Solution, places_of, read_solutions
 from worker.trainer.data.tokens import collate, computed_tokens, micro_batches
-from worker.trainer.evaluation.bootstrap import interval95
+from worker.trainer.evaluation.with_interval import rate_with_interval
 from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters
 from worker.trainer.models.heads import (
@@ -52,7 +52,7 @@ class StepPredictions:
 
 def train(run: Run, config: ProcessRewardModelConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
-    tokenizer = load_tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model, config.template)
     train_set, heldout = read_solutions(run, config, tokenizer)
     model = new_reward_model(run, config)
     batch_size, steps = batch_and_steps(config.optim, len(train_set))
@@ -93,7 +93,7 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
             total += float(summed_loss(scores, [one.labels for one in chosen]))
             judged += [judge(s, one) for s, one in zip(scores, chosen, strict=True)]
         n_steps = sum(len(solution.labels) for solution in heldout)
-        return {"eval/loss": total / n_steps} | heldout_metrics(judged, config.seed)
+        return {"eval/loss": total / n_steps} | heldout_metrics(judged)
 
     Loop(run, model, optimizer, steps).go(take_step, evaluate)
     card: dict[str, object] = {
@@ -142,7 +142,7 @@ def judge(score_M: Tensor, solution: Solution) -> StepPredictions:
     )
 
 
-def heldout_metrics(judged: Sequence[StepPredictions], seed: int) -> dict[str, float]:
+def heldout_metrics(judged: Sequence[StepPredictions]) -> dict[str, float]:
     """Metrics `eval/*`: accuracy with its 95 % interval by prompt, and of each kind of step."""
     n_right, n_wrong = sum(one.n_right for one in judged), sum(one.n_wrong for one in judged)
     values = {
@@ -155,12 +155,11 @@ def heldout_metrics(judged: Sequence[StepPredictions], seed: int) -> dict[str, f
         values["eval/accuracy_wrong"] = sum(one.n_wrong_found for one in judged) / n_wrong
     counted = [one for one in judged if one.n > 0]
     if counted:
-        values["eval/accuracy"] = sum(one.n_found for one in counted) / (n_right + n_wrong)
-        values["eval/accuracy_low"], values["eval/accuracy_high"] = interval95(
+        values |= rate_with_interval(
+            "eval/accuracy",
             [one.n_found for one in counted],
-            [float(one.n) for one in counted],
             [one.prompt_id for one in counted],
-            seed=seed,
+            [float(one.n) for one in counted],
         )
     return values
 

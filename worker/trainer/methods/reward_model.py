@@ -29,7 +29,7 @@ from worker.trainer.evaluation.rankings import RankingScores, heldout_metrics, j
 from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters
 from worker.trainer.models.heads import RewardModel, new_reward_model, save_reward_model, score_all
-from worker.trainer.models.tokenizer import load_tokenizer
+from worker.trainer.models.tokenizer import load_tokenizer, number_of_ids
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_output
 from worker.trainer.run import Run
@@ -37,9 +37,14 @@ from worker.trainer.run import Run
 
 def train(run: Run, config: RewardModelConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
-    tokenizer = load_tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model, config.template)
     train_set, heldout = read_rankings(
-        run, config.preferences, tokenizer, system=config.system, max_tokens=config.max_tokens
+        run,
+        config.preferences,
+        tokenizer,
+        n_ids=number_of_ids(config.model, tokenizer),
+        system=config.system,
+        max_tokens=config.max_tokens,
     )
     model = new_reward_model(run, config)
     batch_size, steps = batch_and_steps(config.optim, len(train_set))
@@ -86,7 +91,7 @@ def train(run: Run, config: RewardModelConfig) -> None:
             "eval/score_std": float(flat.std(correction=0)),
             "eval/calibration_error": calibration_error(calibration_curve(evaluated, heldout)),
         }
-        values |= heldout_metrics(evaluated, heldout, seed=config.seed)
+        values |= heldout_metrics(evaluated, heldout)
         return values | length_bias(evaluated, heldout).metrics()
 
     Loop(run, model, optimizer, steps).go(take_step, evaluate)

@@ -10,10 +10,11 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from backend.schemas.records import DemonstrationRecord
+from backend.schemas.records import DemonstrationRecord, ResponseRecord
 from backend.schemas.training import SftConfig
 from backend.schemas.vocabulary import Split
 from worker.trainer import precision, random_streams
+from worker.trainer.data.token_ids import ResponseReader
 from worker.trainer.data.tokens import (
     Tokens,
     check_length,
@@ -30,7 +31,7 @@ from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters, loading
 from worker.trainer.models.body import takes_trees
 from worker.trainer.models.logprobs import action_logp
-from worker.trainer.models.tokenizer import load_tokenizer
+from worker.trainer.models.tokenizer import load_tokenizer, number_of_ids
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.run import Run
@@ -41,7 +42,7 @@ Turns = list[Tokens]
 
 def train(run: Run, config: SftConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
-    tokenizer = load_tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model, config.template)
     train_set, heldout = _read(run, config, tokenizer)
     causal = loading.load_to_train(run, config, longest=config.max_tokens)
     packing = config.packing and takes_trees(causal)
@@ -114,11 +115,13 @@ def _read(
     records = read_records(
         run.directory, config.demonstrations, DemonstrationRecord, name="demonstrations"
     )
+    reader = ResponseReader(tokenizer, n_ids=number_of_ids(config.model, tokenizer))
     sides: dict[Split, list[Turns]] = {Split.TRAIN: [], Split.HELDOUT: []}
     for record in records:
-        turns = encode_turns(record, tokenizer, config)
+        turns = encode_turns(record, tokenizer, config, reader)
         check_length(f"demonstration {record.demonstration_id}", turns, config.max_tokens)
         sides[record.split].append(turns)
+    reader.tell(run.events)
     if not sides[Split.TRAIN]:
         raise DataError(
             f"none of the {len(records)} demonstrations is in the train split",
@@ -128,24 +131,34 @@ def _read(
 
 
 def encode_turns(
-    record: DemonstrationRecord, tokenizer: PreTrainedTokenizerBase, config: SftConfig
+    record: DemonstrationRecord,
+    tokenizer: PreTrainedTokenizerBase,
+    config: SftConfig,
+    reader: ResponseReader,
 ) -> Turns:
     """The response and, with `assistant_turns: all`, what the assistant said before it.
 
     Each turn is rendered with the conversation before it as it is rendered for sampling, and ends
-    with the end token; an opening turn of the assistant answers nothing and is left out.
+    with the end token, but for a response that was cut where it was sampled; an opening turn of the
+    assistant answers nothing and is left out. What a model of this tokenizer has sampled keeps its
+    ids.
     """
-    said = [(record.messages, record.response)]
+    response = ResponseRecord(
+        id=record.demonstration_id,
+        content=record.response,
+        finish_reason=record.finish_reason,
+        token_ids=record.token_ids,
+    )
+    prompt = render_prompt(tokenizer, record.messages, system=config.system)
+    turns = [reader.read(response, prompt)]
     if config.assistant_turns == "all":
-        said += [
-            (record.messages[:place], message.content)
+        end_id = int(tokenizer.eos_token_id)
+        turns += [
+            Tokens(
+                render_prompt(tokenizer, record.messages[:place], system=config.system),
+                encode_response(tokenizer, message.content, end_id=end_id),
+            )
             for place, message in enumerate(record.messages)
             if message.role == "assistant" and place > 0
         ]
-    return [
-        Tokens(
-            render_prompt(tokenizer, before, system=config.system),
-            encode_response(tokenizer, content, end_id=int(tokenizer.eos_token_id)),
-        )
-        for before, content in said
-    ]
+    return turns

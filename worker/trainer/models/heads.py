@@ -156,7 +156,8 @@ def load_scorer(
         raise ConfigError(
             f"the reward model {reference.path} and the policy have different vocabularies or "
             "chat templates",
-            "Train the reward model from the same base model as the policy.",
+            "Train the reward model from the same base model as the policy, and with the "
+            "`template` that the policy is sampled with.",
         )
     return LoadedScorer(model, tokenizer, card, budget, dtype, check_stop)
 

@@ -7,17 +7,12 @@ from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from backend.schemas.references import Reference
 from worker.trainer.errors import ConfigError
-from worker.trainer.models.files import LOAD_ERRORS, locate, unloadable
-
-# For models that were never trained to chat.
-PLAIN_TEMPLATE = (
-    "{% for m in messages %}{{ m['role'] | capitalize + ': ' + m['content'] + '\\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ 'Assistant:' }}{% endif %}"
-)
+from worker.trainer.models import templates
+from worker.trainer.models.files import LOAD_ERRORS, locate, unloadable, vocabulary_size
 
 
-def load_tokenizer(reference: Reference) -> PreTrainedTokenizerBase:
-    """The tokenizer of a model, with a padding token and a chat template.
+def load_tokenizer(reference: Reference, template: str = "model") -> PreTrainedTokenizerBase:
+    """The tokenizer of a model, with a padding token and the chat template that a config asks for.
 
     Raises MissingModel if it cannot be loaded, ConfigError if it has no end-of-sequence token.
     """
@@ -36,8 +31,7 @@ def load_tokenizer(reference: Reference) -> PreTrainedTokenizerBase:
         )
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
-    if not tokenizer.chat_template:
-        tokenizer.chat_template = PLAIN_TEMPLATE
+    templates.install(template, tokenizer)
     return tokenizer
 
 
@@ -47,3 +41,8 @@ def end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[
     more = declared if isinstance(declared, list) else [declared]
     own = int(tokenizer.eos_token_id)  # load_tokenizer has made sure that there is one
     return [own, *(int(i) for i in more if i is not None and i != own)]
+
+
+def number_of_ids(reference: Reference, tokenizer: PreTrainedTokenizerBase) -> int:
+    """How many ids a model has embeddings for; often some more than its tokenizer has tokens."""
+    return vocabulary_size(reference) or len(tokenizer)

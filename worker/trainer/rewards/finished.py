@@ -4,13 +4,13 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.rewards import FinishedReward
 from backend.schemas.vocabulary import FinishReason
-from worker.trainer.rewards.sampled_response import SampledResponse, Score
+from worker.trainer.rewards.sampled_response import SampledResponse, Score, measured
 from worker.trainer.run import Run
 
 
 def build(term: FinishedReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
     """The term with its settings, of which it has none."""
-    return lambda answers: [finished_reward(answer) for answer in answers]
+    return lambda answers: measured(map(finished_reward, answers))
 
 
 def finished_reward(answer: SampledResponse) -> float:

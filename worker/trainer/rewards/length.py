@@ -3,14 +3,14 @@
 from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.rewards import LengthReward
-from worker.trainer.rewards.sampled_response import Score
+from worker.trainer.rewards.sampled_response import Score, measured
 from worker.trainer.run import Run
 
 
 def build(term: LengthReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
     """The term with its band."""
     low, high = term.low, term.high
-    return lambda answers: [length_reward(a.text, low=low, high=high) for a in answers]
+    return lambda answers: measured(length_reward(a.text, low=low, high=high) for a in answers)
 
 
 def length_reward(text: str, *, low: int, high: int) -> float:

@@ -6,7 +6,7 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.rewards import ModelReward
 from worker.trainer.models.heads import REWARD_MODEL, LoadedScorer, score_all
-from worker.trainer.rewards.sampled_response import SampledResponse, Score
+from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score, measured
 from worker.trainer.rewards.trained import TrainedScorer, load
 from worker.trainer.run import Run
 
@@ -25,10 +25,10 @@ class ModelScorer(TrainedScorer):
         if isinstance(heldout, dict) and float(heldout["std"]) > 0:
             self.statistics = float(heldout["mean"]), float(heldout["std"])
 
-    def __call__(self, answers: Sequence[SampledResponse]) -> list[float]:
+    def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
         """One score per answer."""
         loaded = self._loaded
-        return score_all(
+        scores = score_all(
             loaded.model,
             [answer.tokens for answer in answers],
             pad_id=int(loaded.tokenizer.pad_token_id),
@@ -36,3 +36,4 @@ class ModelScorer(TrainedScorer):
             dtype=loaded.dtype,
             check_stop=loaded.check_stop,
         )
+        return measured(scores)

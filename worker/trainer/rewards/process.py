@@ -11,7 +11,7 @@ from worker.trainer import precision
 from worker.trainer.data.solutions import SEPARATORS, places_of, step_ends
 from worker.trainer.data.tokens import collate, micro_batches_by_prompt
 from worker.trainer.models.heads import PROCESS_REWARD_MODEL, LoadedScorer
-from worker.trainer.rewards.sampled_response import SampledResponse, Score
+from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score, measured
 from worker.trainer.rewards.trained import TrainedScorer, load
 from worker.trainer.run import Run
 
@@ -38,7 +38,7 @@ class ProcessScorer(TrainedScorer):
         self._separator = SEPARATORS[str(loaded.card["separator"])]
 
     @torch.no_grad()
-    def __call__(self, answers: Sequence[SampledResponse]) -> list[float]:
+    def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
         """One reward per answer."""
         loaded, tokenizer = self._loaded, self._loaded.tokenizer
         device = loaded.model.head.weight.device
@@ -54,4 +54,4 @@ class ProcessScorer(TrainedScorer):
             parts = score_M.sigmoid().split([len(own) for own in row_ends])
             for index, part in zip(group, parts, strict=True):
                 rewards[index] = combined(part.tolist(), self._combine)
-        return rewards
+        return measured(rewards)

@@ -6,13 +6,14 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
 
 from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.rewards import RegexReward
 from worker.trainer.errors import ConfigError
-from worker.trainer.rewards.sampled_response import SampledResponse, Score
+from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score
 from worker.trainer.run import Run
 
 # Of the processor, for one response.
@@ -21,27 +22,36 @@ TIME_LIMIT_S = 0.5
 
 def build(term: RegexReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
     """The term with its pattern; alerts of the run say where it was too slow."""
-    return RegexScorer(term.pattern, run.events.alert)
+    return RegexScorer(term.pattern, run.events.alert, is_answer=term.is_answer)
 
 
 class RegexScorer:
     """Searches a pattern in responses; `alert` (rule, message) says on how many it was too slow."""
 
-    def __init__(self, pattern: str, alert: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, pattern: str, alert: Callable[[str, str], None], *, is_answer: bool = False
+    ) -> None:
         self._pattern, self._alert = compile_pattern(pattern), alert
+        self._is_answer = is_answer
 
-    def __call__(self, answers: Sequence[SampledResponse]) -> list[float]:
-        """One reward per answer; NaN, no score, where the search takes too long."""
-        rewards = [regex_reward(answer.text, self._pattern) for answer in answers]
-        n_slow = sum(map(math.isnan, rewards))
+    def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
+        """One grade per answer; NaN, no score, where the search takes too long."""
+        grades = [regex_grade(answer.text, self._pattern) for answer in answers]
+        n_slow = sum(math.isnan(grade.score) for grade in grades)
         if n_slow > 0:
             self._alert(
                 "slow_pattern",
                 f"The reward pattern {self._pattern.pattern!r} took longer than {TIME_LIMIT_S} s "
-                f"of processor time on {n_slow} of {len(rewards)} responses, which therefore have "
+                f"of processor time on {n_slow} of {len(grades)} responses, which therefore have "
                 "no score. Avoid nested repeats such as (a+)+.",
             )
-        return rewards
+        if self._is_answer:
+            return [replace(one, passed=one.score == 1, why=one.why or _why(one)) for one in grades]
+        return grades
+
+
+def _why(grade: Grade) -> str:
+    return "" if grade.score == 1 else "the pattern is not in the response"
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
@@ -58,16 +68,16 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
         ) from error
 
 
-def regex_reward(text: str, pattern: re.Pattern[str]) -> float:
+def regex_grade(text: str, pattern: re.Pattern[str]) -> Grade:
     """1 where the pattern is found, else 0; NaN after half a second of this thread's computing.
 
     Main thread only.
     """
     try:
         with _time_limit():
-            return 1.0 if pattern.search(text) else 0.0
+            return Grade(1.0 if pattern.search(text) else 0.0)
     except _TooSlow:
-        return math.nan
+        return Grade(math.nan, why=f"the pattern took longer than {TIME_LIMIT_S} s")
 
 
 class _TooSlow(Exception):

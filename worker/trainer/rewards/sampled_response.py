@@ -1,11 +1,12 @@
-"""What a reward term gets to see of a response, and what it gives. Does nothing itself.
+"""What a reward term gets to see of a response, and what it says of it. Does nothing itself.
 
 Every other file of this folder, but for `scorer` and `trained`, is the reward term of its name: its
 `build` makes a Score of the term's settings.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.data.tokens import Tokens
@@ -13,12 +14,46 @@ from worker.trainer.data.tokens import Tokens
 
 @dataclass(frozen=True)
 class SampledResponse:
-    """A response as token ids (after its prompt) and as text without special tokens."""
+    """A response as token ids (after its prompt) and as text without special tokens.
+
+    `prompt` is the text of the prompt; `reference`, `tags` and `metadata` are what its record says
+    of it.
+    """
 
     tokens: Tokens
     text: str
     finish_reason: FinishReason
+    prompt: str = ""
+    reference: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-# One number per answer, in their order; not finite where the term could not score it.
-Score = Callable[[Sequence[SampledResponse]], list[float]]
+# What every right response answers, however it is written.
+RIGHT = "the reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """What a term says of one response.
+
+    `score` is not finite where the term could not score the response: that is the grader's fault,
+    for a response that cannot be read scores 0. `passed`: whether the response is correct, None
+    where the term does not judge that; one without a score has not passed. `why`: in a few words,
+    why it did not pass or has no score. `answer`: what the response answers, as a vote counts it;
+    None where it answers nothing or the term reads no answer.
+    """
+
+    score: float
+    passed: bool | None = None
+    why: str = ""
+    answer: str | None = None
+
+
+# One grade per answer, in their order.
+Score = Callable[[Sequence[SampledResponse]], list[Grade]]
+
+
+def measured(values: Iterable[float]) -> list[Grade]:
+    """Scores that say nothing of correctness."""
+    return [Grade(value) for value in values]

@@ -7,14 +7,15 @@ beside this one, under the name that the schema gives it.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
-from backend.schemas.rewards import AnyRewardTerm, Reward
+from backend.schemas.rewards import AnyRewardTerm, Reward, term_names
 from worker.trainer.errors import ConfigError
-from worker.trainer.rewards.sampled_response import SampledResponse, Score
+from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score
 from worker.trainer.rewards.trained import TrainedScorer
 from worker.trainer.run import Run
 
@@ -35,9 +36,7 @@ def build_terms(
 ) -> list[Term]:
     """The terms of a config, ready to score; a kind that comes again gets a number."""
     built: list[Term] = []
-    for place, term in enumerate(terms):
-        same = sum(other.kind == term.kind for other in terms[:place])
-        name = term.kind if same == 0 else f"{term.kind}_{same + 1}"
+    for name, term in zip(term_names([term.kind for term in terms]), terms, strict=True):
         score = _build(term, tokenizer, run)
         if isinstance(score, TrainedScorer) and score.system != system:
             run.events.alert(
@@ -58,16 +57,54 @@ def _build(term: AnyRewardTerm, tokenizer: PreTrainedTokenizerBase, run: Run) ->
 
 @dataclass(frozen=True)
 class Scores:
-    """Per response: each term as scored, their weighted sum, what is added to it as a penalty
-    (empty without one), and the reward that is trained on.
+    """Per response: what each term says, the weighted sum of scores, what is added to it as a
+    penalty (empty without one), and the reward that is trained on.
 
     A response that a term could not score has a reward that is not finite: it counts nowhere.
     """
 
-    terms: dict[str, list[float]]
+    grades: dict[str, list[Grade]]
     raw: list[float]
     penalty: list[float]
     reward: list[float]
+
+    @cached_property
+    def terms(self) -> dict[str, list[float]]:
+        """The scores by each term, before its weight."""
+        return {name: [one.score for one in grades] for name, grades in self.grades.items()}
+
+    @cached_property
+    def passed(self) -> list[bool | None]:
+        """Whether each response is correct by all terms that judge it; None where none does."""
+        if not self.grades:
+            return [None] * len(self.raw)
+        return [_all_passed(several) for several in zip(*self.grades.values(), strict=True)]
+
+    @cached_property
+    def answers(self) -> list[str | None]:
+        """What each response answers, by the first term that reads an answer from it."""
+        if not self.grades:
+            return [None] * len(self.raw)
+        rows = zip(*self.grades.values(), strict=True)
+        return [next((g.answer for g in row if g.answer is not None), None) for row in rows]
+
+    @cached_property
+    def coverage(self) -> dict[str, float]:
+        """The share of responses with a score, by term that judges correctness or missed some."""
+        found = {
+            name: sum(map(math.isfinite, values)) / max(len(values), 1)
+            for name, values in self.terms.items()
+        }
+        judging = {
+            name
+            for name, grades in self.grades.items()
+            if grades and _all_passed(grades) is not None
+        }
+        return {name: share for name, share in found.items() if share < 1 or name in judging}
+
+    def why(self, row: int) -> dict[str, str]:
+        """By term, why a response did not pass or has no score."""
+        return {name: grades[row].why for name, grades in self.grades.items() if grades[row].why}
 
     @property
     def total(self) -> list[float]:
@@ -78,19 +115,24 @@ class Scores:
 
     def rows(self, start: int, stop: int) -> "Scores":
         """Those of some of the responses."""
-        terms = {name: values[start:stop] for name, values in self.terms.items()}
         rows = slice(start, stop)
-        return Scores(terms, self.raw[rows], self.penalty[rows], self.reward[rows])
+        grades = {name: several[rows] for name, several in self.grades.items()}
+        return Scores(grades, self.raw[rows], self.penalty[rows], self.reward[rows])
 
     @staticmethod
     def joined(parts: "Sequence[Scores]") -> "Scores":
         """Those of several batches, one after another."""
         return Scores(
-            {name: [v for part in parts for v in part.terms[name]] for name in parts[0].terms},
+            {name: [g for part in parts for g in part.grades[name]] for name in parts[0].grades},
             [value for part in parts for value in part.raw],
             [value for part in parts for value in part.penalty],
             [value for part in parts for value in part.reward],
         )
+
+
+def _all_passed(grades: Sequence[Grade]) -> bool | None:
+    judged = [grade.passed for grade in grades if grade.passed is not None]
+    return all(judged) if judged else None
 
 
 class Scorer:
@@ -127,13 +169,13 @@ class Scorer:
 
     def __call__(self, answers: Sequence[SampledResponse], *, learn: bool) -> Scores:
         """Score answers in their order."""
-        terms = {term.name: term.score(answers) for term in self._terms}
+        grades = {term.name: term.score(answers) for term in self._terms}
         raw = [
-            sum(term.weight * terms[term.name][i] for term in self._terms)
+            sum(term.weight * grades[term.name][i].score for term in self._terms)
             for i in range(len(answers))
         ]
         penalty = [] if self._penalty is None else [self._penalty(a) for a in answers]
-        scores = Scores(terms, raw, penalty, raw)
+        scores = Scores(grades, raw, penalty, raw)
         if self._is_running and learn:
             self._running.add(scores.total)
         return self.normalized(scores)

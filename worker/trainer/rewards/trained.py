@@ -7,7 +7,7 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.references import Reference
 from worker.trainer.models.heads import LoadedScorer, load_scorer
-from worker.trainer.rewards.sampled_response import SampledResponse
+from worker.trainer.rewards.sampled_response import Grade, SampledResponse
 from worker.trainer.run import Run
 
 
@@ -24,7 +24,7 @@ class TrainedScorer(ABC):
         self._loaded, self.system = loaded, loaded.system
 
     @abstractmethod
-    def __call__(self, answers: Sequence[SampledResponse]) -> list[float]:
+    def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
         """One score per answer."""
 
 

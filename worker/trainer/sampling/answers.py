@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 from transformers import PreTrainedTokenizerBase
 
+from backend.schemas.policy_gradient import PolicyGradientConfig
+from backend.schemas.records import TokenIds
+from backend.schemas.references import Reference
+from backend.schemas.sections import EvaluationSet, Rollout
 from backend.schemas.training import EvaluateConfig, GenerateConfig
+from worker.trainer.data.token_ids import kept_ids
 from worker.trainer.errors import DataError
 from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.run import Run
@@ -22,29 +27,50 @@ PROMPTS_PER_STEP = 64
 
 @dataclass(frozen=True)
 class Sampled:
-    """One response: the `index`-th to its prompt."""
+    """One response: the `index`-th to its prompt, and what records keep of its tokens."""
 
     prompt: Prompt
     index: int
     response: Response
     answer: SampledResponse
+    token_ids: TokenIds
 
 
 def read_split(
-    run: Run, config: GenerateConfig | EvaluateConfig, tokenizer: PreTrainedTokenizerBase
+    run: Run, config: GenerateConfig, tokenizer: PreTrainedTokenizerBase
 ) -> list[Prompt]:
     """The prompts of the config's split, in their order.
 
     Raises DataError if there is none.
     """
+    return _side(run, config.prompts, config.split, tokenizer, config.rollout)
+
+
+def read_set(
+    run: Run,
+    config: EvaluateConfig | PolicyGradientConfig,
+    one: EvaluationSet,
+    tokenizer: PreTrainedTokenizerBase,
+) -> list[Prompt]:
+    """The prompts of a set, in their order. Raises DataError if there is none."""
+    return _side(run, one.prompts, one.split, tokenizer, config.rollout)
+
+
+def _side(
+    run: Run,
+    reference: Reference,
+    split: str,
+    tokenizer: PreTrainedTokenizerBase,
+    rollout: Rollout,
+) -> list[Prompt]:
     prompts = [
         prompt
-        for prompt in read_prompts(run.directory, config.prompts, tokenizer, config.rollout)
-        if config.split == "all" or prompt.is_heldout == (config.split == "heldout")
+        for prompt in read_prompts(run.directory, reference, tokenizer, rollout)
+        if split == "all" or prompt.is_heldout == (split == "heldout")
     ]
     if not prompts:
         raise DataError(
-            f"the snapshot has no prompts in its {config.split} split",
+            f"the snapshot has no prompts in its {split} split",
             "Set split to another value, or freeze a snapshot with that split.",
         )
     return prompts
@@ -83,10 +109,20 @@ def answer_all(
             stream=(stream,),
             between_tokens=run.stop.check,
         )
-        for prompt, several in zip(chosen, responses, strict=True):
-            found += [
-                Sampled(prompt, index, response, answer(prompt, response, tokenizer))
-                for index, response in enumerate(several)
-            ]
+        found += all_sampled(chosen, responses, tokenizer)
     run.events.tokens += sum(len(sampled.response.ids) for sampled in found)
+    return found
+
+
+def all_sampled(
+    prompts: Sequence[Prompt],
+    responses: Sequence[Sequence[Response]],
+    tokenizer: PreTrainedTokenizerBase,
+) -> list[Sampled]:
+    """Each response with its prompt, in the order of the prompts."""
+    found = []
+    for prompt, several in zip(prompts, responses, strict=True):
+        for index, response in enumerate(several):
+            given = answer(prompt, response, tokenizer)
+            found.append(Sampled(prompt, index, response, given, kept_ids(given.tokens, tokenizer)))
     return found

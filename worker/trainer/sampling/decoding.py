@@ -21,6 +21,7 @@ from backend.schemas.vocabulary import FinishReason
 from worker.trainer import random_streams
 from worker.trainer.data.tokens import common_prefix
 from worker.trainer.errors import NonFiniteLoss
+from worker.trainer.sampling.stopping import StopStrings
 
 # Rows decoded together; beyond this the cores are full and only the cache grows.
 MAX_ROWS = 128
@@ -39,7 +40,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """Sampled tokens, their end token included, and their log-probabilities when sampled."""
+    """Sampled tokens with the one that ended them, and their log-probabilities when sampled."""
 
     ids: list[int]
     logp: list[float]
@@ -53,7 +54,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How to sample; `end_ids` end a response and belong to it.
+    """How to sample; `end_ids` end a response and belong to it, as do ids that complete `stops`.
 
     `greedy` takes the likeliest token at every place, whatever `temperature` and `top_p` say.
     """
@@ -64,6 +65,7 @@ class Sampling:
     end_ids: Sequence[int]
     pad_id: int
     greedy: bool = False
+    stops: StopStrings | None = None
 
 
 def sample(
@@ -204,7 +206,11 @@ class _Decoding:
         for row, token, logp in zip(active, tokens, logps, strict=True):
             self.rows[row].ids.append(token)
             self.rows[row].logp.append(logp)
-            self.rows[row].ended = token in self.sampling.end_ids
+            self.rows[row].ended = self._is_end(self.rows[row].ids)
+
+    def _is_end(self, ids: list[int]) -> bool:
+        stops = self.sampling.stops
+        return ids[-1] in self.sampling.end_ids or (stops is not None and stops.is_complete(ids))
 
     def _response(self, row: _Row) -> Response:
         return Response(row.ids, row.logp, FinishReason.STOP if row.ended else FinishReason.LENGTH)

@@ -3,31 +3,47 @@
 Used by generate, policy_gradient and evaluations. Samples nothing itself.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.records import PromptRecord
 from backend.schemas.references import Reference
+from backend.schemas.rewards import RewardTerm
 from backend.schemas.sections import Rollout
-from worker.trainer.data.tokens import Tokens, read_records, render_prompt
+from worker.trainer.data.tokens import Tokens, read_records, render_prompt, text_of
 from worker.trainer.errors import DataError
 from worker.trainer.models.tokenizer import end_ids
 from worker.trainer.rewards.sampled_response import SampledResponse
+from worker.trainer.run import Run
 from worker.trainer.sampling.decoding import Response, Sampling
+from worker.trainer.sampling.stopping import StopStrings
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt as people wrote it and as token ids with its template."""
+    """A prompt as people wrote it and as token ids with its template, and what is known of it."""
 
     id: str
     text: str
     ids: list[int]
     is_heldout: bool
+    reference: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What its record says of it besides its words, as the lines of events and results do."""
+        return {
+            "reference": self.reference,
+            "tags": list(self.tags),
+            "metadata": dict(self.metadata),
+        }
 
 
 def read_prompts(
@@ -47,7 +63,8 @@ def read_prompts(
                 "Raise rollout.max_prompt_tokens, or freeze a snapshot without this prompt.",
             )
         text = "\n".join(m.content for m in record.messages if m.role != "system")
-        prompts.append(Prompt(record.prompt_id, text, ids, record.split == "heldout"))
+        known = (record.reference, tuple(record.tags), record.metadata)
+        prompts.append(Prompt(record.prompt_id, text, ids, record.split == "heldout", *known))
     if not prompts:
         raise DataError("the snapshot has no prompts", "Import prompts and freeze a new snapshot.")
     return prompts
@@ -77,16 +94,44 @@ def read_both_splits(
     return train, heldout
 
 
+def require_references(run: Run, prompts: Sequence[Prompt], terms: Sequence[RewardTerm]) -> None:
+    """Tell of prompts without the reference that a reward term compares with.
+
+    Raises DataError if no prompt has one.
+    """
+    comparing = next((term for term in terms if term.needs_reference), None)
+    n_without = sum(prompt.reference is None for prompt in prompts)
+    if comparing is None or n_without == 0:
+        return
+    kind = type(comparing).model_fields["kind"].default
+    if n_without == len(prompts):
+        raise DataError(
+            f"the reward term {kind} compares responses with the reference of their prompt, and "
+            f"none of the {len(prompts)} prompts has one",
+            "Import the prompts with `reference` into a new project, or use another reward term.",
+        )
+    run.events.alert(
+        "no_reference",
+        f"{n_without} of {len(prompts)} prompts have no reference, so that the reward term {kind} "
+        "cannot score their responses, which are left out.",
+    )
+
+
 def sampling_of(
     rollout: Rollout, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> Sampling:
-    """How to sample with this model."""
+    """How to sample with this model.
+
+    At temperature 0 the likeliest token is taken, and log-probabilities are those at 1.
+    """
     return Sampling(
         max_new_tokens=rollout.max_new_tokens,
-        temperature=rollout.temperature,
+        temperature=rollout.temperature or 1.0,
         top_p=rollout.top_p,
         end_ids=end_ids(model, tokenizer),
         pad_id=int(tokenizer.pad_token_id),
+        greedy=rollout.temperature == 0,
+        stops=StopStrings(rollout.stop, tokenizer) if rollout.stop else None,
     )
 
 
@@ -94,8 +139,16 @@ def answer(
     prompt: Prompt, response: Response, tokenizer: PreTrainedTokenizerBase
 ) -> SampledResponse:
     """A sampled response as reward terms see it."""
-    text = str(tokenizer.decode(response.ids, skip_special_tokens=True))
-    return SampledResponse(Tokens(prompt.ids, response.ids), text, response.finish_reason)
+    text = text_of(response.ids, tokenizer)
+    return SampledResponse(
+        Tokens(prompt.ids, response.ids),
+        text,
+        response.finish_reason,
+        prompt=prompt.text,
+        reference=prompt.reference,
+        tags=prompt.tags,
+        metadata=prompt.metadata,
+    )
 
 
 def token_texts(ids: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[str]:

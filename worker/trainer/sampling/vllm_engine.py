@@ -28,6 +28,7 @@ from worker.trainer.errors import ConfigError, TrainerError
 from worker.trainer.models import adapters
 from worker.trainer.run import Run
 from worker.trainer.sampling.decoding import MAX_ROWS, Request, Response, Sampling, require_finite
+from worker.trainer.sampling.stopping import StopStrings
 
 SETTING = "PODIUM_VLLM_PYTHON"
 _CHILD = Path(__file__).with_name("vllm_child.py")
@@ -114,7 +115,7 @@ class VllmEngine:
         ]
         asked = {"rows": rows, "sampling": _parameters(sampling)}
         told = self._ask({"sample": asked}, between_tokens)["responses"]
-        found = [_response(one) for one in told]
+        found = [_response(one, sampling.stops) for one in told]
         return [[found.pop(0) for _ in range(request.n_samples)] for request in requests]
 
     def close(self) -> None:
@@ -146,6 +147,7 @@ class VllmEngine:
     def _settings(self) -> dict[str, Any]:
         rollout = self._rollout
         is_cpu = self._run.device.type == "cpu"
+        is_raw = rollout.top_p < 1 or rollout.temperature == 0
         return {
             "folder": str(self._folder),
             "dtype": str(self._dtype).removeprefix("torch."),
@@ -154,7 +156,7 @@ class VllmEngine:
             "memory": rollout.engine_memory,
             # Ours are those of the whole distribution. vllm's processed ones have the temperature
             # in them, and the nucleus too; the config refuses a nucleus with a temperature.
-            "logprobs_mode": "processed_logprobs" if rollout.top_p == 1 else "raw_logprobs",
+            "logprobs_mode": "raw_logprobs" if is_raw else "processed_logprobs",
             "is_eager": is_cpu,
             "seed": self._run.config.seed % 2**31,
         }
@@ -247,7 +249,11 @@ def _parameters(sampling: Sampling) -> dict[str, Any]:
     }
 
 
-def _response(told: dict[str, Any]) -> Response:
+def _response(told: dict[str, Any], stops: StopStrings | None) -> Response:
+    """What vllm has sampled, less what comes after a stop string, which it does not know."""
     response = Response(told["ids"], told["logp"], FinishReason(told["finish_reason"]))
     require_finite(response.logp)
-    return response
+    length = None if stops is None else stops.length(response.ids)
+    if length is None:
+        return response
+    return Response(response.ids[:length], response.logp[:length], FinishReason.STOP)

@@ -4,6 +4,7 @@ import { useId, type ReactNode } from "react";
 
 import { Dialog } from "../dialog";
 import { Failure } from "../states";
+import { Field } from "./field";
 
 export function CreateForm<Made>(props: {
   create: () => Promise<Made>;
@@ -70,19 +71,19 @@ export function NameField(props: {
   onChange: (name: string) => void;
   placeholder?: string;
 }) {
-  const id = useId();
   return (
-    <div className="field">
-      <label htmlFor={id}>Name</label>
-      <input
-        id={id}
-        className="input"
-        required
-        maxLength={200}
-        value={props.value}
-        placeholder={props.placeholder}
-        onChange={(event) => props.onChange(event.target.value)}
-      />
-    </div>
+    <Field label="Name">
+      {(id) => (
+        <input
+          id={id}
+          className="input"
+          required
+          maxLength={200}
+          value={props.value}
+          placeholder={props.placeholder}
+          onChange={(event) => props.onChange(event.target.value)}
+        />
+      )}
+    </Field>
   );
 }

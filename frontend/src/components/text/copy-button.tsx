@@ -7,10 +7,20 @@ import { Icon } from "../icons";
 
 const SAID_FOR_MS = 2000;
 
-export function CopyButton(props: { text: string; label: string; words?: string }) {
+export function CopyButton(props: {
+  /** Or how to get it. */
+  text: string | (() => Promise<string>);
+  label: string;
+  words?: string;
+}) {
   const [said, setSaid] = useState<"copied" | "failed" | null>(null);
   const copy = async () => {
-    setSaid((await copyText(props.text)) ? "copied" : "failed");
+    try {
+      const text = typeof props.text === "string" ? props.text : await props.text();
+      setSaid((await copyText(text)) ? "copied" : "failed");
+    } catch {
+      setSaid("failed");
+    }
     setTimeout(() => setSaid(null), SAID_FOR_MS);
   };
   const words =

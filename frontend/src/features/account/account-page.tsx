@@ -1,10 +1,11 @@
 /** What everybody may change about themselves: the name and the password. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useId, useState, type FormEvent, type ReactNode } from "react";
+import { useState, type FormEvent, type ReactNode } from "react";
 
 import { changeMyself, meQuery } from "@/api/session";
 import type { User, UserChange } from "@/api/types";
 import { NameField } from "@/components/form/create-form";
+import { Field } from "@/components/form/field";
 import { Failure, Loaded } from "@/components/states";
 
 export function AccountPage() {
@@ -152,26 +153,22 @@ function PasswordField(props: {
   hint?: string;
   wrong?: string | undefined;
 }) {
-  const id = useId();
+  const { wrong } = props;
   return (
-    <div className="field">
-      <label htmlFor={id}>{props.label}</label>
-      <input
-        id={id}
-        className="input"
-        type="password"
-        required={props.isRequired}
-        maxLength={200}
-        autoComplete={props.autoComplete}
-        aria-invalid={props.wrong !== undefined}
-        value={props.value}
-        onChange={(event) => props.onChange(event.target.value)}
-      />
-      {(props.wrong ?? props.hint) !== undefined && (
-        <span className={props.wrong === undefined ? "hint" : "wrong"}>
-          {props.wrong ?? props.hint}
-        </span>
+    <Field label={props.label} hint={props.hint} wrong={wrong}>
+      {(id) => (
+        <input
+          id={id}
+          className="input"
+          type="password"
+          required={props.isRequired}
+          maxLength={200}
+          autoComplete={props.autoComplete}
+          aria-invalid={wrong !== undefined}
+          value={props.value}
+          onChange={(event) => props.onChange(event.target.value)}
+        />
       )}
-    </div>
+    </Field>
   );
 }

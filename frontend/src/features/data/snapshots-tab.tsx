@@ -1,7 +1,7 @@
 /** Frozen, hashed data: freeze it, look at its counts, export it. */
 import { useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
-import { useSearchParams } from "react-router";
+import { Link, useSearchParams } from "react-router";
 
 import { address } from "@/api/client";
 import { freezeSnapshot, snapshotsQuery } from "@/api/projects";
@@ -153,6 +153,27 @@ function Export({ snapshot }: { snapshot: Snapshot }) {
   );
 }
 
+/** Where demonstrations come from that a model has answered, and which answers were kept. */
+function AnswersRule({ snapshot }: { snapshot: Snapshot }) {
+  const answers: unknown = snapshot.filter["answers"];
+  if (typeof answers !== "object" || answers === null) return null;
+  const rule = answers as Readonly<Record<string, string | number | boolean | undefined>>;
+  const runId = String(rule["run_id"]);
+  const score = rule["term"] === undefined ? "weighted sum" : String(rule["term"]);
+  const kept = [
+    rule["best"] === undefined ? "all" : `best ${String(rule["best"])} of each prompt`,
+    rule["min_score"] === undefined ? "" : `at least ${String(rule["min_score"])}`,
+    rule["passed"] === true ? "passed" : "",
+    rule["best"] === undefined && rule["min_score"] === undefined ? "" : `by ${score}`,
+  ];
+  return (
+    <div className="small faint">
+      answers of <Link to={`/projects/${snapshot.project_id}/runs/${runId}`}>a run</Link>:{" "}
+      {kept.filter((part) => part !== "").join(", ")}
+    </div>
+  );
+}
+
 function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean }) {
   const { train = {}, heldout = {} } = snapshot.counts;
   return (
@@ -166,6 +187,7 @@ function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean
           <div className="small faint">{words(snapshot.aggregation)}</div>
         )}
         {snapshot.criterion !== "" && <div className="small faint">by {snapshot.criterion}</div>}
+        <AnswersRule snapshot={snapshot} />
       </td>
       <td>
         <Copyable text={snapshot.sha256} shown={shortHash(snapshot.sha256)} label="sha256" />

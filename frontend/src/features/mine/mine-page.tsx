@@ -8,7 +8,7 @@ import { Link, useLocation, useSearchParams } from "react-router";
 import { ownJudgmentPages } from "@/api/judgments";
 import { Icon } from "@/components/icons";
 import { More } from "@/components/more";
-import { Empty, Loaded } from "@/components/states";
+import { EmptyCard, Loaded } from "@/components/states";
 import { useProjectId } from "@/lib/use-project";
 
 import { OwnJudgmentCard } from "./own-judgment-card";
@@ -87,25 +87,21 @@ function Word() {
 function Nothing({ words, projectId }: { words: string; projectId: string }) {
   if (words !== "")
     return (
-      <section className="card">
-        <Empty icon="search" title="Nothing found">
-          None of your judgments has “{words}” in its prompt, in a response or in its note.
-        </Empty>
-      </section>
+      <EmptyCard icon="search" title="Nothing found">
+        None of your judgments has “{words}” in its prompt, in a response or in its note.
+      </EmptyCard>
     );
   return (
-    <section className="card">
-      <Empty
-        icon="note"
-        title="You have not judged anything yet"
-        actions={
-          <Link className="btn primary" to={`/projects/${projectId}/rank`}>
-            Start ranking
-          </Link>
-        }
-      >
-        Your judgments will stand here with their texts. You can revise each of them.
-      </Empty>
-    </section>
+    <EmptyCard
+      icon="note"
+      title="You have not judged anything yet"
+      actions={
+        <Link className="btn primary" to={`/projects/${projectId}/rank`}>
+          Start ranking
+        </Link>
+      }
+    >
+      Your judgments will stand here with their texts. You can revise each of them.
+    </EmptyCard>
   );
 }

@@ -3,9 +3,9 @@ import { useState } from "react";
 import { Link } from "react-router";
 
 import type { OwnJudgment } from "@/api/types";
+import { ResponseText } from "@/components/response/response-text";
 import { Ago } from "@/components/text/clock";
 import { Conversation, firstWords } from "@/components/text/conversation";
-import { Markdown } from "@/components/text/markdown";
 import { PlainText } from "@/components/text/plain-text";
 import { ordinal, plural } from "@/lib/format";
 import { inLetters, inWords, letterOf, type Lettered } from "@/lib/letters";
@@ -132,7 +132,7 @@ function Texts(props: { judgment: OwnJudgment; letters: ReadonlyMap<string, stri
             <b className="mine-letter">{props.letters.get(id)}</b>
             <span className="small muted">{rankOf(id)}</span>
           </span>
-          {content === "" ? <p className="faint">(empty response)</p> : <Markdown text={content} />}
+          <ResponseText content={content} />
         </section>
       ))}
     </div>

@@ -1,7 +1,8 @@
 /** What a run is filed under and when its turn comes: experiment, tags, priority. */
 import { useId } from "react";
+import { Link } from "react-router";
 
-import type { Experiment, Run } from "@/api/types";
+import type { ExperimentSummary, Run } from "@/api/types";
 
 /** As they are typed; an experiment is named, and made at the start where there is none. */
 export interface Labels {
@@ -10,10 +11,15 @@ export interface Labels {
   readonly priority: string;
 }
 
-/** A copy begins with what its parent is filed under. */
-export function labelsOf(parent: Run | null, experiments: readonly Experiment[]): Labels {
+/** A copy begins with what its parent is filed under, unless an experiment was asked for. */
+export function labelsOf(
+  parent: Run | null,
+  experiments: readonly ExperimentSummary[],
+  askedFor: string | null = null,
+): Labels {
+  const wanted = askedFor ?? parent?.experiment_id;
   return {
-    experiment: experiments.find(({ id }) => id === parent?.experiment_id)?.name ?? "",
+    experiment: experiments.find(({ id }) => id === wanted)?.name ?? "",
     tags: parent?.tags.join(", ") ?? "",
     priority: String(parent?.priority ?? 0),
   };
@@ -27,16 +33,15 @@ export function tagsOf(text: string): string[] {
 
 export function LabelFields(props: {
   labels: Labels;
-  experiments: readonly Experiment[];
+  experiments: readonly ExperimentSummary[];
   onChange: (labels: Labels) => void;
 }) {
   const { labels, experiments } = props;
   const id = useId();
   const set = (name: keyof Labels) => (event: { target: { value: string } }) =>
     props.onChange({ ...labels, [name]: event.target.value });
-  const isNew =
-    labels.experiment.trim() !== "" &&
-    !experiments.some(({ name }) => name === labels.experiment.trim());
+  const name = labels.experiment.trim();
+  const known = experiments.find((one) => one.name === name);
   return (
     <>
       <div className="field">
@@ -55,7 +60,16 @@ export function LabelFields(props: {
             <option key={one.id} value={one.name} />
           ))}
         </datalist>
-        {isNew && (
+        {known !== undefined && (
+          <Link
+            className="small"
+            to={`/projects/${known.project_id}/experiments/${known.id}`}
+            target="_blank"
+          >
+            {known.question || "Open the experiment"}
+          </Link>
+        )}
+        {name !== "" && known === undefined && (
           <span className="hint">
             This experiment does not exist yet. It is created when you start the run.
           </span>

@@ -15,7 +15,7 @@ import { useProjectId } from "@/lib/use-project";
 import { RunEditor, type FormInputs } from "./run-editor";
 
 /** Everything the form is made of, or the first thing that could not be had. */
-function useFormInputs(projectId: string, parentId: string | null) {
+function useFormInputs(projectId: string, parentId: string | null, experimentId: string | null) {
   const methods = useQuery(methodsQuery);
   const models = useQuery(modelsQuery);
   const snapshots = useQuery(snapshotsQuery(projectId));
@@ -38,6 +38,7 @@ function useFormInputs(projectId: string, parentId: string | null) {
     snapshots: snapshots.data.items,
     runs: runs.data.items,
     experiments: experiments.data.items,
+    experimentId,
     parent: parent.data ?? null,
   };
   return { ...state, data };
@@ -48,7 +49,8 @@ export function NewRunPage() {
   const [search] = useSearchParams();
   // The address follows the form, so only the first one says where the form begins.
   const [parentId] = useState(() => search.get("from"));
-  const inputs = useFormInputs(projectId, parentId);
+  const [experimentId] = useState(() => search.get("experiment"));
+  const inputs = useFormInputs(projectId, parentId, experimentId);
   return (
     <div className="page new-run">
       <div className="page-head">

@@ -5,7 +5,7 @@ import { useNavigate, useSearchParams } from "react-router";
 
 import { experimentsQuery } from "@/api/experiments";
 import { runsQuery } from "@/api/runs";
-import type { ConfigProblem, Experiment, JsonObject, Method, Run } from "@/api/types";
+import type { ConfigProblem, ExperimentSummary, JsonObject, Method, Run } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Failure } from "@/components/states";
@@ -31,13 +31,15 @@ import {
 export interface FormInputs extends Candidates {
   readonly methods: readonly Method[];
   readonly runs: readonly Run[];
-  readonly experiments: readonly Experiment[];
+  readonly experiments: readonly ExperimentSummary[];
+  /** The one that the page was opened for. */
+  readonly experimentId: string | null;
   /** The run that `?from=` names. */
   readonly parent: Run | null;
 }
 
 /** What the address says besides references. */
-const OWN_PARAMETERS = new Set(["method", "preset", "from", "step", "view"]);
+const OWN_PARAMETERS = new Set(["method", "preset", "from", "step", "view", "experiment"]);
 
 /** Where the address says to begin; null where there is no method. */
 function firstStart(inputs: FormInputs, search: URLSearchParams): Start | null {
@@ -90,7 +92,13 @@ function Form(props: {
   const begin = (start: Start) => {
     draft.begin(start);
     const where = start.parent ? { from: start.parent.id } : { preset: start.preset ?? "" };
-    inAddress({ method: start.method.method, ...where, ...(isText ? { view: "json" } : {}) });
+    const { experimentId } = inputs;
+    inAddress({
+      method: start.method.method,
+      ...where,
+      ...(isText ? { view: "json" } : {}),
+      ...(experimentId === null ? {} : { experiment: experimentId }),
+    });
   };
   const continueFrom = (step: number | null) => {
     draft.continueFrom(step);
@@ -225,7 +233,8 @@ function StartPanel(props: {
   const name = typedName ?? suggestedName(draft.config, fieldsOf(draft.start.method), taken);
   const { experiments } = props.inputs;
   const [typedLabels, setTypedLabels] = useState<Labels | null>(null);
-  const labels = typedLabels ?? labelsOf(draft.start.parent, experiments);
+  const labels =
+    typedLabels ?? labelsOf(draft.start.parent, experiments, props.inputs.experimentId);
   const sent = useRef<{ text: string; key: string } | null>(null);
   const client = useQueryClient();
   const navigate = useNavigate();

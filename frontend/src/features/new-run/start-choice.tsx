@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 
 import { checkpointsQuery } from "@/api/runs";
-import type { Method, Run } from "@/api/types";
+import type { Method, Preset, Run } from "@/api/types";
 import { Failure } from "@/components/states";
 
 import type { Start } from "./use-draft";
@@ -118,9 +118,33 @@ function StartOptions(props: {
           ? `A clone of ${parent.name}, which becomes the parent of the new run.`
           : (chosen?.description ?? "All settings start at the defaults of the method.")}
       </p>
+      {parent === null && chosen !== undefined && <Sources preset={chosen} />}
     </div>
   );
 }
+
+/** Who gives which setting of a preset: the paper, its script, or Podium. */
+function Sources({ preset }: { preset: Preset }) {
+  return (
+    <details className="sources small">
+      <summary>Where its settings come from</summary>
+      <dl>
+        {preset.sources.map(({ source, settings }) => (
+          <div key={source}>
+            <dt>{source}</dt>
+            {Object.entries(settings).map(([path, value]) => (
+              <dd key={path} className="mono">
+                {path} {told(value)}
+              </dd>
+            ))}
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
+const told = (value: unknown) => (value === null ? "default" : JSON.stringify(value));
 
 /** Whether the copy begins anew or where its parent stood; nothing to choose without checkpoints. */
 function CheckpointChoice(props: {

@@ -2,7 +2,7 @@
 import { post } from "@/api/client";
 import { createExperiment } from "@/api/experiments";
 import { createRun, validateRun } from "@/api/runs";
-import type { Experiment, JsonObject, Run } from "@/api/types";
+import type { ExperimentSummary, JsonObject, Run } from "@/api/types";
 
 import { tagsOf, type Labels } from "./labels";
 
@@ -19,7 +19,7 @@ export interface StartRequest {
 interface Known {
   /** The config completed with defaults, as the service last said; null where it said nothing. */
   readonly completed: JsonObject | null;
-  readonly experiments: readonly Experiment[];
+  readonly experiments: readonly ExperimentSummary[];
 }
 
 /** A parent's config is merged with what is sent, so a copy says every value. */
@@ -55,7 +55,9 @@ async function labelFields(
   const name = labels.experiment.trim();
   const there = experiments.find((one) => one.name === name);
   const experiment =
-    name === "" ? null : (there ?? (await createExperiment(projectId, name, `${key}-experiment`)));
+    name === ""
+      ? null
+      : (there ?? (await createExperiment({ project_id: projectId, name }, `${key}-experiment`)));
   return {
     experiment_id: experiment?.id ?? null,
     tags: tagsOf(labels.tags),

@@ -24,6 +24,8 @@ import {
   whyNoInterval,
   whyUndefined,
 } from "@/components/agreement/words";
+import { useVerdicts } from "@/components/use-verdicts";
+import { VerdictPill } from "@/components/verdict-pill";
 import { useLiveRuns } from "@/components/use-live-runs";
 import { duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
@@ -32,9 +34,14 @@ const REFRESH_MS = 3000;
 const BROKEN = ["failed", "crashed"];
 const FINISHED = ["succeeded"];
 
-type Trends = ReturnType<typeof useTrends>;
+/** What is asked of all runs of the page at once. */
+interface Asked {
+  readonly trends: ReturnType<typeof useTrends>;
+  readonly verdicts: ReturnType<typeof useVerdicts>;
+}
 
-function RunLine({ run, trends }: { run: Run; trends: Trends }) {
+function RunLine({ run, asked }: { run: Run; asked: Asked }) {
+  const verdict = asked.verdicts.get(run.id);
   const { step, steps, phase, eta_s: eta } = run.progress;
   const isRunning = run.state === "running";
   const share = run.state === "succeeded" ? 100 : steps > 0 ? (100 * step) / steps : 0;
@@ -47,10 +54,13 @@ function RunLine({ run, trends }: { run: Run; trends: Trends }) {
             {run.error === null ? <MethodName run={run} /> : summaryLine(run.error.message)}
           </span>
         </span>
-        <StatePill state={run.state} title={run.state_sentence} />
-        <Trend run={run} values={trends.get(run.id)} />
+        <span className="pills">
+          <StatePill state={run.state} title={run.state_sentence} />
+          {verdict !== undefined && <VerdictPill verdict={verdict} />}
+        </span>
+        <Trend headline={asked.trends.get(run.id)} />
         <span className="mono last">
-          <LastValue run={run} />
+          <LastValue run={run} headline={asked.trends.get(run.id)} />
         </span>
         <span className="how-far">
           <span className="bar">
@@ -75,12 +85,7 @@ function RunLine({ run, trends }: { run: Run; trends: Trends }) {
   );
 }
 
-function RunList(props: {
-  title: string;
-  runs: readonly Run[];
-  trends: Trends;
-  empty?: ReactNode;
-}) {
+function RunList(props: { title: string; runs: readonly Run[]; asked: Asked; empty?: ReactNode }) {
   if (props.runs.length === 0 && props.empty === undefined) return null;
   return (
     <section className="card now-runs">
@@ -90,7 +95,7 @@ function RunList(props: {
       ) : (
         <ul>
           {props.runs.map((run) => (
-            <RunLine key={run.id} run={run} trends={props.trends} />
+            <RunLine key={run.id} run={run} asked={props.asked} />
           ))}
         </ul>
       )}
@@ -150,15 +155,16 @@ function AgreementSummary({ projectId, found }: { projectId: string; found: Agre
 function RankingProgress({ project }: { project: Project }) {
   const progress = useQuery({ ...progressQuery(project.id), refetchInterval: REFRESH_MS * 2 });
   const agreement = useQuery(agreementQuery(project.id));
-  const { done = 0, wanted = 0, available = 0, mine = 0 } = progress.data ?? {};
+  const { done = 0, wanted = 0, available = 0, held = 0, mine = 0 } = progress.data ?? {};
+  const left = available + held;
   return (
     <section className="card padded">
       <header className="row">
         <h2>Ranking</h2>
         <span className="grow" />
-        {available > 0 && (
+        {left > 0 && (
           <Link className="btn" to={`/projects/${project.id}/rank`}>
-            <Icon name="rank" /> Rank {plural(available, "comparison")}
+            <Icon name="rank" /> Rank {plural(left, "comparison")}
           </Link>
         )}
       </header>
@@ -335,7 +341,7 @@ function NowContent(props: {
 }) {
   const { project, active, broken = [], finished = [] } = props;
   const runs = [...active, ...broken, ...finished];
-  const trends = useTrends(runs);
+  const asked = { trends: useTrends(runs), verdicts: useVerdicts(runs) };
   const isKnown = props.broken !== undefined && props.finished !== undefined;
   const isNew = isKnown && runs.length === 0 && (project.counts?.prompts ?? 0) === 0;
   return (
@@ -355,7 +361,7 @@ function NowContent(props: {
             <RunList
               title="Active runs"
               runs={active}
-              trends={trends}
+              asked={asked}
               empty={
                 <Empty
                   icon="play"
@@ -371,8 +377,8 @@ function NowContent(props: {
               }
             />
           )}
-          <RunList title="Latest failures" runs={broken} trends={trends} />
-          <RunList title="Latest successes" runs={finished} trends={trends} />
+          <RunList title="Latest failures" runs={broken} asked={asked} />
+          <RunList title="Latest successes" runs={finished} asked={asked} />
         </div>
         <div className="now-side">
           <RankingProgress project={project} />

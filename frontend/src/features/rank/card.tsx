@@ -1,14 +1,11 @@
 /** One response as a card: its letter, its rank, its text. Nothing tells where it came from. */
-import { memo } from "react";
-
 import { Icon, type IconName } from "@/components/icons";
-import { Markdown } from "@/components/text/markdown";
-import { PlainText, RawText } from "@/components/text/plain-text";
-import { ordinal, plural } from "@/lib/format";
+import { ResponseText } from "@/components/response/response-text";
+import { RawText } from "@/components/text/plain-text";
+import { ordinal } from "@/lib/format";
 
 import type { DragHandlers } from "./drag";
 import { letterOf, tierOf, type Ranking } from "./ranking/ranking";
-import { splitThinking } from "./thinking";
 
 export interface CardProps {
   readonly card: number;
@@ -26,37 +23,6 @@ export interface CardProps {
   /** Shows the card before or after this one, where one is shown at a time. */
   readonly onTurn: (by: -1 | 1) => void;
 }
-
-interface BodyProps {
-  readonly content: string;
-  readonly isRaw: boolean;
-}
-
-const Body = memo(function Body({ content, isRaw }: BodyProps) {
-  if (isRaw) return <RawText text={content} />;
-  const { thinking, answer } = splitThinking(content);
-  return (
-    <>
-      {thinking !== null && (
-        <details className="think">
-          <summary>
-            Reasoning, {plural(thinking.split(/\s+/).filter(Boolean).length, "word")}
-          </summary>
-          <p className="plain" dir="auto">
-            <PlainText text={thinking} />
-          </p>
-        </details>
-      )}
-      {answer === "" ? (
-        <p className="faint">
-          {thinking === null ? "(empty response)" : "(no answer after the reasoning)"}
-        </p>
-      ) : (
-        <Markdown text={answer} />
-      )}
-    </>
-  );
-});
 
 export function Card(props: CardProps) {
   const { card, ranking } = props;
@@ -89,7 +55,11 @@ export function Card(props: CardProps) {
         </header>
         {/* Scrolls by keyboard, too. */}
         <div className="body" tabIndex={0} onFocus={props.onFocus}>
-          <Body content={props.content} isRaw={props.isRaw} />
+          {props.isRaw ? (
+            <RawText text={props.content} />
+          ) : (
+            <ResponseText content={props.content} />
+          )}
         </div>
       </div>
     </article>

@@ -125,6 +125,10 @@ export function Comparison(props: ComparisonProps) {
     if (event.key === "Enter" && hasTabbed.current && isPressable(event.target)) return false;
     // A button that has the focus keeps the space bar for itself, and so does a fold.
     if (event.key === " " && isPressable(event.target)) return false;
+    if (event.key === "Escape" && view.isAlone) {
+      toggle("isAlone");
+      return true;
+    }
     const command = commandOf(pressOf(event), ranking, reasons, keymap);
     // A key that is held down says nothing new.
     if (command !== null && (!event.repeat || isRepeatable(command))) run(command);

@@ -38,7 +38,7 @@ export function RankPage() {
   if (me.data === undefined) return <Skeleton lines={6} />;
   return (
     <GuidelinesGate projectId={projectId}>
-      <PracticeGate projectId={projectId} key={`${projectId} ${me.data.id}`}>
+      <PracticeGate projectId={projectId} userId={me.data.id} key={`${projectId} ${me.data.id}`}>
         <ProjectRanking projectId={projectId} user={me.data} />
       </PracticeGate>
     </GuidelinesGate>
@@ -146,7 +146,7 @@ function Progress({ projectId }: { projectId: string }) {
 }
 
 function Numbers({ progress }: { progress: AnnotationProgress }) {
-  const { mine, mine_today: today, done, wanted, available } = progress;
+  const { mine, mine_today: today, done, wanted, available, held } = progress;
   const share = wanted === 0 ? 0 : (100 * Math.min(done, wanted)) / wanted;
   return (
     <>
@@ -167,7 +167,7 @@ function Numbers({ progress }: { progress: AnnotationProgress }) {
       >
         <i style={{ width: `${share}%` }} />
       </div>
-      <span className="small muted nowrap">{available} left for you</span>
+      <span className="small muted nowrap">{available + held} left for you</span>
     </>
   );
 }

@@ -8,7 +8,7 @@ import { Link, useNavigate, useParams } from "react-router";
 import { ownJudgmentQuery } from "@/api/judgments";
 import { meQuery } from "@/api/session";
 import type { Assignment, OwnJudgment } from "@/api/types";
-import { Empty, Loaded, Skeleton } from "@/components/states";
+import { EmptyCard, Loaded, Skeleton } from "@/components/states";
 import { isText, read, remove, write } from "@/lib/storage";
 import { useProjectId } from "@/lib/use-project";
 
@@ -61,19 +61,17 @@ export function RevisePage() {
 
 function Missing({ projectId }: { projectId: string }) {
   return (
-    <section className="card">
-      <Empty
-        icon="note"
-        title="You have no judgment here"
-        actions={
-          <Link className="btn primary" to={`/projects/${projectId}/mine`}>
-            Your judgments
-          </Link>
-        }
-      >
-        It may be of another person, or of another project.
-      </Empty>
-    </section>
+    <EmptyCard
+      icon="note"
+      title="You have no judgment here"
+      actions={
+        <Link className="btn primary" to={`/projects/${projectId}/mine`}>
+          Your judgments
+        </Link>
+      }
+    >
+      It may be of another person, or of another project.
+    </EmptyCard>
   );
 }
 

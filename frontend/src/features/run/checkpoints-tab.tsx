@@ -1,8 +1,16 @@
 /** What a run has saved: its checkpoints, which of them are kept, and the files that came home. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link } from "react-router";
 
-import { artifactsQuery, checkpointsQuery, pinCheckpoint } from "@/api/runs";
+import {
+  ANSWERS,
+  answersAddress,
+  artifactsQuery,
+  checkpointsQuery,
+  pinCheckpoint,
+} from "@/api/runs";
+import { managesIn, meQuery } from "@/api/session";
 import type { Checkpoint, Run } from "@/api/types";
 import { PendingButton } from "@/components/pending-button";
 import { Icon } from "@/components/icons";
@@ -14,6 +22,7 @@ import { Copyable } from "@/components/text/copyable";
 import { Sentence } from "@/components/text/sentence";
 import { bytes, shortHash } from "@/lib/format";
 
+import { BestAnswersDialog } from "./best-answers";
 import { ContinueLink } from "./continue-link";
 import { noCheckpoints, noFiles } from "./run-status";
 
@@ -109,7 +118,9 @@ export function CheckpointsTab({ run }: { run: Run }) {
             >
               {(file) => (
                 <tr key={file.path}>
-                  <td className="mono">{file.path}</td>
+                  <td className="mono">
+                    <FileName run={run} path={file.path} />
+                  </td>
                   <td className="num">{bytes(file.size_bytes)}</td>
                   <td>
                     <Copyable text={file.sha256} shown={shortHash(file.sha256)} label="sha256" />
@@ -119,7 +130,34 @@ export function CheckpointsTab({ run }: { run: Run }) {
             </Table>
           )}
         </Loaded>
+        {artifacts.data?.some((file) => file.path === ANSWERS) === true && (
+          <MakeDemonstrations run={run} />
+        )}
       </section>
     </div>
+  );
+}
+
+/** What a run was answered is a file to look into; those of a model are not. */
+function FileName({ run, path }: { run: Run; path: string }) {
+  if (path !== ANSWERS) return path;
+  return (
+    <a href={answersAddress(run.id)} download={`${run.name}-${ANSWERS}`}>
+      {path}
+    </a>
+  );
+}
+
+function MakeDemonstrations({ run }: { run: Run }) {
+  const { data: me } = useQuery(meQuery);
+  const [isOpen, setIsOpen] = useState(false);
+  if (me === undefined || !managesIn(me, run.project_id)) return null;
+  return (
+    <p className="card-title">
+      <button type="button" className="btn" onClick={() => setIsOpen(true)}>
+        Make demonstrations from the best answers…
+      </button>
+      {isOpen && <BestAnswersDialog run={run} onClose={() => setIsOpen(false)} />}
+    </p>
   );
 }

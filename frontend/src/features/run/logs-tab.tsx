@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { logQuery } from "@/api/runs";
 import type { LogLine, Run } from "@/api/types";
 import { Empty, Loaded } from "@/components/states";
+import { Ago } from "@/components/text/clock";
 
 import { mayMoveOn } from "./run-status";
 
@@ -24,12 +25,36 @@ export function LogsTab({ run, fresh }: { run: Run; fresh: readonly LogLine[] })
   const query = useQuery(logQuery(run.id));
   return (
     <Loaded query={query} lines={10}>
-      {(kept) => <Lines lines={merged(kept, fresh)} mayGrow={mayMoveOn(run.state)} />}
+      {(kept) => <Lines lines={merged(kept, fresh)} run={run} />}
     </Loaded>
   );
 }
 
-function Lines({ lines, mayGrow }: { lines: readonly LogLine[]; mayGrow: boolean }) {
+const ENDED: Partial<Record<Run["state"], string>> = {
+  succeeded: "finished",
+  failed: "failed",
+  cancelled: "was cancelled",
+};
+
+/** What the end of the log means: that nothing more comes, or that it may. */
+function EndOfLog({ run }: { run: Run }) {
+  if (mayMoveOn(run.state)) return <>New lines appear here while the run is running.</>;
+  return (
+    <>
+      The run {ENDED[run.state] ?? "ended"}
+      {run.finished_at !== null && (
+        <>
+          {" "}
+          <Ago at={run.finished_at} />
+        </>
+      )}
+      . These are all its lines.
+    </>
+  );
+}
+
+function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
+  const mayGrow = mayMoveOn(run.state);
   const [filter, setFilter] = useState("");
   const [isFollowing, setFollowing] = useState(true);
   const box = useRef<HTMLDivElement>(null);
@@ -47,10 +72,10 @@ function Lines({ lines, mayGrow }: { lines: readonly LogLine[]; mayGrow: boolean
   if (lines.length === 0)
     return (
       <section className="card">
-        <Empty icon="file" title={mayGrow ? "No log lines yet" : "No log lines"}>
+        <Empty icon="file" title={mayGrow ? "No log lines yet" : "The run printed nothing"}>
           {mayGrow
             ? "The trainer's output appears here while the run is running."
-            : "The trainer printed nothing."}
+            : `The run ${ENDED[run.state] ?? "ended"} without a line.`}
         </Empty>
       </section>
     );
@@ -69,14 +94,16 @@ function Lines({ lines, mayGrow }: { lines: readonly LogLine[]; mayGrow: boolean
         <span className="small faint">
           {shown.length.toLocaleString("en-US")} of {lines.length.toLocaleString("en-US")} lines
         </span>
-        <label className="row small">
-          <input
-            type="checkbox"
-            checked={isFollowing}
-            onChange={(event) => setFollowing(event.target.checked)}
-          />
-          Follow
-        </label>
+        {mayGrow && (
+          <label className="row small">
+            <input
+              type="checkbox"
+              checked={isFollowing}
+              onChange={(event) => setFollowing(event.target.checked)}
+            />
+            Follow
+          </label>
+        )}
       </header>
       <div className="log-box" ref={box} tabIndex={0} role="log" aria-label="Log">
         {shown.map((line) => (
@@ -86,6 +113,9 @@ function Lines({ lines, mayGrow }: { lines: readonly LogLine[]; mayGrow: boolean
           </div>
         ))}
       </div>
+      <footer className="small faint">
+        <EndOfLog run={run} />
+      </footer>
     </section>
   );
 }

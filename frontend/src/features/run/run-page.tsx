@@ -6,30 +6,41 @@ import { useNavigate, useParams } from "react-router";
 
 import { runQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
+import { Notes } from "@/components/run-edit/notes";
+import { useMayChange } from "@/components/run-edit/use-change";
 import { Failure, Loaded } from "@/components/states";
 import { Tabs } from "@/components/tabs";
 
 import { Alerts } from "./alerts";
 import { CheckpointsTab } from "./checkpoints-tab";
+import { ConfigTab } from "./config-tab";
 import { CurvesTab } from "./curves/curves-tab";
 import { RewardVsKlTab } from "./curves/reward-vs-kl-tab";
 import { RunHeader } from "./header/run-header";
+import { EventsTab } from "./history/events-tab";
 import { LogsTab } from "./logs-tab";
-import { ConfigTab, EventsTab } from "./parts-tabs";
+import { PromptsTab } from "./prompts/prompts-tab";
 import { SamplesTab } from "./samples/samples-tab";
 import { mayMoveOn } from "./run-status";
+import { SetsCard, useShownMetrics } from "./sets/sets-card";
+import { useLiveCurves, type DrawnCurves } from "./use-live-curves";
 import { useLiveRun, type LiveRun } from "./use-live-run";
+import { VerdictCard, VerdictDetails } from "./verdict/verdict-card";
 import { useView } from "./view";
 
 const TABS = [
   ["curves", "Curves"],
   ["frontier", "Reward vs KL"],
+  ["prompts", "Prompts"],
   ["samples", "Samples"],
   ["logs", "Logs"],
   ["config", "Config"],
   ["checkpoints", "Checkpoints"],
   ["events", "Events"],
 ] as const;
+
+/** Tabs of runs that optimize a policy. */
+const OF_POLICIES: ReadonlySet<string> = new Set(["frontier", "prompts"]);
 
 /** States after which the first number may still come. */
 const WAITING = new Set(["queued", "running", "stopping", "paused"]);
@@ -38,9 +49,10 @@ export function RunPage() {
   const { runId = "" } = useParams();
   const run = useQuery({
     ...runQuery(runId),
-    // The stream tells every change; this is for the minutes in which there is no stream.
+    // The stream tells every change; this is for the minutes in which there is no stream, and for
+    // a run that is over, which has none until somebody retries it.
     refetchInterval: ({ state: { data } }) =>
-      data !== undefined && mayMoveOn(data.state) ? 15_000 : false,
+      data === undefined ? false : mayMoveOn(data.state) ? 15_000 : 60_000,
   });
   return (
     <div className="page run-page">
@@ -54,37 +66,58 @@ export function RunPage() {
 function LoadedRun({ run }: { run: Run }) {
   const { tab = "curves" } = useParams();
   const { view, search } = useView();
+  const mayChange = useMayChange(run.project_id);
   const isPath = tab === "frontier";
-  const live = useLiveRun(run.id, isPath ? "step" : view.axis, isPath ? null : view.zoom);
+  const isLive = mayMoveOn(run.state);
+  const live = useLiveRun(run.id, isLive);
+  const curves = useLiveCurves(
+    run.id,
+    isLive,
+    isPath ? "step" : view.axis,
+    isPath ? null : view.zoom,
+  );
   const base = `/projects/${run.project_id}/runs/${run.id}`;
   const kept = search.toString();
   return (
     <>
       <RunHeader run={run} status={live.status} />
+      <VerdictCard run={run} base={base} />
+      <Notes run={run} mayChange={mayChange} />
       <Alerts runId={run.id} fresh={live.alerts} to={base} />
       <Tabs
         label="Parts of the run"
-        links={TABS.filter(([name]) => name !== "frontier" || "kl" in run.config).map(
+        links={TABS.filter(([name]) => !OF_POLICIES.has(name) || "kl" in run.config).map(
           ([name, label]) => ({
             label,
             to: { pathname: name === "curves" ? base : `${base}/${name}`, search: kept },
           }),
         )}
       />
-      {live.error !== null && <Failure error={live.error} onRetry={live.loadAgain} />}
-      <Tab run={run} live={live} tab={tab} base={base} />
+      {curves.error !== null && <Failure error={curves.error} onRetry={curves.loadAgain} />}
+      <Tab run={run} live={live} curves={curves} tab={tab} base={base} />
     </>
   );
 }
 
-function Tab(props: { run: Run; live: LiveRun; tab: string; base: string }) {
-  const { run, live, base } = props;
+interface TabProps {
+  run: Run;
+  live: LiveRun;
+  curves: DrawnCurves;
+  tab: string;
+  base: string;
+}
+
+function Tab(props: TabProps) {
+  const { run, live, curves, base } = props;
+  const shownElsewhere = useShownMetrics(run);
   const navigate = useNavigate();
   switch (props.tab) {
     case "frontier":
-      return <RewardVsKlTab live={live.live} tick={live.tick} />;
+      return <RewardVsKlTab run={run} live={curves.live} tick={curves.tick} />;
+    case "prompts":
+      return <PromptsTab run={run} base={base} />;
     case "samples":
-      return <SamplesTab runId={run.id} />;
+      return <SamplesTab run={run} />;
     case "logs":
       return <LogsTab run={run} fresh={live.lines} />;
     case "config":
@@ -92,16 +125,22 @@ function Tab(props: { run: Run; live: LiveRun; tab: string; base: string }) {
     case "checkpoints":
       return <CheckpointsTab run={run} />;
     case "events":
-      return <EventsTab runId={run.id} />;
+      return <EventsTab run={run} />;
     default:
       return (
-        <CurvesTab
-          live={live.live}
-          tick={live.tick}
-          isLoaded={live.isLoaded}
-          isWaiting={WAITING.has(run.state)}
-          onPick={(step) => void navigate(`${base}/samples?step=${step}`)}
-        />
+        <>
+          <VerdictDetails run={run} base={base} />
+          <SetsCard run={run} />
+          <CurvesTab
+            run={run}
+            live={curves.live}
+            tick={curves.tick}
+            isLoaded={curves.isLoaded}
+            isWaiting={WAITING.has(run.state)}
+            shownElsewhere={shownElsewhere}
+            onPick={(step) => void navigate(`${base}/samples?step=${step}`)}
+          />
+        </>
       );
   }
 }

@@ -1,5 +1,6 @@
 /** What the head of a run's page says of where the run stands, true in every state. Pure. */
 import type { Run } from "@/api/types";
+import { isLive } from "@/components/run-batches";
 import { ago, duration, number } from "@/lib/format";
 
 const OVER: ReadonlySet<Run["state"]> = new Set(["succeeded", "failed", "cancelled"]);
@@ -7,7 +8,7 @@ const OVER: ReadonlySet<Run["state"]> = new Set(["succeeded", "failed", "cancell
 /** A run that trains nothing writes no checkpoint: each attempt begins again. */
 const isSampler = ({ result }: Run): boolean => result === "responses" || result === "numbers";
 
-/** Whether a page without live events has to ask again: a crashed run is tried again by itself. */
+/** Whether there is more to come by itself: a crashed run is tried again, a failed one is not. */
 export function mayMoveOn(state: Run["state"]): boolean {
   return !OVER.has(state);
 }
@@ -78,7 +79,7 @@ export function noCheckpoints(run: Run): string {
   if (run.pruned_at !== null)
     return "The checkpoints were deleted with the other files of this run. None was pinned.";
   if (isSampler(run)) return "This run trains nothing, so it writes no checkpoints.";
-  return "A run writes a checkpoint every `checkpoint_every` steps, and when it is asked to stop.";
+  return "A run writes a checkpoint every `checkpoint_every` steps, by default at least every 10 minutes, and when it is asked to stop.";
 }
 
 /** Why a run has left no files. */
@@ -95,8 +96,7 @@ export function timeWords(run: Run, startedAt: string, now: number): string {
   const start = Date.parse(startedAt);
   const until = (end: number) => duration((end - start) / 1000);
   if (run.finished_at !== null) return `took ${until(Date.parse(run.finished_at))}`;
-  const isLive = run.state === "running" || run.state === "stopping";
   // Later attempts began after a pause or a wait, which was no running.
-  if (isLive && run.attempt === 1) return `running for ${until(Math.max(now, start))}`;
+  if (isLive(run) && run.attempt === 1) return `running for ${until(Math.max(now, start))}`;
   return `started ${ago(startedAt, Math.max(now, start))}`;
 }

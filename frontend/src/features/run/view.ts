@@ -1,4 +1,4 @@
-/** What of a run's charts is shared by its address: axis, smoothing, scale, zoom. */
+/** What of a run's charts is shared by its address: axis, smoothing, scale, zoom, tables. */
 import { useSearchParams } from "react-router";
 
 import type { Axis, Zoom } from "@/charts/live-curves";
@@ -8,6 +8,8 @@ export interface View {
   readonly smoothing: number;
   readonly isLog: boolean;
   readonly zoom: Zoom;
+  /** Whether charts are shown as tables. */
+  readonly isTable: boolean;
 }
 
 const AXES: readonly Axis[] = ["step", "tokens", "relative", "time"];
@@ -22,6 +24,7 @@ export function viewOf(search: URLSearchParams): View {
     smoothing: smoothing >= 0 && smoothing < 1 ? smoothing : 0.6,
     isLog: search.get("scale") === "log",
     zoom: isZoomed ? [from, to] : null,
+    isTable: search.get("as") === "table",
   };
 }
 

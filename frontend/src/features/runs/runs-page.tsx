@@ -1,141 +1,33 @@
-/** The runs of a project: state, method, the last number that matters, progress. */
+/** The table of runs: any of them by filter, order and columns of one's choice, all in the address. */
 import "./runs.css";
 
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useSearchParams } from "react-router";
+import { useCallback, useMemo, useRef, useState, type ReactNode } from "react";
+import { Link, useNavigate, useSearchParams } from "react-router";
 
-import { methodsQuery, runPages } from "@/api/runs";
+import { Problem } from "@/api/client";
+import { experimentsQuery } from "@/api/experiments";
+import { runPages } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { More } from "@/components/more";
-import { StatePill } from "@/components/run-state";
-import { LastValue, Trend, useTrends } from "@/components/run-trends";
+import { useMayChange } from "@/components/run-edit/use-change";
+import { useTrendsOf } from "@/components/run-trends";
 import { Empty, Loaded } from "@/components/states";
-import { Table, type Column } from "@/components/table";
-import { Ago } from "@/components/text/clock";
-import { MethodName } from "@/components/text/names";
-import { useLiveRuns } from "@/components/use-live-runs";
-import { duration } from "@/lib/format";
+import { useVerdicts } from "@/components/use-verdicts";
+import { plural } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
-const STATES = [
-  "queued",
-  "running",
-  "stopping",
-  "paused",
-  "succeeded",
-  "failed",
-  "crashed",
-  "cancelled",
-];
-const COLUMNS: readonly Column[] = [
-  "Name",
-  "State",
-  "Method",
-  ["Latest value", "num"],
-  "Trend",
-  "Progress",
-  "Created",
-];
-
-function Filters() {
-  const methods = useQuery(methodsQuery).data?.methods ?? [];
-  const [search, setSearch] = useSearchParams();
-  const set = (name: string, value: string) =>
-    setSearch(
-      (now) => {
-        const next = new URLSearchParams(now);
-        if (value === "") next.delete(name);
-        else next.set(name, value);
-        return next;
-      },
-      { replace: true },
-    );
-  const chooser = (
-    name: "state" | "method",
-    all: string,
-    options: readonly (readonly [string, string])[],
-  ) => (
-    <select
-      className="input"
-      aria-label={name === "state" ? "State" : "Method"}
-      value={search.get(name) ?? ""}
-      onChange={(event) => set(name, event.target.value)}
-    >
-      <option value="">{all}</option>
-      {options.map(([value, text]) => (
-        <option key={value} value={value}>
-          {text}
-        </option>
-      ))}
-    </select>
-  );
-  return (
-    <div className="row filters">
-      <input
-        className="input"
-        type="search"
-        placeholder="Search by name"
-        aria-label="Search by name"
-        value={search.get("q") ?? ""}
-        onChange={(event) => set("q", event.target.value)}
-      />
-      {chooser(
-        "state",
-        "All states",
-        STATES.map((state) => [state, state]),
-      )}
-      {chooser(
-        "method",
-        "All methods",
-        methods.map(({ method, title }) => [method, title]),
-      )}
-    </div>
-  );
-}
-
-function Row({ run, trend }: { run: Run; trend: readonly (number | null)[] | undefined }) {
-  const { step, steps, eta_s: eta } = run.progress;
-  const share = run.state === "succeeded" ? 100 : steps > 0 ? (100 * step) / steps : 0;
-  return (
-    <tr>
-      <td>
-        <Link className="item-name" to={`/projects/${run.project_id}/runs/${run.id}`}>
-          {run.name}
-        </Link>
-        {run.tags.map((tag) => (
-          <span className="tag" key={tag}>
-            {tag}
-          </span>
-        ))}
-      </td>
-      <td>
-        <StatePill state={run.state} title={run.state_sentence} />
-      </td>
-      <td className="nowrap">
-        <MethodName run={run} />
-      </td>
-      <td className="num">
-        <LastValue run={run} />
-      </td>
-      <td>
-        <Trend run={run} values={trend} />
-      </td>
-      <td className="progress-cell">
-        <div className="bar">
-          <i style={{ width: `${Math.min(100, share)}%` }} />
-        </div>
-        <span className="small faint mono nowrap">
-          {steps > 0 ? `${step} / ${steps}` : "–"}
-          {run.state === "running" && eta !== null ? `, ${duration(eta)} left` : ""}
-        </span>
-      </td>
-      <td className="small muted">
-        <Ago at={run.created_at} />
-      </td>
-    </tr>
-  );
-}
+import { BulkBar } from "./bulk-bar";
+import { ColumnsMenu } from "./columns-menu";
+import { asValue } from "./filter/completion";
+import { FilterBox } from "./filter/filter-box";
+import { FilterHelp } from "./filter/filter-help";
+import { NearEnd, RunsTable } from "./table/runs-table";
+import { allOrNone, extended, NOTHING, toggled } from "./table/selection";
+import { useTableKeys } from "./table/use-table-keys";
+import { useLiveRows } from "./use-live-rows";
+import { isKey, searchOf, viewOf, type View } from "./view";
 
 function NewRunLink({ projectId }: { projectId: string }) {
   return (
@@ -145,56 +37,200 @@ function NewRunLink({ projectId }: { projectId: string }) {
   );
 }
 
+function NothingListed(props: { isFiltered: boolean; newRun: ReactNode; onClear: () => void }) {
+  if (props.isFiltered)
+    return (
+      <Empty
+        icon="runs"
+        title="No run matches this filter"
+        actions={
+          <button type="button" className="btn" onClick={props.onClear}>
+            Clear the filter
+          </button>
+        }
+      >
+        Archived runs are left out unless the filter has archived:any or archived:yes.
+      </Empty>
+    );
+  return (
+    <Empty icon="runs" title="No runs yet" actions={props.newRun}>
+      Sample responses to rank, fine-tune on demonstrations, train a reward model, then the policy.
+    </Empty>
+  );
+}
+
+/** How many there are, as far as is known, and the next page before the end is reached. */
+function End({ pages, n, isFiltered }: { pages: Pages; n: number; isFiltered: boolean }) {
+  const mayGoOn = pages.hasNextPage && !pages.isFetchingNextPage && !pages.isFetchNextPageError;
+  return (
+    <>
+      <More query={pages} />
+      {mayGoOn && <NearEnd onNear={() => void pages.fetchNextPage()} />}
+      {n > 0 && (
+        <p className="small muted count" role="status">
+          {pages.hasNextPage && "The first "}
+          {plural(n, "run")}
+          {isFiltered && " that match"}
+        </p>
+      )}
+    </>
+  );
+}
+
+type Pages = ReturnType<typeof useRuns>["pages"];
+
+function useView() {
+  const [search, setSearch] = useSearchParams();
+  const view = useMemo(() => viewOf(search), [search]);
+  const change = useCallback(
+    (changed: Partial<View>) =>
+      setSearch((now) => searchOf({ ...viewOf(now), ...changed }, now), { replace: true }),
+    [setSearch],
+  );
+  return { view, change };
+}
+
+const OVER: ReadonlySet<Run["state"]> = new Set(["succeeded", "failed", "crashed", "cancelled"]);
+const isUnjudged = (run: Run) => OVER.has(run.state) && run.verdict === null;
+
+function useRuns(projectId: string, { filter, sort, columns }: View) {
+  const keys = columns.filter(isKey).join();
+  const query = { project_id: projectId, filter, sort, columns: keys };
+  const pages = useInfiniteQuery({ ...runPages(query), placeholderData: keepPreviousData });
+  const loaded = useMemo(() => pages.data?.pages.map(({ items }) => items) ?? [], [pages.data]);
+  const listed = useMemo(() => loaded.flat(), [loaded]);
+  const told = useLiveRows(listed, keys);
+  // Those that the worker has not come to yet, as after an upgrade.
+  const verdicts = useVerdicts(useMemo(() => listed.filter(isUnjudged), [listed]));
+  const rows = useMemo(
+    () =>
+      told.map(({ run, fresh }) => {
+        const verdict = run.verdict ?? verdicts.get(run.id) ?? null;
+        return verdict === run.verdict ? { run, fresh } : { run: { ...run, verdict }, fresh };
+      }),
+    [told, verdicts],
+  );
+  return { pages, rows, headlines: useTrendsOf(loaded, null) };
+}
+
+/** The names of experiments, if they are shown. */
+function useExperiments(projectId: string, isShown: boolean): ReadonlyMap<string, string> {
+  const { data } = useQuery({ ...experimentsQuery(projectId), enabled: isShown });
+  return useMemo(() => new Map(data?.items.map(({ id, name }) => [id, name])), [data]);
+}
+
 export function RunsPage() {
   const projectId = useProjectId();
-  const [search] = useSearchParams();
-  const filter = {
-    project_id: projectId,
-    state: search.get("state"),
-    method: search.get("method"),
-    q: search.get("q"),
-  };
-  const runs = useInfiniteQuery({ ...runPages(filter), placeholderData: keepPreviousData });
-  const fresh = new Map(useLiveRuns(projectId).data?.items.map((run) => [run.id, run]));
-  const listed = runs.data?.pages.flatMap((page) => page.items) ?? [];
-  const items = listed.map((run) => fresh.get(run.id) ?? run);
-  const trends = useTrends(items);
-  const isFiltered = Boolean(filter.state ?? filter.method ?? filter.q);
+  const mayChange = useMayChange(projectId);
+  const { view, change } = useView();
+  const { pages, rows, headlines } = useRuns(projectId, view);
+  const experiments = useExperiments(projectId, view.columns.includes("experiment"));
+  const [selection, setSelection] = useState(NOTHING);
+  const [editedId, setEdited] = useState<string | null>(null);
+  const [opened, setOpened] = useState<"columns" | "help" | null>(null);
+  const field = useRef<HTMLInputElement>(null);
+  const navigate = useNavigate();
+
+  const ids = useMemo(() => rows.map(({ run }) => run.id), [rows]);
+  const chosen = rows.filter(({ run }) => selection.chosen.includes(run.id)).map(({ run }) => run);
+  const onChoose = useCallback(
+    (runId: string, isRange: boolean) =>
+      setSelection((now) => (isRange ? extended(now, ids, runId) : toggled(now, runId))),
+    [ids],
+  );
+  const onTag = useCallback(
+    (tag: string) => change({ filter: `${view.filter} tag:${asValue(tag)}`.trim() }),
+    [change, view.filter],
+  );
+
+  useTableKeys({
+    ids,
+    selection,
+    onSelection: setSelection,
+    onFilter: () => field.current?.focus(),
+    onHelp: () => setOpened("help"),
+    onOpen: (runId) => void navigate(`/projects/${projectId}/runs/${runId}`),
+    onEdit: mayChange ? setEdited : null,
+  });
+
+  const isWrong = pages.error instanceof Problem && pages.error.status === 422;
+  const isFiltered = view.filter !== "";
   return (
-    <div className="page">
+    <div className="page runs-page">
       <div className="page-head">
         <div>
           <h1>Runs</h1>
           <p>A run is one execution of a method with a config and data.</p>
         </div>
         <span className="grow" />
-        <NewRunLink projectId={projectId} />
+        {mayChange && <NewRunLink projectId={projectId} />}
       </div>
-      <Filters />
-      <section className="card">
-        <Loaded query={runs} lines={8}>
-          {() => (
-            <Table
-              columns={COLUMNS}
-              items={items}
-              empty={
-                <Empty
-                  icon="runs"
-                  title={isFiltered ? "No run matches these filters" : "No runs yet"}
-                  actions={isFiltered ? undefined : <NewRunLink projectId={projectId} />}
-                >
-                  {isFiltered
-                    ? "Remove a filter to see more runs."
-                    : "Sample responses to rank, fine-tune on demonstrations, train a reward model, then the policy."}
-                </Empty>
-              }
-            >
-              {(run) => <Row key={run.id} run={run} trend={trends.get(run.id)} />}
-            </Table>
-          )}
-        </Loaded>
-        <More query={runs} />
+      <div className="row filters">
+        <FilterBox
+          projectId={projectId}
+          value={view.filter}
+          problem={isWrong ? (pages.error?.message ?? null) : null}
+          field={field}
+          onFilter={(filter) => change({ filter })}
+          onHelp={() => setOpened("help")}
+        />
+        <button type="button" className="btn" onClick={() => setOpened("columns")}>
+          Columns
+        </button>
+      </div>
+      <section className="card" aria-busy={pages.isPlaceholderData}>
+        {isWrong ? (
+          <Empty icon="runs" title="This filter cannot be read">
+            The line below the filter says where and what is expected there.
+          </Empty>
+        ) : (
+          <Loaded query={pages} lines={8}>
+            {() =>
+              rows.length === 0 ? (
+                <NothingListed
+                  isFiltered={isFiltered}
+                  newRun={mayChange ? <NewRunLink projectId={projectId} /> : undefined}
+                  onClear={() => change({ filter: "" })}
+                />
+              ) : (
+                <RunsTable
+                  rows={rows}
+                  columns={view.columns}
+                  headlines={headlines}
+                  experiments={experiments}
+                  selection={selection}
+                  editedId={editedId}
+                  mayEdit={mayChange}
+                  sort={view.sort}
+                  onSort={(sort) => change({ sort })}
+                  onChoose={onChoose}
+                  onChooseAll={() => setSelection((now) => allOrNone(now, ids))}
+                  onEdit={setEdited}
+                  onTag={onTag}
+                />
+              )
+            }
+          </Loaded>
+        )}
+        {!isWrong && <End pages={pages} n={rows.length} isFiltered={isFiltered} />}
       </section>
+      {chosen.length > 0 && (
+        <BulkBar
+          projectId={projectId}
+          runs={chosen}
+          mayChange={mayChange}
+          onClear={() => setSelection(NOTHING)}
+        />
+      )}
+      {opened === "columns" && (
+        <ColumnsMenu
+          projectId={projectId}
+          columns={view.columns}
+          onColumns={(columns) => change({ columns })}
+          onClose={() => setOpened(null)}
+        />
+      )}
+      {opened === "help" && <FilterHelp projectId={projectId} onClose={() => setOpened(null)} />}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 /** How long something lasts: a few lengths by their words. */
-import { useId } from "react";
+import { Field } from "@/components/form/field";
 
 /** Words and seconds; null has no end. */
 export type Life = readonly [string, number | null];
@@ -10,24 +10,24 @@ export function LifeField(props: {
   value: number | null;
   onChange: (seconds: number | null) => void;
 }) {
-  const id = useId();
   return (
-    <div className="field">
-      <label htmlFor={id}>{props.label}</label>
-      <select
-        id={id}
-        className="input"
-        value={String(props.value)}
-        onChange={(event) =>
-          props.onChange(event.target.value === "null" ? null : Number(event.target.value))
-        }
-      >
-        {props.lives.map(([words, seconds]) => (
-          <option key={words} value={String(seconds)}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </div>
+    <Field label={props.label}>
+      {(id) => (
+        <select
+          id={id}
+          className="input"
+          value={String(props.value)}
+          onChange={(event) =>
+            props.onChange(event.target.value === "null" ? null : Number(event.target.value))
+          }
+        >
+          {props.lives.map(([words, seconds]) => (
+            <option key={words} value={String(seconds)}>
+              {words}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
   );
 }

@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { workersQuery } from "@/api/runs";
 import type { Worker, WorkerState } from "@/api/types";
-import { Empty, Failure, Loaded } from "@/components/states";
+import { EmptyCard, Failure, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Sentence } from "@/components/text/sentence";
 import { bytes, plural, words } from "@/lib/format";
@@ -105,15 +105,13 @@ export function WorkersPage() {
                 : `${plural(queued, "run")} in the queue. Runs with a higher priority start first; of runs with equal priority, the oldest starts first.`}
             </p>
             {items.length === 0 ? (
-              <section className="card">
-                <Empty icon="workers" title="No worker is connected">
-                  Queued runs wait until a worker starts. <code>make up</code> starts its worker
-                  again by itself; <code>logs/worker.log</code> in the data directory says why it
-                  ended. In other installations start one with{" "}
-                  <code>celery --app worker.celery_app worker</code> or{" "}
-                  <code>docker compose up</code>.
-                </Empty>
-              </section>
+              <EmptyCard icon="workers" title="No worker is connected">
+                Queued runs wait until a worker starts. <code>make up</code> starts its worker again
+                by itself; <code>logs/worker.log</code> in the data directory says why it ended. In
+                other installations start one with{" "}
+                <code>celery --app worker.celery_app worker</code> or <code>docker compose up</code>
+                .
+              </EmptyCard>
             ) : (
               items.map((worker) => <Card key={worker.id} worker={worker} />)
             )}

@@ -20,6 +20,7 @@ from worker.trainer.data.tokens import Tokens
 from worker.trainer.loop import records_after
 from worker.trainer.methods.policy_gradient.policy import Policy
 from worker.trainer.methods.policy_gradient.rollout import (
+    AskedPrompt,
     Rollout,
     action_mask,
     pad_rows,
@@ -44,11 +45,11 @@ class _Group:
 
 @dataclass
 class _Account:
-    """What a step has cost so far: seconds by phase, tokens sampled, prompts asked."""
+    """What a step has cost so far: seconds by phase, tokens sampled; and all that was asked."""
 
     seconds: dict[str, float] = field(default_factory=lambda: {"rollout": 0.0, "reward": 0.0})
     n_sampled: int = 0
-    asked: list[Prompt] = field(default_factory=list)
+    groups: list[_Group] = field(default_factory=list)
 
     @contextmanager
     def spending(self, phase: str) -> Iterator[None]:
@@ -104,6 +105,7 @@ class Collector:
             sampler_logp_B_T=pad_rows([response.logp for response in responses]),
             seconds=account.seconds,
             n_sampled=account.n_sampled,
+            asked=[AskedPrompt(one.prompt.id, one.scores) for one in account.groups],
             greedy_reward_B=torch.tensor(greedy_B).double() if self._is_greedy else None,
             n_replaced=n_replaced if self._config.dynamic_sampling is not None else None,
         )
@@ -113,17 +115,19 @@ class Collector:
         chosen = self._take(n_prompts)
         n_samples = self._config.rollout.samples_per_prompt
         # Of all that were asked in this step, so that a prompt that comes again draws anew.
-        requests = requests_of([*account.asked, *chosen], n_samples)[len(account.asked) :]
-        account.asked += chosen
+        before = [group.prompt for group in account.groups]
+        requests = requests_of([*before, *chosen], n_samples)[len(before) :]
         asked = [Tokens(request.prompt, []) for request in requests]
         with saved_if_not_finite(self._run, step, asked):
             responses = self._respond(requests, step, self._sampling, account)
         answers = [self._answers(p, r) for p, r in zip(chosen, responses, strict=True)]
         scores = self._score([a for several in answers for a in several], step, account, learn=True)
-        return [
+        groups = [
             _Group(*found, scores.rows(i * n_samples, (i + 1) * n_samples))
             for i, found in enumerate(zip(chosen, responses, answers, strict=True))
         ]
+        account.groups += groups
+        return groups
 
     def _replace_without_signal(self, groups: list[_Group], step: int, account: _Account) -> int:
         """Put new prompts in place of those without a signal, up to the limit; how many it took.
@@ -143,10 +147,15 @@ class Collector:
         return n_replaced
 
     def _has_signal(self, group: _Group) -> bool:
-        """Whether the responses that count differ in their reward."""
-        reward = group.scores.reward
+        """Whether some of the responses that count are correct and some are not.
+
+        Where no term judges that: whether they differ in their reward.
+        """
+        reward, passed = group.scores.reward, group.scores.passed
         mask_B_T = action_mask(group.responses, reward, masks_overlong=self._masks_overlong)
-        return not are_equal(torch.tensor(reward).double()[mask_B_T.any(dim=1)])
+        judged = all(one is not None for one in passed)
+        signal_B = torch.tensor(passed if judged else reward, dtype=torch.float64)
+        return not are_equal(signal_B[mask_B_T.any(dim=1)])
 
     def _take(self, count: int) -> list[Prompt]:
         seed, prompts = self._config.seed, self._train_prompts

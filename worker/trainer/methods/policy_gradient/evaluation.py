@@ -4,28 +4,52 @@ Used by policy_gradient, every `eval_every` steps. Every evaluation uses the sam
 random numbers, so that two differ by what the policy learned and not by luck.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 
+import torch
+
+from backend.schemas.events import SampleLine
 from backend.schemas.vocabulary import FinishReason
-from worker.trainer.evaluation.bootstrap import mean_with_interval, scored_mean_with_interval
+from worker.trainer import precision
+from worker.trainer.data.token_ids import kept_ids
+from worker.trainer.data.tokens import Tokens, collate
+from worker.trainer.evaluation.breakdown import Breakdown
 from worker.trainer.evaluation.distance import distance_from, hidden_states
+from worker.trainer.evaluation.graded import pass_rate
+from worker.trainer.evaluation.rows import Measured
+from worker.trainer.evaluation.with_interval import mean_with_interval, scored_mean_with_interval
 from worker.trainer.methods.policy_gradient.policy import Policy
-from worker.trainer.rewards.scorer import Scorer
+from worker.trainer.methods.policy_gradient.samples import rounded
+from worker.trainer.models.logprobs import action_logp
+from worker.trainer.rewards.scorer import Scorer, Scores
 from worker.trainer.run import Run
+from worker.trainer.sampling.answers import Sampled, all_sampled
 from worker.trainer.sampling.decoding import Request, Sampling
-from worker.trainer.sampling.prompts import Prompt, answer
+from worker.trainer.sampling.prompts import Prompt, token_texts
 
 SAMPLES_PER_PROMPT = 2
 
 
 def evaluate_policy(
-    run: Run, policy: Policy, prompts: Sequence[Prompt], sampling: Sampling, scorer: Scorer
-) -> dict[str, float]:
+    run: Run,
+    policy: Policy,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    scorer: Scorer,
+    *,
+    breakdown: Breakdown,
+    step: int,
+    n_probes: int,
+) -> tuple[dict[str, float], list[SampleLine]]:
     """Comparable reward, exact KL (both with intervals by prompt), length and truncation.
 
-    Sampled with the weights that the policy's sampler has. Responses that could not be scored count
-    in everything but the reward, which is missing where none could.
+    The same but for the KL by the parts of `breakdown`.
+
+    Also the first response to each of the first `n_probes` prompts, token by token. Sampled with
+    the weights that the policy's sampler has. Responses that could not be scored count in
+    everything but the reward, which is missing where none could.
     """
     responses = policy.engine.sample(
         [Request(prompt.id, prompt.ids, SAMPLES_PER_PROMPT) for prompt in prompts],
@@ -34,22 +58,76 @@ def evaluate_policy(
         stream=("evaluation",),
         between_tokens=run.stop.check,
     )
-    pairs = [(p, r) for p, several in zip(prompts, responses, strict=True) for r in several]
-    answers = [answer(prompt, response, policy.tokenizer) for prompt, response in pairs]
-    reward = scorer.comparable(scorer(answers, learn=False))
-    sequences = [a.tokens for a in answers]
+    sampled = all_sampled(prompts, responses, policy.tokenizer)
+    scores = scorer([one.answer for one in sampled], learn=False)
+    reward = scorer.comparable(scores)
+    measured = Measured(sampled, replace(scores, reward=reward), pass_reward=None)
+    sequences = [one.answer.tokens for one in sampled]
     with policy.as_reference() as reference:
         hidden = hidden_states(run, reference, sequences, sampling.pad_id)
         head = reference.get_output_embeddings()
     distance = distance_from(run, policy.causal, hidden, head, sequences, sampling)
-    prompt_ids = [prompt.id for prompt, _ in pairs]
-    lengths = [float(len(response.ids)) for _, response in pairs]
-    return {
-        **scored_mean_with_interval("eval/reward", reward, prompt_ids, run.config.seed),
-        **mean_with_interval("kl/exact", distance.kl, prompt_ids, run.config.seed),
-        "eval/length": fmean(lengths),
+    prompt_ids = measured.prompt_ids
+    values = {
+        **scored_mean_with_interval("eval/reward", reward, prompt_ids),
+        **pass_rate(scores, prompt_ids),
+        **mean_with_interval("kl/exact", distance.kl, prompt_ids),
+        "eval/length": fmean(measured.lengths),
         "eval/truncated_fraction": fmean(
-            float(response.finish_reason is FinishReason.LENGTH) for _, response in pairs
+            float(one.response.finish_reason is FinishReason.LENGTH) for one in sampled
         ),
         "eval/ref_logp": fmean(distance.ref_logp),
     }
+    rows = range(0, SAMPLES_PER_PROMPT * min(n_probes, len(prompts)), SAMPLES_PER_PROMPT)
+    lines = [
+        _probe_line(step, sampled[row], scores.rows(row, row + 1), reward[row]) for row in rows
+    ]
+    tokens = _token_values(run, policy, [sequences[row] for row in rows], sampling)
+    values |= _parts_of(values, breakdown(measured.rows, "eval/"))
+    return values, [line.model_copy(update=told) for line, told in zip(lines, tokens, strict=True)]
+
+
+def _parts_of(whole: Mapping[str, float], parts: Mapping[str, float]) -> dict[str, float]:
+    """Of `eval/NAME/KEY.VALUE` those whose `eval/NAME` is told of all prompts."""
+    return {name: value for name, value in parts.items() if name.rpartition("/")[0] in whole}
+
+
+def _probe_line(step: int, one: Sampled, scores: Scores, reward: float) -> SampleLine:
+    named = {name: values[0] for name, values in scores.terms.items()}
+    return SampleLine(
+        kind="probe",
+        step=step,
+        prompt=one.prompt.text,
+        response=one.answer.text,
+        prompt_id=one.prompt.id,
+        finish_reason=one.response.finish_reason,
+        scores={**named, "reward": reward, "length": float(len(one.response.ids))},
+        passed=scores.passed[0],
+        why=scores.why(0),
+        **one.prompt.known,
+    )
+
+
+@torch.no_grad()
+def _token_values(
+    run: Run, policy: Policy, sequences: Sequence[Tokens], sampling: Sampling
+) -> list[dict[str, object]]:
+    """Texts, log-probabilities, KL (that of the token, k1) and entropies of some responses."""
+    told = []
+    for sequence in sequences:
+        run.stop.check()
+        batch = collate([sequence], pad_id=sampling.pad_id, device=run.device)
+        with precision.autocast(run.device, run.dtype):
+            now = action_logp(policy.causal, batch, temperature=sampling.temperature)
+            with policy.as_reference() as reference:
+                ref = action_logp(reference, batch, temperature=sampling.temperature)
+        told.append(
+            {
+                "token_ids": kept_ids(sequence, policy.tokenizer),
+                "tokens": token_texts(sequence.response, policy.tokenizer),
+                "logp": rounded(now.logp_N.tolist()),
+                "kl": rounded((now.logp_N - ref.logp_N).tolist()),
+                "entropy": rounded(now.entropy_N.tolist()),
+            }
+        )
+    return told

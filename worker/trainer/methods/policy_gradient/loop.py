@@ -19,6 +19,7 @@ from worker.trainer import losses, precision, random_streams
 from worker.trainer.advantages import Advantages, estimate
 from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.data.tokens import Batch, collate, micro_batches_by_prompt
+from worker.trainer.evaluation.breakdown import Breakdown
 from worker.trainer.importance import Weights, weights
 from worker.trainer.loop import Loop, check_finite
 from worker.trainer.methods.policy_gradient import measure
@@ -28,9 +29,12 @@ from worker.trainer.methods.policy_gradient.critic import Critic
 from worker.trainer.methods.policy_gradient.evaluation import evaluate_policy
 from worker.trainer.methods.policy_gradient.kl_control import KlControl
 from worker.trainer.methods.policy_gradient.kl_limit import KlLimit
+from worker.trainer.methods.policy_gradient.named_sets import NamedSets
 from worker.trainer.methods.policy_gradient.overlong import penalty_of
 from worker.trainer.methods.policy_gradient.policy import Policy
+from worker.trainer.methods.policy_gradient.prompt_scores import prompt_scores_line
 from worker.trainer.methods.policy_gradient.rollout import Rollout, pad_flat
+from worker.trainer.methods.policy_gradient.samples import LoggedRows, sample_lines
 from worker.trainer.models import adapters
 from worker.trainer.models.logprobs import TokenLogp, action_logp
 from worker.trainer.models.tokenizer import load_tokenizer
@@ -38,7 +42,7 @@ from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.rewards.scorer import Scorer, build_terms
 from worker.trainer.run import Run, give_freed_memory_back
-from worker.trainer.sampling.prompts import read_both_splits, sampling_of
+from worker.trainer.sampling.prompts import read_both_splits, require_references, sampling_of
 
 
 def train(run: Run, config: PolicyGradientConfig) -> None:
@@ -72,9 +76,12 @@ class PolicyGradient:
         self.run, self.config = run, config
         rollout = config.rollout
         # Data that cannot be used is told before any weights are loaded.
-        tokenizer = load_tokenizer(config.model)
+        tokenizer = load_tokenizer(config.model, rollout.template)
         train_prompts, self.heldout_prompts = read_both_splits(run.directory, config, tokenizer)
+        require_references(run, train_prompts + self.heldout_prompts, config.reward.terms)
         self.policy = Policy(run, config, tokenizer)
+        self.named_sets = NamedSets(run, config, self.policy)
+        self.breakdown = Breakdown(run, config.breakdown)
         self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
         self.scorer = Scorer(
             config.reward,
@@ -120,7 +127,6 @@ class PolicyGradient:
         started_at = time.monotonic()
         give_freed_memory_back()
         kept = self._log_probabilities(rollout, minibatches)
-        rollout.importance = self._importance(rollout)
         rollout.seconds["logprob"] = time.monotonic() - started_at
         advantages = self._advantages(rollout)
         coef = self.kl_control.coef
@@ -134,9 +140,14 @@ class PolicyGradient:
             for groups in minibatches
         ]
         rollout.seconds["update"] = time.monotonic() - started_at
+        rollout.importance = self._importance(rollout)
         self.run.events.tokens += rollout.n_tokens
         values |= rollout_report.mean_of(updates)
         values |= rollout_report.metrics(rollout, advantages)
+        spread = rollout_report.distributions(rollout, advantages)
+        if spread:
+            self.run.events.distributions(step, spread)
+        self.run.events.prompt_scores(prompt_scores_line(step, rollout.asked))
         values["optimizer_steps"] = float(self.optimizer.n_steps)
         if rollout.n_unscored > 0:
             self.run.events.alert(
@@ -148,27 +159,62 @@ class PolicyGradient:
         if "kl/response" in values:
             self.kl_control.update(values["kl/response"])
             self.kl_limit.sampled(values["kl/response"])
-        else:
+        if "reward/mean" not in values:
             self.run.events.alert(
                 "nothing_to_train",
                 "All responses of this step were left out, so nothing was trained.",
                 step=step,
             )
         if (step - 1) % self.config.log.samples_every == 0:
-            for line in rollout_report.samples(
-                rollout, advantages, step, self.config.log, self.policy.tokenizer
-            ):
-                self.run.events.sample(line)
+            self._log_samples(rollout, advantages, step)
         return values
 
-    def evaluate(self, _step: int) -> dict[str, float]:
-        """Reward and exact KL on the held-out prompts; above `kl.max` the run ends."""
-        if not self.heldout_prompts:
+    def _log_samples(self, rollout: Rollout, advantages: Advantages, step: int) -> None:
+        logged = LoggedRows(rollout, self.config.log)
+        has_trained = self.optimizer.n_steps > self.n_steps_before
+        asks = has_trained and logged.detailed
+        new_logp = self._logp_of(rollout, logged.detailed) if asks else {}
+        tokenizer = self.policy.tokenizer
+        for line in sample_lines(rollout, advantages, logged, new_logp, step, tokenizer):
+            self.run.events.sample(line)
+
+    @torch.no_grad()
+    def _logp_of(self, rollout: Rollout, rows: Sequence[int]) -> dict[int, list[float]]:
+        """Log-probabilities of the tokens of these rows under the policy as it is now, nats."""
+        sequences = [rollout.answers[row].tokens for row in rows]
+        budget = self.config.optim.tokens_without_grad
+        found: dict[int, list[float]] = {}
+        for places in micro_batches_by_prompt(sequences, budget=budget):
+            group = [rows[place] for place in places]
+            logp_N = self._forward(self.policy.causal, rollout, group).logp_N.cpu()
+            sizes = [len(rollout.responses[row].ids) for row in group]
+            parts = (part.tolist() for part in logp_N.split(sizes))
+            found |= dict(zip(group, parts, strict=True))
+        return found
+
+    def evaluate(self, step: int) -> dict[str, float]:
+        """The named sets, and reward and exact KL on the held-out prompts."""
+        if not self.heldout_prompts and not self.config.evaluation_sets:
             return {}
         self.policy.refresh_sampler(self.optimizer.n_steps)
-        values = evaluate_policy(
-            self.run, self.policy, self.heldout_prompts, self.sampling, self.scorer
-        )
+        values = self.named_sets.metrics(self.scorer, self.breakdown)
+        return values | self._heldout(step) if self.heldout_prompts else values
+
+    def _heldout(self, step: int) -> dict[str, float]:
+        """What chooses the output; above `kl.max` the run ends."""
+        with self.policy.reference_at_hand():
+            values, probes = evaluate_policy(
+                self.run,
+                self.policy,
+                self.heldout_prompts,
+                self.sampling,
+                self.scorer,
+                breakdown=self.breakdown,
+                step=step,
+                n_probes=self.config.log.probes,
+            )
+        for line in probes:
+            self.run.events.sample(line)
         if "eval/reward" in values:
             values["eval/objective"] = self._reward_less_kl(values)
         self.kl_limit.measured(values["kl/exact"])
@@ -218,7 +264,7 @@ class PolicyGradient:
     def _log_probabilities(
         self, rollout: Rollout, minibatches: list[list[list[int]]]
     ) -> list[TokenLogp]:
-        """Fill in the log-probabilities under policy and reference.
+        """Fill in the log-probabilities under the policy, and under the reference if asked for.
 
         Where one update is all there is and `micro_batch_tokens` holds the whole rollout, the
         policy's forward keeps its gradient and is returned, so that it need not run twice.
@@ -226,8 +272,8 @@ class PolicyGradient:
         """
         groups = [group for minibatch in minibatches for group in minibatch]
         keeps_gradient = self.is_single_update and len(groups) == 1
-        columns = torch.zeros(4, *rollout.mask_B_T.shape)
-        rollout.logp_B_T, rollout.ref_logp_B_T, rollout.entropy_B_T, value_B_T = columns
+        columns = torch.zeros(3, *rollout.mask_B_T.shape)
+        rollout.logp_B_T, rollout.entropy_B_T, value_B_T = columns
         rollout.value_B_T = None if self.critic is None else value_B_T
         kept: list[TokenLogp] = []
         if not keeps_gradient and not self._is_needed_before(rollout):
@@ -241,24 +287,29 @@ class PolicyGradient:
             if keeps_gradient:
                 kept.append(found)
             rollout.put_found(group, found)
+        if self.policy.has_reference_in_steps:
+            rollout.ref_logp_B_T = self._reference_logp(rollout)
+        return kept
+
+    def _reference_logp(self, rollout: Rollout) -> Tensor:
+        """Log-probabilities of all response tokens under the reference, B x T, nats."""
+        ref_logp_B_T = torch.zeros(rollout.mask_B_T.shape)
         budget = self.config.optim.tokens_without_grad
         sequences = [answer.tokens for answer in rollout.answers]
         for group in micro_batches_by_prompt(sequences, budget=budget):
             self.run.stop.check()
             with self.policy.as_reference() as reference:
                 found = self._forward(reference, rollout, group)
-            rollout.put(rollout.ref_logp_B_T, group, found.logp_N)
-        return kept
+            rollout.put(ref_logp_B_T, group, found.logp_N)
+        return ref_logp_B_T
 
     def _is_needed_before(self, rollout: Rollout) -> bool:
         """Whether the policy's log-probabilities are asked for before the one update gives them.
 
-        By later updates, advantages, values, weights of another sampler; by the report of a step
-        without an update.
+        By later updates, advantages, values; by the report of a step without an update.
         """
         asked_for = not self.is_single_update or self._has_kl_in_reward or self.critic is not None
-        is_ours = self.config.rollout.engine == "transformers"
-        return asked_for or not is_ours or not rollout.mask_B_T.any()
+        return asked_for or not rollout.mask_B_T.any()
 
     @torch.no_grad()
     def _estimate_values(self, rollout: Rollout, group: list[int], found: TokenLogp) -> None:
@@ -281,11 +332,13 @@ class PolicyGradient:
     def _advantages(self, rollout: Rollout) -> Advantages:
         config = self.config
         gae = config.gae or Gae()
-        kl_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, config.kl.estimator)
+        kl_B_T = torch.zeros(rollout.mask_B_T.shape)
+        if self._has_kl_in_reward and rollout.ref_logp_B_T is not None:
+            kl_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, config.kl.estimator)
         return estimate(
             config.estimator,
             reward_B=torch.tensor(rollout.scores.reward, dtype=torch.float64),
-            kl_B_T=kl_B_T if self._has_kl_in_reward else torch.zeros_like(kl_B_T),
+            kl_B_T=kl_B_T,
             mask_B_T=rollout.mask_B_T,
             group_B=rollout.group_B,
             kl_coef=self.kl_control.coef,
@@ -297,11 +350,19 @@ class PolicyGradient:
         )
 
     def _importance(self, rollout: Rollout) -> Weights | None:
-        """How much each token counts; None where the trainer has sampled it."""
+        """How much each token counts; None where sampler and trainer compute alike."""
         config = self.config.importance
-        if config is None or self.config.rollout.engine == "transformers":
+        if config is None or not self._is_off_policy:
             return None
         return weights(rollout.logp_B_T, rollout.sampler_logp_B_T, rollout.mask_B_T, config)
+
+    @property
+    def _is_off_policy(self) -> bool:
+        """Whether the sampler's probabilities differ from ours by more than fp32 rounds.
+
+        In bf16 another batch shape alone moves a log-probability by some hundredths of a nat.
+        """
+        return self.config.rollout.engine != "transformers" or self.run.dtype != torch.float32
 
     def _update(
         self,
@@ -352,9 +413,11 @@ class PolicyGradient:
             old_B_T = rollout.logp_B_T[group, :width].to(device)
         denominator = _denominator(config, rollout.mask_B_T[rows], self.sampling.max_new_tokens)
         advantage_B_T = advantages.advantage_B_T[group, :width]
-        if rollout.importance is not None:
+        if config.importance is not None and self._is_off_policy:
             # A weight >= 0 on the loss of a token is one on its advantage, clipped or not.
-            advantage_B_T = advantage_B_T * rollout.importance.weight_B_T[group, :width]
+            sampler_logp_B_T = rollout.sampler_logp_B_T[group, :width].to(device)
+            weighed = weights(old_B_T, sampler_logp_B_T, mask_B_T, config.importance)
+            advantage_B_T = advantage_B_T.to(device) * weighed.weight_B_T
         policy = losses.policy_loss(
             logp_B_T,
             old_B_T,
@@ -367,7 +430,7 @@ class PolicyGradient:
             denominator=denominator,
         )
         loss, n_actions = policy.loss, float(rollout.mask_B_T[rows].sum())
-        if config.kl.place == "loss":
+        if config.kl.place == "loss" and rollout.ref_logp_B_T is not None:
             ref_B_T = rollout.ref_logp_B_T[group, :width].to(device)
             kl_B_T = losses.kl(logp_B_T, ref_B_T, config.kl.estimator)
             kl_mean = losses.aggregate(kl_B_T, mask_B_T, average="token", denominator=n_actions)

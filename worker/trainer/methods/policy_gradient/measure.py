@@ -34,6 +34,7 @@ def of_evaluations(config: PolicyGradientConfig, heldout: Sequence[Prompt]) -> s
         config.reference or config.model,
         [[prompt.id, prompt.ids] for prompt in heldout],
         [rollout.engine, rollout.max_new_tokens, rollout.temperature, rollout.top_p, config.seed],
+        *([rollout.stop] if rollout.stop else []),
     )
 
 

@@ -1,7 +1,8 @@
 """A policy in training: its weights, its reference and the engine that samples.
 
 Made by policy_gradient. With adapters and no other reference, the reference is the same model with
-its adapters off; the engine gets the merged weights before it is used.
+its adapters off; the engine gets the merged weights before it is used. Where steps have no KL
+penalty, a reference of its own is there during evaluations only.
 """
 
 from collections.abc import Iterator
@@ -26,22 +27,21 @@ class Policy:
         self, run: Run, config: PolicyGradientConfig, tokenizer: PreTrainedTokenizerBase
     ) -> None:
         """Load all models; at first policy, reference and sampler are one and the same function."""
-        stored = run.dtype if config.lora is not None else torch.float32
+        self._run, self._config = run, config
         longest = config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
-        attention = loading.attention_for(run.device, longest)
+        self._attention = loading.attention_for(run.device, longest)
         self.tokenizer = tokenizer
         self.causal: PreTrainedModel = loading.load_to_train(run, config, longest=longest)
         self.trained: nn.Module = self.causal
         if config.lora is not None:
             seed = random_streams.derive(config.seed, "adapters")
             self.trained = adapters.add_lora(self.causal, config.lora, seed=seed)
-        self._reference: PreTrainedModel | None = None
         other = config.reference if config.reference not in (None, config.model) else None
-        if other is not None or config.lora is None:
-            self._reference = loading.load_causal_lm(
-                other or config.model, dtype=stored, device=run.device, attention=attention
-            ).requires_grad_(False)
-            precision.halve_linears(self._reference, run.dtype)
+        self._is_its_own_reference = other is None and config.lora is not None
+        self.has_reference_in_steps = config.kl.coef > 0
+        self._reference: PreTrainedModel | None = None
+        if self.has_reference_in_steps:
+            self._reference = self._load_reference()
         self.trained.eval()
         self.engine = open_engine(
             run,
@@ -62,6 +62,34 @@ class Policy:
             self.engine.refresh(self.trained)
             self._n_updates_sampled = n_updates
 
+    def _load_reference(self) -> PreTrainedModel | None:
+        """The frozen reference; None where it is the policy without its adapters."""
+        run, config = self._run, self._config
+        if self._is_its_own_reference:
+            return None
+        reference = loading.load_causal_lm(
+            config.reference or config.model,
+            dtype=run.dtype if config.lora is not None else torch.float32,
+            device=run.device,
+            attention=self._attention,
+        ).requires_grad_(False)
+        precision.halve_linears(reference, run.dtype)
+        return reference
+
+    @contextmanager
+    def reference_at_hand(self) -> Iterator[None]:
+        """For an evaluation: `as_reference` may be asked within, whether or not steps ask it.
+
+        A reference that steps do not need is loaded here and let go afterwards.
+        """
+        if not self.has_reference_in_steps:
+            self._reference = self._load_reference()
+        try:
+            yield
+        finally:
+            if not self.has_reference_in_steps:
+                self._reference = None
+
     @contextmanager
     def as_reference(self) -> Iterator[PreTrainedModel]:
         """The frozen reference, without a gradient."""
@@ -69,6 +97,6 @@ class Policy:
             if self._reference is not None:
                 yield self._reference
                 return
-            assert isinstance(self.trained, PeftModel)  # __init__ loads a reference otherwise
+            assert isinstance(self.trained, PeftModel)  # otherwise one is loaded before
             with self.trained.disable_adapter():
                 yield self.causal

@@ -1,25 +1,23 @@
-"""What a step of policy_gradient reports: metrics of the rollout, of the updates, and samples.
+"""What a step of policy_gradient reports: metrics of the rollout and of the updates.
 
 Called by the loop; changes nothing.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedTokenizerBase
 
-from backend.schemas.events import SampleLine
-from backend.schemas.sections import Log
+from backend.schemas.events import Histogram
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import losses
 from worker.trainer.advantages import Advantages, are_equal
+from worker.trainer.evaluation.graded import coverage
+from worker.trainer.evaluation.histograms import histogram
 from worker.trainer.methods.policy_gradient.critic import explained_variance
 from worker.trainer.methods.policy_gradient.rollout import Rollout
-from worker.trainer.sampling.prompts import token_texts
 
 
 @dataclass(frozen=True)
@@ -91,16 +89,15 @@ def mean_of(updates: Sequence[dict[str, float]]) -> dict[str, float]:
 def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
     """Reward, KL, entropy, advantage, length, groups, drift and seconds of a rollout.
 
-    Over the responses that count; where none does, the seconds alone.
+    Over the responses that count; where none does, the seconds, and what could not be scored.
     """
     mask_B_T = rollout.mask_B_T
     usable_B = mask_B_T.any(dim=1)
     if not usable_B.any():
-        return {f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()}
+        seconds = {f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()}
+        return seconds | _grading_metrics(rollout)
     reward_B = torch.tensor(rollout.scores.reward)[usable_B]
     raw_B = torch.tensor(rollout.scores.raw)[usable_B]
-    k1_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, "k1")
-    k3_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, "k3")
     length_B = torch.tensor([float(len(response.ids)) for response in rollout.responses])
     advantage_N = advantages.advantage_B_T[mask_B_T]
     drift_B_T = (rollout.logp_B_T - rollout.sampler_logp_B_T).abs()
@@ -112,9 +109,8 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
             f"reward/{name}": float(torch.tensor(values)[usable_B].mean())
             for name, values in rollout.scores.terms.items()
         },
-        "kl/response": float(torch.where(mask_B_T, k1_B_T, 0.0).sum(1)[usable_B].mean()),
-        "kl/token": float(losses.masked_mean(k1_B_T, mask_B_T)),
-        "kl/k3": float(losses.masked_mean(k3_B_T, mask_B_T)),
+        **_grading_metrics(rollout),
+        **_kl_metrics(rollout, usable_B),
         "entropy": float(losses.masked_mean(rollout.entropy_B_T, mask_B_T)),
         "advantage/mean": float(advantage_N.mean()),
         "advantage/std": float(advantage_N.std(correction=0)),
@@ -134,13 +130,43 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
     }
 
 
+def distributions(rollout: Rollout, advantages: Advantages) -> dict[str, Histogram]:
+    """How reward and length of the responses that count and the advantage of their tokens spread.
+
+    Where no response counts, nothing.
+    """
+    usable_B = rollout.mask_B_T.any(dim=1)
+    if not usable_B.any():
+        return {}
+    length_B = torch.tensor([float(len(response.ids)) for response in rollout.responses])
+    return {
+        "reward": histogram(torch.tensor(rollout.scores.reward)[usable_B]),
+        "length": histogram(length_B[usable_B]),
+        "advantage": histogram(advantages.advantage_B_T[rollout.mask_B_T]),
+    }
+
+
+def _kl_metrics(rollout: Rollout, usable_B: Tensor) -> dict[str, float]:
+    if rollout.ref_logp_B_T is None:
+        return {}
+    mask_B_T = rollout.mask_B_T
+    k1_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, "k1")
+    k3_B_T = losses.kl(rollout.logp_B_T, rollout.ref_logp_B_T, "k3")
+    return {
+        "kl/response": float(torch.where(mask_B_T, k1_B_T, 0.0).sum(1)[usable_B].mean()),
+        "kl/token": float(losses.masked_mean(k1_B_T, mask_B_T)),
+        "kl/k3": float(losses.masked_mean(k3_B_T, mask_B_T)),
+    }
+
+
 def columns(
     rollout: Rollout, advantages: Advantages, rows: Sequence[int]
 ) -> dict[str, list[object]]:
     """What is known of some responses, for a look at a batch that broke."""
+    reference = {} if rollout.ref_logp_B_T is None else {"ref_logp": rollout.ref_logp_B_T}
     of_tokens = {
         "logp": rollout.logp_B_T,
-        "ref_logp": rollout.ref_logp_B_T,
+        **reference,
         "sampler_logp": rollout.sampler_logp_B_T,
         "advantage": advantages.advantage_B_T,
     }
@@ -155,57 +181,11 @@ def columns(
     }
 
 
-def samples(
-    rollout: Rollout,
-    advantages: Advantages,
-    step: int,
-    log: Log,
-    tokenizer: PreTrainedTokenizerBase,
-) -> list[SampleLine]:
-    """Sample lines: the best response, the worst, then the others in order; those that could not
-    be scored count as the worst.
-    """
-    reward = [value if math.isfinite(value) else -math.inf for value in rollout.scores.reward]
-    rows = sorted(range(len(reward)), key=lambda row: -reward[row])
-    ends = [rows[0], rows[-1]] if len(rows) > 1 else rows
-    chosen = [*ends, *(row for row in range(len(reward)) if row not in ends)]
-    detailed = {"none": [], "best_worst": ends, "all": chosen}[log.tokens]
-    return [
-        _sample(rollout, advantages, row, step, tokenizer if row in detailed else None)
-        for row in chosen[: log.samples_per_step]
-    ]
-
-
-def _sample(
-    rollout: Rollout,
-    advantages: Advantages,
-    row: int,
-    step: int,
-    tokenizer: PreTrainedTokenizerBase | None,
-) -> SampleLine:
-    response, scores = rollout.responses[row], rollout.scores
-    named = {name: values[row] for name, values in scores.terms.items()}
-    n_tokens = len(response.ids)
-    kl_T = (rollout.logp_B_T - rollout.ref_logp_B_T)[row, :n_tokens]
-    line = SampleLine(
-        step=step,
-        prompt=rollout.prompts[row].text,
-        response=rollout.answers[row].text,
-        prompt_id=rollout.prompts[row].id,
-        index=sum(1 for other in range(row) if rollout.group_B[other] == rollout.group_B[row]),
-        finish_reason=response.finish_reason,
-        scores={**named, "reward": scores.reward[row], "kl": float(kl_T.sum())},
-    )
-    if tokenizer is None:
-        return line
-    return line.model_copy(
-        update={
-            "tokens": token_texts(response.ids, tokenizer),
-            "logp": rollout.logp_B_T[row, :n_tokens].tolist(),
-            "kl": kl_T.tolist(),
-            "advantage": advantages.advantage_B_T[row, :n_tokens].tolist(),
-        }
-    )
+def _grading_metrics(rollout: Rollout) -> dict[str, float]:
+    """Of all responses: how many passed, and how many each term could score."""
+    passed = [one for one in rollout.scores.passed if one is not None]
+    values = {} if not passed else {"pass_rate": sum(passed) / len(passed)}
+    return values | coverage(rollout.scores)
 
 
 def _collection_metrics(rollout: Rollout, usable_B: Tensor) -> dict[str, float]:

@@ -20,6 +20,14 @@ from worker.trainer.sampling.decoding import Request, Response
 from worker.trainer.sampling.prompts import Prompt
 
 
+@dataclass(frozen=True)
+class AskedPrompt:
+    """A prompt that was asked in a step, and what its responses scored."""
+
+    prompt_id: str
+    scores: Scores
+
+
 @dataclass
 class Rollout:
     """Tensors are B x T over response tokens, fp32 on the CPU; `mask_B_T` marks those that count.
@@ -27,7 +35,8 @@ class Rollout:
     A response that is left out (cut and `overlong` is mask, or without a finite reward, its own or
     that of its baseline) has an empty row in the mask. `n_sampled` counts all tokens that were
     sampled for this step, those of greedy responses and of replaced prompts too; `n_replaced` the
-    replaced prompts, with dynamic sampling.
+    replaced prompts, with dynamic sampling; `asked` has every prompt of the step, these too.
+    `ref_logp_B_T` is None where no KL is asked for.
     """
 
     prompts: list[Prompt]
@@ -39,12 +48,13 @@ class Rollout:
     sampler_logp_B_T: Tensor
     seconds: dict[str, float]
     n_sampled: int
+    asked: list[AskedPrompt] = field(default_factory=list)
     greedy_reward_B: Tensor | None = None
     value_B_T: Tensor | None = None
     n_replaced: int | None = None
     importance: Weights | None = None
+    ref_logp_B_T: Tensor | None = None
     logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
-    ref_logp_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
     entropy_B_T: Tensor = field(default_factory=lambda: torch.empty(0))
 
     @property

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { parsedConfig } from "./json-text";
 import { changed, isSame, valueAt } from "./paths";
-import { numberOf } from "./typing";
+import { numberOf, shownTexts, textsOf } from "./typing";
 
 describe("a value by path", () => {
   const config = { reward: { terms: [{ kind: "model" }, { kind: "length", low: 3 }] }, seed: 1 };
@@ -73,5 +73,24 @@ describe("a config as text", () => {
   });
   it("must be an object", () => {
     expect(parsedConfig("[1]").mistake).toContain("object");
+  });
+});
+
+describe("texts, one a line", () => {
+  it("hold line breaks, tabs and backslashes as they are written in code", () => {
+    expect(textsOf("</answer>\n\\n\\n\nUser:\\t\n\\\\n")).toEqual([
+      "</answer>",
+      "\n\n",
+      "User:\t",
+      "\\n",
+    ]);
+  });
+  it("keep their spaces, and empty lines are none", () => {
+    expect(textsOf("\n a \n\n")).toEqual([" a "]);
+    expect(textsOf("")).toEqual([]);
+  });
+  it("are shown as they were typed", () => {
+    for (const texts of [["</answer>", "\n\n", "\\n", "a\tb"], ["\\\n", "\\x"], []])
+      expect(textsOf(shownTexts(texts))).toEqual(texts);
   });
 });

@@ -12,6 +12,7 @@ const method: Method = {
   presets: [],
   result: "causal_lm",
   next_steps: [],
+  metrics: [],
   references: { model: "causal_lm", "terms.*.model": "reward_model" },
   json_schema: {
     required: ["model", "terms"],

@@ -17,6 +17,7 @@ function method(name: Method["method"], own: JsonObject, required: string[]): Me
     presets: [],
     result: "causal_lm",
     next_steps: [],
+    metrics: [],
     references: { model: "causal_lm", "reward.terms.*.model": "reward_model" },
     json_schema: {
       properties: { ...common, method: { const: name, default: name, type: "string" }, ...own },
@@ -91,6 +92,42 @@ describe("the fields of a method", () => {
         },
       ],
     });
+  });
+});
+
+describe("fields of words", () => {
+  const words = method(
+    "sft",
+    {
+      loss: { enum: ["pairwise", "listwise"], default: "pairwise" },
+      template: {
+        type: "string",
+        maxLength: 20_000,
+        default: "model",
+        "x-choices": ["model", "plain"],
+        "x-custom": "{{ a }}",
+      },
+      stop: { type: "array", items: { type: "string" }, maxItems: 8 },
+    },
+    [],
+  );
+  const byName = new Map(fieldsOf(words).map((field) => [field.name, field]));
+
+  it("are a choice, with words of one's own where the schema has some to begin with", () => {
+    expect(byName.get("loss")).toMatchObject({
+      type: "choice",
+      options: ["pairwise", "listwise"],
+      custom: null,
+    });
+    expect(byName.get("template")).toMatchObject({
+      type: "choice",
+      options: ["model", "plain"],
+      custom: "{{ a }}",
+      fallback: "model",
+    });
+  });
+  it("are several texts where the schema has a list of them", () => {
+    expect(byName.get("stop")).toMatchObject({ type: "texts", range: "at most 8" });
   });
 });
 

@@ -27,7 +27,13 @@ type Shape =
   | { readonly type: "number"; readonly isInteger: boolean; readonly range: string }
   | { readonly type: "text"; readonly isLong: boolean; readonly range: string }
   | { readonly type: "switch" }
-  | { readonly type: "choice"; readonly options: readonly string[] }
+  /** `custom` is what a value of one's own begins with; null where there are the options alone. */
+  | {
+      readonly type: "choice";
+      readonly options: readonly string[];
+      readonly custom: string | null;
+    }
+  | { readonly type: "texts"; readonly range: string }
   /** `wants` is the kind of model or snapshot that fits. */
   | { readonly type: "reference"; readonly wants: string }
   | { readonly type: "section"; readonly fields: readonly Field[] }
@@ -114,7 +120,13 @@ function sentenceFor(wants: string | undefined): string {
 function shapeOf(schema: JsonObject, path: string, context: SchemaContext): Shape {
   if (isObject(schema["properties"]))
     return { type: "section", fields: sectionFields(schema, `${path}.`, context) };
-  if (Array.isArray(schema["enum"])) return { type: "choice", options: schema["enum"].map(String) };
+  const options = schema["enum"] ?? schema["x-choices"];
+  if (Array.isArray(options))
+    return {
+      type: "choice",
+      options: options.map(String),
+      custom: "x-custom" in schema ? textOf(schema["x-custom"]) : null,
+    };
   switch (schema["type"]) {
     case "array":
       return listShape(schema, path, context);
@@ -140,6 +152,10 @@ function textShape(schema: JsonObject): Shape {
 
 function listShape(schema: JsonObject, path: string, context: SchemaContext): Shape {
   const items = objectOf(schema["items"]);
+  if (items["type"] === "string") {
+    const most = numberOf(schema["maxItems"]);
+    return { type: "texts", range: most === undefined ? "" : `at most ${shown(most)}` };
+  }
   const variants = listOf(items["oneOf"]).map((one): Variant => {
     const variant = followed(objectOf(one), context.defs);
     const kind = objectOf(objectOf(variant["properties"])["kind"]);

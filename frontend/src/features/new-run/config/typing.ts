@@ -1,4 +1,4 @@
-/** Numbers as people type them. Pure. */
+/** Numbers and texts as people type them. Pure. */
 import type { Json } from "@/api/types";
 
 /**
@@ -19,3 +19,18 @@ export function shownValue(value: Json | undefined): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
+
+/** Texts, one a line; a line break in a text is \n, a tab \t, a backslash \\. Empty ones are none. */
+export function textsOf(lines: string): string[] {
+  const texts = lines.split("\n").filter((line) => line !== "");
+  return texts.map((text) =>
+    text.replace(/\\([nt\\])/g, (_, letter: string) => ESCAPED[letter] ?? letter),
+  );
+}
+
+export const shownTexts = (texts: readonly Json[]): string =>
+  texts
+    .map((text) => String(text).replace(/\\/g, "\\\\").replace(/\n/g, "\\n").replace(/\t/g, "\\t"))
+    .join("\n");
+
+const ESCAPED: Readonly<Record<string, string>> = { n: "\n", t: "\t" };

@@ -1,9 +1,9 @@
-/** The controls of single values: number, text, choice, switch. */
+/** The controls of single values: number, text, choice, texts, switch. */
 import { useState } from "react";
 
 import type { Json } from "@/api/types";
 import { emptyWord, type Field, type FieldOf } from "@/features/new-run/config/schema";
-import { numberOf, shownValue } from "@/features/new-run/config/typing";
+import { numberOf, shownTexts, shownValue, textsOf } from "@/features/new-run/config/typing";
 
 interface ControlProps<Kind extends Field = Field> {
   readonly field: Kind;
@@ -24,6 +24,8 @@ export function Control(props: ControlProps) {
       return <TextControl {...props} field={field} />;
     case "choice":
       return <ChoiceControl {...props} field={field} />;
+    case "texts":
+      return <TextsControl {...props} />;
     case "switch":
       return <SwitchControl {...props} />;
     default:
@@ -85,21 +87,63 @@ function TextControl(props: ControlProps<FieldOf<"text">>) {
 
 function ChoiceControl(props: ControlProps<FieldOf<"choice">>) {
   const value = typeof props.value === "string" ? props.value : "";
-  const isKnown = props.field.options.includes(value);
+  const { custom, options } = props.field;
+  const isKnown = options.includes(value);
+  const isOwn = custom !== null && !isKnown;
   return (
-    <select
+    <>
+      <select
+        {...attributes(props)}
+        className="input mono"
+        value={isOwn ? OWN : value}
+        onChange={({ target }) => props.onChange(target.value === OWN ? custom : target.value)}
+      >
+        {!isKnown && !isOwn && <option value={value}>{value || "choose"}</option>}
+        {options.map((option) => (
+          <option key={option} value={option}>
+            {option}
+          </option>
+        ))}
+        {custom !== null && <option value={OWN}>custom</option>}
+      </select>
+      {isOwn && (
+        <textarea
+          className="input mono"
+          aria-label={`${props.field.name}, custom`}
+          aria-describedby={props.describedBy}
+          aria-invalid={props.isInvalid || undefined}
+          spellCheck={false}
+          rows={4}
+          value={value}
+          onChange={(event) => props.onChange(event.target.value)}
+        />
+      )}
+    </>
+  );
+}
+
+/** No option is called so. */
+const OWN = "\u0000custom";
+
+/** One text a line; it keeps an empty line while somebody types the next text. */
+function TextsControl(props: ControlProps) {
+  const [draft, setDraft] = useState<string | null>(null);
+  const texts = Array.isArray(props.value) ? props.value : [];
+  return (
+    <textarea
       {...attributes(props)}
       className="input mono"
-      value={value}
-      onChange={(event) => props.onChange(event.target.value)}
-    >
-      {!isKnown && <option value={value}>{value || "choose"}</option>}
-      {props.field.options.map((option) => (
-        <option key={option} value={option}>
-          {option}
-        </option>
-      ))}
-    </select>
+      spellCheck={false}
+      rows={2}
+      placeholder={"one a line; \\n is a line break"}
+      value={draft ?? shownTexts(texts)}
+      onChange={(event) => {
+        setDraft(event.target.value);
+        const typed = textsOf(event.target.value);
+        props.onChange(typed.length === 0 ? undefined : typed);
+      }}
+      onBlur={() => setDraft(null)}
+    />
   );
 }
 

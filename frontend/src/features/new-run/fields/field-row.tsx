@@ -97,7 +97,8 @@ function Row(props: {
 function Default(props: { field: Field; isChanged: boolean; onReset: () => void }) {
   const { field } = props;
   if (field.isRequired || field.fallback === undefined) return null;
-  const value = shownValue(field.fallback) || (field.type === "text" ? "empty" : "none");
+  const shown = field.type === "texts" ? "" : shownValue(field.fallback);
+  const value = shown || (field.type === "text" ? "empty" : "none");
   return (
     <span className="default small faint">
       default {field.whenAbsent ?? <span className="mono">{value}</span>}

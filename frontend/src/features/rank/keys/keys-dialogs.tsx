@@ -49,7 +49,7 @@ function helpOf(keymap: Keymap): KeyHelp {
       "scroll the response that you look at, or all of them; Shift Space scrolls up",
     ],
     one("together"),
-    one("alone"),
+    [key("alone"), `${MEANINGS.alone}; Escape shows all again`],
     one("prompt"),
     one("help"),
   ];

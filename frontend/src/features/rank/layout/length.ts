@@ -1,5 +1,5 @@
 /** How long the responses of a comparison are: their columns and the size of their type follow from it. */
-import { splitThinking } from "../thinking";
+import { splitThinking } from "@/components/response/thinking";
 
 export type Length = "short" | "medium" | "long";
 

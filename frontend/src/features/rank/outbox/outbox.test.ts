@@ -214,6 +214,25 @@ describe("the outbox", () => {
       expect([sent, (await make()).all]).toEqual([["1", "1"], []]);
     });
 
+    it("is sent by its author alone, also if another person signs in before its time", async () => {
+      const box = await make();
+      box.add(unsent("1"), HOLD_MS);
+      await becomes(() => box.status, "idle");
+      signedIn = "usr_2";
+      await box.open("usr_2");
+      const other = await make("usr_2");
+      pass(HOLD_MS);
+      for (const one of [box, other]) {
+        await one.flush();
+        one.part();
+      }
+      expect([sent, box.all, other.all]).toEqual([[], [], []]);
+      signedIn = "usr_1";
+      await box.open("usr_1");
+      await box.flush();
+      expect([sent, box.all]).toEqual([["1"], []]);
+    });
+
     it("waits no longer than ten seconds if the clock was set back", async () => {
       const box = await make();
       box.add(unsent("1"), HOLD_MS);

@@ -1,5 +1,6 @@
 /** What has not reached the server yet, why, and what it keeps for review; silent while all is well. */
 import { Icon } from "@/components/icons";
+import { save } from "@/lib/download";
 import { plural } from "@/lib/format";
 
 import { outbox, useOutbox } from "./browser-outbox";
@@ -19,12 +20,7 @@ const IN_REVIEW: Readonly<Record<Reviewed["reason"], string>> = {
 };
 
 function download(items: readonly Unsent[]): void {
-  const address = URL.createObjectURL(new Blob([fileOf(items)], { type: "application/json" }));
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = "podium-unsent-judgments.json";
-  link.click();
-  URL.revokeObjectURL(address);
+  save(new Blob([fileOf(items)], { type: "application/json" }), "podium-unsent-judgments.json");
 }
 
 function Download({ items }: { items: readonly Unsent[] }) {

@@ -1,6 +1,7 @@
 /** What was expected of a practice comparison, beside what was answered, and why. */
 import type { CriterionRanking, PracticeFeedback, PracticeTask } from "@/api/types";
 import { Conversation } from "@/components/text/conversation";
+import { ResponseText } from "@/components/response/response-text";
 import { Markdown } from "@/components/text/markdown";
 import { ordinal, plural, words } from "@/lib/format";
 import { useKeys } from "@/lib/use-keys";
@@ -77,7 +78,7 @@ function Responses({ task, expected }: { task: PracticeTask; expected: Criterion
             {letterOf(card)}, expected {rank === null ? "in no place" : ordinal(rank)}
             {expected.criterion !== "" && ` by ${expected.criterion}`}
           </h2>
-          <Markdown text={responses[card]?.content ?? ""} />
+          <ResponseText content={responses[card]?.content ?? ""} />
         </article>
       ))}
     </section>

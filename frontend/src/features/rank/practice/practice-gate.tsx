@@ -8,7 +8,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 
 import { answerPractice, practiceQuery, tryPracticeAgain } from "@/api/practice";
-import type { Assignment, PracticeFeedback, PracticeState, PracticeTask } from "@/api/types";
+import type { Assignment, PracticeState, PracticeTask } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
@@ -19,18 +19,12 @@ import { Comparison } from "../comparison";
 import { dropDraft } from "../leases/drafts";
 import { judgmentOf, type Ranking } from "../ranking/ranking";
 import { Feedback } from "./feedback";
+import { useUnread, type Unread } from "./unread";
 
-interface Answered {
-  readonly task: PracticeTask;
-  readonly ranking: Ranking;
-  readonly feedback: PracticeFeedback;
-}
-
-export function PracticeGate(props: { projectId: string; children: ReactNode }) {
+export function PracticeGate(props: { projectId: string; userId: string; children: ReactNode }) {
   const { projectId } = props;
-  const client = useQueryClient();
   const { data: state, error, refetch } = useQuery(practiceQuery(projectId));
-  const [answered, setAnswered] = useState<Answered | null>(null);
+  const { unread, keepUnread, dropUnread } = useUnread(projectId, props.userId);
   if (state === undefined)
     return error === null ? (
       <Skeleton lines={6} />
@@ -39,16 +33,7 @@ export function PracticeGate(props: { projectId: string; children: ReactNode }) 
         <Failure error={error} onRetry={() => void refetch()} />
       </div>
     );
-  if (answered !== null)
-    return (
-      <Feedback
-        {...answered}
-        onNext={() => {
-          client.setQueryData(practiceQuery(projectId).queryKey, answered.feedback.state);
-          setAnswered(null);
-        }}
-      />
-    );
+  if (unread !== null) return <Feedback {...unread} onNext={dropUnread} />;
   if (!state.is_required) return props.children;
   if (state.next === null) return <TryAgain projectId={projectId} state={state} />;
   return (
@@ -57,7 +42,7 @@ export function PracticeGate(props: { projectId: string; children: ReactNode }) 
       projectId={projectId}
       state={state}
       task={state.next}
-      onAnswered={setAnswered}
+      onAnswered={keepUnread}
     />
   );
 }
@@ -75,9 +60,10 @@ function Task(props: {
   projectId: string;
   state: PracticeState;
   task: PracticeTask;
-  onAnswered: (answered: Answered) => void;
+  onAnswered: (unread: Unread) => void;
 }) {
   const { projectId, state, task } = props;
+  const client = useQueryClient();
   const [isStarted, setStarted] = useState(state.answered > 0);
   const answering = useMutation({
     mutationFn: (ranking: Ranking) =>
@@ -88,6 +74,7 @@ function Task(props: {
     onSuccess: (feedback, ranking) => {
       dropDraft(assignmentOf(task, state.attempt).id);
       props.onAnswered({ task, ranking, feedback });
+      client.setQueryData(practiceQuery(projectId).queryKey, feedback.state);
     },
   });
   if (!isStarted) return <Introduction state={state} onStart={() => setStarted(true)} />;

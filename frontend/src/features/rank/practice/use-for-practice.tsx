@@ -1,18 +1,17 @@
 /** For who leads: the comparison on screen becomes practice, with the ranking on screen expected. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Fragment, useId, useState } from "react";
+import { Fragment, useState } from "react";
 
 import { addToPractice } from "@/api/practice";
 import type { Assignment } from "@/api/types";
 import { Dialog } from "@/components/dialog";
+import { ExplanationField } from "@/components/form/explanation-field";
 import { Failure } from "@/components/states";
 
 import { isComplete } from "../criteria/steps";
 import { draftOf, dropDraft } from "../leases/drafts";
 import { atStep, completed, judgmentOf, type Ranking } from "../ranking/ranking";
 import { orderOf } from "./orders";
-
-const LONGEST_EXPLANATION = 10_000;
 
 export function UseForPractice(props: {
   projectId: string;
@@ -58,7 +57,6 @@ function PracticeDialog(props: {
   const { projectId, assignment, expected } = props;
   const { id: comparisonId, responses } = assignment.comparison;
   const [explanation, setExplanation] = useState("");
-  const id = useId();
   const client = useQueryClient();
   const saving = useMutation({
     mutationFn: () => {
@@ -105,22 +103,7 @@ function PracticeDialog(props: {
               </Fragment>
             ))}
           </dl>
-          <div className="field">
-            <label htmlFor={id}>Why is this the expected ranking?</label>
-            <textarea
-              id={id}
-              className="input"
-              rows={6}
-              maxLength={LONGEST_EXPLANATION}
-              value={explanation}
-              placeholder="The one with cold water helps at once. Bleach ruins wool."
-              onChange={(event) => setExplanation(event.target.value)}
-            />
-            <span className="hint">
-              Markdown works. Name responses by what they say: annotators see them in another order,
-              under other letters.
-            </span>
-          </div>
+          <ExplanationField value={explanation} onChange={setExplanation} />
           {saving.error !== null && <Failure error={saving.error} />}
         </div>
       ) : (

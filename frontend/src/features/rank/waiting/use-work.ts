@@ -2,11 +2,11 @@
  * Waits for a comparison: the server says within a second or two that there is one.
  *
  * Only while somebody is there: a forgotten tab takes no comparison from whoever is at work. It asks
- * again as soon as somebody comes back.
+ * again as soon as somebody comes back. So of many tabs in a window only the one that is seen waits.
  */
 import { useEffect, useRef, useState } from "react";
 
-import { address } from "@/api/client";
+import { streamOf } from "@/api/stream/event-source";
 
 import { IDLE_AFTER_MS } from "../leases/keep-alive";
 
@@ -40,7 +40,7 @@ function useIsThere(): boolean {
 }
 
 /** Whether it waits: false while nobody is there. */
-export function useWork(projectId: string, onWork: () => void): boolean {
+export function useWork(projectId: string, userId: string, onWork: () => void): boolean {
   const isThere = useIsThere();
   const latest = useRef(onWork);
   useEffect(() => {
@@ -50,7 +50,7 @@ export function useWork(projectId: string, onWork: () => void): boolean {
     if (!isThere) return;
     let source: EventSource | null = null;
     let timer = setTimeout(() => {
-      source = new EventSource(address(`/projects/${projectId}/annotation/stream`, {}));
+      source = streamOf(userId, `/projects/${projectId}/annotation/stream`);
       const refused = source;
       source.addEventListener("work", () => {
         refused.close();
@@ -66,6 +66,6 @@ export function useWork(projectId: string, onWork: () => void): boolean {
       clearTimeout(timer);
       source?.close();
     };
-  }, [isThere, projectId]);
+  }, [isThere, userId, projectId]);
   return isThere;
 }

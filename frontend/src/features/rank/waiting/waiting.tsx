@@ -7,7 +7,7 @@ import { Link } from "react-router";
 
 import { progressQuery } from "@/api/assignments";
 import { managesIn, meQuery } from "@/api/session";
-import { Empty, Failure, Skeleton } from "@/components/states";
+import { EmptyCard, Failure, Skeleton } from "@/components/states";
 import { useKeys } from "@/lib/use-keys";
 
 import { useKeymap } from "../keys/keymap-store";
@@ -36,7 +36,7 @@ export function Waiting(props: WaitingProps) {
   });
   const me = useQuery(meQuery);
   const unsent = useOutbox(userId).items.filter((item) => item.refusal === null).length;
-  useWork(projectId, props.onLook);
+  useWork(projectId, userId, props.onLook);
   useUndoKey(onReopen);
 
   // What was known before the last judgment says nothing of what is left now.
@@ -46,25 +46,23 @@ export function Waiting(props: WaitingProps) {
   const { title, lines, isUnused, isDone } = waitedFor(progress.data, unsent);
   const isManager = me.data !== undefined && managesIn(me.data, projectId);
   return (
-    <section className="card">
-      <Empty
-        icon={isDone ? "check" : isUnused ? "rank" : "now"}
-        title={title}
-        actions={
-          <Actions {...props}>
-            {isManager && (isUnused || isDone) && (
-              <NextOfManager projectId={projectId} isUnused={isUnused} />
-            )}
-          </Actions>
-        }
-      >
-        {isUnused && isManager ? (
-          "Comparisons come from an import, or from a generate run that samples several responses to each prompt."
-        ) : (
-          <Lines lines={lines} />
-        )}
-      </Empty>
-    </section>
+    <EmptyCard
+      icon={isDone ? "check" : isUnused ? "rank" : "now"}
+      title={title}
+      actions={
+        <Actions {...props}>
+          {isManager && (isUnused || isDone) && (
+            <NextOfManager projectId={projectId} isUnused={isUnused} />
+          )}
+        </Actions>
+      }
+    >
+      {isUnused && isManager ? (
+        "Comparisons come from an import, or from a generate run that samples several responses to each prompt."
+      ) : (
+        <Lines lines={lines} />
+      )}
+    </EmptyCard>
   );
 }
 

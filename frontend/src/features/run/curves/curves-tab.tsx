@@ -1,78 +1,37 @@
-/** Every metric of a run, live. */
-import { useState } from "react";
-
+/** Every metric of a run, live: the charts that tell most, the rest folded, single values listed. */
+import type { Run } from "@/api/types";
 import type { LiveCurves } from "@/charts/live-curves";
-import { Icon } from "@/components/icons";
-import { Segmented } from "@/components/segmented";
+import { useExplain } from "@/components/metrics/use-explain";
 import { Empty, Skeleton } from "@/components/states";
 import { useView } from "@/features/run/view";
 
-import { CurveCard } from "./curve-card";
-import { grouped } from "./curve-groups";
-
-const SMOOTHING = [
-  ["0", "Raw"],
-  ["0.6", "Smooth 0.6"],
-  ["0.9", "0.9"],
-] as const;
-
-export function ViewTools() {
-  const { view, set, zoomTo } = useView();
-  return (
-    <div className="tools">
-      <Segmented
-        label="Horizontal axis"
-        value={view.axis}
-        options={[
-          ["step", "Step"],
-          ["tokens", "Tokens"],
-          ["relative", "Relative"],
-          ["time", "Time"],
-        ]}
-        onChange={(axis) => set({ x: axis === "step" ? null : axis, zoom: null })}
-      />
-      <Segmented
-        label="Smoothing"
-        value={String(view.smoothing)}
-        options={SMOOTHING}
-        onChange={(value) => set({ smooth: value === "0.6" ? null : value })}
-      />
-      <Segmented
-        label="Vertical scale"
-        value={view.isLog ? "log" : "linear"}
-        options={[
-          ["linear", "Linear"],
-          ["log", "Log"],
-        ]}
-        onChange={(value) => set({ scale: value === "log" ? "log" : null })}
-      />
-      {view.zoom !== null && (
-        <button type="button" className="btn" onClick={() => zoomTo(null)}>
-          <Icon name="close" /> Zoom {Math.round(view.zoom[0])}–{Math.round(view.zoom[1])}
-        </button>
-      )}
-      <span className="grow" />
-      <span className="small faint wide">
-        Drag to zoom all charts, double-click to see everything
-      </span>
-    </div>
-  );
-}
+import { usePins } from "./arrange/use-pins";
+import { Charts } from "./charts";
+import { Distributions } from "./distributions/distributions";
+import { layOut, rangeOf } from "./layout";
+import { MarkerLegend } from "./markers/marker-legend";
+import { useMarkers } from "./markers/use-markers";
+import { SingleValues } from "./single-values";
+import { ViewTools } from "./view-tools";
 
 export interface CurvesTabProps {
+  readonly run: Run;
   readonly live: LiveCurves;
   readonly tick: number;
   readonly isLoaded: boolean;
   readonly isWaiting: boolean;
   readonly onPick: (step: number) => void;
+  /** Metrics that another part of the page shows. */
+  readonly shownElsewhere: ReadonlySet<string>;
 }
 
-export function CurvesTab({ live, tick, isLoaded, isWaiting, onPick }: CurvesTabProps) {
-  const { view, zoomTo } = useView();
-  const [filter, setFilter] = useState("");
-  const names = [...live.curves.keys()].filter((name) => name.includes(filter.trim()));
-  if (live.curves.size === 0 && !isLoaded) return <Skeleton label="Loading the curves" />;
-  if (live.curves.size === 0)
+export function CurvesTab(props: CurvesTabProps) {
+  const { run, live, tick, isLoaded, isWaiting } = props;
+  const { view, search, set } = useView();
+  const explain = useExplain(run.method);
+  const [pins, setPins] = usePins(run.project_id);
+  const markers = useMarkers(run.id, live, tick, explain);
+  if (live.curves.size === 0 && isLoaded)
     return (
       <section className="card">
         <Empty icon="runs" title={isWaiting ? "No metrics yet" : "No metrics"}>
@@ -82,41 +41,51 @@ export function CurvesTab({ live, tick, isLoaded, isWaiting, onPick }: CurvesTab
         </Empty>
       </section>
     );
+  if (live.curves.size === 0 || explain === undefined)
+    return <Skeleton label="Loading the curves" />;
+  const wanted = search.get("metric") ?? "";
+  const layout = layOut(live.curves, explain, wanted, pins);
+  // What the table of sets shows already is a single value only where it is looked for.
+  const single = layout.single.filter(
+    ({ explained }) => wanted !== "" || !props.shownElsewhere.has(explained.name),
+  );
+  const hasCharts = wanted !== "" || layout.pinned.length + layout.first.length > 0;
   return (
     <>
       <div className="row spread">
-        <ViewTools />
+        {hasCharts ? <ViewTools /> : <span className="grow" />}
         <input
           className="input filter"
           type="search"
-          placeholder="Filter metrics"
-          aria-label="Filter metrics"
-          value={filter}
-          onChange={(event) => setFilter(event.target.value)}
+          placeholder="Find a metric"
+          aria-label="Find a metric"
+          value={wanted}
+          onChange={(event) => set({ metric: event.target.value || null })}
         />
       </div>
-      {grouped(names).map((group) => (
-        <section key={group.title} className="curve-group">
-          <h2>{group.title}</h2>
-          <div className="curve-grid">
-            {group.names.map((name) => {
-              const curve = live.curves.get(name);
-              return curve === undefined ? null : (
-                <CurveCard
-                  key={name}
-                  name={name}
-                  curve={curve}
-                  tick={tick}
-                  view={view}
-                  onZoom={zoomTo}
-                  {...(view.axis === "step" && { onPick })}
-                />
-              );
-            })}
-          </div>
-        </section>
-      ))}
-      {names.length === 0 && <p className="muted">No metric has “{filter}” in its name.</p>}
+      {hasCharts && <MarkerLegend {...markers} />}
+      <Charts
+        layout={layout}
+        pins={pins}
+        setPins={setPins}
+        isSearched={wanted.trim() !== ""}
+        shared={{
+          ...{ run, tick, view, markers: markers.shown },
+          ...(view.axis === "step" && { onPick: props.onPick }),
+        }}
+      />
+      <Distributions
+        run={run}
+        live={live}
+        range={rangeOf([...layout.pinned, ...layout.first])}
+        isSearched={wanted !== ""}
+        view={view}
+        onPick={props.onPick}
+      />
+      <SingleValues values={single} view={view} />
+      {wanted !== "" && layout.pinned.length + layout.first.length + layout.single.length === 0 && (
+        <p className="muted">No metric has “{wanted}” in its title or name.</p>
+      )}
     </>
   );
 }

@@ -1,16 +1,18 @@
 /** Reward vs KL: what the reward costs in KL, and what it does to the responses. */
-import { useSearchParams } from "react-router";
+import { useNavigate, useSearchParams } from "react-router";
 
-import type { LiveCurves } from "@/charts/live-curves";
-import { Icon } from "@/components/icons";
+import type { Run } from "@/api/types";
+import type { Curve, LiveCurves } from "@/charts/live-curves";
+import { paired, RewardVsKl } from "@/charts/reward-vs-kl";
+import type { Column, Path } from "@/charts/reward-vs-kl-path";
+import { useExplain } from "@/components/metrics/use-explain";
 import { Segmented } from "@/components/segmented";
 import { Empty } from "@/components/states";
 import { useView } from "@/features/run/view";
-import { sentence } from "@/lib/format";
 
-import { CurveCard } from "./curve-card";
-import { RewardVsKl, paired } from "./reward-vs-kl";
-import { diagnosisOf } from "./reward-diagnosis";
+import { CurveCard } from "./chart/curve-card";
+import { rangeOf } from "./layout";
+import { useMarkers } from "./markers/use-markers";
 
 const BESIDE = [
   ["reward/mean", "--s1"],
@@ -18,31 +20,70 @@ const BESIDE = [
   ["length/mean", "--s3"],
 ] as const;
 
-export function RewardVsKlTab({ live, tick }: { live: LiveCurves; tick: number }) {
+/** In the unit of the held-out reward, which statistics of the run do not change. */
+function trainingReward({ config }: Run): string {
+  const reward = config["reward"] as { normalize?: unknown } | undefined;
+  return reward?.normalize === "running" ? "reward/raw_mean" : "reward/mean";
+}
+
+const columnOf = (curve: Curve | undefined): Column | undefined =>
+  curve === undefined ? undefined : { x: curve.x, values: curve.mean };
+
+/** The policy on the prompts that it trains on, and on those that it does not. */
+function pathsOf(run: Run, curves: ReadonlyMap<string, Curve>): Path[] {
+  const of = (name: string) => columnOf(curves.get(name));
+  const ends = [of("eval/reward_low"), of("eval/reward_high")] as const;
+  return [
+    {
+      id: "training",
+      label: "training",
+      colour: "--s1",
+      points: paired(of("kl/response"), of(trainingReward(run))),
+      isEvaluated: false,
+    },
+    {
+      id: "held-out",
+      label: "held-out",
+      colour: "--s2",
+      points: paired(of("kl/exact"), of("eval/reward"), ends),
+      isEvaluated: true,
+    },
+  ];
+}
+
+interface RewardVsKlTabProps {
+  readonly run: Run;
+  readonly live: LiveCurves;
+  readonly tick: number;
+}
+
+export function RewardVsKlTab({ run, live, tick }: RewardVsKlTabProps) {
   const { view, zoomTo } = useView();
+  const navigate = useNavigate();
+  const explain = useExplain(run.method);
+  const markers = useMarkers(run.id, live, tick, explain);
   const [search, setSearch] = useSearchParams();
   const isRoot = search.get("kl") === "root";
-  const points = paired(live.curves.get("kl/response"), live.curves.get("reward/mean"));
-  if (points.length === 0)
+  const paths = pathsOf(run, live.curves);
+  if (paths.every((path) => path.points.length === 0))
     return (
       <section className="card">
         <Empty icon="runs" title="No reward and KL to compare">
           This chart needs the metrics reward/mean and kl/response. policy_gradient runs report both
-          from the first step.
+          from the first step. With kl.coef 0 only evaluations on held-out prompts measure the KL.
         </Empty>
       </section>
     );
-  const diagnosis = diagnosisOf(live.curves);
+  const beside =
+    explain === undefined
+      ? []
+      : BESIDE.flatMap(([name, colour]) => {
+          const curve = live.curves.get(name);
+          if (curve === undefined) return [];
+          return [{ colour, drawn: { explained: explain(name), curve, low: null, high: null } }];
+        });
   return (
     <>
-      {diagnosis !== null && (
-        <div className={`note ${diagnosis.level}`}>
-          <Icon name={diagnosis.level === "good" ? "check" : "alert"} />
-          <span>
-            <b>{diagnosis.title}</b> <span className="nobreak">{sentence(diagnosis.facts)}</span>
-          </span>
-        </div>
-      )}
       <h2 className="sr-only">Reward vs KL</h2>
       <div className="reward-vs-kl-grid">
         <section className="card chart">
@@ -69,24 +110,31 @@ export function RewardVsKlTab({ live, tick }: { live: LiveCurves; tick: number }
               }
             />
           </h3>
-          <RewardVsKl points={points} isRoot={isRoot} height={480} />
+          <RewardVsKl
+            paths={paths}
+            isRoot={isRoot}
+            height={480}
+            caption="Each dot is a training step; later ones are darker. Rings are held-out evaluations. Click a point to read the samples of its step."
+            onPick={(_, point) =>
+              void navigate(`/projects/${run.project_id}/runs/${run.id}/samples?step=${point.step}`)
+            }
+          />
         </section>
         <div className="beside">
-          {BESIDE.map(([name, colour]) => {
-            const curve = live.curves.get(name);
-            return curve === undefined ? null : (
-              <CurveCard
-                key={name}
-                name={name}
-                curve={curve}
-                tick={tick}
-                view={view}
-                colour={colour}
-                height={132}
-                onZoom={zoomTo}
-              />
-            );
-          })}
+          {beside.map(({ drawn, colour }) => (
+            <CurveCard
+              key={drawn.explained.name}
+              drawn={drawn}
+              run={run}
+              tick={tick}
+              view={view}
+              markers={markers.shown}
+              range={rangeOf(beside.map((one) => one.drawn))}
+              colour={colour}
+              height={146}
+              onZoom={zoomTo}
+            />
+          ))}
         </div>
       </div>
     </>

@@ -3,13 +3,15 @@ import { useState } from "react";
 import { Link } from "react-router";
 
 import { applyVerb, retryRun, type Verb } from "@/api/runs";
-import type { StreamStatus } from "@/api/stream";
+import type { StreamStatus } from "@/api/stream/messages";
 import type { Run } from "@/api/types";
 import { PendingButton } from "@/components/pending-button";
 import { Dialog } from "@/components/dialog";
 import { Icon, type IconName } from "@/components/icons";
 import { Pruned } from "@/components/pruned";
 import { Refused } from "@/components/refused";
+import { NameAndTags } from "@/components/run-edit/name-and-tags";
+import { useMayChange } from "@/components/run-edit/use-change";
 import { StatePill } from "@/components/run-state";
 import { Ago, useNow } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
@@ -18,6 +20,7 @@ import { ContinueLink } from "@/features/run/continue-link";
 import { canBeCancelled, mayMoveOn, cancelPrompt, timeWords } from "@/features/run/run-status";
 import { duration, number, plural, shortId, words } from "@/lib/format";
 
+import { ExperimentLink } from "./experiment-link";
 import { FailurePanel } from "./failure-panel";
 import { useRunAction } from "./use-run-action";
 
@@ -78,6 +81,14 @@ function Actions({ run }: { run: Run }) {
         <Icon name="copy" /> Clone
       </Link>
       <ContinueFromBest run={run} />
+      {(run.archived_at !== null || run.allowed.includes("archive")) && (
+        <PendingButton
+          isPending={act.isPending}
+          onPress={() => act.mutate(run.archived_at === null ? "archive" : "restore")}
+        >
+          {run.archived_at === null ? "Archive" : "Restore"}
+        </PendingButton>
+      )}
       {isAsking && (
         <CancelDialog
           run={run}
@@ -169,12 +180,34 @@ function RunDuration({ run }: { run: Run }) {
   );
 }
 
+/** The name, and its tags; both become fields where they stand. */
+function RunName({ run, mayChange }: { run: Run; mayChange: boolean }) {
+  const [isEdited, setEdited] = useState(false);
+  if (isEdited) return <NameAndTags run={run} onClose={() => setEdited(false)} />;
+  return (
+    <div className="run-name">
+      <h1>{run.name}</h1>
+      {mayChange && (
+        <button
+          type="button"
+          className="btn ghost icon"
+          aria-label="Edit the name and tags"
+          onClick={() => setEdited(true)}
+        >
+          <Icon name="note" />
+        </button>
+      )}
+    </div>
+  );
+}
+
 export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
+  const mayChange = useMayChange(run.project_id);
   return (
     <>
       <div className="run-head">
         <div>
-          <h1>{run.name}</h1>
+          <RunName run={run} mayChange={mayChange} />
           <div className="meta">
             <StatePill state={run.state} title={run.state_sentence} />
             <span className="tag">
@@ -192,6 +225,13 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
                   : `continues from step ${number(run.parent_step)} of another run`}
               </Link>
             )}
+            <ExperimentLink run={run} />
+            {run.tags.map((tag) => (
+              <span className="tag" key={tag}>
+                {tag}
+              </span>
+            ))}
+            {run.archived_at !== null && <span className="small muted">archived</span>}
             {mayMoveOn(run.state) && <LiveStatus status={status} />}
           </div>
         </div>

@@ -1,53 +1,66 @@
 /** A response with its tokens shaded by a number per token, exact values on hover. */
 import type { Sample } from "@/api/types";
+import { splitThinking } from "@/components/response/thinking";
 import { PlainText } from "@/components/text/plain-text";
-import { number } from "@/lib/format";
+import { number, plural } from "@/lib/format";
 
-export type Shade = "advantage" | "kl" | "logp" | "none";
+import { background, reasoningTokens, valuesOf, type Shading } from "./shades";
 
-export const SHADES: readonly (readonly [Shade, string])[] = [
-  ["advantage", "Advantage"],
-  ["kl", "KL"],
-  ["logp", "Log-prob"],
-  ["none", "Plain"],
-];
-
-const STRONGEST = 44;
-
-function background(value: number | null, largest: number): string | undefined {
-  if (value === null || largest === 0) return undefined;
-  const strength = Math.min(1, Math.abs(value) / largest) * STRONGEST;
-  const colour = value >= 0 ? "var(--s3)" : "var(--s2)";
-  return `color-mix(in srgb, ${colour} ${strength.toFixed(1)}%, transparent)`;
-}
-
-/** High KL and low log-prob are what one looks for, so they get the warm colour. */
-function signedFor(shade: Shade, value: number | null): number | null {
-  if (value === null) return null;
-  return shade === "kl" ? -value : value;
-}
-
-export function Tokens({ sample, shade }: { sample: Sample; shade: Shade }) {
-  const values = shade === "none" ? null : sample[shade];
+export function Tokens({ sample, shading }: { sample: Sample; shading: Shading }) {
   const { tokens } = sample;
-  if (tokens === null || values === null) {
-    return (
-      <p className="plain" dir="auto">
-        <PlainText text={sample.response} />
-      </p>
-    );
-  }
-  const sizes = values.filter((value): value is number => value !== null).map(Math.abs);
-  const largest = Math.max(0, ...sizes);
+  if (tokens === null || valuesOf(sample, shading.shade) === null)
+    return <Unshaded text={sample.response} />;
+  const reasoning = reasoningTokens(tokens);
   return (
-    <p className="plain tokens">
-      {tokens.map((token, i) => {
-        const value = values[i] ?? null;
+    <div>
+      {reasoning > 0 && (
+        <details className="think">
+          <summary>Reasoning, {plural(reasoning, "token")}</summary>
+          <Shaded sample={sample} shading={shading} from={0} to={reasoning} />
+        </details>
+      )}
+      <Shaded sample={sample} shading={shading} from={reasoning} to={tokens.length} />
+    </div>
+  );
+}
+
+function Unshaded({ text }: { text: string }) {
+  const { thinking, answer } = splitThinking(text);
+  return (
+    <div>
+      {thinking !== null && (
+        <details className="think">
+          <summary>Reasoning</summary>
+          <p className="plain" dir="auto">
+            <PlainText text={thinking} />
+          </p>
+        </details>
+      )}
+      <p className="plain" dir="auto">
+        {answer === "" ? (
+          <span className="faint">(empty response)</span>
+        ) : (
+          <PlainText text={answer} />
+        )}
+      </p>
+    </div>
+  );
+}
+
+function Shaded(props: { sample: Sample; shading: Shading; from: number; to: number }) {
+  const { sample, shading } = props;
+  const values = valuesOf(sample, shading.shade);
+  return (
+    <p className="plain tokens" dir="auto">
+      {sample.tokens?.slice(props.from, props.to).map((token, i) => {
+        const place = props.from + i;
         return (
           <span
-            key={i}
-            style={{ background: background(signedFor(shade, value), largest) }}
-            title={titleOf(sample, i)}
+            key={place}
+            style={{
+              background: background(values?.[place] ?? null, shading.scale, shading.shade),
+            }}
+            title={titleOf(sample, place)}
           >
             <PlainText text={token} />
           </span>
@@ -57,10 +70,22 @@ export function Tokens({ sample, shade }: { sample: Sample; shade: Shade }) {
   );
 }
 
-function titleOf(sample: Sample, i: number): string {
-  const parts = (["advantage", "kl", "logp"] as const).flatMap((name) => {
-    const value = sample[name]?.[i];
-    return value === undefined ? [] : [`${name} ${number(value)}`];
+const NAMED = [
+  ["logp", "log-prob"],
+  ["sampler_logp", "when sampled"],
+  ["change", "change"],
+  ["kl", "KL"],
+  ["entropy", "entropy"],
+  ["advantage", "advantage"],
+  ["value", "value"],
+] as const;
+
+function titleOf(sample: Sample, place: number): string {
+  const parts = NAMED.flatMap(([name, title]) => {
+    const value = sample[name]?.[place];
+    return value === undefined ? [] : [`${title} ${number(value)}`];
   });
-  return `token ${i + 1}: ${parts.join(", ")}`;
+  const [logp, kl] = [sample.logp?.[place], sample.kl?.[place]];
+  if (logp != null && kl != null) parts.splice(1, 0, `reference ${number(logp - kl)}`);
+  return `token ${place + 1}: ${parts.join(", ")}`;
 }

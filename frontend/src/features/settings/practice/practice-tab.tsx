@@ -10,7 +10,8 @@ import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { Empty, Loaded } from "@/components/states";
 import { firstWords } from "@/components/text/conversation";
-import { Markdown } from "@/components/text/markdown";
+
+import { Explanation } from "./explanation";
 
 export function PracticeTab({ projectId }: { projectId: string }) {
   const project = useQuery(projectQuery(projectId));
@@ -100,6 +101,7 @@ function Comparisons({ projectId }: { projectId: string }) {
               {items.map((item) => (
                 <Item
                   key={item.comparison.id}
+                  projectId={projectId}
                   item={item}
                   isPending={removal.isPending && removal.variables === item.comparison.id}
                   onRemove={() => removal.mutate(item.comparison.id)}
@@ -113,8 +115,13 @@ function Comparisons({ projectId }: { projectId: string }) {
   );
 }
 
-function Item(props: { item: PracticeComparison; isPending: boolean; onRemove: () => void }) {
-  const { item } = props;
+function Item(props: {
+  projectId: string;
+  item: PracticeComparison;
+  isPending: boolean;
+  onRemove: () => void;
+}) {
+  const { projectId, item } = props;
   const prompt = firstWords(item.comparison.prompt.messages);
   return (
     <li>
@@ -127,7 +134,7 @@ function Item(props: { item: PracticeComparison; isPending: boolean; onRemove: (
       {item.expected.map((ranking) => (
         <Expected key={ranking.criterion} item={item} ranking={ranking} />
       ))}
-      {item.explanation.trim() !== "" && <Markdown text={item.explanation} />}
+      <Explanation projectId={projectId} item={item} />
     </li>
   );
 }

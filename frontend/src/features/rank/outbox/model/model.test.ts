@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { Path, stepsFrom, type Step } from "./paths";
 
-// More by an environment variable: PODIUM_MODEL_PATHS=20000 npx vitest run model
+// `make chaos` walks more.
 const PATHS = Number(process.env["PODIUM_MODEL_PATHS"] ?? 400);
 const MOST_STEPS = 24;
 

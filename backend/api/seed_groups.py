@@ -1,0 +1,50 @@
+"""Runs side by side, grouped by what they are seeds of; comparisons to rank are `comparisons`."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from backend.api.several_runs import RunsQuery, seen_runs
+from backend.deps import SessionDep
+from backend.domain.access import Caller
+from backend.routes import api_router
+from backend.schemas.metrics.seeds import GroupCurves, SeedGroups
+from backend.store.metrics import seed_groups
+from backend.store.metrics.curves import Axis, Window
+
+router = api_router("runs")
+
+
+@router.get("/seed-groups")
+def compare_runs(
+    session: SessionDep,
+    caller: Caller,
+    runs: RunsQuery,
+    metric: Annotated[
+        str | None,
+        Query(max_length=100, description="Default: the one that decides, if all have it."),
+    ] = None,
+) -> SeedGroups:
+    """Groups of runs that differ by their seed alone, and whether the best is better than each.
+
+    A mean has a t interval from three seeds on; from ten on it is the interquartile mean.
+    """
+    return seed_groups.of_runs(session, seen_runs(session, caller, runs), metric)
+
+
+@router.get("/seed-groups/curves")
+def read_group_curves(
+    session: SessionDep,
+    caller: Caller,
+    runs: RunsQuery,
+    names: Annotated[str, Query(max_length=2000, description="Metrics, joined by commas.")],
+    x: Axis = "step",
+    from_: Annotated[float | None, Query(alias="from", allow_inf_nan=False)] = None,
+    to: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+    points: Annotated[int, Query(ge=1, le=2000, description="Bins per curve at most.")] = 300,
+) -> GroupCurves:
+    """For each group and metric the mean of its seeds with its interval, bin by bin."""
+    run_ids = seen_runs(session, caller, runs)
+    wanted = list(dict.fromkeys(name for name in names.split(",") if name))
+    window = Window(x=x, from_=from_, to=to, points=points)
+    return seed_groups.group_curves(session, run_ids, wanted, window)

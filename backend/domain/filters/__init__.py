@@ -1,0 +1,1 @@
+"""The language of filters for runs, from its text to a tree; docs/filters.md describes it."""

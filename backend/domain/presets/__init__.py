@@ -1,0 +1,1 @@
+"""Named starting points for run configs, and who gives each of their settings."""

@@ -1,0 +1,155 @@
+"""The cells of a column: what each row's seeds say together, and which is better than the start."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from backend.domain.better import is_lower_better
+from backend.domain.results.estimates import mean_of, minus, together
+from backend.domain.results.measurements import Chosen, MeasuredRun, PromptSet, Reading
+from backend.domain.results.rows import Row
+from backend.domain.seeds.estimates import difference
+from backend.schemas.metrics.results import ResultsCell, ResultsChange, ResultsPoint
+from backend.schemas.metrics.verdicts import Span
+
+Part = tuple[PromptSet, str]
+Direction = Literal["higher", "lower", "none"]
+
+_NEITHER = ("length", "length_right", "length_wrong", "truncated_fraction")
+# Measured response by response against the baseline of the same draw.
+_PAIRED = {"pass@1": "pass_gain", "reward": "gain"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All that cells are made of: the measurements that count, by subject and set, and the runs."""
+
+    chosen: Chosen
+    runs: Mapping[str, MeasuredRun]
+
+    def reading(self, subject: str, parts: Sequence[Part]) -> Reading | None:
+        """The mean of some measures of a subject; None unless all were measured."""
+        found = [self._one(subject, part) for part in parts]
+        known = [one for one in found if one is not None]
+        if not known or len(known) < len(found):
+            return None
+        return known[0] if len(known) == 1 else mean_of(known)
+
+    def _one(self, subject: str, part: Part) -> Reading | None:
+        measurement = self.chosen.get((subject, part[0]))
+        return None if measurement is None else measurement.readings.get(part[1])
+
+    def gain(self, subject: str, parts: Sequence[Part], start: str) -> Reading | None:
+        """How much more than the start it has, if its evaluation had the start as baseline."""
+        if len(parts) > 1 or parts[0][1] not in _PAIRED:
+            return None
+        measurement = self.chosen.get((subject, parts[0][0]))
+        if measurement is None or not start or measurement.baseline != start:
+            return None
+        return measurement.readings.get(_PAIRED[parts[0][1]])
+
+
+def direction_of(measure: str) -> Direction:
+    """Which way a measure is better; `pass@1/people.3` is as `pass@1`."""
+    name = measure.removeprefix("eval/").partition("/")[0]
+    if name in _NEITHER or measure.startswith(("kl/", "length/")):
+        return "none"
+    return "lower" if is_lower_better(measure) else "higher"
+
+
+def column_of_cells(
+    rows: Sequence[Row], parts: Sequence[Part], measured: Measured, direction: Direction
+) -> list[ResultsCell | None]:
+    """The cells of one column, row by row."""
+    cells = [_cell(row, parts, measured, direction) for row in rows]
+    best = None if direction == "none" else _best(cells, rows, lower=direction == "lower")
+    return [
+        cell.model_copy(update={"is_best": True}) if cell is not None and place == best else cell
+        for place, cell in enumerate(cells)
+    ]
+
+
+def _cell(
+    row: Row, parts: Sequence[Part], measured: Measured, direction: Direction
+) -> ResultsCell | None:
+    found = {one: got for one in row.subjects if (got := measured.reading(one, parts)) is not None}
+    if not found:
+        return None
+    all_seeds = together(list(found.values()))
+    return ResultsCell(
+        n=all_seeds.n,
+        value=all_seeds.reading.value,
+        interval=_span(all_seeds.reading),
+        interval_of=all_seeds.interval_of,
+        is_iqm=all_seeds.is_iqm,
+        points=[_point(one, got, parts, measured) for one, got in found.items()],
+        change=_change(row, list(found), all_seeds.reading, parts, measured, direction),
+    )
+
+
+def _point(
+    subject: str, reading: Reading, parts: Sequence[Part], measured: Measured
+) -> ResultsPoint:
+    run = measured.runs.get(subject)
+    by = [measured.chosen[subject, prompts].by for prompts, _ in parts]
+    return ResultsPoint(
+        run=None if run is None else run.id,
+        seed=None if run is None else run.config.get("seed"),
+        measured_by=list(dict.fromkeys(by)),
+        value=reading.value,
+        interval=_span(reading),
+    )
+
+
+def _change(
+    row: Row,
+    subjects: Sequence[str],
+    ours: Reading,
+    parts: Sequence[Part],
+    measured: Measured,
+    direction: Direction,
+) -> ResultsChange | None:
+    """From the start: paired where all seeds were measured so, else of two independent numbers."""
+    start = measured.reading(row.start, parts)
+    if start is None or row.is_start:
+        return None
+    gains = [measured.gain(one, parts, row.start) for one in subjects]
+    paired = [one for one in gains if one is not None]
+    is_paired = len(paired) == len(gains)
+    found = together(paired).reading if is_paired else minus(ours, start)
+    return ResultsChange(
+        value=found.value,
+        interval=_span(found),
+        is_better=_is_better(found, direction),
+        is_paired=is_paired,
+    )
+
+
+def _is_better(change: Reading, direction: Direction) -> bool:
+    if change.low is None or change.high is None or direction == "none":
+        return False
+    return change.low > 0 if direction == "higher" else change.high < 0
+
+
+def _best(cells: Sequence[ResultsCell | None], rows: Sequence[Row], *, lower: bool) -> int | None:
+    """The place of the best cell, if more than chance sets it apart from the next."""
+    sign = -1 if lower else 1
+    known = [(sign * cell.value, place) for place, cell in enumerate(cells) if cell is not None]
+    if len(known) < 2:
+        return None
+    (_, first), (_, second) = sorted(known, reverse=True)[:2]
+    best, next_one = cells[first], cells[second]
+    if best is None or next_one is None or not rows[first].is_group:
+        return None
+    if rows[second].is_start:
+        is_decided = best.change is not None and best.change.is_better
+    else:
+        ours, theirs = ([one.value for one in cell.points] for cell in (best, next_one))
+        apart = difference(ours, theirs)
+        # Without any spread among the seeds of both there is nothing to decide by.
+        is_decided = apart.is_decided and apart.low != apart.high
+    return first if is_decided else None
+
+
+def _span(one: Reading) -> Span | None:
+    return Span.of(one.low, one.high)

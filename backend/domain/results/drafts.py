@@ -1,0 +1,271 @@
+"""Which tables of the paper (arXiv 2501.03262) a group of runs has: their columns and captions.
+
+`backend.domain.results.tables` fills them; pure.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from backend.domain.results.cells import Direction, Measured, Part, direction_of
+from backend.domain.results.measurements import ITSELF, Measurement, PromptSet
+from backend.domain.results.rows import Row
+from backend.domain.results.words import sampling_of
+from backend.domain.seeds.compared import measured_apart
+from backend.domain.verdict.gold import gold_metrics
+from backend.schemas.metrics.results import TableKind
+
+_MOST_METRICS = 12
+_PAPER_K = 16
+_HELD_OUT = ("eval/win_rate", "eval/reward", "eval/accuracy", "eval/loss")
+_PASSES = re.compile(r"(?:eval/)?pass@(\d+)")
+# Of each the first that there is: the better measure.
+_PRICES = (("kl/exact", "kl/response"), ("eval/length", "length/mean"))
+_UNITS = {"score_per_token": "per token", "length": "tokens", "reward": ""}
+_MEAN = "Mean"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column before its cells: the measures whose mean it is."""
+
+    name: str
+    parts: Sequence[Part]
+    direction: Direction
+    unit: str = "share"
+    is_mean: bool = False
+    is_trained: bool = False
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A table before its cells; rows are ordered by the column `by`."""
+
+    id: str
+    kind: TableKind
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    by: int = 0
+    set: str = ""
+    remarks: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Given:
+    """Everything that tables are made of. `labels`: what sets are called; `remarks`: by set."""
+
+    rows: Sequence[Row]
+    measured: Measured
+    labels: Mapping[PromptSet, str]
+    remarks: Mapping[PromptSet, Sequence[str]]
+    missing: str = ""
+    commits: Sequence[str] = ()
+
+    @property
+    def sets(self) -> list[PromptSet]:
+        """All sets that were measured, those that were trained on first, then by their names."""
+        return sorted(self.labels, key=lambda one: (not self.is_trained(one), self.labels[one]))
+
+    def is_trained(self, prompts: PromptSet) -> bool:
+        """Whether a run was trained on prompts of this set."""
+        of_policies = (
+            one.config for one in self.measured.runs.values() if "estimator" in one.config
+        )
+        data = {str((config.get("prompts") or {}).get("id")) for config in of_policies}
+        return prompts.data in data and prompts.split != "heldout"
+
+    def measures(self, prompts: PromptSet) -> set[str]:
+        """What was measured on a set."""
+        found = (one for (_, at), one in self.measured.chosen.items() if at == prompts)
+        return {name for one in found for name in one.readings}
+
+    def one_of(self, prompts: PromptSet) -> Measurement:
+        """Any measurement on a set: all that count were sampled alike."""
+        return next(one for (_, at), one in self.measured.chosen.items() if at == prompts)
+
+
+def drafts_of(given: Given) -> list[Draft]:
+    """All tables that may have data, in the order in which they are shown."""
+    return [*_scores(given), *_breakdowns(given), *_passes(given), *_sets(given), *_runs(given)]
+
+
+def _scores(given: Given) -> Iterator[Draft]:
+    """Table 1: score, length and score per token, on each set."""
+    for prompts in given.sets:
+        measures = given.measures(prompts)
+        score = _score_of(measures)
+        if score is None or "length" not in measures:
+            continue
+        names = [score, *(one for one in ("length", "score_per_token") if one in measures)]
+        label = given.labels[prompts]
+        yield Draft(
+            id=f"{TableKind.SCORE}/{label}",
+            kind=TableKind.SCORE,
+            name="Score, length and score per token",
+            set=label,
+            caption=f"On `{label}`: {sampling_of(given.one_of(prompts))}.",
+            columns=[_column(_called(one), prompts, one) for one in names],
+            remarks=given.remarks.get(prompts, ()),
+        )
+
+
+def _breakdowns(given: Given) -> Iterator[Draft]:
+    """The tables of Knights and Knaves: accuracy by any key of the prompts' metadata."""
+    for prompts in given.sets:
+        measures = given.measures(prompts)
+        score = _score_of(measures)
+        parts = [one for one in measures if score and one.startswith(f"{score}/")]
+        keys = sorted({one.partition("/")[2].partition(".")[0] for one in parts})
+        for key in keys:
+            begin = f"{score}/{key}."
+            levels = sorted((one for one in parts if one.startswith(begin)), key=natural)
+            columns = [_column(one.removeprefix(begin), prompts, one) for one in levels]
+            label, how = given.labels[prompts], sampling_of(given.one_of(prompts))
+            yield Draft(
+                id=f"{TableKind.BREAKDOWN}/{label}/{key}",
+                kind=TableKind.BREAKDOWN,
+                name=f"{_called(str(score))} by {key}",
+                set=label,
+                caption=f"{_called(str(score))} on `{label}` by `{key}`: {how}. The mean counts "
+                f"each value of `{key}` once.",
+                columns=_with_mean(columns),
+                by=len(columns) if len(columns) > 1 else 0,
+                remarks=given.remarks.get(prompts, ()),
+            )
+
+
+def _passes(given: Given) -> Iterator[Draft]:
+    """Table 3: pass@1 and pass@16 on the prompts that were trained on and on others."""
+    columns = [
+        _column(f"{given.labels[prompts]} pass@{k}", prompts, f"pass@{k}",
+                is_trained=given.is_trained(prompts))
+        for prompts in given.sets
+        for k in _shown_ks(given.measures(prompts))
+    ]  # fmt: skip
+    are_several = any(not column.name.endswith(" pass@1") for column in columns)
+    if not (are_several or any(column.is_trained for column in columns)):
+        return
+    sets = list(dict.fromkeys(column.parts[0][0] for column in columns))
+    unseen = (place for place, column in enumerate(columns) if not column.is_trained)
+    yield Draft(
+        id=str(TableKind.PASSES),
+        kind=TableKind.PASSES,
+        name="Train and test pass@k",
+        caption=_several(given, sets),
+        columns=columns,
+        by=next(unseen, 0),
+        remarks=_remarks(given, sets),
+    )
+
+
+def _sets(given: Given) -> Iterator[Draft]:
+    """Table 4: the score on each set that was not trained on, and the mean of all."""
+    sets = [one for one in given.sets if not given.is_trained(one)]
+    scored = [(one, score) for one in sets if (score := _score_of(given.measures(one)))]
+    common = "pass@1" if any(score == "pass@1" for _, score in scored) else "reward"
+    kept = [one for one, score in scored if score == common]
+    if len(kept) < 2:
+        return
+    columns = [_column(given.labels[one], one, common) for one in kept]
+    yield Draft(
+        id=str(TableKind.SETS),
+        kind=TableKind.SETS,
+        name=f"{_called(common)} by set",
+        caption=_several(given, kept),
+        columns=_with_mean(columns),
+        by=len(columns),
+        remarks=_remarks(given, kept),
+    )
+
+
+def _runs(given: Given) -> Iterator[Draft]:
+    """What the runs have measured themselves: held out, from outside, and its price."""
+    runs = given.measured.runs.values()
+    metrics = result_metrics({name for run in runs for name in run.values})
+    apart = measured_apart([run.config for run in runs]) if runs else None
+    is_apart = apart is not None and any(name.startswith("eval/") for name in metrics)
+    remarks = [
+        f"Metrics that begin with `eval/` measure something else in each group, because `{apart}` "
+        "differs: compare groups by `gold/` metrics."
+    ]
+    if not metrics:
+        return
+    yield Draft(
+        id=str(TableKind.RUNS),
+        kind=TableKind.RUNS,
+        name="Measured in the runs",
+        caption="The newest value that each run has measured itself, or that was attached to it; "
+        "the model that it leaves may be of an earlier step.",
+        columns=[
+            Column(
+                name, [(ITSELF, name)], unit="",
+                direction="none" if is_apart and name.startswith("eval/") else direction_of(name),
+            )
+            for name in metrics
+        ],
+        remarks=remarks if is_apart else (),
+    )  # fmt: skip
+
+
+def result_metrics(names: Iterable[str]) -> list[str]:
+    """What runs with these metrics are compared by: never a training reward or loss."""
+    found = set(names)
+    passes = sorted((int(one[1]), name) for name in found
+                    if name.startswith("eval/") and (one := _PASSES.fullmatch(name)))  # fmt: skip
+    measured = [*gold_metrics(found), *_HELD_OUT, *(name for _, name in passes)]
+    prices = [next((one for one in either if one in found), None) for either in _PRICES]
+    known = [name for name in measured if name in found]
+    costs = [name for name in prices if name is not None]
+    return [*known[: _MOST_METRICS - len(costs)], *costs]
+
+
+def natural(text: str) -> list[tuple[int, float, str]]:
+    """Orders numbers in a text by what they are: 2, 8, 10."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return [(0, float(part), "") if i % 2 else (1, 0.0, part) for i, part in enumerate(parts)]
+
+
+def _column(name: str, prompts: PromptSet, measure: str, *, is_trained: bool = False) -> Column:
+    unit = _UNITS.get(measure.partition("/")[0], "share")
+    return Column(name, [(prompts, measure)], direction_of(measure), unit, is_trained=is_trained)
+
+
+def _with_mean(columns: Sequence[Column]) -> list[Column]:
+    if len(columns) < 2:
+        return list(columns)
+    parts = [part for column in columns for part in column.parts]
+    first = columns[0]
+    return [*columns, Column(_MEAN, parts, first.direction, first.unit, is_mean=True)]
+
+
+def _score_of(measures: Iterable[str]) -> str | None:
+    """What is right where a term judges that, else the reward."""
+    return next((one for one in ("pass@1", "reward") if one in set(measures)), None)
+
+
+def _called(measure: str) -> str:
+    return {"reward": "Reward", "length": "Length", "score_per_token": "Score per token"}.get(
+        measure, measure
+    )
+
+
+def _shown_ks(measures: Iterable[str]) -> list[int]:
+    """1, and the paper's 16 or else the largest."""
+    ks = {int(found[1]) for one in measures if (found := _PASSES.fullmatch(one))}
+    return sorted({1, _PAPER_K if _PAPER_K in ks else max(ks)} & ks) if ks else []
+
+
+def _several(given: Given, sets: Sequence[PromptSet]) -> str:
+    """How several sets were sampled, said once where it is the same."""
+    said = {one: sampling_of(given.one_of(one)) for one in sets}
+    if len(set(said.values())) == 1:
+        (same,) = set(said.values())
+        return f"{same[0].upper()}{same[1:]}."
+    return "; ".join(f"`{given.labels[one]}`: {said[one]}" for one in sets) + "."
+
+
+def _remarks(given: Given, sets: Sequence[PromptSet]) -> list[str]:
+    return [
+        f"`{given.labels[one]}`: {remark}" for one in sets for remark in given.remarks.get(one, ())
+    ]

@@ -1,0 +1,137 @@
+"""Who was measured by whom: evaluations are joined to the runs that made the models they measure.
+
+Called by `backend.store.metrics.results`; pure.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from backend.domain.results.cells import Measured
+from backend.domain.results.drafts import Given
+from backend.domain.results.measurements import (
+    ITSELF,
+    MeasuredRun,
+    Measurement,
+    PromptSet,
+    chosen,
+    key_of,
+    of_evaluation,
+    of_itself,
+    reading,
+)
+from backend.domain.results.rows import rows_of
+from backend.schemas.vocabulary import Method
+
+
+@dataclass(frozen=True)
+class KnownModel:
+    """A model that some config names: what it is called, and the run that made it."""
+
+    name: str
+    run: str | None = None
+
+
+@dataclass(frozen=True)
+class Read:
+    """What was read: the runs asked for, and what they are connected with.
+
+    `makers`: other runs that made what is evaluated or started from. `models` are by key, `data`
+    are the names of snapshots by id. A model that is not in `models` is called by its key.
+    """
+
+    asked: Sequence[MeasuredRun]
+    makers: Sequence[MeasuredRun]
+    evaluations: Sequence[MeasuredRun]
+    models: Mapping[str, KnownModel]
+    data: Mapping[str, str]
+
+
+def gathered(read: Read) -> Given:
+    """Rows and the measurements that count."""
+    runs = {one.id: one for one in (*read.makers, *read.asked) if one.method != Method.EVALUATE}
+    makers = _Makers(read.models, runs)
+    starts = {one.id: makers.of(one.model) for one in runs.values() if one.model}
+    found = list(_measurements(read, runs, starts, makers))
+    counted, remarks = chosen(found)
+    bare = _bare(found, runs, starts)
+    rows = rows_of(
+        runs,
+        starts,
+        {key: _name_of(key, read.models) for key in bare},
+        {known.run: known.name for known in read.models.values() if known.run},
+    )
+    everybody = (*runs.values(), *read.evaluations)
+    return Given(
+        rows=rows,
+        measured=Measured(counted, runs),
+        labels=labels_of({one.prompts for one in found} - {ITSELF}, read.data),
+        remarks=remarks,
+        missing=_not_ended(runs.values()),
+        commits=sorted({one.commit for one in everybody if one.commit}),
+    )
+
+
+@dataclass(frozen=True)
+class _Makers:
+    models: Mapping[str, KnownModel]
+    runs: Mapping[str, MeasuredRun]
+
+    def of(self, key: str) -> str:
+        """The run that made a model, if it is among these; else the model's own key."""
+        known = self.models.get(key)
+        run = None if known is None else known.run
+        return run if run is not None and run in self.runs else key
+
+
+def _measurements(
+    read: Read, runs: Mapping[str, MeasuredRun], starts: Mapping[str, str], makers: _Makers
+) -> Iterable[Measurement]:
+    for one in read.evaluations:
+        baseline = key_of(one.config.get("baseline_model"))
+        yield from of_evaluation(one, makers.of(one.model), makers.of(baseline))
+    for run in runs.values():
+        if run.method == Method.POLICY_GRADIENT:
+            yield from of_itself(run, starts.get(run.id, ""))
+    for run in read.asked:
+        if run.method != Method.EVALUATE:
+            found = {name: reading(run.values, name) for name in run.values}
+            yield Measurement(run.id, ITSELF, {}, found, run.id, run.number)
+
+
+def _bare(
+    found: Iterable[Measurement], runs: Mapping[str, MeasuredRun], starts: Mapping[str, str]
+) -> list[str]:
+    """Models that no run of these made: those measured, and what the trained ones began with."""
+    trained = [start for run, start in starts.items() if run not in starts.values()]
+    keys = dict.fromkeys((*trained, *(one.subject for one in found)))
+    return [key for key in keys if key and key not in runs]
+
+
+def _name_of(key: str, models: Mapping[str, KnownModel]) -> str:
+    return models[key].name if key in models else key
+
+
+def labels_of(sets: Iterable[PromptSet], data: Mapping[str, str]) -> dict[PromptSet, str]:
+    """What each set is called: by its name, else by its data; told apart where that is the same."""
+    ordered = sorted(sets, key=lambda one: (one.name, one.data, one.split))
+    labels = {one: _label(one, data) for one in ordered}
+    often = Counter(labels.values())
+    return {
+        one: label if often[label] == 1 else f"{label} ({one.split}, …{one.data[-4:]})"
+        for one, label in labels.items()
+    }
+
+
+def _label(one: PromptSet, data: Mapping[str, str]) -> str:
+    if one.name:
+        return one.name
+    name = data.get(one.data, "prompts")
+    return name if one.split == "all" else f"{name}, {one.split}"
+
+
+def _not_ended(runs: Iterable[MeasuredRun]) -> str:
+    n = sum(not run.has_ended for run in runs)
+    if n == 0:
+        return ""
+    return f"{n} run{' has' if n == 1 else 's have'} not ended."

@@ -1,0 +1,227 @@
+"""What runs have measured: numbers of one model on one set of prompts, under one sampling.
+
+An evaluation measures the model that another run made; a run that trains measures its own policy
+as it goes. `chosen` decides which of several measurements counts. Pure.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from backend.domain.seeds.groups import differences
+from backend.domain.verdict.words import shown
+from backend.schemas.vocabulary import Method
+
+_MEASURE = re.compile(
+    r"(?:pass|maj|bon)@[1-9][0-9]*|reward|length|score_per_token|gain|pass_gain|coverage|"
+    r"truncated_fraction|length_right|length_wrong|distinct|distinct_2|win_rate|win_rate_lc"
+)
+_SAMPLING = ("temperature", "top_p", "max_new_tokens")
+_PROMPT = ("stop", "system", "template")
+# A policy's own evaluation of its held-out prompts: worker.trainer.methods.policy_gradient.
+_OWN_SAMPLES = 2
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A number with its own 95 % interval, if it has one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    """A set of prompts: its name in metrics (empty: the prompts of the run itself), its data."""
+
+    name: str
+    data: str
+    split: str
+
+
+# What a run has measured under the names that it has itself, whichever prompts that was on.
+ITSELF = PromptSet("", "", "")
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run as far as tables read it. `number` is the order of creation.
+
+    `values` are the newest by metric, `first` those of step 0.
+    """
+
+    id: str
+    number: int
+    method: str
+    config: Mapping[str, Any]
+    values: Mapping[str, float]
+    first: Mapping[str, float] = field(default_factory=dict)
+    has_ended: bool = True
+    commit: str | None = None
+
+    @property
+    def model(self) -> str:
+        """The model that it begins with or evaluates, as `key_of` names it; empty for none."""
+        return key_of(self.config.get("model"))
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What the run `by` found of a model on one set. `subject`: the model's maker, or its key."""
+
+    subject: str
+    prompts: PromptSet
+    sampling: Mapping[str, Any]
+    readings: Mapping[str, Reading]
+    by: str
+    number: int
+    is_own: bool = False
+    baseline: str = ""
+
+
+def key_of(reference: Mapping[str, Any] | None) -> str:
+    """How a config names a model: by its id, or by its name on a hub."""
+    found = reference or {}
+    return str(found.get("id") or found.get("hub_id") or "")
+
+
+def of_evaluation(run: MeasuredRun, subject: str, baseline: str) -> list[Measurement]:
+    """What an evaluate run says of the model of `subject`, by set."""
+    return list(_measured(run, run.values, subject, baseline=baseline))
+
+
+def of_itself(run: MeasuredRun, start: str) -> list[Measurement]:
+    """What a policy run says of its own policy, and before its first step of the start."""
+    return [
+        *_measured(run, run.values, run.id, is_own=True),
+        *_measured(run, run.first, start, is_own=True),
+    ]
+
+
+def _measured(
+    run: MeasuredRun,
+    values: Mapping[str, float],
+    subject: str,
+    *,
+    is_own: bool = False,
+    baseline: str = "",
+) -> Iterator[Measurement]:
+    for prompts, sampling in sets_of(run.config):
+        found = readings_of(values, prompts.name, run.config.get("breakdown") or [])
+        if found:
+            yield Measurement(
+                subject, prompts, sampling, found, run.id, run.number, is_own, baseline
+            )
+
+
+def sets_of(config: Mapping[str, Any]) -> Iterator[tuple[PromptSet, dict[str, Any]]]:
+    """The sets that a config measures on, each with how its responses are sampled and judged."""
+    is_policy = config.get("method") == Method.POLICY_GRADIENT
+    own = {
+        "name": "",
+        "prompts": config.get("prompts"),
+        "split": "heldout" if is_policy else config.get("split", "all"),
+        "samples_per_prompt": _OWN_SAMPLES if is_policy else config.get("samples_per_prompt", 1),
+    }
+    for one in (own, *(config.get("evaluation_sets") or [])):
+        data = key_of(one.get("prompts"))
+        yield PromptSet(one["name"], data, one.get("split", "all")), _sampling(config, one)
+
+
+def _sampling(config: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+    rollout = config.get("rollout") or {}
+    said = {name: one[name] if one.get(name) is not None else rollout.get(name)
+            for name in _SAMPLING}  # fmt: skip
+    return {
+        "samples_per_prompt": one.get("samples_per_prompt", 1),
+        **said,
+        **{name: rollout.get(name) or "" for name in _PROMPT},
+        "reward": config.get("reward"),
+        "pass_reward": config.get("pass_reward"),
+    }
+
+
+def readings_of(
+    values: Mapping[str, float], set_name: str, breakdown: Sequence[str]
+) -> dict[str, Reading]:
+    """The measures of a set: `pass@1`, and `pass@1/people.3` of a part of it."""
+    prefix = f"eval/{set_name}/" if set_name else "eval/"
+    found = {
+        name.removeprefix(prefix): reading(values, name)
+        for name in values
+        if name.startswith(prefix) and not name.endswith(("_low", "_high"))
+    }
+    return {name: one for name, one in found.items() if _is_measure(name, breakdown)}
+
+
+def _is_measure(name: str, breakdown: Sequence[str]) -> bool:
+    measure, _, part = name.partition("/")
+    key = part.partition(".")[0]
+    return _MEASURE.fullmatch(measure) is not None and (not part or key in breakdown)
+
+
+def metric_on(prompts: PromptSet, measure: str) -> str:
+    """The metric that a measure of a set is: `eval/heldout/pass@1`."""
+    return f"eval/{prompts.name}/{measure}" if prompts.name else f"eval/{measure}"
+
+
+def reading(values: Mapping[str, float], name: str) -> Reading:
+    """The value of a metric with the ends of its interval."""
+    return Reading(values[name], values.get(f"{name}_low"), values.get(f"{name}_high"))
+
+
+Chosen = Mapping[tuple[str, PromptSet], Measurement]
+
+
+def chosen(measurements: Sequence[Measurement]) -> tuple[Chosen, dict[PromptSet, list[str]]]:
+    """One measurement of each model on each set, and by set what is left out, and why.
+
+    Evaluations come before what runs measured themselves, the sampling that measured the most
+    models before others, with which it cannot be compared, and the newest before older ones.
+    """
+    by_set: defaultdict[PromptSet, list[Measurement]] = defaultdict(list)
+    for one in sorted(measurements, key=lambda one: one.number):
+        by_set[one.prompts].append(one)
+    kept: dict[tuple[str, PromptSet], Measurement] = {}
+    remarks: dict[PromptSet, list[str]] = {}
+    for prompts, found in by_set.items():
+        evaluated = [one for one in found if not one.is_own] or found
+        alike, others = _most_alike(evaluated)
+        kept |= {(one.subject, prompts): one for one in alike}
+        remarks[prompts] = [_left_out(alike[0], other) for other in others]
+    return kept, remarks
+
+
+def _most_alike(
+    found: Sequence[Measurement],
+) -> tuple[list[Measurement], list[list[Measurement]]]:
+    """Those of the sampling that measured the most models, the newest first of equals; the rest."""
+    groups: defaultdict[str, list[Measurement]] = defaultdict(list)
+    for one in found:
+        groups[json.dumps(one.sampling, sort_keys=True)].append(one)
+    ordered = sorted(
+        groups.values(), key=lambda group: (len({one.subject for one in group}), group[-1].number)
+    )
+    return ordered[-1], ordered[:-1]
+
+
+def _left_out(kept: Measurement, others: Sequence[Measurement]) -> str:
+    apart = differences([kept.sampling, others[0].sampling])
+    path, (ours, theirs) = next(iter(sorted(apart.items())))
+    runs = len({one.by for one in others})
+    many = f"{runs} evaluations are" if runs > 1 else "1 evaluation is"
+    return (
+        f"{many} left out, which cannot be compared: `{path}` is {_said(theirs)} instead of "
+        f"{_said(ours)}."
+    )
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return shown(value)
+    text = "none" if value in (None, "", []) else str(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"

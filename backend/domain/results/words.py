@@ -1,0 +1,111 @@
+"""What captions and remarks of tables say."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from backend.domain.results.measurements import Measurement
+from backend.domain.results.rows import Row
+from backend.domain.verdict.words import between, shown
+from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
+
+LEGEND = (
+    "Means over seeds. Brackets hold the 95 % interval: from three seeds on a t interval over the "
+    "seeds, each of which is shown; for one or two seeds, and where all have one value, as is said "
+    "beside it, their own interval by prompt, which says nothing of other seeds. An arrow: better "
+    "than the start by the 95 % interval of the difference. Bold: the best of the column, if its "
+    "difference from the next is more than chance."
+)
+_MOST_MISSING = 4
+_MOST_POINTS = 9
+_SHORT_HASH = 12
+
+
+@dataclass(frozen=True)
+class CellWords:
+    """What a cell says: its value, interval, seeds one by one, and what to know of these."""
+
+    value: str
+    interval: str
+    points: str
+    note: str
+
+
+def cell_words(cell: ResultsCell, seeds: int) -> CellWords:
+    """`seeds`: how many the row has, 0 for a model that no run made."""
+    interval = "" if cell.interval is None else between(cell.interval.low, cell.interval.high)
+    own = [shown(point.value) for point in cell.points]
+    points = f"({', '.join(own)})" if 1 < len(own) <= _MOST_POINTS else ""
+    notes = [
+        f"{cell.n} of {seeds} seeds" if cell.n < seeds else "",
+        "by prompt" if cell.interval_of == "prompts" else "",
+    ]
+    return CellWords(shown(cell.value), interval, points, ", ".join(one for one in notes if one))
+
+
+def title_of(table: ResultsTable) -> str:
+    """The name of a table with the set that it is of."""
+    return f"{table.name}: `{table.set}`" if table.set else table.name
+
+
+def provenance_of(answer: ResultsAnswer) -> str:
+    """Which code and which configs the numbers come from."""
+    commits = [one[:_SHORT_HASH] for one in answer.commits]
+    code = f"Commit{'' if len(commits) == 1 else 's'} {', '.join(commits)}" if commits else (
+        "The commit of the code was not recorded"
+    )  # fmt: skip
+    return f"{code}; configs {answer.configs_sha256[:_SHORT_HASH] or 'none'}."
+
+
+def sampling_of(one: Measurement) -> str:
+    """How the responses were sampled, and by whom."""
+    by = "measured by the runs themselves at their newest evaluation, " if one.is_own else ""
+    return by + sampled(one.sampling)
+
+
+def sampled(said: Mapping[str, Any]) -> str:
+    """How responses were sampled: how many to each prompt, how long, how freely."""
+    n = said["samples_per_prompt"]
+    parts = [
+        f"{n} response{'' if n == 1 else 's'} to each prompt",
+        f"temperature {_number(said['temperature'])}",
+    ]
+    if said["top_p"] not in (None, 1, 1.0):
+        parts.append(f"top-p {_number(said['top_p'])}")
+    if said["max_new_tokens"] is not None:
+        parts.append(f"at most {_number(said['max_new_tokens'])} tokens")
+    return ", ".join(parts)
+
+
+def missing_of(
+    rows: Sequence[Row], cells: Sequence[Sequence[ResultsCell | None]], columns: Sequence[str]
+) -> str:
+    """What was not measured, row by row, in one line."""
+    said = [_missing(row, own, columns) for row, own in zip(rows, cells, strict=True)]
+    found = [one for one in said if one]
+    if not found:
+        return ""
+    rest = len(found) - _MOST_MISSING
+    more = [f"and {rest} more"] if rest > 0 else []
+    return f"Not measured: {'; '.join([*found[:_MOST_MISSING], *more])}."
+
+
+def _missing(row: Row, cells: Sequence[ResultsCell | None], columns: Sequence[str]) -> str:
+    n = len(row.subjects)
+    short = [
+        (name, n - (0 if cell is None else cell.n))
+        for name, cell in zip(columns, cells, strict=True)
+        if cell is None or cell.n < n
+    ]
+    if not short:
+        return ""
+    if len(short) == len(columns) and all(missing == n for _, missing in short):
+        return f"`{row.name}`"
+    fewest = max(missing for _, missing in short)
+    seeds = f"{fewest} of {n} seeds of " if n > 1 else ""
+    where = "" if len(short) == len(columns) else f" on {', '.join(name for name, _ in short)}"
+    return f"{seeds}`{row.name}`{where}"
+
+
+def _number(value: Any) -> str:
+    return shown(float(value)) if isinstance(value, int | float) else str(value)

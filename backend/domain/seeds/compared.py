@@ -1,0 +1,129 @@
+"""Groups of seeds beside each other: by which metric, and is the best better than the others?
+
+Pure; `backend.store.metrics.seed_groups` reads what it needs.
+"""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from backend.domain.better import is_lower_better
+from backend.domain.seeds.estimates import difference, summarised
+from backend.domain.seeds.groups import group_differences, seed_groups
+from backend.domain.verdict.gold import gold_metrics
+from backend.domain.verdict.words import between, shown
+from backend.schemas.metrics.seeds import GroupDifference, SeedGroup, SeedGroups, SeedValue
+from backend.schemas.metrics.verdicts import Span
+
+Last = Mapping[str, tuple[int, float]]
+
+# What decides without an evaluation from elsewhere, the first that all runs have: never a training
+# reward or a training loss.
+_HELD_OUT = ("eval/win_rate", "eval/reward", "eval/accuracy", "eval/loss")
+# What a held-out number is a measure of, and on what.
+_MEASURES = ("method", "reward", "prompts", "demonstrations", "preferences", "solutions",
+             "baseline_model", "split")  # fmt: skip
+
+
+def deciding_metric(
+    configs: Sequence[Mapping[str, Any]], names: Sequence[AbstractSet[str]]
+) -> tuple[str | None, str]:
+    """The metric that decides between runs with these configs and metrics; if none, why."""
+    common = set.intersection(*map(set, names)) if names else set()
+    held_out = (name for name in _HELD_OUT if name in common)
+    found = next(iter((*gold_metrics(common), *held_out)), None)
+    if found is None:
+        return None, "These runs share no metric that could decide between them."
+    apart = measured_apart(configs)
+    if apart is not None and not found.startswith("gold/"):
+        return None, (
+            f"`{found}` measures something else in each of them, because `{apart}` differs. "
+            "Attach an evaluation of all of them as `gold/reward`."
+        )
+    return found, ""
+
+
+def measured_apart(configs: Sequence[Mapping[str, Any]]) -> str | None:
+    """The section that differs, so that held-out metrics measure something else in each config."""
+    return next((section for section in _MEASURES if _differs(configs, section)), None)
+
+
+def _differs(configs: Sequence[Mapping[str, Any]], section: str) -> bool:
+    return any(config.get(section) != configs[0].get(section) for config in configs)
+
+
+def compared(
+    configs: Mapping[str, Mapping[str, Any]], metric: str | None, why_none: str, last: Last
+) -> SeedGroups:
+    """The runs in groups by their configs, with `last`, the newest value of each run's metric."""
+    groups = seed_groups(configs)
+    apart = group_differences(configs, groups)
+    shown_groups = [_group(runs, config, last) for runs, config in zip(groups, apart, strict=True)]
+    lower = metric is not None and is_lower_better(metric)
+    return SeedGroups(
+        metric=metric,
+        why_none=why_none,
+        is_lower_better=lower,
+        groups=shown_groups,
+        differences=_against_the_best(shown_groups, is_lower_better=lower),
+    )
+
+
+def _group(runs: Sequence[str], config: dict[str, Any], last: Last) -> SeedGroup:
+    values = [
+        SeedValue(run=run, value=last[run][1], step=last[run][0]) for run in runs if run in last
+    ]
+    together = summarised([one.value for one in values]) if values else None
+    return SeedGroup(
+        runs=list(runs),
+        config=config,
+        values=values,
+        value=None if together is None else together.value,
+        interval=None if together is None else Span.of(together.low, together.high),
+        is_iqm=together is not None and together.is_iqm,
+    )
+
+
+def _against_the_best(
+    groups: Sequence[SeedGroup], *, is_lower_better: bool
+) -> list[GroupDifference]:
+    places = [place for place, group in enumerate(groups) if group.values]
+    if len(places) < 2:
+        return []
+    sign = -1 if is_lower_better else 1
+
+    def worth(place: int) -> float:
+        return sign * (groups[place].value or 0.0)
+
+    best = max(places, key=worth)
+    others = sorted((place for place in places if place != best), key=lambda place: -worth(place))
+    return [_difference(groups, best, other) for other in others]
+
+
+def _difference(groups: Sequence[SeedGroup], best: int, other: int) -> GroupDifference:
+    found = difference(*([one.value for one in groups[place].values] for place in (best, other)))
+    interval = Span.of(found.low, found.high)
+    return GroupDifference(
+        better=best,
+        worse=other,
+        value=found.value,
+        interval=interval,
+        is_decided=found.is_decided,
+        more_seeds=found.more_seeds,
+        sentence=_sentence(found.value, interval, found.more_seeds, is_decided=found.is_decided),
+    )
+
+
+def _sentence(value: float, interval: Span | None, more: int | None, *, is_decided: bool) -> str:
+    if interval is None:
+        return (
+            f"They differ by {shown(value)}. Fewer than three seeds do not tell whether that is "
+            "more than chance."
+        )
+    by = f"{shown(value)} {between(interval.low, interval.high)}"
+    if is_decided:
+        return f"The difference is {by}: more than chance."
+    if more is None:
+        return f"The difference is {by}: it may be chance, and more seeds would hardly decide it."
+    seeds = f"{more} more seed{'' if more == 1 else 's'}"
+    return f"The difference is {by}: it may be chance. About {seeds} each would decide it."

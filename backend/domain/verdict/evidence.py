@@ -1,0 +1,216 @@
+"""What the curves of a run show, with how sure it is: estimates, changes between them, trends.
+
+Used by the rules of each method in this folder.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import NormalDist, fmean
+from typing import Any, NamedTuple
+
+from backend.schemas.metrics.verdicts import Span
+
+Z95 = 1.959964  # 95 % of a normal distribution lie within so many standard errors
+
+# Parts of a curve's points. What happens to a policy often happens early: a longer beginning would
+# contain it.
+_BEGINNING, _END = 0.05, 0.2
+_FEWEST_FOR_TREND = 5
+_FEWEST_FOR_NOISE = 4
+
+
+class Point(NamedTuple):
+    """A value at a step."""
+
+    step: int
+    value: float
+
+
+class Estimate(NamedTuple):
+    """A value at a step with its 95 % interval, None where it was measured without one."""
+
+    step: int
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def interval(self) -> Span | None:
+        """Its interval, if both ends are known."""
+        return Span.of(self.low, self.high)
+
+    @property
+    def error(self) -> float | None:
+        """Its standard error."""
+        span = self.interval
+        return None if span is None else (span.high - span.low) / (2 * Z95)
+
+
+class Resume(NamedTuple):
+    """A later attempt at a run, and the step after which it went on; 0 = from the beginning."""
+
+    attempt: int
+    step: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that the rules look at.
+
+    `curves`: the points of each metric by ascending step, without those that are not finite.
+    `is_over`: whether no more will come. `shipped_step`: that of the weights which the run left.
+    `resumes`: in the order of the attempts; they are told and never judged.
+    """
+
+    config: Mapping[str, Any]
+    curves: Mapping[str, Sequence[Point]] = field(default_factory=dict)
+    is_over: bool = False
+    shipped_step: int | None = None
+    resumes: Sequence[Resume] = ()
+
+    def curve(self, name: str) -> Sequence[Point]:
+        """The points of a metric; empty where there is none."""
+        return self.curves.get(name, ())
+
+    def last(self, name: str) -> float | None:
+        """The newest value of a metric."""
+        curve = self.curve(name)
+        return curve[-1].value if curve else None
+
+    def estimates(self, name: str) -> list[Estimate]:
+        """The evaluations of a metric with their intervals, by step."""
+        lows, highs = dict(self.curve(f"{name}_low")), dict(self.curve(f"{name}_high"))
+        return [
+            Estimate(step, value, lows.get(step), highs.get(step))
+            for step, value in self.curve(name)
+        ]
+
+    def trend(self, name: str) -> "Trend | None":
+        """How a metric moved over the run; None with too few points to say."""
+        return trend(self.curve(name))
+
+    def trend_from_start(self, name: str) -> "Trend | None":
+        """How a metric moved from its first point alone; None with too few points to say."""
+        return trend(self.curve(name), beginning=0)
+
+
+@dataclass(frozen=True)
+class Change:
+    """From one value to another, and the standard error of the difference (None = not known)."""
+
+    before: float
+    after: float
+    error: float | None
+
+    @property
+    def size(self) -> float:
+        """After less before."""
+        return self.after - self.before
+
+    def rose(self, z: float = Z95) -> bool:
+        """Whether it grew by more than z standard errors; never where the error is not known."""
+        return self.error is not None and self.size > z * self.error
+
+    def fell(self, z: float = Z95) -> bool:
+        """Whether it shrank by more than z standard errors; never where that is not known."""
+        return self.error is not None and -self.size > z * self.error
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the difference."""
+        if self.error is None:
+            return None
+        return self.size - Z95 * self.error, self.size + Z95 * self.error
+
+
+@dataclass(frozen=True)
+class Trend(Change):
+    """The change from the beginning of a curve to its end (its last fifth)."""
+
+    @property
+    def ratio(self) -> float:
+        """After by before; infinite from 0."""
+        return self.after / self.before if self.before else math.inf
+
+
+def change(
+    before: Estimate, after: Estimate, noise: float | None = None, *, least: float = 0.0
+) -> Change:
+    """The change between two evaluations.
+
+    Both have the same prompts, so the error, which takes them as independent, is rather too large
+    than too small. `noise` is the error of one evaluation where there is no interval; `least`, what
+    each counts as at least.
+    """
+    first = noise if before.error is None else before.error
+    second = noise if after.error is None else after.error
+    if first is None or second is None:
+        return Change(before.value, after.value, None)
+    error = math.hypot(max(first, least), max(second, least))
+    return Change(before.value, after.value, error)
+
+
+def z_of_best(n: int) -> float:
+    """How many standard errors below the best of n others an evaluation has to be to say so.
+
+    The best of several is the best partly by luck: each of the n gets an equal part of the 2.5 %
+    by which one would seem to fall though nothing changed (Bonferroni). 1.96 for one, 2.81 for ten.
+    """
+    return NormalDist().inv_cdf(1 - 0.025 / max(1, n))
+
+
+def noise_of(values: Sequence[float]) -> float | None:
+    """The standard deviation of a series around whatever it follows.
+
+    From the differences of neighbours (von Neumann et al. 1941), so that a trend does not count as
+    noise. None for fewer than four values.
+    """
+    if len(values) < _FEWEST_FOR_NOISE:
+        return None
+    squares = [(after - before) ** 2 for before, after in pairwise(values)]
+    return math.sqrt(fmean(squares) / 2)
+
+
+def trend(curve: Sequence[Point], *, beginning: float = _BEGINNING) -> Trend | None:
+    """From the mean of the first points of a curve to that of its last fifth.
+
+    `beginning`: which part of the points are the first; never less than one point. Neighbouring
+    steps are taken as independent around the curve. None for under five points.
+    """
+    values = [value for _, value in curve]
+    noise = noise_of(values)
+    if len(values) < _FEWEST_FOR_TREND or noise is None:
+        return None
+    first, last = (max(1, round(len(values) * part)) for part in (beginning, _END))
+    error = noise * math.sqrt(1 / first + 1 / last)
+    return Trend(fmean(values[:first]), fmean(values[-last:]), error)
+
+
+def level_near(curve: Sequence[Point], step: int) -> float | None:
+    """The mean of the tenth of a curve's points that are nearest to a step."""
+    if not curve:
+        return None
+    n = max(1, round(len(curve) / 10))
+    nearest = sorted(curve, key=lambda point: abs(point.step - step))[:n]
+    return fmean(value for _, value in nearest)
+
+
+def first_beyond(curve: Sequence[Point], limit: float, *, below: bool = False) -> int | None:
+    """The step from which on a curve stays beyond a limit to its end; None if it does not."""
+    found = None
+    for step, value in reversed(curve):
+        if (value >= limit) if below else (value <= limit):
+            break
+        found = step
+    return found
+
+
+def quietened(curve: Sequence[Point]) -> list[Point]:
+    """Each value as the mean of the twentieth of the curve that ends with it."""
+    n = max(1, len(curve) // 20)
+    return [
+        Point(point.step, fmean(value for _, value in curve[max(0, i + 1 - n) : i + 1]))
+        for i, point in enumerate(curve)
+    ]

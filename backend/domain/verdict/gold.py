@@ -1,0 +1,13 @@
+"""Which of the evaluations made elsewhere (`gold/NAME`, higher is better) decides first."""
+
+from collections.abc import Iterable
+
+_FIRST = ("gold/reward", "gold/win_rate")
+
+
+def gold_metrics(names: Iterable[str]) -> list[str]:
+    """Those of these metrics that were measured elsewhere, without the ends of their intervals."""
+    found = sorted(
+        name for name in names if name.startswith("gold/") and not name.endswith(("_low", "_high"))
+    )
+    return sorted(found, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))

@@ -1,0 +1,78 @@
+"""Which rules judge the runs of which method, and the metrics that they look at."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from backend.domain.verdict import learners, measurements
+from backend.domain.verdict.evidence import Evidence, Resume
+from backend.domain.verdict.policy import rules
+from backend.schemas.metrics.registry import metric_of
+from backend.schemas.metrics.verdicts import Gauge, Happening, Verdict
+from backend.schemas.vocabulary import Method
+
+_RULES: Mapping[Method, Callable[[Evidence], Verdict]] = {
+    Method.SFT: learners.sft,
+    Method.REWARD_MODEL: learners.reward_model,
+    Method.PROCESS_REWARD_MODEL: learners.process_reward_model,
+    Method.DPO: learners.dpo,
+    Method.POLICY_GRADIENT: rules.judge,
+    Method.GENERATE: measurements.generate,
+    Method.EVALUATE: measurements.evaluate,
+}
+
+# Attempts that are told one by one.
+MOST_RESUMES = 5
+
+# Where a curve of its name belongs to the verdict of any method.
+PREFIXES = ("eval/", "gold/", "kl/exact")
+_NAMES = frozenset(
+    {
+        "accuracy",
+        "entropy",
+        "grad_norm",
+        "group/zero_std_fraction",
+        "kl/response",
+        "kl/token",
+        "length/mean",
+        "loss",
+        "reward/mean",
+        "reward/raw_mean",
+        "truncated_fraction",
+    }
+)
+
+
+def is_looked_at(name: str, method: Method) -> bool:
+    """Whether a verdict on a run of this method looks at a metric."""
+    is_term = method == Method.GENERATE and name.startswith("reward/")
+    return name in _NAMES or name.startswith(PREFIXES) or is_term
+
+
+def judge(method: Method, evidence: Evidence) -> Verdict:
+    """The verdict on a run, its gauges called what the registry of metrics calls them."""
+    found = _RULES[method](evidence)
+    happened = [*found.happened, *_resumed(evidence.resumes)]
+    told = {
+        "gauges": [_named(method, one) for one in found.gauges],
+        "happened": sorted(happened, key=lambda one: one.step),
+    }
+    return found.model_copy(update=told)
+
+
+def _resumed(resumes: Sequence[Resume]) -> Iterator[Happening]:
+    """The newest attempts, each by itself, and how many there were before them."""
+    earlier, newest = resumes[:-MOST_RESUMES], resumes[-MOST_RESUMES:]
+    if earlier:
+        first, last = earlier[0].attempt, earlier[-1].attempt
+        which = f"Attempt {first}" if first == last else f"Attempts {first} to {last}"
+        sentence = f"{which} came before and ended early, too."
+        yield Happening(step=earlier[-1].step, sentence=sentence)
+    for attempt, step in newest:
+        how = f"resumed after step {step:,}" if step else "began again at step 0"
+        yield Happening(step=step, sentence=f"Attempt {attempt} {how}.")
+
+
+def _named(method: Method, gauge: Gauge) -> Gauge:
+    metric = None if gauge.title else metric_of(method, gauge.metric)
+    if metric is None:
+        return gauge
+    return gauge.model_copy(update={"title": metric.title, "unit": metric.unit})

@@ -1,0 +1,215 @@
+"""Verdicts on runs that learn from records: demonstrations, rankings, rated steps.
+
+Held-out records decide, as everywhere. Called by `backend.domain.verdict.judging`.
+"""
+
+from collections.abc import Sequence
+
+from backend.domain.verdict.evidence import Estimate, Evidence
+from backend.domain.verdict.measured import Judged, gauge
+from backend.domain.verdict.words import output_sentence, percent, shown
+from backend.schemas.metrics.verdicts import Gauge, Happening, Level, Span, Verdict
+from backend.schemas.vocabulary import VerdictKind as Kind
+
+_CHANCE = 0.5
+_SHARES = Span(low=0, high=1)
+_BETTER_THAN_CHANCE = Span(low=_CHANCE, high=1)
+# A held-out loss that has risen by this part of what it had fallen is a turn.
+_TURN = 0.1
+# Less of a loss than this part is no progress.
+_LEAST_PROGRESS = 0.01
+_LARGEST_GAP = 0.2
+_NO_HELDOUT = "No held-out records: make the snapshot with a `heldout_fraction` above 0."
+
+
+def sft(evidence: Evidence) -> Verdict:
+    """Supervised fine-tuning: does the held-out loss fall?"""
+    gauges = [
+        gauge(evidence, "eval/loss", missing=_NO_HELDOUT),
+        gauge(evidence, "loss"),
+        gauge(evidence, "grad_norm"),
+    ]
+    losses = evidence.estimates("eval/loss")
+    if len(losses) < 2:
+        return _undecided(evidence, "eval/loss", losses, gauges)
+    first, last = losses[0], losses[-1]
+    best = min(losses, key=lambda one: one.value)
+    moved = f"from {shown(first.value)} to {shown(last.value)} nats per token"
+    level: Level
+    kind, level, sentence = Kind.IMPROVED, "good", f"The held-out loss fell {moved}."
+    if last.value >= first.value:
+        kind, level, sentence = Kind.WORSE, "bad", f"The held-out loss rose {moved}."
+    elif has_turned(losses):
+        kind, level, sentence = Kind.OVERFITTED, "warn", _overfitted(best)
+    elif first.value - last.value < _LEAST_PROGRESS * first.value:
+        kind, level, sentence = Kind.STALLED, "warn", f"The held-out loss hardly moved: {moved}."
+    reason = f"It went {moved}; the lowest was {shown(best.value)} at step {best.step:,}."
+    return _verdict(evidence, kind, level, sentence, reason, "eval/loss", gauges, best)
+
+
+def reward_model(evidence: Evidence) -> Verdict:
+    """A reward model: does it rank held-out pairs as people do?"""
+    trained = evidence.trend("accuracy")
+    gauges = [
+        _accuracy(evidence, "eval/accuracy"),
+        gauge(evidence, "accuracy", scale=_SHARES),
+        gauge(evidence, "eval/calibration_error", healthy=_of(0, 0.05)),
+        gauge(evidence, "eval/length_correlation", scale=_of(-1, 1)),
+        gauge(evidence, "eval/margin"),
+    ]
+    last = evidence.last("eval/accuracy")
+    gap = 0.0 if trained is None or last is None else trained.after - last
+    seen = f"In training it is right on {percent(last + gap)}." if last is not None and gap else ""
+    is_overfitted = gap > _LARGEST_GAP and has_turned(evidence.estimates("eval/loss"))
+    return _ranks(evidence, gauges, "pairs", seen, is_overfitted=is_overfitted)
+
+
+def process_reward_model(evidence: Evidence) -> Verdict:
+    """A process reward model: does it tell right steps from wrong ones?"""
+    gauges = [
+        _accuracy(evidence, "eval/accuracy"),
+        _accuracy(evidence, "eval/accuracy_right"),
+        _accuracy(evidence, "eval/accuracy_wrong"),
+        gauge(evidence, "eval/loss", missing=_NO_HELDOUT),
+    ]
+    wrong = evidence.last("eval/accuracy_wrong")
+    found = _ranks(evidence, gauges, "steps", "")
+    if wrong is not None and wrong < _CHANCE and found.level == "good":
+        sentence = f"It finds only {percent(wrong)} of the wrong steps."
+        return found.model_copy(update={"level": "warn", "sentence": sentence})
+    return found
+
+
+def dpo(evidence: Evidence) -> Verdict:
+    """DPO: does the policy prefer the held-out winners, without making them less likely?"""
+    gauges = [
+        _accuracy(evidence, "eval/accuracy"),
+        gauge(evidence, "eval/margin"),
+        gauge(evidence, "eval/chosen", judged=_likelier),
+        gauge(evidence, "eval/rejected"),
+        gauge(evidence, "eval/loss", missing=_NO_HELDOUT),
+    ]
+    found = _ranks(
+        evidence, gauges, "pairs", "", is_overfitted=has_turned(evidence.estimates("eval/loss"))
+    )
+    chosen = evidence.last("eval/chosen")
+    if chosen is None or chosen >= 0 or found.kind != Kind.IMPROVED:
+        return found
+    sentence = "It prefers the winners, but they became less likely, too."
+    reason = f"{found.sentence} The winners' implicit reward is {shown(chosen)}. {found.reason}"
+    return found.model_copy(update={"level": "warn", "sentence": sentence, "reason": reason})
+
+
+def has_turned(losses: Sequence[Estimate]) -> bool:
+    """Whether a loss has risen again by a tenth of what it had fallen."""
+    if len(losses) < 2:
+        return False
+    best = min(losses, key=lambda one: one.value)
+    fallen, risen = losses[0].value - best.value, losses[-1].value - best.value
+    return risen > 0 and risen >= _TURN * fallen
+
+
+def _ranks(
+    evidence: Evidence,
+    gauges: list[Gauge],
+    what: str,
+    seen: str,
+    *,
+    is_overfitted: bool = False,
+) -> Verdict:
+    """The verdict by the accuracy on held-out pairs or steps."""
+    found = evidence.estimates("eval/accuracy")
+    interval = found[-1].interval if found else None
+    if interval is None:
+        return _undecided(evidence, "eval/accuracy", found, gauges)
+    last, best = found[-1], max(found, key=lambda one: one.value)
+    share = f"{percent(last.value)} of the held-out {what}"
+    around = f"95 % interval {percent(interval.low)} to {percent(interval.high)}."
+    level: Level
+    kind, level, sentence = Kind.IMPROVED, "good", f"It is right on {share}."
+    if interval.low <= _CHANCE:
+        kind, level = Kind.STALLED, "warn"
+        sentence = f"Not clearly better than chance: it is right on {share}."
+    elif is_overfitted:
+        lowest = min(evidence.estimates("eval/loss"), key=lambda one: one.value)
+        kind, level, sentence = Kind.OVERFITTED, "warn", _overfitted(lowest)
+        seen = f"It is right on {share}. {seen}"
+    reason = " ".join(filter(None, (around, seen)))
+    return _verdict(evidence, kind, level, sentence, reason, "eval/accuracy", gauges, best)
+
+
+def _accuracy(evidence: Evidence, metric: str) -> Gauge:
+    return gauge(
+        evidence,
+        metric,
+        healthy=_BETTER_THAN_CHANCE,
+        scale=_SHARES,
+        judged=_against_chance,
+        missing=_NO_HELDOUT,
+    )
+
+
+def _against_chance(found: Estimate) -> Judged:
+    if found.low is None:
+        return "none", ""
+    if found.low > _CHANCE:
+        return "good", "better than chance"
+    return "warn", "not clearly better than chance"
+
+
+def _likelier(found: Estimate) -> Judged:
+    if found.value >= 0:
+        return "good", "likelier than before"
+    return "warn", "less likely than before"
+
+
+def _overfitted(best: Estimate) -> str:
+    return f"The held-out loss has risen since step {best.step:,}: it trained for too long."
+
+
+def _undecided(
+    evidence: Evidence, metric: str, found: Sequence[Estimate], gauges: list[Gauge]
+) -> Verdict:
+    if not evidence.is_over:
+        sentence = "Too early to say." if evidence.curves else "Nothing was measured yet."
+        return _verdict(evidence, Kind.WAITING, "none", sentence, "", None, gauges, None)
+    sentence = (
+        "Nothing shows what it learned: it was evaluated once."
+        if found
+        else "Nothing shows what it learned: there were no held-out records."
+    )
+    reason = "" if found else "The training loss alone cannot tell learning from memorising."
+    return _verdict(evidence, Kind.UNJUDGED, "warn", sentence, reason, metric, gauges, None)
+
+
+def _verdict(
+    evidence: Evidence,
+    kind: Kind,
+    level: Level,
+    sentence: str,
+    reason: str,
+    judged_by: str | None,
+    gauges: list[Gauge],
+    best: Estimate | None,
+) -> Verdict:
+    best_text = [] if best is None else [_best(best, judged_by)]
+    return Verdict(
+        kind=kind,
+        level=level,
+        sentence=sentence,
+        reason=" ".join(filter(None, (reason, output_sentence(evidence.shipped_step)))),
+        judged_by=judged_by,
+        gauges=gauges,
+        best_step=None if best is None else best.step,
+        shipped_step=evidence.shipped_step,
+        happened=best_text,
+    )
+
+
+def _best(best: Estimate, metric: str | None) -> Happening:
+    text = "Lowest held-out loss" if metric == "eval/loss" else "Best held-out accuracy"
+    return Happening(step=best.step, sentence=f"{text}: {shown(best.value)}.", level="good")
+
+
+def _of(low: float, high: float) -> Span:
+    return Span(low=low, high=high)

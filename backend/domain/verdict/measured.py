@@ -1,0 +1,39 @@
+"""Gauges of single measurements, with or without an interval, for methods without rules of many."""
+
+from collections.abc import Callable
+
+from backend.domain.verdict.evidence import Estimate, Evidence
+from backend.domain.verdict.words import shown
+from backend.schemas.metrics.verdicts import Gauge, Level, Span
+
+Judged = tuple[Level, str]
+
+
+def gauge(
+    evidence: Evidence,
+    metric: str,
+    *,
+    healthy: Span | None = None,
+    scale: Span | None = None,
+    judged: Callable[[Estimate], Judged] | None = None,
+    missing: str = "",
+) -> Gauge:
+    """The newest value of a metric, beside its first; `judged` says how good it is, and why.
+
+    The registry has its title and unit.
+    """
+    found = evidence.estimates(metric)
+    if not found:
+        return Gauge(metric=metric, value=None, missing=missing)
+    first, last = found[0], found[-1]
+    level, note = ("none", "") if judged is None else judged(last)
+    return Gauge(
+        metric=metric,
+        value=last.value,
+        interval=last.interval,
+        beside=f"was {shown(first.value)}" if len(found) > 1 else "",
+        healthy=healthy,
+        scale=scale,
+        level=level,
+        note=note,
+    )

@@ -1,0 +1,109 @@
+"""Verdicts on runs that only measure or sample: an evaluation, generated responses.
+
+Called by `backend.domain.verdict.judging`.
+"""
+
+from backend.domain.verdict.evidence import Estimate, Evidence
+from backend.domain.verdict.measured import Judged, gauge
+from backend.domain.verdict.words import percent, with_interval
+from backend.schemas.metrics.verdicts import Gauge, Level, Span, Verdict
+from backend.schemas.vocabulary import VerdictKind as Kind
+
+_EVEN = 0.5
+_MOST_CUT = 0.2
+_SHARES = Span(low=0, high=1)
+_NO_BASELINE = "No baseline: set `baseline_model`."
+
+
+def evaluate(evidence: Evidence) -> Verdict:
+    """An evaluation: does the model win against its baseline, if it has one?"""
+    gauges = [
+        gauge(evidence, "eval/reward"),
+        gauge(
+            evidence,
+            "eval/win_rate",
+            scale=_SHARES,
+            judged=_against_even,
+            missing=_NO_BASELINE,
+        ),
+        gauge(evidence, "eval/pass@1", scale=_SHARES),
+        gauge(evidence, "eval/length"),
+        _cut(evidence, "eval/truncated_fraction"),
+    ]
+    won, reward = evidence.estimates("eval/win_rate"), evidence.estimates("eval/reward")
+    if not won:
+        if not reward:
+            return _nothing(evidence, gauges)
+        sentence = f"The mean reward is {with_interval(reward[-1])}."
+        return _verdict(Kind.MEASURED, "none", sentence, _NO_BASELINE, gauges)
+    level, words = _against_even(won[-1])
+    kinds = {"good": Kind.IMPROVED, "bad": Kind.WORSE}
+    sentence = f"The model {words}: it wins {with_interval(won[-1])} of the comparisons."
+    reason = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
+    return _verdict(kinds.get(level, Kind.STALLED), level, sentence, reason, gauges)
+
+
+def generate(evidence: Evidence) -> Verdict:
+    """Generated responses: are they whole?"""
+    terms = sorted(
+        name
+        for name in evidence.curves
+        if name.startswith("reward/") and not name.endswith(("_low", "_high"))
+    )
+    gauges = [
+        gauge(evidence, "length/mean"),
+        _cut(evidence, "truncated_fraction"),
+        gauge(
+            evidence,
+            "kl/exact",
+            missing="No reference: set `reference`.",
+        ),
+        *(gauge(evidence, name) for name in terms[:2]),
+    ]
+    cut = evidence.last("truncated_fraction")
+    if cut is None:
+        return _nothing(evidence, gauges)
+    sentence = f"The token limit cut {percent(cut)} of the responses."
+    if cut > _MOST_CUT:
+        reason = "Annotators would rank incomplete responses: raise `rollout.max_new_tokens`."
+        return _verdict(Kind.MEASURED, "warn", sentence, reason, gauges)
+    return _verdict(Kind.MEASURED, "good", sentence, "", gauges)
+
+
+def _nothing(evidence: Evidence, gauges: list[Gauge]) -> Verdict:
+    kind = Kind.UNJUDGED if evidence.is_over else Kind.WAITING
+    return _verdict(kind, "none", "Nothing was measured yet.", "", gauges)
+
+
+def _against_even(found: Estimate) -> Judged:
+    if found.interval is None:
+        return "none", "was measured without an interval"
+    if found.interval.low > _EVEN:
+        return "good", "is better than its baseline"
+    if found.interval.high < _EVEN:
+        return "bad", "is worse than its baseline"
+    return "warn", "is not clearly different from its baseline"
+
+
+def _cut(evidence: Evidence, metric: str) -> Gauge:
+    return gauge(
+        evidence,
+        metric,
+        healthy=Span(low=0, high=_MOST_CUT),
+        scale=_SHARES,
+        judged=lambda found: ("good", "") if found.value <= _MOST_CUT else ("warn", "many are cut"),
+    )
+
+
+def _verdict(kind: Kind, level: Level, sentence: str, reason: str, gauges: list[Gauge]) -> Verdict:
+    return Verdict(
+        kind=kind,
+        level=level,
+        sentence=sentence,
+        reason=reason,
+        judged_by=None,
+        gauges=gauges,
+        best_step=None,
+        shipped_step=None,
+        happened=[],
+    )

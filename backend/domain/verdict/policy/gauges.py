@@ -1,0 +1,174 @@
+"""The five gauges of a run that optimises a policy."""
+
+from collections.abc import Sequence
+
+from backend.domain.dotted_path import value_at
+from backend.domain.verdict.evidence import (
+    Estimate,
+    Evidence,
+    Point,
+    Trend,
+    first_beyond,
+    quietened,
+)
+from backend.domain.verdict.policy.signs import FAR, LEAST_ENTROPY, Signs
+from backend.domain.verdict.words import percent, shown
+from backend.schemas.metrics.verdicts import Gauge, Level, Span
+
+_FEWEST_THAT_TEACH = 0.2
+
+
+def of(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> list[Gauge]:
+    """Reward, distance, entropy, length and groups that teach."""
+    evidence = signs.evidence
+    return [
+        _reward(evidence, evaluations, judge),
+        _distance(evidence, signs),
+        _entropy(evidence),
+        _length(evidence, signs),
+        _groups(evidence),
+    ]
+
+
+def _reward(evidence: Evidence, evaluations: Sequence[Estimate], judge: str) -> Gauge:
+    if not evaluations:
+        return Gauge(
+            metric=judge,
+            value=None,
+            missing="No held-out prompts: give some prompts the `split` heldout.",
+        )
+    last, best = evaluations[-1], max(evaluations, key=lambda one: one.value)
+    lows = [one.value if one.low is None else one.low for one in evaluations]
+    highs = [one.value if one.high is None else one.high for one in evaluations]
+    below = best.value - last.value
+    is_best = below <= 0 and len(evaluations) > 1
+    note = "the best so far" if is_best else ""
+    if below > 0:
+        note = f"{shown(below)} below its best, step {best.step:,}"
+    return Gauge(
+        metric=judge,
+        value=last.value,
+        interval=last.interval,
+        beside=f"was {shown(evaluations[0].value)}" if len(evaluations) > 1 else "",
+        scale=Span(low=min(lows), high=max(highs)),
+        level="good" if is_best else "none",
+        note=note,
+    )
+
+
+def _distance(evidence: Evidence, signs: Signs) -> Gauge:
+    exact = evidence.estimates("kl/exact")
+    metric = "kl/exact" if exact else "kl/response"
+    if signs.kl is None:
+        return Gauge(
+            metric=metric,
+            value=None,
+            missing=_why_no_distance(evidence),
+        )
+    limit = value_at(evidence.config, "kl.max") or (FAR if signs.is_learned else None)
+    since = None if limit is None else first_beyond(_sampled(evidence), limit)
+    level: Level = "none" if limit is None else "good"
+    note = "no limit: the reward is a rule"
+    if limit is not None:
+        note = f"below {shown(limit)}"
+    if limit is not None and signs.kl > limit:
+        level = "warn"
+        note = f"above {shown(limit)}" + ("" if since is None else f" since step {since:,}")
+    per_token = evidence.trend("kl/token")
+    return Gauge(
+        metric=metric,
+        value=signs.kl,
+        interval=exact[-1].interval if exact else None,
+        beside="" if per_token is None else f"{shown(per_token.after)} per token",
+        healthy=None if limit is None else Span(low=0, high=limit),
+        scale=Span(low=0, high=max(signs.kl, 1.25 * (limit or signs.kl))),
+        level=level,
+        note=note,
+    )
+
+
+def _why_no_distance(evidence: Evidence) -> str:
+    if value_at(evidence.config, "kl.coef") == 0:
+        return "kl.coef is 0, so only an evaluation on held-out prompts measures the KL."
+    return "No step was measured yet."
+
+
+def _sampled(evidence: Evidence) -> Sequence[Point]:
+    return quietened(evidence.curve("kl/response"))
+
+
+def _entropy(evidence: Evidence) -> Gauge:
+    trend = evidence.trend("entropy")
+    if trend is None:
+        return _not_yet("entropy")
+    low = min(LEAST_ENTROPY, trend.before)
+    high = trend.before + 1
+    level: Level = "good"
+    note = "steady"
+    if trend.after < low:
+        level, note = "bad", "collapsing: the policy repeats itself"
+    elif trend.after > high:
+        level, note = "bad", "diverging"
+    elif trend.ratio < 1 / 2:
+        note = "falling"
+    return _course("entropy", trend, Span(low=low, high=high), level, note)
+
+
+def _length(evidence: Evidence, signs: Signs) -> Gauge:
+    trend, cut = signs.length, evidence.trend("truncated_fraction")
+    if trend is None:
+        return _not_yet("length/mean")
+    limit = value_at(evidence.config, "rollout.max_new_tokens")
+    high = min(2 * trend.before, float(limit)) if limit else 2 * trend.before
+    level: Level = "good"
+    note = "steady"
+    if trend.after > high or signs.is_cut:
+        level, note = "warn", "growing"
+    elif trend.ratio < 1 / 2:
+        level, note = "warn", "shrinking"
+    if cut is not None and cut.after > 0:
+        note += f"; the limit cuts {percent(cut.after)}"
+    return _course("length/mean", trend, Span(low=trend.before / 2, high=high), level, note)
+
+
+def _course(metric: str, trend: Trend, healthy: Span, level: Level, note: str) -> Gauge:
+    """Where a metric stands beside where it began, on a scale that shows what is healthy."""
+    return Gauge(
+        metric=metric,
+        value=trend.after,
+        beside=f"was {shown(trend.before)}",
+        healthy=healthy,
+        scale=Span(low=0, high=max(1.1 * (healthy.high or 0), trend.after)),
+        level=level,
+        note=note,
+    )
+
+
+def _groups(evidence: Evidence) -> Gauge:
+    alike = evidence.trend("group/zero_std_fraction")
+    metric, title = "group/zero_std_fraction", "Groups that teach"
+    if alike is None:
+        is_single = value_at(evidence.config, "rollout.samples_per_prompt") == 1
+        missing = (
+            "One response per prompt: set `rollout.samples_per_prompt` to 2 or more."
+            if is_single
+            else "No step was measured yet."
+        )
+        return Gauge(metric=metric, title=title, unit="%", value=None, missing=missing)
+    teach = 1 - alike.after
+    is_enough = teach >= _FEWEST_THAT_TEACH
+    return Gauge(
+        metric=metric,
+        title=title,
+        unit="%",
+        value=100 * teach,
+        beside=f"was {shown(100 * (1 - alike.before))}",
+        healthy=Span(low=100 * _FEWEST_THAT_TEACH, high=100),
+        scale=Span(low=0, high=100),
+        level="good" if is_enough else "warn",
+        note="responses to a prompt differ in reward" if is_enough else "little is left to learn",
+    )
+
+
+def _not_yet(metric: str) -> Gauge:
+    return Gauge(metric=metric, value=None, missing="Fewer than five steps so far.")

@@ -1,0 +1,280 @@
+"""The verdict on a run that optimises a policy: held-out and outside rewards decide.
+
+What is trained cannot judge the training (Gao et al. 2023, arXiv 2210.10760): the training reward
+only says why. Called by `backend.domain.verdict.judging`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+
+from backend.domain.dotted_path import value_at
+from backend.domain.verdict.evidence import (
+    Change,
+    Estimate,
+    Evidence,
+    change,
+    level_near,
+    noise_of,
+    z_of_best,
+)
+from backend.domain.verdict.gold import gold_metrics
+from backend.domain.verdict.policy import gauges
+from backend.domain.verdict.policy.signs import Signs
+from backend.domain.verdict.words import difference, output_sentence, shown, with_interval
+from backend.schemas.metrics.verdicts import Happening, Level, Verdict
+from backend.schemas.vocabulary import VerdictKind as Kind
+
+HELD_OUT = "eval/reward"
+
+# A trend of the training reward, which every step moves by other prompts, has to be clear.
+_Z_TRAINING = 3.5
+_Z_TRAINING_FALL = 2.5
+# A fall of less than this part of what was gained is no turn.
+_LEAST_FALL = 0.2
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """The verdict on a policy."""
+    return _Policy(evidence).verdict()
+
+
+@dataclass(frozen=True)
+class _Told:
+    kind: Kind
+    level: Level
+    sentence: str
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Policy:
+    evidence: Evidence
+
+    def verdict(self) -> Verdict:
+        told = self._told()
+        best = self.best if len(self.evaluations) > 1 else None
+        return Verdict(
+            kind=told.kind,
+            level=told.level,
+            sentence=told.sentence,
+            reason=" ".join(
+                filter(None, (*told.reasons, output_sentence(self.evidence.shipped_step)))
+            ),
+            judged_by=self.judge if self.evaluations else None,
+            gauges=gauges.of(self.signs, self.evaluations, self.judge),
+            best_step=None if best is None else best.step,
+            shipped_step=self.evidence.shipped_step,
+            happened=self._happened(),
+        )
+
+    @cached_property
+    def judge(self) -> str:
+        """The metric that decides."""
+        several = (name for name, curve in self.evidence.curves.items() if len(curve) > 1)
+        return next(iter(gold_metrics(several)), HELD_OUT)
+
+    @cached_property
+    def evaluations(self) -> list[Estimate]:
+        return self.evidence.estimates(self.judge)
+
+    @cached_property
+    def signs(self) -> Signs:
+        return Signs(self.evidence)
+
+    @property
+    def name(self) -> str:
+        """What the evaluations are of."""
+        if self.judge == HELD_OUT:
+            return "held-out reward"
+        return self.judge.removeprefix("gold/").replace("_", " ") + " measured outside"
+
+    @cached_property
+    def best(self) -> Estimate:
+        return max(self.evaluations, key=lambda one: one.value)
+
+    def _between(self, before: Estimate, after: Estimate, least: float = 0.0) -> Change:
+        noise = noise_of([one.value for one in self.evaluations])
+        return change(before, after, noise, least=least)
+
+    def _beside_best(self, before: Estimate, after: Estimate) -> Change:
+        """A change of which one end was chosen because it is the best.
+
+        Where a reward is skewed, what came out high by luck came out narrow, too; so none counts as
+        more precise than the median evaluation.
+        """
+        errors = [one.error for one in self.evaluations if one.error is not None]
+        return self._between(before, after, median(errors) if errors else 0.0)
+
+    @cached_property
+    def gain(self) -> Change:
+        """From the first evaluation to the last."""
+        return self._between(self.evaluations[0], self.evaluations[-1])
+
+    @cached_property
+    def has_turned(self) -> bool:
+        """Whether the last evaluation is clearly below the best or the first."""
+        fall = self._beside_best(self.best, self.evaluations[-1])
+        gained = self.best.value - self.evaluations[0].value
+        return fall.fell(self._z_of_best) and -fall.size >= _LEAST_FALL * gained
+
+    @property
+    def _z_of_best(self) -> float:
+        return z_of_best(len(self.evaluations) - 1)
+
+    @cached_property
+    def training_rose(self) -> bool:
+        """Whether the training reward rose, and has not fallen since the best evaluation."""
+        rewards = self.evidence.curve(self._training_reward)
+        trend = self.evidence.trend(self._training_reward)
+        then = level_near(rewards, self.best.step)
+        if trend is None or then is None:
+            return False
+        # A reward that falls with the first updates and recovers in part has not risen.
+        if trend.after <= rewards[0].value:
+            return False
+        since_best = Change(then, trend.after, trend.error)
+        return trend.rose(_Z_TRAINING) and not since_best.fell(_Z_TRAINING_FALL)
+
+    @property
+    def _training_reward(self) -> str:
+        # With running statistics the same response has another reward at each step.
+        is_running = value_at(self.evidence.config, "reward.normalize") == "running"
+        return "reward/raw_mean" if is_running else "reward/mean"
+
+    def _told(self) -> _Told:
+        if not self.evaluations:
+            return self._unjudged()
+        if len(self.evaluations) < 2:
+            return self._too_early()
+        if self.has_turned:
+            return self._turned()
+        if self.gain.rose():
+            return self._risen()
+        return self._flat()
+
+    def _unjudged(self) -> _Told:
+        if self.signs.collapse:
+            return self._collapsed()
+        if not self.evidence.is_over and not self.evidence.curves:
+            return _Told(Kind.WAITING, "none", "Nothing was measured yet.")
+        return _Told(
+            Kind.UNJUDGED,
+            "warn",
+            "Nothing shows whether the policy got better: no held-out prompt was evaluated.",
+            ("The training reward alone cannot tell. Give some prompts the split heldout.",),
+        )
+
+    def _too_early(self) -> _Told:
+        if self.signs.collapse:
+            return self._collapsed()
+        if not self.evidence.is_over:
+            return _Told(Kind.WAITING, "none", "Too early to say: one evaluation so far.")
+        return _Told(
+            Kind.UNJUDGED,
+            "warn",
+            "Nothing shows whether the policy got better: it was evaluated once.",
+            ("Set eval_every.",),
+        )
+
+    def _turned(self) -> _Told:
+        first, last = self.evaluations[0], self.evaluations[-1]
+        rose = self._beside_best(first, self.best).rose(self._z_of_best)
+        fell = f"The {self.name} fell from {self._at(self.best)} to {self._at(last)}"
+        if self.training_rose:
+            sentence = (
+                f"Gained until step {self.best.step:,}, then traded quality for reward."
+                if rose
+                else f"The training reward rose while the {self.name} fell."
+            )
+            reasons = (f"{fell}, while the training reward rose.", *self.signs.sentences())
+            return _Told(Kind.OVER_OPTIMIZED, "bad", sentence, reasons)
+        if self.signs.collapse:
+            return self._collapsed(f"{fell}.")
+        sentence = (
+            f"Gained until step {self.best.step:,}, then lost it again."
+            if rose
+            else f"The {self.name} fell from {shown(self.best.value)} to {shown(last.value)}."
+        )
+        return _Told(Kind.WORSE, "bad", sentence, (f"{fell}.", *self.signs.sentences()))
+
+    def _risen(self) -> _Told:
+        first, last = self.evaluations[0], self.evaluations[-1]
+        by = f"By {difference(self.gain)} from step {first.step:,} to step {last.step:,}."
+        kind, level, sentence, sign = self._doubts()
+        doubt = (_PROXY,) if self._is_proxy and level != "good" else ()
+        reasons = (by, *self.signs.sentences(besides=sign), *doubt)
+        return _Told(kind, level, sentence, reasons)
+
+    def _doubts(self) -> tuple[Kind, Level, str, str]:
+        """What a rise is worth, in a sentence, and the sign that the sentence tells."""
+        first, last = self.evaluations[0], self.evaluations[-1]
+        rose = f"The {self.name} rose from {shown(first.value)} to {shown(last.value)}"
+        collapse = next(iter(self.signs.collapse), "")
+        inflation = self.signs.inflation
+        if inflation and (self._is_proxy or self.signs.is_cut):
+            sentence = f"The reward grew with the length: {inflation}."
+            return Kind.INFLATED, "bad", sentence, inflation
+        if self._is_proxy and self.signs.is_far and collapse:
+            sentence = f"The reward is probably exploited: it rose while {collapse}."
+            return Kind.OVER_OPTIMIZED, "bad", sentence, collapse
+        if self._is_proxy and self.signs.is_far:
+            return Kind.IMPROVED, "warn", f"{rose}, but the policy is far from its reference.", ""
+        if collapse:
+            return Kind.IMPROVED, "warn", f"{rose}, but {collapse}.", collapse
+        return Kind.IMPROVED, "good", f"{rose}.", ""
+
+    @property
+    def _is_proxy(self) -> bool:
+        """Whether the reward model that trains the policy is also its judge."""
+        return self.judge == HELD_OUT and self.signs.is_learned
+
+    def _flat(self) -> _Told:
+        first, last = self.evaluations[0], self.evaluations[-1]
+        change = f"It changed by {difference(self.gain)}"
+        if self.gain.error is None:
+            sentence = f"No interval says whether the change of the {self.name} is more than noise."
+            return _Told(Kind.UNJUDGED, "warn", sentence, (f"{change}.",))
+        if self.signs.collapse:
+            return self._collapsed(f"The {self.name} changed by {difference(self.gain)}.")
+        inflation = self.signs.inflation
+        if self.training_rose and inflation and self.signs.is_learned:
+            sentence = f"The training reward grew with the length: {inflation}."
+            reasons = (f"The {self.name} did not follow: it changed by {difference(self.gain)}.",)
+            besides = self.signs.sentences(besides=inflation)
+            return _Told(Kind.INFLATED, "bad", sentence, (*reasons, *besides))
+        if self.training_rose:
+            sentence = f"The training reward rose, the {self.name} did not."
+            return _Told(Kind.OVERFITTED, "warn", sentence, (f"{change}.", *self.signs.sentences()))
+        sentence = (
+            f"No clear change: the {self.name} was {shown(first.value)} and is {shown(last.value)}."
+        )
+        return _Told(Kind.STALLED, "warn", sentence, (f"{change}.", *self.signs.sentences()))
+
+    def _collapsed(self, *reasons: str) -> _Told:
+        sentence = f"The policy collapsed: {self.signs.collapse[0]}."
+        return _Told(
+            Kind.COLLAPSED,
+            "bad",
+            sentence,
+            (*reasons, *self.signs.sentences(besides=self.signs.collapse[0])),
+        )
+
+    def _at(self, found: Estimate) -> str:
+        return f"{with_interval(found)} at step {found.step:,}"
+
+    def _happened(self) -> list[Happening]:
+        found = self.signs.happened()
+        if len(self.evaluations) > 1:
+            is_shipped = self.best.step == self.evidence.shipped_step
+            text = f"Best {self.name}: {with_interval(self.best)}" + (
+                ", shipped" if is_shipped else ""
+            )
+            found.append(Happening(step=self.best.step, sentence=f"{text}.", level="good"))
+        return sorted(found, key=lambda one: one.step)
+
+
+_PROXY = (
+    "The reward model that trains the policy also judges it here: rank some of its responses, or "
+    "attach an evaluation as gold/reward."
+)

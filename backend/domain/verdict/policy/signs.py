@@ -1,0 +1,155 @@
+"""Signs that a policy is in trouble, whatever its reward says: collapse, inflation, distance.
+
+The thresholds were chosen on runs of `tests/benchmarks/verdict_proof.py`, on other seeds than
+those that it judges.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from backend.domain.dotted_path import value_at
+from backend.domain.verdict.evidence import Evidence, Trend, first_beyond, quietened
+from backend.domain.verdict.words import percent, shown
+from backend.schemas.metrics.verdicts import Happening
+
+# Nats per token: below, nearly every token is certain.
+LEAST_ENTROPY = 0.1
+_ENTROPY_LEFT = 0.1
+_ENTROPY_GROWN = 1.0
+_SHRUNK = 0.25
+_GROWN = 2.0
+_CUT = 0.5
+_ALL_ALIKE = 0.95
+# Nats per token: the reference would hardly ever write such tokens.
+_ALIEN = 4.0
+# Nats per response; the gold reward of a policy that follows a reward model has turned by then.
+FAR = 10.0
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What a run shows beside its rewards."""
+
+    evidence: Evidence
+
+    def sentences(self, *, besides: str = "") -> list[str]:
+        """Every sign as a sentence, without the one that was told already."""
+        found = [*self.collapse, *([self.inflation] if self.inflation else []), *self._distance]
+        return [f"{text[0].upper()}{text[1:]}." for text in found if text != besides]
+
+    @cached_property
+    def is_learned(self) -> bool:
+        """Whether a trained model gives a part of the reward, which can be wrong."""
+        terms = value_at(self.evidence.config, "reward.terms") or []
+        return any(term.get("kind") in ("model", "process") for term in terms)
+
+    @cached_property
+    def kl(self) -> float | None:
+        """Nats per response from the reference: exact where it was evaluated, else sampled."""
+        exact = self.evidence.last("kl/exact")
+        sampled = self.evidence.trend("kl/response")
+        if exact is None:
+            return None if sampled is None else sampled.after
+        return exact
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the policy is so far from its reference that a learned reward means little."""
+        return self.kl is not None and self.kl > FAR
+
+    @property
+    def _distance(self) -> list[str]:
+        if self.kl is None:
+            return []
+        return [f"the policy is {shown(self.kl)} nats per response from its reference"]
+
+    @cached_property
+    def collapse(self) -> list[str]:
+        """Signs that the policy has lost its variety, its responses or its language."""
+        signs = (self._entropy(), self._shrinking(), self._sameness(), self._alien())
+        return [sign for sign in signs if sign]
+
+    def _entropy(self) -> str:
+        trend = self.evidence.trend("entropy")
+        if trend is None:
+            return ""
+        moved = f"from {shown(trend.before)} to {shown(trend.after)} nats per token"
+        if trend.after < min(LEAST_ENTROPY, _ENTROPY_LEFT * trend.before):
+            return f"the entropy fell {moved}"
+        if trend.size > _ENTROPY_GROWN and trend.ratio > 1 + _ENTROPY_GROWN / 2:
+            return f"the entropy rose {moved}"
+        return ""
+
+    def _shrinking(self) -> str:
+        trend = self.length
+        if trend is None or trend.ratio >= _SHRUNK:
+            return ""
+        return f"the responses shrank from {shown(trend.before)} to {shown(trend.after)} tokens"
+
+    def _sameness(self) -> str:
+        alike = self.evidence.trend("group/zero_std_fraction")
+        if alike is None or alike.after < _ALL_ALIKE:
+            return ""
+        return f"in {percent(alike.after)} of the groups all responses have the same reward"
+
+    def _alien(self) -> str:
+        trend = self.evidence.trend("kl/token")
+        if trend is None or trend.after < _ALIEN:
+            return ""
+        return (
+            f"its tokens are {shown(trend.after)} nats each from the reference, which would hardly "
+            "ever write them"
+        )
+
+    @cached_property
+    def length(self) -> Trend | None:
+        """How the length of the responses moved, in tokens: from that of the untrained policy.
+
+        Lengths can double within a few steps, so it starts at the first step alone, whose responses
+        were sampled before the first update.
+        """
+        return self.evidence.trend_from_start("length/mean")
+
+    @cached_property
+    def is_cut(self) -> bool:
+        """Whether the token limit came to cut most responses."""
+        cut = self.evidence.trend("truncated_fraction")
+        return cut is not None and cut.after >= _CUT > cut.before
+
+    @cached_property
+    def inflation(self) -> str:
+        """A sign that responses grew much longer; empty if they did not."""
+        trend = self.length
+        if trend is None or (trend.ratio < _GROWN and not self.is_cut) or not trend.rose():
+            return ""
+        text = f"the responses grew from {shown(trend.before)} to {shown(trend.after)} tokens"
+        cut = self.evidence.trend("truncated_fraction")
+        if not self.is_cut or cut is None:
+            return text
+        return f"{text}, and the limit cuts {percent(cut.after)} of them"
+
+    def happened(self) -> list[Happening]:
+        """Since when a sign has held."""
+        found = [
+            self._since("kl/response", FAR, "KL above {} nats per response"),
+            self._since_part("length/mean", 0.5, "Length below half of its start"),
+            self._since_part("length/mean", _GROWN, "Length above twice its start"),
+            self._since("entropy", LEAST_ENTROPY, "Entropy below {} nats per token", below=True),
+            self._since("truncated_fraction", _CUT, "The token limit cuts more than half"),
+        ]
+        return [one for one in found if one is not None]
+
+    def _since_part(self, name: str, part: float, text: str) -> Happening | None:
+        trend = self.evidence.trend(name)
+        if trend is None:
+            return None
+        return self._since(name, part * trend.before, text, below=part < 1)
+
+    def _since(
+        self, name: str, limit: float, text: str, *, below: bool = False
+    ) -> Happening | None:
+        curve = quietened(self.evidence.curve(name))
+        step = first_beyond(curve, limit, below=below)
+        if step is None or step == curve[0].step:
+            return None
+        return Happening(step=step, sentence=f"{text.format(shown(limit))}.", level="warn")

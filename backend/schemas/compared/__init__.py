@@ -1,0 +1,1 @@
+"""What several runs have in common and what not, as the API speaks of it."""

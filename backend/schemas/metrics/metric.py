@@ -1,0 +1,47 @@
+"""What is said of one metric, or of all whose names fit a pattern."""
+
+from enum import StrEnum
+
+from pydantic import ConfigDict, Field
+
+from backend.schemas.paging import ApiAnswer
+
+
+class Group(StrEnum):
+    """The headings under which charts are folded, in the order in which they are shown."""
+
+    EVALUATION = "Evaluation"
+    OUTSIDE = "Measured outside"
+    REWARD = "Reward"
+    KL = "KL and entropy"
+    RESPONSES = "Responses"
+    PAIRS = "Pairs and steps"
+    UPDATES = "Updates"
+    CRITIC = "Critic"
+    SPEED = "Speed and memory"
+    SYSTEM = "System"
+
+
+class Metric(ApiAnswer):
+    """A metric: its title, what it is, its unit and what is healthy.
+
+    Texts are sentences; what stands between backticks is code. docs/methods.md has a row for each.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str = Field(
+        description="The name; `{term}` and the like stand for any part, and may be in the title."
+    )
+    group: Group = Field(description="The heading of its chart.")
+    title: str = Field(description="What people call it.")
+    what: str = Field(description="What it is, in a sentence.")
+    unit: str = Field("", description="Such as nats per token; empty for a plain number.")
+    healthy: str = Field(description="Which values or which course are good, and what others mean.")
+    is_key: bool = Field(False, description="Whether its chart comes before all folded ones.")
+    is_evaluation: bool = Field(
+        False, description="Measured at single steps: drawn as markers and never smoothed."
+    )
+    has_interval: bool = Field(
+        False, description="Whether NAME_low and NAME_high are the ends of its 95 % interval."
+    )

@@ -1,0 +1,424 @@
+"""Metrics of policy_gradient."""
+
+from backend.schemas.metrics import samplers
+from backend.schemas.metrics.metric import Group, Metric
+from backend.schemas.metrics.samplers import NAMED_SETS, PARTS
+
+_EVALUATION = (
+    Metric(
+        name="eval/reward",
+        group=Group.EVALUATION,
+        title="Held-out reward",
+        what="Mean reward of two responses to each held-out prompt, sampled with the same random "
+        "numbers each time.",
+        healthy="Rises; if `reward/mean` rises and this does not, the reward is over-optimized.",
+        is_key=True,
+        is_evaluation=True,
+        has_interval=True,
+    ),
+    samplers.PASS_AT_1,
+    Metric(
+        name="kl/exact",
+        group=Group.EVALUATION,
+        title="Held-out KL",
+        what="Exact KL from the reference on the held-out prompts: of the two full distributions "
+        "at every prefix, summed over the response.",
+        unit="nats per response",
+        healthy="Grows slowly; if it rises steeply with the reward, the policy probably exploits "
+        "the reward.",
+        is_key=True,
+        is_evaluation=True,
+        has_interval=True,
+    ),
+    Metric(
+        name="eval/length",
+        group=Group.EVALUATION,
+        title="Held-out length",
+        what="Mean length of the held-out responses.",
+        unit="tokens",
+        healthy="Steady; if it drifts with the reward, the policy may exploit length.",
+        is_key=True,
+        is_evaluation=True,
+    ),
+    Metric(
+        name="eval/objective",
+        group=Group.EVALUATION,
+        title="Objective",
+        what="`eval/reward` less beta times `kl/exact`: what training maximizes.",
+        healthy="Rises; the model of its best evaluation is the output.",
+        is_evaluation=True,
+    ),
+    Metric(
+        name="eval/best_step",
+        group=Group.EVALUATION,
+        title="Best step",
+        what="Step of the evaluation with the best objective so far.",
+        healthy="Near the newest evaluation; if it was long ago, stop.",
+        is_evaluation=True,
+    ),
+    Metric(
+        name="eval/truncated_fraction",
+        group=Group.EVALUATION,
+        title="Held-out responses cut",
+        what="Share of the held-out responses that the token limit cut.",
+        unit="share",
+        healthy="Steady and near 0.",
+        is_evaluation=True,
+    ),
+    Metric(
+        name="eval/ref_logp",
+        group=Group.EVALUATION,
+        title="Reference log-probability",
+        what="Mean log-probability of the held-out responses under the reference.",
+        unit="nats per response",
+        healthy="Falls as the KL grows.",
+        is_evaluation=True,
+    ),
+)
+
+_REWARD = (
+    Metric(
+        name="reward/mean",
+        group=Group.REWARD,
+        title="Training reward",
+        what="Mean reward of the responses of the step, after normalization and clip.",
+        healthy="Rises with `eval/reward`; if it rises alone, the reward is over-optimized.",
+        is_key=True,
+    ),
+    Metric(
+        name="group/zero_std_fraction",
+        group=Group.REWARD,
+        title="Groups without a difference",
+        what="Share of prompts whose responses all have the same reward.",
+        unit="share",
+        healthy="Well below 1; at 1 there is nothing to learn from.",
+        is_key=True,
+    ),
+    Metric(
+        name="reward/std",
+        group=Group.REWARD,
+        title="Spread of rewards",
+        what="Standard deviation of the rewards of the step, after normalization and clip.",
+        healthy="Above 0; at 0 there is nothing to learn from.",
+    ),
+    Metric(
+        name="reward/raw_mean",
+        group=Group.REWARD,
+        title="Weighted sum",
+        what="Mean weighted sum of the reward terms, before normalization and clip.",
+        healthy="Rises.",
+    ),
+    Metric(
+        name="pass_rate",
+        group=Group.REWARD,
+        title="Responses that passed",
+        what="Share of the responses of the step that are correct by all reward terms that judge "
+        "it, whatever their reward.",
+        unit="share",
+        healthy="Rises with `eval/pass@1`.",
+    ),
+    samplers.TERM_COVERAGE.model_copy(update={"is_evaluation": False}),
+    Metric(
+        name="reward/{term}",
+        group=Group.REWARD,
+        title="Reward term {term}",
+        what="Mean score by one reward term, before its weight.",
+        healthy="If one term rises at the cost of others, look at the samples.",
+    ),
+    Metric(
+        name="reward/greedy",
+        group=Group.REWARD,
+        title="Reward of greedy responses",
+        what="Mean reward of the greedy responses that `remax` takes as baseline.",
+        healthy="A little above `reward/mean` and rising with it; if it stays below, greedy "
+        "decoding probably repeats itself.",
+    ),
+    Metric(
+        name="reward/overlong_penalty",
+        group=Group.REWARD,
+        title="Over-long penalty",
+        what="Mean penalty for responses near the token limit, with `overlong: penalize`.",
+        healthy="Goes to 0.",
+    ),
+    Metric(
+        name="group/reward_std",
+        group=Group.REWARD,
+        title="Spread within a prompt",
+        what="Mean standard deviation (ddof 1) of the rewards within the responses to a prompt.",
+        healthy="Falls as the policy becomes certain, but not to 0 early.",
+    ),
+    Metric(
+        name="group/sampled",
+        group=Group.REWARD,
+        title="Prompts sampled",
+        what="Prompts that were sampled in the step, with `dynamic_sampling`.",
+        healthy="Near `rollout.prompts_per_step`.",
+    ),
+    Metric(
+        name="group/replaced",
+        group=Group.REWARD,
+        title="Prompts replaced",
+        what="Prompts that were replaced because their responses had equal rewards, with "
+        "`dynamic_sampling`.",
+        healthy="Few; if many are replaced for long, the prompts are too easy or too hard.",
+    ),
+)
+
+_KL = (
+    Metric(
+        name="kl/response",
+        group=Group.KL,
+        title="KL",
+        what="Log-ratio of policy to reference (k1), summed over a response, mean over the "
+        "responses of the step.",
+        unit="nats per response",
+        healthy="Grows slowly; if it rises steeply with the reward, the policy probably exploits "
+        "the reward.",
+        is_key=True,
+    ),
+    Metric(
+        name="entropy",
+        group=Group.KL,
+        title="Entropy",
+        what="Mean entropy of the policy's next token.",
+        unit="nats per token",
+        healthy="Falls slowly; near 0 the policy has collapsed, above 1 to 2 nats and rising it "
+        "diverges.",
+        is_key=True,
+    ),
+    Metric(
+        name="kl/token",
+        group=Group.KL,
+        title="KL per token",
+        what="Mean of k1 over the tokens of the step.",
+        unit="nats per token",
+        healthy="Small and near `kl/k3`; if it stays below 0, sampler and trainer disagree.",
+    ),
+    Metric(
+        name="kl/k3",
+        group=Group.KL,
+        title="KL per token, k3",
+        what="Mean of the estimator k3 over the tokens of the step, which is never negative.",
+        unit="nats per token",
+        healthy="Small and near `kl/token`.",
+    ),
+    Metric(
+        name="kl/coef",
+        group=Group.KL,
+        title="KL coefficient",
+        what="The coefficient beta of the KL in this step.",
+        healthy="Constant without `kl.target`; with it, settles.",
+    ),
+    Metric(
+        name="logp_drift",
+        group=Group.KL,
+        title="Drift from the sampler",
+        what="Mean distance of the sampler's log-probabilities from the trainer's.",
+        unit="nats per token",
+        healthy="Constant; about .04 in bf16, below 1e-4 in fp32; if it grows, sampler and "
+        "trainer disagree.",
+    ),
+    Metric(
+        name="importance/mean",
+        group=Group.KL,
+        title="Importance weight",
+        what="Mean weight that corrects for a sampler that computes otherwise: vLLM, or the "
+        "trainer's own in bf16.",
+        healthy="1; otherwise sampler and trainer disagree.",
+    ),
+    Metric(
+        name="importance/cut_fraction",
+        group=Group.KL,
+        title="Importance weights cut",
+        what="Share of the tokens whose importance weight is cut or left out.",
+        unit="share",
+        healthy="Below .01; otherwise sampler and trainer disagree.",
+    ),
+)
+
+_RESPONSES = (
+    Metric(
+        name="length/mean",
+        group=Group.RESPONSES,
+        title="Length",
+        what="Mean length of the responses of the step.",
+        unit="tokens",
+        healthy="Does not drift towards the limit or towards 0.",
+        is_key=True,
+    ),
+    Metric(
+        name="truncated_fraction",
+        group=Group.RESPONSES,
+        title="Responses cut",
+        what="Share of the responses of the step that the token limit cut.",
+        unit="share",
+        healthy="Near 0 and not rising.",
+        is_key=True,
+    ),
+    Metric(
+        name="length/p95",
+        group=Group.RESPONSES,
+        title="Length, 95th percentile",
+        what="Length that 95 % of the responses of the step do not exceed.",
+        unit="tokens",
+        healthy="Below `rollout.max_new_tokens`.",
+    ),
+    Metric(
+        name="tokens/sampled",
+        group=Group.RESPONSES,
+        title="Tokens sampled",
+        what="Tokens that were sampled in the step, greedy and replaced responses included.",
+        unit="tokens",
+        healthy="Moves with the length.",
+    ),
+)
+
+_UPDATES = (
+    Metric(
+        name="advantage/mean",
+        group=Group.UPDATES,
+        title="Mean advantage",
+        what="Mean advantage over the action tokens of the step.",
+        healthy="0 where advantages are whitened.",
+    ),
+    Metric(
+        name="advantage/std",
+        group=Group.UPDATES,
+        title="Spread of advantages",
+        what="Standard deviation of the advantages over the action tokens of the step.",
+        healthy="1 where advantages are whitened.",
+    ),
+    Metric(
+        name="clip_fraction/low",
+        group=Group.UPDATES,
+        title="Clipped below",
+        what="Share of the tokens whose ratio is clipped at 1 - `clip.low`.",
+        unit="share",
+        healthy="0 with one update per rollout, below .2 otherwise.",
+    ),
+    Metric(
+        name="clip_fraction/high",
+        group=Group.UPDATES,
+        title="Clipped above",
+        what="Share of the tokens whose ratio is clipped at 1 + `clip.high`.",
+        unit="share",
+        healthy="0 with one update per rollout, below .2 otherwise.",
+    ),
+    Metric(
+        name="approx_kl",
+        group=Group.UPDATES,
+        title="KL of the update",
+        what="Approximate KL of the policy from the policy that sampled.",
+        unit="nats per token",
+        healthy="0 with one update per rollout; small otherwise.",
+    ),
+    Metric(
+        name="ratio/mean",
+        group=Group.UPDATES,
+        title="Mean ratio",
+        what="Mean ratio of the policy to the policy that sampled, over tokens.",
+        healthy="1 with one update; far from 1, there are too many updates per rollout.",
+    ),
+    Metric(
+        name="ratio/max",
+        group=Group.UPDATES,
+        title="Largest ratio",
+        what="Largest ratio of the policy to the policy that sampled, over tokens.",
+        healthy="1 with one update; some units otherwise.",
+    ),
+    Metric(
+        name="optimizer_steps",
+        group=Group.UPDATES,
+        title="Updates so far",
+        what="Updates of the optimizer since the run began.",
+        healthy="Rises by the same number at each step.",
+    ),
+    Metric(
+        name="loss",
+        group=Group.UPDATES,
+        title="Policy loss",
+        what="The policy loss, with KL and entropy where they are in it.",
+        healthy="Says little: near 0 if advantages are whitened. Look at `eval/reward`.",
+    ),
+)
+
+_CRITIC = (
+    Metric(
+        name="value/explained_variance",
+        group=Group.CRITIC,
+        title="Explained variance",
+        what="Share of the variance of the returns that the critic's values explain (ppo).",
+        healthy="0 at first, then rising to .3-.9; if it stays below 0, the critic harms.",
+        is_key=True,
+    ),
+    Metric(
+        name="value/loss",
+        group=Group.CRITIC,
+        title="Loss of the critic",
+        what="L_V (ppo).",
+        healthy="Falls.",
+    ),
+    Metric(
+        name="value/mean",
+        group=Group.CRITIC,
+        title="Mean value",
+        what="Mean of the critic's values (ppo).",
+        healthy="Follows `reward/mean`.",
+    ),
+    Metric(
+        name="value/clip_fraction",
+        group=Group.CRITIC,
+        title="Values clipped",
+        what="Share of the values that `critic.clip` clips (ppo).",
+        unit="share",
+        healthy="Below .2; otherwise `critic.lr` is too high.",
+    ),
+    Metric(
+        name="value/grad_norm",
+        group=Group.CRITIC,
+        title="Gradient norm of the critic",
+        what="Norm of the gradient of the critic before it is clipped (ppo).",
+        healthy="Stays within one order of magnitude.",
+    ),
+    Metric(
+        name="value/lr",
+        group=Group.CRITIC,
+        title="Learning rate of the critic",
+        what="Learning rate of the critic in this step (ppo).",
+        healthy="As `optim.schedule` says.",
+    ),
+)
+
+_SPEED = tuple(
+    Metric(
+        name=f"time/{name}_s",
+        group=Group.SPEED,
+        title=title,
+        what=what,
+        unit="s",
+        healthy=healthy,
+    )
+    for name, title, what, healthy in (
+        ("rollout", "Time for sampling", "Seconds of sampling.", "Steady; usually the longest."),
+        ("reward", "Time for rewards", "Seconds of scoring the responses.", "Steady."),
+        (
+            "logprob",
+            "Time for log-probabilities",
+            "Seconds of computing log-probabilities of policy and reference.",
+            "Steady.",
+        ),
+        ("update", "Time for updates", "Seconds of all updates of the step.", "Steady."),
+    )
+)
+
+POLICY_GRADIENT = (
+    *_EVALUATION,
+    *_REWARD,
+    *_KL,
+    *_RESPONSES,
+    *_UPDATES,
+    *_CRITIC,
+    *_SPEED,
+    *PARTS,
+    *NAMED_SETS,
+)

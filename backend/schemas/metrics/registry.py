@@ -1,0 +1,56 @@
+"""Which metrics each method writes, in the order in which they are shown.
+
+`GET /methods` tells it, charts and tables explain themselves by it, docs/methods.md has a table of
+each, and a test compares it with what the trainer writes.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from backend.schemas.methods import SAMPLERS
+from backend.schemas.metrics import every_method, records, samplers
+from backend.schemas.metrics.metric import Group, Metric
+from backend.schemas.metrics.policy_gradient import POLICY_GRADIENT
+from backend.schemas.vocabulary import Method
+
+OWN: Mapping[Method, tuple[Metric, ...]] = {
+    Method.SFT: records.SFT,
+    Method.REWARD_MODEL: records.REWARD_MODEL,
+    Method.PROCESS_REWARD_MODEL: records.PROCESS_REWARD_MODEL,
+    Method.DPO: records.DPO,
+    Method.POLICY_GRADIENT: POLICY_GRADIENT,
+    Method.GENERATE: samplers.GENERATE,
+    Method.EVALUATE: samplers.EVALUATE,
+}
+
+
+@cache
+def metrics_of(method: Method) -> tuple[Metric, ...]:
+    """All that a run of this method may have, ordered by group."""
+    of_training = () if method in SAMPLERS else every_method.TRAINING
+    found = (*OWN[method], *of_training, *every_method.OUTSIDE, *every_method.SYSTEM)
+    groups = list(Group)
+    return tuple(sorted(found, key=lambda metric: groups.index(metric.group)))
+
+
+def metric_of(method: Method, name: str) -> Metric | None:
+    """What is said of a metric of this method: by its own name, or by a pattern that it fits."""
+    found = metrics_of(method)
+    for metric in found:
+        if metric.name == name:
+            return metric
+    for metric in found:
+        if parts := _parts(metric.name, name):
+            return metric.model_copy(update={"title": metric.title.format(**parts)})
+    return None
+
+
+def _parts(pattern: str, name: str) -> dict[str, str]:
+    """What stands in a name where the pattern has `{term}` and the like; empty if it does not."""
+    literal = re.split(r"(\{\w+\})", pattern)
+    expression = "".join(
+        f"(?P<{part[1:-1]}>[^/]+)" if part.startswith("{") else re.escape(part) for part in literal
+    )
+    fits = re.fullmatch(expression, name)
+    return fits.groupdict() if fits else {}

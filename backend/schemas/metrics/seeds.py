@@ -1,0 +1,79 @@
+"""Runs side by side, grouped by their seeds, as the API speaks of them."""
+
+from typing import Any
+
+from pydantic import Field
+
+from backend.schemas.metrics.verdicts import Span
+from backend.schemas.paging import ApiAnswer
+
+
+class SeedValue(ApiAnswer):
+    """The newest value of one run."""
+
+    run: str
+    value: float
+    step: int
+
+
+class SeedGroup(ApiAnswer):
+    """Runs whose configs differ by the seed alone, and what they say together."""
+
+    runs: list[str] = Field(description="In the order in which they were asked for.")
+    config: dict[str, Any] = Field(
+        description="By dotted path what is not the same in all groups; null = not in this one."
+    )
+    values: list[SeedValue] = Field(description="Of the runs that have the metric.")
+    value: float | None = Field(
+        description="Their mean; from ten seeds on their interquartile mean. Null without any."
+    )
+    interval: Span | None = Field(description="Its 95 % interval; null for fewer than 3 seeds.")
+    is_iqm: bool
+
+
+class GroupDifference(ApiAnswer):
+    """Whether one group is better than another, by Welch's t interval of the difference."""
+
+    better: int = Field(description="The place of the group with the larger value.")
+    worse: int
+    value: float
+    interval: Span | None = Field(description="95 %; null if a group has fewer than 3 seeds.")
+    is_decided: bool = Field(description="Whether the interval leaves 0 out.")
+    more_seeds: int | None = Field(
+        description="How many more seeds each group would need to decide it, if difference and "
+        "spread stay as they are; null = not known, or more than a thousand."
+    )
+    sentence: str
+
+
+class SeedGroups(ApiAnswer):
+    """Groups of runs, and the best of them beside each of the others."""
+
+    metric: str | None = Field(
+        description="The metric that all of them have and that decides; null = there is none."
+    )
+    why_none: str = Field(description="Why no metric decides; empty if one does.")
+    is_lower_better: bool
+    groups: list[SeedGroup]
+    differences: list[GroupDifference]
+
+
+class GroupCurve(ApiAnswer):
+    """What the seeds of a group say of a metric together, bin by bin: columns of equal length.
+
+    Bins have `n` runs; `low` and `high` are null where these are fewer than three.
+    """
+
+    group: int
+    name: str
+    x: list[float]
+    n: list[int]
+    value: list[float]
+    low: list[float | None]
+    high: list[float | None]
+
+
+class GroupCurves(ApiAnswer):
+    """Curves of groups, by name and then by group."""
+
+    items: list[GroupCurve]

@@ -1,0 +1,58 @@
+"""What one run has measured on its sets of prompts, as the API speaks of it."""
+
+from pydantic import Field
+
+from backend.schemas.metrics.verdicts import Span
+from backend.schemas.paging import ApiAnswer
+
+
+class SetMeasure(ApiAnswer):
+    """One number of a set, or of a part of it."""
+
+    measure: str = Field(description="Such as pass@1: a part of the metric's name.")
+    metric: str = Field(description="The metric of the run, such as `eval/heldout/pass@1`.")
+    value: float
+    interval: Span | None = Field(description="95 %, by prompt, where it was measured.")
+
+
+class SetPart(ApiAnswer):
+    """The prompts whose metadata have this value."""
+
+    value: str
+    measures: list[SetMeasure]
+
+
+class SetBreakdown(ApiAnswer):
+    """A set by one key of its prompts' metadata."""
+
+    key: str
+    parts: list[SetPart] = Field(description="Numbers in their order.")
+
+
+class MeasuredSet(ApiAnswer):
+    """All that was measured on one set of prompts."""
+
+    name: str = Field(description="As in the config; empty: the prompts of the run itself.")
+    label: str
+    snapshot_id: str
+    split: str
+    n_prompts: int | None = Field(description="Null = not known.")
+    samples_per_prompt: int
+    sampling: str = Field(description="How its responses were sampled, in words.")
+    measures: list[SetMeasure]
+    breakdowns: list[SetBreakdown]
+
+
+class MeasureWords(ApiAnswer):
+    """What a measure is called."""
+
+    measure: str
+    title: str
+    unit: str
+
+
+class RunSets(ApiAnswer):
+    """The newest numbers of a run on each of its sets."""
+
+    measures: list[MeasureWords] = Field(description="Those of any set, in the order to show.")
+    sets: list[MeasuredSet]

@@ -1,0 +1,1 @@
+"""What runs do not have in common besides their configs, read from the store."""

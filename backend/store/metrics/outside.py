@@ -1,0 +1,67 @@
+"""Results of evaluations that were made elsewhere, as points of a run.
+
+Called by `backend.api.metrics`. They belong to no attempt, so no rewind takes them back.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from backend.errors import InvalidInput
+from backend.schemas.events import MetricLine
+from backend.schemas.runs import OutsidePoint
+from backend.store.metrics import points, tokens, verdicts
+from backend.store.runs import events as run_events
+from backend.store.runs import runs
+from backend.store.runs.events import NewEvent
+
+# Of one event; more are known by the points themselves.
+_MOST_NAMES = 10
+
+
+def append(
+    session: Session,
+    run_id: str,
+    measured: Sequence[OutsidePoint],
+    *,
+    judge: str = "",
+    at: datetime,
+) -> int:
+    """Store results of evaluations made elsewhere; returns how many values.
+
+    Who judged is told by an event of the run, if it is said.
+
+    Raises InvalidInput for a name that does not start with gold/ or outside/.
+    """
+    names = sorted({name for point in measured for name in point.values})
+    wrong = [
+        name
+        for name in names
+        if not (points.is_name(name) and name.startswith(points.OUTSIDE_PREFIXES))
+    ]
+    if wrong:
+        raise InvalidInput(
+            f"the metric name {wrong[0][:100]!r} is not allowed here",
+            advice="Use at most 100 characters: 2 to 5 words of letters, digits and _ @ . + - "
+            "joined by /, the first of them gold or outside.",
+        )
+    runs.locked(session, run_id)
+    # Tokens that the trainer had processed, so that a point finds its place on that axis.
+    processed = tokens.at_steps(session, run_id, [point.step for point in measured])
+    lines = [
+        MetricLine(
+            step=point.step,
+            time=at.timestamp(),
+            tokens=processed[point.step],
+            values=point.values,
+        )
+        for point in measured
+    ]
+    stored = points.append(session, run_id, points.OUTSIDE_ATTEMPT, lines, at=at)
+    if judge:
+        steps = [point.step for point in measured]
+        told = {"judge": judge, "names": names[:_MOST_NAMES], "steps": [min(steps), max(steps)]}
+        run_events.append(session, run_id, [NewEvent("judged", told)], at=at)
+    verdicts.keep(session, run_id)
+    return stored

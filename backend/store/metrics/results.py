@@ -1,0 +1,164 @@
+"""What tables of results are made of: runs, the evaluations of what they made, and their starts.
+
+Called by `backend.api.results`; the tables are `backend.domain.results`.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from backend.domain.results.gathered import KnownModel, Read, gathered
+from backend.domain.results.measurements import MeasuredRun, key_of, sets_of
+from backend.domain.results.one_run import sets_measured
+from backend.domain.results.tables import results
+from backend.errors import NotFound
+from backend.schemas.metrics.results import ResultsAnswer
+from backend.schemas.metrics.sets import RunSets
+from backend.schemas.vocabulary import Method, RunState
+from backend.store.runs import experiments
+from backend.store.tables.data import Snapshot
+from backend.store.tables.models import Model
+from backend.store.tables.runs import MetricPoint, Run, RunFact
+
+# The newest ones of these models.
+MOST_EVALUATIONS = 500
+_MODEL_FACTS = ("config.model.id", "config.model.hub_id")
+_AT_WORK = (RunState.QUEUED, RunState.RUNNING, RunState.STOPPING, RunState.PAUSED)
+
+
+def of_runs(session: Session, run_ids: Sequence[str]) -> ResultsAnswer:
+    """The tables of these runs, measured by any evaluation of what they made in their projects."""
+    rows = _runs(session, run_ids)
+    projects = {row.project_id for row in rows}
+    asked = [row for row in rows if row.method != Method.EVALUATE]
+    evaluations = {row.id: row for row in rows if row.method == Method.EVALUATE and _counts(row)}
+    named = {key_of(row.config.get("model")) for row in (*asked, *evaluations.values())}
+    made = _made_by(session, [row.id for row in asked])
+    for row in _evaluations(session, projects, {*made, *_starts(asked)}):
+        evaluations.setdefault(row.id, row)
+    models = _models(session, named | {*made, *map(_baseline, evaluations.values())})
+    others = {known.run for known in models.values() if known.run} - {row.id for row in asked}
+    makers = [row for row in _runs(session, sorted(others)) if row.project_id in projects]
+    first = _first_values(session, [row.id for row in (*asked, *makers)])
+    configs = [row.config for row in (*asked, *evaluations.values())]
+    read = Read(
+        asked=[_measured(row, first) for row in asked],
+        makers=[_measured(row, first) for row in makers],
+        evaluations=[_measured(row, first) for row in evaluations.values()],
+        models=models,
+        data=_data_names(session, configs),
+    )
+    return results(gathered(read))
+
+
+def of_experiment(session: Session, experiment_id: str) -> ResultsAnswer:
+    """The tables of the newest runs of an experiment, and how many are left out."""
+    experiment = experiments.get(session, experiment_id)
+    answer = of_runs(session, experiment.run_ids)
+    shown, n = len(experiment.run_ids), experiment.run_count
+    if shown == n:
+        return answer
+    left_out = f"These are the newest {shown} of {n} runs."
+    return answer.model_copy(update={"missing": f"{answer.missing} {left_out}".strip()})
+
+
+def of_run(session: Session, run_id: str) -> RunSets:
+    """What one run has measured on each of its sets. Raises NotFound."""
+    row = next(iter(_runs(session, [run_id])), None)
+    if row is None:
+        raise NotFound(f"there is no run {run_id}")
+    sets = [prompts for prompts, _ in sets_of(row.config)]
+    columns = select(Snapshot.id, Snapshot.name, Snapshot.counts)
+    known = session.execute(columns.where(Snapshot.id.in_({one.data for one in sets}))).all()
+    counts = {snapshot_id: found for snapshot_id, _, found in known}
+    n_prompts = {one: _prompts(counts[one.data], one.split) for one in sets if one.data in counts}
+    names = {snapshot_id: name for snapshot_id, name, _ in known}
+    return sets_measured(_measured(row, {}), names, n_prompts)
+
+
+def _prompts(counts: Mapping[str, Mapping[str, int]], split: str) -> int:
+    parts = counts.values() if split == "all" else [counts.get(split, {})]
+    return sum(part.get("records", 0) for part in parts)
+
+
+def _runs(session: Session, run_ids: Sequence[str]) -> list[Run]:
+    """In the order in which they are asked for."""
+    found = {run.id: run for run in session.scalars(select(Run).where(Run.id.in_(run_ids)))}
+    return [found[run_id] for run_id in run_ids if run_id in found]
+
+
+def _counts(run: Run) -> bool:
+    return run.state == RunState.SUCCEEDED and run.archived_at is None
+
+
+def _starts(runs: Iterable[Run]) -> set[str]:
+    return {key for run in runs if (key := key_of(run.config.get("model")))}
+
+
+def _baseline(run: Run) -> str:
+    return key_of(run.config.get("baseline_model"))
+
+
+def _made_by(session: Session, run_ids: Sequence[str]) -> list[str]:
+    return list(session.scalars(select(Model.id).where(Model.run_id.in_(run_ids))))
+
+
+def _evaluations(session: Session, projects: Collection[str], models: set[str]) -> Iterable[Run]:
+    """Evaluate runs of these models that have succeeded and are in use."""
+    by_model = select(RunFact.run).where(
+        RunFact.key.in_(_MODEL_FACTS), RunFact.text.in_({key.lower() for key in models})
+    )
+    wanted = (
+        select(Run)
+        .where(
+            Run.project_id.in_(projects),
+            Run.method == Method.EVALUATE,
+            Run.state == RunState.SUCCEEDED,
+            Run.archived_at.is_(None),
+            Run.number.in_(by_model),
+        )
+        .order_by(Run.number.desc())
+        .limit(MOST_EVALUATIONS)
+    )
+    # Facts are in lower case; names on a hub are not.
+    return (run for run in session.scalars(wanted) if key_of(run.config.get("model")) in models)
+
+
+def _models(session: Session, keys: set[str]) -> dict[str, KnownModel]:
+    rows = session.execute(select(Model.id, Model.name, Model.run_id).where(Model.id.in_(keys)))
+    return {model_id: KnownModel(name, run_id) for model_id, name, run_id in rows}
+
+
+def _first_values(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, float]]:
+    """What policy runs have measured before their first step."""
+    points = select(MetricPoint.run_id, MetricPoint.name, MetricPoint.value).where(
+        MetricPoint.run_id.in_(run_ids), MetricPoint.step == 0, MetricPoint.name.startswith("eval/")
+    )
+    found: dict[str, dict[str, float]] = {}
+    for run_id, name, value in session.execute(points):
+        if value is not None:
+            found.setdefault(run_id, {})[name] = value
+    return found
+
+
+def _data_names(session: Session, configs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    ids = {key_of(config.get("prompts")) for config in configs}
+    return dict(
+        session.execute(select(Snapshot.id, Snapshot.name).where(Snapshot.id.in_(ids))).all()
+    )
+
+
+def _measured(run: Run, first: Mapping[str, Mapping[str, float]]) -> MeasuredRun:
+    code = run.environment.get("code") or {}
+    return MeasuredRun(
+        id=run.id,
+        number=run.number,
+        method=run.method,
+        config=run.config,
+        values={name: value for name, value in run.summary.items() if value is not None},
+        first=first.get(run.id, {}),
+        has_ended=run.state not in _AT_WORK,
+        commit=code.get("commit"),
+    )

@@ -1,0 +1,100 @@
+"""What the metrics of runs say of them: the curves that the rules look at, read and judged.
+
+Called by `backend.api.verdicts`; the rules are `backend.domain.verdict`. Of a run that has ended
+the verdict is kept with the run, for lists: the worker that ends a run and whoever adds to its
+metrics call `keep`, and the worker's sweeper does so for runs that nobody has judged.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Row, select
+from sqlalchemy.orm import Session
+
+from backend.domain.run_state import ENDED
+from backend.domain.verdict.evidence import Evidence, Point, Resume
+from backend.domain.verdict.judging import is_looked_at, judge
+from backend.schemas.metrics.verdicts import RunVerdict
+from backend.schemas.runs import Series
+from backend.schemas.vocabulary import Method, RunState
+from backend.store.metrics import curves
+from backend.store.metrics.curves import Window
+from backend.store.runs import runs
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Run, RunEvent
+
+# Up to twice as many points of a curve come whole: evaluations do.
+_BUCKETS = 250
+
+_Curves = Mapping[str, Sequence[Point]]
+
+
+def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdict]:
+    """The verdicts on these runs, in the same order."""
+    columns = (Run.id, Run.method, Run.state, Run.config, Run.summary, Run.attempt)
+    found = {run.id: run for run in session.execute(select(*columns).where(Run.id.in_(run_ids)))}
+    rows = [found[run_id] for run_id in run_ids]
+    shipped = _shipped_steps(session, run_ids)
+    drawn = _curves(session, rows)
+    resumes = _resumes(session, [run.id for run in rows if run.attempt > 1])
+    return [_verdict(run, drawn[run.id], shipped.get(run.id), resumes[run.id]) for run in rows]
+
+
+def keep(session: Session, run_id: str) -> None:
+    """Judge a run and keep the verdict, if the run has ended."""
+    run = runs.locked(session, run_id)
+    if RunState(run.state) not in ENDED:
+        return
+    session.flush()
+    (found,) = of_runs(session, [run_id])
+    run.verdict, run.verdict_level = found.kind, found.level
+    run.verdict_sentence = found.sentence
+
+
+def unjudged(session: Session, *, limit: int) -> list[str]:
+    """Runs that have ended and that nobody has judged since."""
+    wanted = select(Run.id).where(Run.verdict.is_(None), Run.state.in_(ENDED))
+    return list(session.scalars(wanted.order_by(Run.number).limit(limit)))
+
+
+def _verdict(
+    run: Row[Any], drawn: _Curves, shipped_step: int | None, resumes: Sequence[Resume]
+) -> RunVerdict:
+    is_over = RunState(run.state) in ENDED
+    evidence = Evidence(run.config, drawn, is_over, shipped_step, resumes)
+    return RunVerdict(run=run.id, **dict(judge(Method(run.method), evidence)))
+
+
+def _resumes(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[Resume]]:
+    """Where each attempt after the first went on, by run."""
+    found: defaultdict[str, list[Resume]] = defaultdict(list)
+    if run_ids:
+        columns = select(RunEvent.run_id, RunEvent.data)
+        starts = columns.where(RunEvent.run_id.in_(run_ids), RunEvent.type == "start")
+        for run_id, data in session.execute(starts.order_by(RunEvent.run_id, RunEvent.seq)):
+            if data["attempt"] > 1:
+                found[run_id].append(Resume(data["attempt"], data["step"]))
+    return found
+
+
+def _shipped_steps(session: Session, run_ids: Sequence[str]) -> dict[str, int]:
+    made = select(Model.run_id, Model.step).where(Model.run_id.in_(run_ids))
+    return {run_id: step for run_id, step in session.execute(made) if run_id and step is not None}
+
+
+def _curves(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, _Curves]:
+    """The curves that the rules look at, by run and name."""
+    names = sorted({name for run in rows for name in run.summary if is_looked_at(name, run.method)})
+    window = Window(points=_BUCKETS)
+    answer = curves.read(session, [run.id for run in rows], names, window, exact=True)
+    found: defaultdict[str, dict[str, list[Point]]] = defaultdict(dict)
+    for series in answer.series:
+        found[series.run][series.name] = _points(series)
+    return found
+
+
+def _points(series: Series) -> list[Point]:
+    """The means of a curve's buckets, of few points the points themselves."""
+    pairs = zip(series.x, series.y.mean, strict=True)
+    return [Point(int(x), series.y.low + series.y.unit * y) for x, y in pairs if y is not None]

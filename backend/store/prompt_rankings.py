@@ -1,0 +1,90 @@
+"""The comparisons of a prompt: what was ranked, by whom and how."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from backend.schemas.compared.rankings import (
+    GivenRanking,
+    PromptRankings,
+    RankedComparison,
+    RankedResponse,
+)
+from backend.store.data import judgments
+from backend.store.tables.data import Comparison, Judgment, Response
+from backend.store.tables.people import User
+
+# Of one prompt; the newest count.
+MOST_COMPARISONS = 20
+MOST_JUDGMENTS = 200
+# Characters of a response: who wants to read all of it asks for the response.
+MOST_OF_TEXT = 2000
+
+
+def of_prompt(
+    session: Session, project_id: str, prompt_id: str, *, viewer: str, sees_names: bool
+) -> PromptRankings:
+    """The newest comparisons of a prompt with the judgments that count, in the order they came.
+
+    Of other people's judgments, whoever may not see names is not told whose they are.
+    """
+    of_it = (Comparison.project_id == project_id, Comparison.prompt_id == prompt_id)
+    newest = select(Comparison).where(*of_it).order_by(Comparison.number.desc())
+    found = session.scalars(newest.limit(MOST_COMPARISONS)).all()
+    texts = _texts(session, {one for each in found for one in each.response_ids})
+    given = _given(session, project_id, [one.id for one in found])
+    people = {one.user_id for some in given.values() for one in some if sees_names}
+    names = _names(session, people | {viewer})
+    return PromptRankings(
+        items=[
+            RankedComparison(
+                id=one.id,
+                run_id=one.run_id,
+                created_at=one.created_at,
+                judgments_required=one.judgments_required,
+                responses=[texts[each] for each in one.response_ids if each in texts],
+                judgments=[_answer(judgment, viewer, names) for judgment in given[one.id]],
+            )
+            for one in found
+        ]
+    )
+
+
+def _texts(session: Session, ids: Iterable[str]) -> dict[str, RankedResponse]:
+    start = func.substr(Response.content, 1, MOST_OF_TEXT)
+    length = func.length(Response.content)
+    rows = session.execute(select(Response.id, start, length).where(Response.id.in_(ids)))
+    return {
+        response_id: RankedResponse(id=response_id, content=content, is_cut=n > MOST_OF_TEXT)
+        for response_id, content, n in rows
+    }
+
+
+def _names(session: Session, user_ids: Iterable[str]) -> dict[str, str]:
+    found = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
+    return {row[0]: row[1] for row in found}
+
+
+def _given(
+    session: Session, project_id: str, comparison_ids: Sequence[str]
+) -> dict[str, list[Judgment]]:
+    of_them = judgments.latest(project_id).where(Judgment.comparison_id.in_(comparison_ids))
+    found: defaultdict[str, list[Judgment]] = defaultdict(list)
+    for judgment in session.scalars(of_them.order_by(Judgment.number).limit(MOST_JUDGMENTS)):
+        found[judgment.comparison_id].append(judgment)
+    return found
+
+
+def _answer(judgment: Judgment, viewer: str, names: dict[str, str]) -> GivenRanking:
+    return GivenRanking(
+        by=names.get(judgment.user_id),
+        is_own=judgment.user_id == viewer,
+        tiers=judgment.tiers,
+        unranked=judgment.unranked,
+        verdict=judgment.verdict,
+        rankings=judgment.rankings,
+        comment=judgment.comment,
+        created_at=judgment.created_at,
+    )

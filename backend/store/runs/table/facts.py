@@ -1,0 +1,121 @@
+"""Facts: what a run is found by beyond its own columns, one row for each key.
+
+    config.PATH    a leaf of the config: `text` in lower case, `number` where it is one
+    tags           all tags in lower case, each between line ends
+    metric.NAME    the newest value in `number`, the least and the greatest beside it
+
+`backend.store.runs` writes config and tags as they are set, `backend.store.metrics.extremes` the
+metrics; runs that are older than the table get theirs from the worker's sweeper.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from sqlalchemy import delete, exists, insert, select
+from sqlalchemy.orm import Session
+
+from backend.domain.filters.fields import LONGEST_KEY
+from backend.store.tables.runs import Run, RunFact
+
+# Of a text of the config so much is compared.
+LONGEST_TEXT = 200
+# Leaves of one config; the largest that a schema allows have a tenth.
+_MOST_LEAVES = 1000
+TAGS = "tags"
+# Of a project's newest runs so many are looked through for keys, and so many keys are told.
+_LOOKED_THROUGH = 300
+_MOST_KEYS = 1000
+# No run is without it.
+_EVERY_RUN_HAS = "config.method"
+
+
+def write(session: Session, run: Run) -> None:
+    """Store what a run is found by, except its metrics; of a run that has no facts yet."""
+    rows = [
+        {"key": key, "run": run.number, "text": text, "number": number}
+        for key, (text, number) in of_config(run.config).items()
+    ]
+    if rows:
+        session.connection().execute(insert(RunFact), rows)
+    write_tags(session, [run])
+
+
+def write_tags(session: Session, changed: Sequence[Run]) -> None:
+    """Store the tags of these runs instead of those that they had."""
+    numbers = [run.number for run in changed]
+    session.execute(delete(RunFact).where(RunFact.key == TAGS, RunFact.run.in_(numbers)))
+    rows = [
+        {"key": TAGS, "run": run.number, "text": joined(run.tags)} for run in changed if run.tags
+    ]
+    if rows:
+        session.connection().execute(insert(RunFact), rows)
+
+
+def joined(tags: Sequence[str]) -> str:
+    """Tags in one text, in which `tag_in` finds each whole."""
+    return "".join(f"\n{_bare(tag)}" for tag in tags) + "\n"
+
+
+def tag_in(tag: str) -> str:
+    """What `joined` has of a tag."""
+    return f"\n{_bare(tag)}\n"
+
+
+def _bare(tag: str) -> str:
+    return tag.lower().replace("\n", " ")
+
+
+def of_config(config: Mapping[str, Any]) -> dict[str, tuple[str, float | None]]:
+    """Text and number of each leaf of a config by its key; null is no leaf."""
+    found: dict[str, tuple[str, float | None]] = {}
+    for path, value in _leaves(config, "config"):
+        if value is not None and len(path) <= LONGEST_KEY and len(found) < _MOST_LEAVES:
+            found[path] = (str(value).lower()[:LONGEST_TEXT], _number(value))
+    return found
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{path}.{name}")
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}.{place}")
+    else:
+        yield path, value
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
+
+
+def missing(session: Session, after: int, *, limit: int) -> list[tuple[int, str]]:
+    """Number and id of the next runs, by number, that have no facts."""
+    has = exists().where(RunFact.key == _EVERY_RUN_HAS, RunFact.run == Run.number)
+    wanted = select(Run.number, Run.id).where(Run.number > after, ~has)
+    found = session.execute(wanted.order_by(Run.number).limit(limit))
+    return [(number, run_id) for number, run_id in found]
+
+
+def keys(session: Session, project_id: str) -> list[str]:
+    """The keys that the newest runs of a project have, sorted."""
+    newest = select(Run.number).where(Run.project_id == project_id)
+    newest = newest.order_by(Run.number.desc()).limit(_LOOKED_THROUGH)
+    found = select(RunFact.key).where(RunFact.run.in_(newest), RunFact.key != TAGS).distinct()
+    return sorted(session.scalars(found.limit(_MOST_KEYS)))
+
+
+def tags(session: Session, project_id: str) -> list[str]:
+    """The tags that the newest runs of a project have, the most frequent first."""
+    newest = select(Run.tags).where(Run.project_id == project_id)
+    rows = session.scalars(newest.order_by(Run.number.desc()).limit(_LOOKED_THROUGH))
+    often = Counter(tag for of_run in rows for tag in of_run)
+    return [tag for tag, _ in often.most_common(_MOST_KEYS)]

@@ -1,0 +1,30 @@
+"""What the runs of a project can be filtered by: for completion, and for the choice of columns."""
+
+from sqlalchemy.orm import Session
+
+from backend.domain.filters.fields import FIELDS, OPEN_FIELDS
+from backend.domain.filters.values import OPERATORS
+from backend.schemas.run_table.keys import FieldAnswer, RunKeysAnswer
+from backend.store.runs.table import facts
+
+
+def of_project(session: Session, project_id: str) -> RunKeysAnswer:
+    """The keys of a project's newest runs."""
+    keys = facts.keys(session, project_id)
+    fields = [
+        FieldAnswer(
+            name=name,
+            about=field.about,
+            operators=list(OPERATORS[field.kind]),
+            choices=list(field.choices),
+        )
+        for name, field in (
+            FIELDS | {f"{name}.": field for name, field in OPEN_FIELDS.items()}
+        ).items()
+    ]
+    return RunKeysAnswer(
+        config=[key for key in keys if key.startswith("config.")],
+        metrics=[key.removeprefix("metric.") for key in keys if key.startswith("metric.")],
+        tags=facts.tags(session, project_id),
+        fields=fields,
+    )

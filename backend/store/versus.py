@@ -1,0 +1,158 @@
+"""Responses of two runs to the same prompts, pair by pair, and what people said of them.
+
+A pair is a response of each run to one prompt with the same index: where both runs have one seed
+and one way of sampling, these were drawn with the same random numbers. Called by
+`backend.api.versus`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session, aliased
+
+from backend.domain import versus
+from backend.domain.versus import Vote
+from backend.errors import InvalidInput, NotFound
+from backend.schemas.compared.versus import PairsPutUp, VersusAnswer, VersusBody
+from backend.schemas.metrics.verdicts import Span
+from backend.schemas.vocabulary import Method, RunState
+from backend.store.data import comparisons, judgments
+from backend.store.runs import runs
+from backend.store.tables.data import Comparison, Judgment, Response
+from backend.store.tables.runs import Run
+
+_Ours, _Theirs = aliased(Response), aliased(Response)
+_SAME_TEXT = _Ours.content_sha256 == _Theirs.content_sha256
+# Ids in one statement.
+_MOST_IDS = 5000
+
+
+class Pair(NamedTuple):
+    """A prompt and a response of each run to it."""
+
+    prompt_id: str
+    ours: str
+    theirs: str
+
+
+def put_up(session: Session, run_id: str, body: VersusBody, *, at: datetime) -> PairsPutUp:
+    """Make comparisons of pairs that differ and are not up yet: first one of each prompt.
+
+    Raises NotFound for a run that is not in the project, InvalidInput for runs that did not answer
+    the same prompts.
+    """
+    run, other = _both(session, run_id, body.other_run_id)
+    n_pairs, n_identical = _counted(session, run, other)
+    if n_pairs == 0:
+        raise InvalidInput(
+            "the two runs have no prompt in common",
+            advice="Name two generate runs on one snapshot of prompts.",
+        )
+    known = set(_put_up(session, run, other).values())
+    # By hash: which prompts come first says nothing of them.
+    found = session.execute(
+        select(_Ours.prompt_id, _Ours.id, _Theirs.id)
+        .where(*_match(run, other), ~_SAME_TEXT)
+        .order_by(_Ours.index, _Ours.content_sha256, _Ours.number)
+        .limit(body.pairs + len(known))
+    )
+    chosen = [pair for row in found if (pair := Pair(*row)) not in known][: body.pairs]
+    comparisons.create_pairs(session, run, chosen, at=at)
+    left = n_pairs - n_identical - len(known) - len(chosen)
+    return PairsPutUp(created=len(chosen), left=left)
+
+
+def answer(session: Session, run_id: str, other_run_id: str) -> VersusAnswer:
+    """What people have said so far. Raises as `put_up`."""
+    run, other = _both(session, run_id, other_run_id)
+    n_pairs, n_identical = _counted(session, run, other)
+    up = _put_up(session, run, other)
+    found = versus.win_rate(_votes(session, run.project_id, up))
+    low, high = found.interval or (None, None)
+    return VersusAnswer(
+        pairs=n_pairs,
+        identical=n_identical,
+        put_up=len(up),
+        judged=found.judged,
+        won=found.won,
+        tied=found.tied,
+        lost=found.lost,
+        left_out=found.left_out,
+        win_rate=found.rate,
+        interval=Span.of(low, high),
+        not_alike=versus.not_alike(run.config, other.config),
+    )
+
+
+def _both(session: Session, run_id: str, other_run_id: str) -> tuple[Run, Run]:
+    run, other = runs.get(session, run_id), runs.get(session, other_run_id)
+    if other.project_id != run.project_id:
+        raise NotFound(f"there is no run {other_run_id}")
+    if run.id == other.id:
+        raise InvalidInput("a run cannot be judged against itself", advice="Name another run.")
+    for one in (run, other):
+        if one.method != Method.GENERATE or one.state != RunState.SUCCEEDED:
+            raise InvalidInput(
+                f"the run {one.name!r} has the method {one.method} and is {one.state}; expected a "
+                "generate run that succeeded",
+                advice="Sample responses with a generate run of each model first.",
+            )
+    return run, other
+
+
+def _match(run: Run, other: Run) -> tuple[ColumnElement[bool], ...]:
+    """Responses of both runs to one prompt, with one index."""
+    return (
+        _Ours.run_id == run.id,
+        _Theirs.run_id == other.id,
+        _Ours.prompt_id == _Theirs.prompt_id,
+        _Ours.index == _Theirs.index,
+    )
+
+
+def _counted(session: Session, run: Run, other: Run) -> tuple[int, int]:
+    """All pairs, and those that are one text twice."""
+    n_identical = func.count().filter(_SAME_TEXT)
+    row = session.execute(select(func.count(), n_identical).where(*_match(run, other))).one()
+    return row[0], row[1]
+
+
+def _put_up(session: Session, run: Run, other: Run) -> dict[str, Pair]:
+    """The pairs of both runs that are comparisons already, whichever of them was asked first."""
+    found = session.execute(
+        select(Comparison.id, Comparison.prompt_id, Comparison.response_ids).where(
+            Comparison.project_id == run.project_id, Comparison.run_id.in_((run.id, other.id))
+        )
+    ).all()
+    of_two = [row for row in found if len(row.response_ids) == 2]
+    makers = _makers(session, [one for row in of_two for one in row.response_ids])
+    pairs = {}
+    for comparison_id, prompt_id, both in of_two:
+        by = {makers[one]: one for one in both}
+        if by.keys() == {run.id, other.id}:
+            pairs[comparison_id] = Pair(prompt_id, by[run.id], by[other.id])
+    return pairs
+
+
+def _makers(session: Session, response_ids: Sequence[str]) -> dict[str, str | None]:
+    """The run that each of these responses is of."""
+    found: dict[str, str | None] = {}
+    for begin in range(0, len(response_ids), _MOST_IDS):
+        some = response_ids[begin : begin + _MOST_IDS]
+        rows = session.execute(select(Response.id, Response.run_id).where(Response.id.in_(some)))
+        found |= {row[0]: row[1] for row in rows}
+    return found
+
+
+def _votes(session: Session, project_id: str, up: Mapping[str, Pair]) -> Iterator[Vote]:
+    """The judgments that count, of these comparisons."""
+    ids = list(up)
+    for begin in range(0, len(ids), _MOST_IDS):
+        some = ids[begin : begin + _MOST_IDS]
+        for one in session.scalars(
+            judgments.latest(project_id).where(Judgment.comparison_id.in_(some))
+        ):
+            pair = up[one.comparison_id]
+            yield Vote(pair.prompt_id, pair.ours, pair.theirs, one.verdict, one.tiers)

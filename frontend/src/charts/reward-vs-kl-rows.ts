@@ -1,0 +1,19 @@
+/** Reward against KL in numbers: a row for each point, for a table and a file; pure. */
+import type { Cell } from "@/lib/csv";
+
+import type { Path } from "./reward-vs-kl-path";
+
+export const HEADS = ["path", "step", "KL, nats", "reward", "low", "high"] as const;
+
+/** Low and high are the ends of the 95 % interval; without one they are empty. */
+export function rowsOf(paths: readonly Path[]): Cell[][] {
+  return paths.flatMap(({ label, points }) =>
+    points.map(({ step, kl, reward, low, high }) => [
+      label,
+      step,
+      kl,
+      reward,
+      ...(low < high ? [low, high] : ["", ""]),
+    ]),
+  );
+}

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+
+import { paired, pointBeside } from "./reward-vs-kl";
+import type { Path } from "./reward-vs-kl-path";
+import { rowsOf } from "./reward-vs-kl-rows";
+
+const kl = { x: [0, 10, 20, 30], values: [0, 1, null, -0.01] };
+const reward = { x: [0, 10, 20, 30], values: [0.1, 0.5, 0.6, 0.7] };
+
+describe("reward against KL", () => {
+  it("has the steps at which both are known", () => {
+    expect(paired(kl, reward).map((point) => point.step)).toEqual([0, 10, 30]);
+    expect(paired(kl, { x: [10], values: [0.5] })).toEqual([
+      { step: 10, kl: 1, reward: 0.5, low: 0.5, high: 0.5 },
+    ]);
+  });
+  it("draws a sampled KL below zero at zero", () => {
+    expect(paired(kl, reward).at(-1)?.kl).toBe(0);
+  });
+  it("has the interval of a reward where there is one", () => {
+    const low = { x: [10], values: [0.4] };
+    const high = { x: [10], values: [0.6] };
+    expect(paired(kl, reward, [low, high]).map((point) => [point.low, point.high])).toEqual([
+      [0.1, 0.1],
+      [0.4, 0.6],
+      [0.7, 0.7],
+    ]);
+  });
+  it("is nothing without one of them", () => {
+    expect(paired(undefined, reward)).toEqual([]);
+    expect(paired(kl, undefined)).toEqual([]);
+  });
+});
+
+describe("the arrow keys", () => {
+  const path = (id: string, n: number): Path => ({
+    id,
+    label: id,
+    colour: "--s1",
+    isEvaluated: true,
+    points: Array.from({ length: n }, (_, step) => ({ step, kl: 0, reward: 0, low: 0, high: 0 })),
+  });
+  const paths = [path("a", 3), path("none", 0), path("b", 2)];
+  const at = (id: string, step: number) => {
+    const found = paths.find((one) => one.id === id);
+    const point = found?.points[step];
+    return found === undefined || point === undefined ? null : { path: found, point };
+  };
+  const named = (near: ReturnType<typeof at>) => `${near?.path.id ?? ""}${near?.point.step ?? ""}`;
+
+  it("begin at the first point and stop at the ends", () => {
+    expect(named(pointBeside(paths, null, [1, 0]))).toBe("a0");
+    expect(named(pointBeside(paths, at("a", 0), [1, 0]))).toBe("a1");
+    expect(named(pointBeside(paths, at("a", 2), [1, 0]))).toBe("a2");
+    expect(named(pointBeside(paths, at("a", 0), [-1, 0]))).toBe("a0");
+  });
+  it("go round the paths that have points", () => {
+    expect(named(pointBeside(paths, at("a", 2), [0, 1]))).toBe("b1");
+    expect(named(pointBeside(paths, at("b", 1), [0, 1]))).toBe("a1");
+    expect(named(pointBeside(paths, at("a", 0), [0, -1]))).toBe("b0");
+  });
+  it("find nothing where there is no point", () => {
+    expect(pointBeside([path("none", 0)], null, [1, 0])).toBeNull();
+  });
+});
+
+describe("the numbers behind the picture", () => {
+  it("are a row for each point, with an interval where there is one", () => {
+    const points = [
+      { step: 1, kl: 0.5, reward: 1, low: 1, high: 1 },
+      { step: 2, kl: 1.5, reward: 2, low: 1.5, high: 2.5 },
+    ];
+    const path = { id: "a", label: "held-out", colour: "--s1", points, isEvaluated: true };
+    expect(rowsOf([path])).toEqual([
+      ["held-out", 1, 0.5, 1, "", ""],
+      ["held-out", 2, 1.5, 2, 1.5, 2.5],
+    ]);
+  });
+});

@@ -1,0 +1,268 @@
+/**
+ * Reward against KL: each point one step, joined in the order of time.
+ *
+ * Read it like Gao et al. 2022 (arXiv 2210.10760): a path that goes right without going up buys
+ * nothing with its distance.
+ */
+import "./reward-vs-kl.css";
+
+import { useState, type KeyboardEvent, type MouseEvent } from "react";
+
+import { csvOf } from "@/lib/csv";
+import { fileName, save } from "@/lib/download";
+import { number } from "@/lib/format";
+
+import type { Column, Path, PathPoint } from "./reward-vs-kl-path";
+import { HEADS, rowsOf } from "./reward-vs-kl-rows";
+import { niceTicks } from "./ticks";
+import { useWidth } from "@/lib/use-width";
+
+const byStep = ({ x, values }: Column) => new Map(x.map((step, i) => [step, values[i] ?? null]));
+
+/** Steps at which both are known, with the ends of the reward's interval where they are. */
+export function paired(
+  kl: Column | undefined,
+  reward: Column | undefined,
+  ends: readonly [Column | undefined, Column | undefined] = [undefined, undefined],
+): PathPoint[] {
+  if (kl === undefined || reward === undefined) return [];
+  const at = byStep(reward);
+  const [low, high] = ends.map((end) => (end === undefined ? undefined : byStep(end)));
+  return kl.x.flatMap((step, i) => {
+    const x = kl.values[i] ?? null;
+    const y = at.get(step) ?? null;
+    if (x === null || y === null) return [];
+    const interval = { low: low?.get(step) ?? y, high: high?.get(step) ?? y };
+    return [{ step, kl: Math.max(0, x), reward: y, ...interval }];
+  });
+}
+
+const PAD = { left: 52, right: 16, top: 14, bottom: 40 };
+interface Near {
+  readonly path: Path;
+  readonly point: PathPoint;
+}
+
+function wordsOf({ path, point }: Near): string {
+  const { step, kl, reward, low, high } = point;
+  const interval = low < high ? ` [${number(low)}, ${number(high)}]` : "";
+  return `${path.label}, step ${number(step)}: ${number(reward)}${interval} at ${number(kl)} nats`;
+}
+
+/** The point that an arrow key leads to: along a path, or to the same place of the next path. */
+export function pointBeside(
+  paths: readonly Path[],
+  near: Near | null,
+  [along, across]: readonly [number, number],
+): Near | null {
+  const known = paths.filter((path) => path.points.length > 0);
+  const here = known.findIndex((path) => path === near?.path);
+  const path = known[(Math.max(0, here) + (here < 0 ? 0 : across) + known.length) % known.length];
+  if (path === undefined) return null;
+  const before = near === null ? -along : near.path.points.indexOf(near.point);
+  const place = Math.min(path.points.length - 1, Math.max(0, before + along));
+  const point = path.points[place];
+  return point === undefined ? null : { path, point };
+}
+
+const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
+/** Where points stand on a picture of this size. */
+interface Places {
+  readonly X: (point: PathPoint) => number;
+  readonly Y: (reward: number) => number;
+}
+
+function PathMarks({ path, near, places }: { path: Path; near: Near | null; places: Places }) {
+  const { points, isEvaluated, isFaint = false, colour } = path;
+  const size = isFaint ? 3 : isEvaluated ? 4.5 : 3;
+  const { X, Y } = places;
+  const line = points.map((p, i) => `${i === 0 ? "M" : "L"}${X(p)} ${Y(p.reward)}`).join("");
+  const isNear = (p: PathPoint) => near?.point === p;
+  return (
+    <g
+      className={`${isEvaluated ? "evaluated" : "steps"} ${isFaint ? "faint" : ""}`}
+      style={{ color: `var(${colour})` }}
+    >
+      <path d={line} />
+      {points.map((p, i) => (
+        <g key={p.step}>
+          {p.low < p.high && <line x1={X(p)} x2={X(p)} y1={Y(p.low)} y2={Y(p.high)} />}
+          <circle
+            cx={X(p)}
+            cy={Y(p.reward)}
+            r={size + (isNear(p) ? 2 : 0)}
+            opacity={isEvaluated ? 1 : 0.25 + (0.75 * (i + 1)) / points.length}
+          />
+        </g>
+      ))}
+    </g>
+  );
+}
+
+interface RewardVsKlProps {
+  paths: readonly Path[];
+  isRoot: boolean;
+  height: number;
+  /** What to say while nothing is pointed at. */
+  caption: string;
+  /** A point was clicked, or Enter pressed on it. */
+  onPick?: (path: Path, point: PathPoint) => void;
+}
+
+/** The picture, or its numbers as a table; both can be saved as a file of numbers. */
+export function RewardVsKl(props: RewardVsKlProps) {
+  const [isTable, setTable] = useState(false);
+  const saveValues = () =>
+    save(
+      new Blob([csvOf([HEADS, ...rowsOf(props.paths)])], { type: "text/csv;charset=utf-8" }),
+      fileName(["reward vs KL", ...props.paths.map(({ label }) => label)], "csv"),
+    );
+  return (
+    <>
+      {isTable ? <Numbers {...props} /> : <Picture {...props} />}
+      <div className="row reward-vs-kl-tools">
+        <button
+          type="button"
+          className="btn small"
+          aria-pressed={isTable}
+          onClick={() => setTable(!isTable)}
+        >
+          Table
+        </button>
+        <button type="button" className="btn small" onClick={saveValues}>
+          Save CSV
+        </button>
+      </div>
+    </>
+  );
+}
+
+function Numbers({ paths, height }: RewardVsKlProps) {
+  return (
+    <div className="curve-table" style={{ height }} tabIndex={0}>
+      <table>
+        <caption>Reward against KL; low and high are the 95 % interval.</caption>
+        <thead>
+          <tr>
+            {HEADS.map((head) => (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rowsOf(paths).map(([label, ...values], place) => (
+            <tr key={place}>
+              <th scope="row">{label}</th>
+              {values.map((value, column) => (
+                <td key={column}>{typeof value === "number" ? number(value) : value}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Picture(props: RewardVsKlProps) {
+  const { paths, isRoot, height } = props;
+  const all = paths.flatMap((path) => path.points.map((point) => ({ path, point })));
+  const [ref, width] = useWidth();
+  const [near, setNear] = useState<Near | null>(null);
+  const far = (kl: number) => (isRoot ? Math.sqrt(kl) : kl);
+  const right = Math.max(...all.map(({ point }) => far(point.kl)), 1e-6) * 1.05;
+  const rewards = all.flatMap(({ point }) => [point.low, point.high]);
+  const span = Math.max(...rewards) - Math.min(...rewards) || 1;
+  const [low, high] = [Math.min(...rewards) - 0.06 * span, Math.max(...rewards) + 0.06 * span];
+  const places: Places = {
+    X: (p) => PAD.left + ((width - PAD.left - PAD.right) * far(p.kl)) / right,
+    Y: (reward) =>
+      height - PAD.bottom - ((height - PAD.top - PAD.bottom) * (reward - low)) / (high - low),
+  };
+
+  const pick = () => {
+    if (near !== null) props.onPick?.(near.path, near.point);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const way = ARROWS[event.key];
+    if (way !== undefined) {
+      event.preventDefault();
+      setNear(pointBeside(paths, near, way));
+    } else if (event.key === "Enter") pick();
+    else if (event.key === "Escape") setNear(null);
+  };
+  const look = (event: MouseEvent<SVGSVGElement>) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const away = ({ point }: Near) => Math.hypot(places.X(point) - x, places.Y(point.reward) - y);
+    setNear(
+      all.reduce<Near | null>(
+        (best, one) => (best === null || away(one) < away(best) ? one : best),
+        null,
+      ),
+    );
+  };
+  const told = paths.flatMap((path) => {
+    if (path.isFaint === true) return [];
+    const last = path.points.at(-1);
+    return last === undefined ? [] : [wordsOf({ path, point: last })];
+  });
+  return (
+    <div ref={ref} className="reward-vs-kl">
+      <svg
+        width={width}
+        height={height}
+        role="img"
+        aria-label={`Reward vs KL; at the end ${told.join("; ")}`}
+        tabIndex={0}
+        className={props.onPick === undefined ? "" : "pickable"}
+        onMouseMove={look}
+        onMouseLeave={() => setNear(null)}
+        onClick={pick}
+        onKeyDown={onKeyDown}
+        onBlur={() => setNear(null)}
+      >
+        {niceTicks(low, high).map((tick) => (
+          <g key={tick}>
+            <line
+              className="grid"
+              x1={PAD.left}
+              x2={width - PAD.right}
+              y1={places.Y(tick)}
+              y2={places.Y(tick)}
+            />
+            <text x={PAD.left - 8} y={places.Y(tick) + 4} textAnchor="end">
+              {number(Number(tick.toPrecision(6)))}
+            </text>
+          </g>
+        ))}
+        {niceTicks(0, right).map((tick) => {
+          const x = PAD.left + ((width - PAD.left - PAD.right) * tick) / right;
+          return (
+            <text key={tick} x={x} y={height - PAD.bottom + 18} textAnchor="middle">
+              {number(Number(tick.toPrecision(6)))}
+            </text>
+          );
+        })}
+        <text x={width - PAD.right} y={height - 4} textAnchor="end">
+          {isRoot ? "√KL to the reference" : "KL to the reference, nats per response"}
+        </text>
+        {paths.map((path) => (
+          <PathMarks key={path.id} path={path} near={near} places={places} />
+        ))}
+      </svg>
+      <p className="small muted mono" aria-live="polite">
+        {near === null ? props.caption : wordsOf(near)}
+      </p>
+    </div>
+  );
+}

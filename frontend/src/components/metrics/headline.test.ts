@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+
+import type { Run } from "@/api/types";
+
+import { candidates, headlineOf, madeBy } from "./headline";
+
+const run = (method: Run["method"], ...names: string[]) => ({
+  method,
+  summary: Object.fromEntries(names.map((name) => [name, 1])),
+});
+const curves = (known: Record<string, number[]>) => new Map(Object.entries(known));
+const title = (one: ReturnType<typeof run>, known: Record<string, number[]>) =>
+  headlineOf(one, curves(known))?.title;
+
+describe("the metric that stands for a run", () => {
+  it("is held out where there are two evaluations, else that of training, and says which", () => {
+    const policy = run("policy_gradient", "reward/mean", "eval/reward", "loss");
+    expect(title(policy, { "reward/mean": [1, 2, 3], "eval/reward": [1, 2] })).toBe(
+      "held-out reward",
+    );
+    expect(title(policy, { "reward/mean": [1, 2, 3], "eval/reward": [1] })).toBe("training reward");
+    expect(title(run("sft", "loss", "eval/loss"), { loss: [2, 1], "eval/loss": [2, 1] })).toBe(
+      "held-out loss",
+    );
+  });
+  it("is the held-out one until its curve is known", () => {
+    expect(title(run("policy_gradient", "reward/mean", "eval/reward"), {})).toBe("held-out reward");
+  });
+  it("is never the loss of a policy", () => {
+    expect(candidates(run("policy_gradient", "loss", "grad_norm"))).toEqual([]);
+    expect(candidates(run("sft", "loss"))).toEqual(["loss"]);
+  });
+  it("is of an evaluation what it measured, once", () => {
+    const evaluation = run("evaluate", "eval/reward", "eval/win_rate");
+    expect(title(evaluation, { "eval/win_rate": [0.6], "eval/reward": [1] })).toBe("win rate");
+    expect(title(run("evaluate", "eval/reward"), { "eval/reward": [1] })).toBe("reward");
+  });
+});
+
+describe("a run without such a metric", () => {
+  const made = (result: Run["result"], output_bytes: number, responses?: number) =>
+    madeBy({ result, output_bytes, summary: responses === undefined ? {} : { responses } });
+  it("says what it made", () => {
+    expect(made("responses", 90_000, 160)).toBe("160 responses");
+    expect(made("causal_lm", 270_000_000)).toBe("model, 270 MB");
+    expect(made("responses", 90_000)).toBe("90.0 kB");
+    expect(made("causal_lm", 0)).toBeNull();
+  });
+});

@@ -1,0 +1,50 @@
+/** A button with a panel beside it, which Escape and a click elsewhere close. */
+import "./popover.css";
+
+import { useId, useRef, type ReactNode, type ToggleEvent } from "react";
+
+const AWAY_PX = 6;
+const EDGE_PX = 8;
+
+/** Below its button, wherever that is, and inside the window. */
+function placed(panel: HTMLElement, button: HTMLElement): void {
+  const at = button.getBoundingClientRect();
+  const left = Math.min(at.left, innerWidth - panel.offsetWidth - EDGE_PX);
+  const isBelow = at.bottom + AWAY_PX + panel.offsetHeight < innerHeight;
+  const top = isBelow ? at.bottom + AWAY_PX : at.top - AWAY_PX - panel.offsetHeight;
+  panel.style.left = `${Math.max(EDGE_PX, left)}px`;
+  panel.style.top = `${Math.max(EDGE_PX, top)}px`;
+}
+
+export function Popover(props: {
+  label: string;
+  className: string;
+  /** What the button shows. */
+  face: ReactNode;
+  panelClassName: string;
+  /** What the panel shows; `id` is that of the panel, for buttons that close it. */
+  children: (id: string) => ReactNode;
+}) {
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const onToggle = (event: ToggleEvent<HTMLElement>) => {
+    if (event.newState === "open" && button.current !== null)
+      placed(event.currentTarget, button.current);
+  };
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        className={props.className}
+        aria-label={props.label}
+        popoverTarget={id}
+      >
+        {props.face}
+      </button>
+      <div id={id} popover="auto" className={`popover ${props.panelClassName}`} onToggle={onToggle}>
+        {props.children(id)}
+      </div>
+    </>
+  );
+}

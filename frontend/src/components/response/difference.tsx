@@ -1,0 +1,39 @@
+/** A response as what it has more and less than another one. */
+import "./difference.css";
+
+import { useMemo } from "react";
+
+import { PlainText } from "@/components/text/plain-text";
+
+import { differences } from "./words";
+
+export function Difference({ before, after }: { before: string; after: string }) {
+  const parts = useMemo(() => differences(before, after), [before, after]);
+  if (before === after) return <p className="small faint">The same text.</p>;
+  if (parts === null)
+    return (
+      <>
+        <p className="small faint">Too little is the same to show what differs.</p>
+        <p className="plain" dir="auto">
+          <PlainText text={after} />
+        </p>
+      </>
+    );
+  return (
+    <p className="plain difference" dir="auto">
+      {parts.map(({ text, kind }, place) =>
+        kind === "same" ? (
+          <PlainText key={place} text={text} />
+        ) : kind === "new" ? (
+          <ins key={place}>
+            <PlainText text={text} />
+          </ins>
+        ) : (
+          <del key={place}>
+            <PlainText text={text} />
+          </del>
+        ),
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,64 @@
+/** A run's name and tags as two fields where they stand: Enter keeps them, Escape does not. */
+import "./run-edit.css";
+
+import { useState, type KeyboardEvent } from "react";
+
+import type { Run } from "@/api/types";
+import { PendingButton } from "@/components/pending-button";
+import { Refused } from "@/components/refused";
+
+import { useChange } from "./use-change";
+
+/** Tags as people write them: between commas. */
+export function tagsOf(text: string): string[] {
+  const tags = text.split(",").map((tag) => tag.trim());
+  return [...new Set(tags.filter((tag) => tag !== ""))];
+}
+
+export function NameAndTags({ run, onClose }: { run: Run; onClose: () => void }) {
+  const [name, setName] = useState(run.name);
+  const [tags, setTags] = useState(run.tags.join(", "));
+  const change = useChange(run.id, onClose);
+  const keep = () => {
+    if (name.trim() !== "" && !change.isPending) change.mutate({ name, tags: tagsOf(tags) });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === "Enter") keep();
+    else if (event.key === "Escape") onClose();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div className="name-and-tags">
+      <input
+        className="input"
+        aria-label={`Name of ${run.name}`}
+        autoFocus
+        maxLength={200}
+        aria-invalid={name.trim() === ""}
+        value={name}
+        onChange={({ target }) => setName(target.value)}
+        onKeyDown={onKeyDown}
+      />
+      <input
+        className="input"
+        aria-label={`Tags of ${run.name}, between commas`}
+        placeholder="Tags, between commas"
+        value={tags}
+        onChange={({ target }) => setTags(target.value)}
+        onKeyDown={onKeyDown}
+      />
+      <div className="row">
+        <PendingButton className="btn primary" isPending={change.isPending} onPress={keep}>
+          Save
+        </PendingButton>
+        <button type="button" className="btn" onClick={onClose}>
+          Cancel
+        </button>
+      </div>
+      <Refused asked={change} />
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+/** The notes of a run: markdown that whoever may change the run writes where it stands. */
+import "./run-edit.css";
+
+import { useId, useState } from "react";
+
+import type { Run } from "@/api/types";
+import { Icon } from "@/components/icons";
+import { PendingButton } from "@/components/pending-button";
+import { Refused } from "@/components/refused";
+import { Markdown } from "@/components/text/markdown";
+import { number } from "@/lib/format";
+
+import { useChange } from "./use-change";
+
+const LONGEST = 10_000;
+/** From here on it is said how much room is left. */
+const NEARLY = 9000;
+
+export function Notes({ run, mayChange }: { run: Run; mayChange: boolean }) {
+  const [isWriting, setWriting] = useState(false);
+  const notes = run.notes ?? "";
+  if (isWriting) return <NotesForm run={run} notes={notes} onClose={() => setWriting(false)} />;
+  if (notes === "")
+    return mayChange ? (
+      <button type="button" className="btn ghost add-notes" onClick={() => setWriting(true)}>
+        <Icon name="note" /> Add notes
+      </button>
+    ) : null;
+  return (
+    <section className="card notes" aria-label="Notes">
+      <div className="prose">
+        <Markdown text={notes} />
+      </div>
+      {mayChange && (
+        <button
+          type="button"
+          className="btn ghost icon"
+          aria-label="Edit the notes"
+          onClick={() => setWriting(true)}
+        >
+          <Icon name="note" />
+        </button>
+      )}
+    </section>
+  );
+}
+
+function NotesForm({ run, notes, onClose }: { run: Run; notes: string; onClose: () => void }) {
+  const [text, setText] = useState(notes);
+  const change = useChange(run.id, onClose);
+  const help = useId();
+  const save = () => {
+    if (!change.isPending) change.mutate({ notes: text });
+  };
+  return (
+    <section className="card notes-form" aria-label="Notes">
+      <textarea
+        className="input"
+        aria-label="Notes in markdown"
+        aria-describedby={help}
+        autoFocus
+        rows={8}
+        maxLength={LONGEST}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
+          // What was written is not lost by a slip.
+          else if (event.key === "Escape" && text === notes) onClose();
+        }}
+      />
+      <div className="row">
+        <PendingButton className="btn primary" isPending={change.isPending} onPress={save}>
+          Save notes
+        </PendingButton>
+        <button type="button" className="btn" onClick={onClose}>
+          Cancel
+        </button>
+        <span className="small muted" id={help}>
+          Markdown. Ctrl+Enter saves.
+          {text.length > NEARLY && ` ${number(LONGEST - text.length)} characters left.`}
+        </span>
+      </div>
+      <Refused asked={change} />
+    </section>
+  );
+}

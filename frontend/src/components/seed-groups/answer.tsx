@@ -1,0 +1,53 @@
+/** Is the best group better than the others, and how many seeds would tell? */
+import "./answer.css";
+
+import type { GroupDifference, SeedGroups } from "@/api/types";
+import { Sentence } from "@/components/text/sentence";
+
+import { letterOf } from "./group-names";
+
+function headline({ metric, why_none: whyNone, groups, differences }: SeedGroups): string {
+  if (groups.length < 2) return "These runs are seeds of one config.";
+  if (metric === null) return whyNone;
+  const [first] = differences;
+  if (first === undefined) return `Fewer than two groups have values of \`${metric}\`.`;
+  const best = letterOf(first.better);
+  if (differences.every((one) => one.is_decided))
+    return `${best} is better than ${lettersOf(differences)}.`;
+  return `Not decided: ${best} is ahead by \`${metric}\`.`;
+}
+
+const lettersOf = (differences: readonly GroupDifference[]): string =>
+  differences.map((one) => letterOf(one.worse)).join(", ");
+
+export function Answer({ answer }: { answer: SeedGroups }) {
+  const { differences } = answer;
+  const isDecided = differences.length > 0 && differences.every((one) => one.is_decided);
+  const known = differences.filter((one) => one.interval != null);
+  const unknown = differences.filter((one) => one.interval == null);
+  return (
+    <section className={`card answer ${isDecided ? "good" : ""}`} aria-label="Answer">
+      <h2>
+        <Sentence text={headline(answer)} />
+      </h2>
+      <ul>
+        {known.map((one) => (
+          <li key={one.worse}>
+            <b>
+              {letterOf(one.better)} and {letterOf(one.worse)}.
+            </b>{" "}
+            {one.sentence}
+          </li>
+        ))}
+        {unknown.length > 0 && (
+          <li>
+            <b>
+              {letterOf(unknown[0]?.better ?? 0)} and {lettersOf(unknown)}.
+            </b>{" "}
+            Fewer than three seeds do not tell whether a difference is more than chance.
+          </li>
+        )}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,28 @@
+/** A verdict in a word; one colour per level, as everywhere. */
+import type { Verdict } from "@/api/types";
+
+const WORDS: Readonly<Record<Verdict["kind"], string>> = {
+  waiting: "too early",
+  unjudged: "not judged",
+  measured: "measured",
+  improved: "improved",
+  stalled: "no clear change",
+  overfitted: "overfitted",
+  over_optimized: "over-optimized",
+  inflated: "length inflated",
+  collapsed: "collapsed",
+  worse: "worse",
+};
+
+export function VerdictPill({
+  verdict,
+}: {
+  verdict: Pick<Verdict, "kind" | "level" | "sentence">;
+}) {
+  const tone = verdict.level === "none" ? "" : verdict.level;
+  return (
+    <span className={`pill ${tone}`} title={verdict.sentence}>
+      {WORDS[verdict.kind]}
+    </span>
+  );
+}

@@ -1,0 +1,119 @@
+/** The saved views of a page: open one, save what is shown now, update, rename or delete one. */
+import "./saved-views.css";
+
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { managesIn, meQuery } from "@/api/session";
+import type { SavedView } from "@/api/types";
+import { changeView, createView, viewsKey, viewsQuery, type ViewPage } from "@/api/views";
+import { CreateForm, NameField } from "@/components/form/create-form";
+import { PendingButton } from "@/components/pending-button";
+import { Refused } from "@/components/refused";
+import { useProjectId } from "@/lib/use-project";
+
+import { ViewsDialog } from "./views-dialog";
+import { useViewSearch } from "./view-search";
+
+function SaveDialog(props: { page: ViewPage; query: string; onClose: () => void }) {
+  const { page, query, onClose } = props;
+  const projectId = useProjectId();
+  const { open } = useViewSearch();
+  const [name, setName] = useState("");
+  return (
+    <CreateForm
+      create={() => createView(projectId, { page, name: name.trim(), query })}
+      list={viewsKey(projectId)}
+      onMade={(made) => open(made.id)}
+      verb="Save"
+      isComplete={name.trim() !== ""}
+      dialog={{ title: "Save this view", onClose }}
+    >
+      <NameField value={name} onChange={setName} placeholder="Learning rates, by gold reward" />
+      <p className="small muted">
+        Everybody in the project finds it here. The address of the page shares it, too.
+      </p>
+    </CreateForm>
+  );
+}
+
+function UpdateButton({ view, query }: { view: SavedView; query: string }) {
+  const client = useQueryClient();
+  const { open } = useViewSearch();
+  const saving = useMutation({
+    mutationFn: (text: string) =>
+      changeView(view.project_id, view.id, { revision: view.revision, query: text }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: viewsKey(view.project_id) });
+      open(view.id);
+    },
+  });
+  return (
+    <>
+      <PendingButton isPending={saving.isPending} onPress={() => saving.mutate(query)}>
+        Update “{view.name}”
+      </PendingButton>
+      <Refused asked={saving} />
+    </>
+  );
+}
+
+function Chooser({ views }: { views: readonly SavedView[] }) {
+  const { saved, isChanged, open } = useViewSearch();
+  const view = saved?.data;
+  return (
+    <select
+      className="input"
+      aria-label="Saved view"
+      value={view?.id ?? ""}
+      onChange={(event) => open(event.target.value || null)}
+    >
+      <option value="">Saved views…</option>
+      {views.map((one) => (
+        <option key={one.id} value={one.id}>
+          {one.name}
+          {one.id === view?.id && isChanged ? " (changed)" : ""}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Changes({ page, views }: { page: ViewPage; views: readonly SavedView[] }) {
+  const { search, saved, isChanged } = useViewSearch();
+  const [dialog, setDialog] = useState<"save" | "all" | null>(null);
+  const close = () => setDialog(null);
+  const view = saved?.data;
+  const query = search.toString();
+  const isNew = query !== "" && (view === undefined || isChanged);
+  return (
+    <>
+      {view !== undefined && isChanged && <UpdateButton view={view} query={query} />}
+      {isNew && (
+        <button type="button" className="btn" onClick={() => setDialog("save")}>
+          {view === undefined ? "Save view…" : "Save as…"}
+        </button>
+      )}
+      {views.length > 0 && (
+        <button type="button" className="btn ghost" onClick={() => setDialog("all")}>
+          Manage views
+        </button>
+      )}
+      {dialog === "save" && <SaveDialog page={page} query={query} onClose={close} />}
+      {dialog === "all" && <ViewsDialog views={views} onClose={close} />}
+    </>
+  );
+}
+
+export function SavedViews({ page }: { page: ViewPage }) {
+  const projectId = useProjectId();
+  const me = useQuery(meQuery).data;
+  const views = useQuery(viewsQuery(projectId, page)).data?.items ?? [];
+  const mayChange = me !== undefined && managesIn(me, projectId);
+  return (
+    <div className="row saved-views">
+      {views.length > 0 && <Chooser views={views} />}
+      {mayChange && <Changes page={page} views={views} />}
+    </div>
+  );
+}

@@ -1,0 +1,153 @@
+/** Which group is right where: by a key of the prompts' metadata, as bars and as a heat map. */
+import "./breakdown.css";
+
+import { useQuery } from "@tanstack/react-query";
+
+import { resultsOfRunsQuery } from "@/api/measured/results";
+import type { ResultsCell, ResultsRow, ResultsTable, SeedGroups } from "@/api/types";
+import { BarLegend, Bars } from "@/charts/bars/bars";
+import { Segmented } from "@/components/segmented";
+import { colourOf } from "@/components/seed-groups/group-names";
+import { Failure } from "@/components/states";
+import { Table, type Column } from "@/components/table";
+import { Sentence } from "@/components/text/sentence";
+import { csvOf } from "@/lib/csv";
+import { fileName, save } from "@/lib/download";
+import { number } from "@/lib/format";
+import { useView } from "@/features/compare/view";
+
+import { csvRows, levelsOf, seriesOf, strengthIn } from "./breakdown-rows";
+
+const HEIGHT = 280;
+const WAYS = [
+  ["bars", "Bars"],
+  ["heat", "Heat map"],
+] as const;
+type Way = (typeof WAYS)[number][0];
+
+/** Text stays readable on the darkest cell. */
+const DARKEST_PERCENT = 45;
+
+export function Breakdown({ answer }: { answer: SeedGroups }) {
+  const { runIds, breakdown, breakdownAs, set } = useView();
+  const query = useQuery(resultsOfRunsQuery(runIds));
+  if (query.error !== null && query.data === undefined)
+    return <Failure error={query.error} onRetry={() => void query.refetch()} />;
+  const tables = query.data?.tables.filter((table) => table.kind === "breakdown") ?? [];
+  const shown = tables.find((table) => table.id === breakdown) ?? tables[0];
+  // Only evaluations that were asked for a breakdown have one.
+  if (shown === undefined) return null;
+  const way: Way = breakdownAs === "heat" ? "heat" : "bars";
+  const saveValues = () =>
+    save(
+      new Blob([csvOf(csvRows(shown))], { type: "text/csv;charset=utf-8" }),
+      fileName([shown.name, shown.set], "csv"),
+    );
+  return (
+    <section className="card chart breakdown" aria-label="Breakdown">
+      <div className="row">
+        <h3>{shown.name}</h3>
+        <span className="grow" />
+        {tables.length > 1 && (
+          <select
+            className="input"
+            aria-label="Set and key"
+            value={shown.id}
+            onChange={(event) => set({ breakdown: event.target.value })}
+          >
+            {tables.map((table) => (
+              <option key={table.id} value={table.id}>
+                {table.name}: {table.set}
+              </option>
+            ))}
+          </select>
+        )}
+        <Segmented
+          label="Show as"
+          value={way}
+          options={WAYS}
+          onChange={(next) => set({ as: next === "bars" ? null : next })}
+        />
+        <button type="button" className="btn small" onClick={saveValues}>
+          Save CSV
+        </button>
+      </div>
+      <p className="small muted">
+        <Sentence text={shown.caption} />
+      </p>
+      {way === "bars" ? <AsBars table={shown} answer={answer} /> : <AsHeatMap table={shown} />}
+      {[shown.missing, ...shown.remarks]
+        .filter((one) => one !== "")
+        .map((one) => (
+          <p key={one} className="small muted missing">
+            <Sentence text={one} />
+          </p>
+        ))}
+    </section>
+  );
+}
+
+function AsBars({ table, answer }: { table: ResultsTable; answer: SeedGroups }) {
+  const colour = (row: ResultsRow) => {
+    const place = answer.groups.findIndex((group) => group.runs.includes(row.runs[0] ?? ""));
+    return row.is_start || place < 0 ? "--ink-3" : colourOf(place);
+  };
+  const series = seriesOf(table, colour);
+  return (
+    <>
+      <Bars
+        levels={levelsOf(table)}
+        series={series}
+        levelName={table.id.split("/").at(-1) ?? ""}
+        label={`${table.name}, with 95 % intervals`}
+        height={HEIGHT}
+      />
+      <BarLegend series={series} />
+    </>
+  );
+}
+
+function HeatCell({ cell, strength }: { cell: ResultsCell | null; strength: number }) {
+  if (cell === null) return <td className="num faint">n/a</td>;
+  const share = Math.round(DARKEST_PERCENT * strength);
+  return (
+    <td
+      className="num nowrap"
+      style={{ background: `color-mix(in srgb, var(--s1) ${share}%, var(--surface))` }}
+    >
+      {number(cell.value)}
+      <div className="small">
+        {cell.interval == null
+          ? "no interval"
+          : `[${number(cell.interval.low)}, ${number(cell.interval.high)}]`}
+      </div>
+    </td>
+  );
+}
+
+function AsHeatMap({ table }: { table: ResultsTable }) {
+  const strength = strengthIn(table);
+  const columns: readonly Column[] = [
+    "Group",
+    ...table.columns.map((column) => [column.name, "num"] as const),
+  ];
+  return (
+    <Table columns={columns} items={table.rows}>
+      {(row) => (
+        <tr key={row.name}>
+          <th scope="row">
+            {row.name}
+            {row.is_start && <span className="small muted"> start</span>}
+          </th>
+          {row.cells.map((cell, place) => (
+            <HeatCell
+              key={table.columns[place]?.name}
+              cell={cell}
+              strength={cell === null ? 0 : strength(cell.value)}
+            />
+          ))}
+        </tr>
+      )}
+    </Table>
+  );
+}

@@ -1,0 +1,94 @@
+/** How often people prefer one run's responses to the other's, where two generate runs are compared. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "react-router";
+
+import type { Run, Versus } from "@/api/types";
+import { putUpPairs, versusQuery } from "@/api/measured/versus";
+import { PendingButton } from "@/components/pending-button";
+import { Refused } from "@/components/refused";
+import { useMayChange } from "@/components/run-edit/use-change";
+import { Loaded } from "@/components/states";
+import { number, plural } from "@/lib/format";
+
+import { canBeJudged, leftToPutUp, saidOf } from "./words";
+
+const PAIRS_AT_ONCE = 100;
+
+export function ByPeople({ runs }: { runs: readonly Run[] }) {
+  const [ours, theirs] = runs;
+  if (ours === undefined || theirs === undefined || !canBeJudged(runs)) return null;
+  return <Judged ours={ours} theirs={theirs} />;
+}
+
+function Judged({ ours, theirs }: { ours: Run; theirs: Run }) {
+  const query = useQuery(versusQuery(ours.id, theirs.id));
+  return (
+    <section className="card padded" aria-label="By people">
+      <h2>By people</h2>
+      <Loaded query={query} lines={3}>
+        {(found) => (
+          <>
+            <WinRate found={found} ours={ours} theirs={theirs} />
+            <PutUp found={found} ours={ours} theirs={theirs} />
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function WinRate({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Run }) {
+  const { win_rate: rate, interval, not_alike: notAlike } = found;
+  return (
+    <>
+      <p>{saidOf(found, ours.name, theirs.name)}</p>
+      {rate !== null && (
+        <p className="small muted">
+          Win rate {number(rate)}{" "}
+          {interval === null
+            ? "(no interval: one prompt)"
+            : `[${number(interval.low)}, ${number(interval.high)}]`}
+          , 95 % by prompt: {plural(found.won, "win")}, {plural(found.tied, "tie")},{" "}
+          {plural(found.lost, "loss", "losses")} in {plural(found.judged, "pair")}
+          {found.left_out > 0 && `; ${plural(found.left_out, "judgment")} placed neither or one`}.
+        </p>
+      )}
+      <p className="small muted">
+        {plural(found.pairs, "pair")} of responses to the same prompts; {found.put_up} are up for
+        ranking{found.identical > 0 && `, ${found.identical} are one text twice and left out`}.
+      </p>
+      {notAlike.length > 0 && (
+        <p className="small fewer">
+          The runs sampled differently ({notAlike.join(", ")}): the win rate tells of that, too.
+        </p>
+      )}
+    </>
+  );
+}
+
+function PutUp({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Run }) {
+  const client = useQueryClient();
+  const mayChange = useMayChange(ours.project_id);
+  const asked = useMutation({
+    mutationFn: (pairs: number) => putUpPairs(ours.id, theirs.id, pairs),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["versus"] }),
+  });
+  const wanted = Math.min(PAIRS_AT_ONCE, leftToPutUp(found));
+  if (!mayChange) return null;
+  return (
+    <div className="row">
+      {wanted > 0 && (
+        <PendingButton isPending={asked.isPending} onPress={() => asked.mutate(wanted)}>
+          Let people rank {plural(wanted, "pair")}
+        </PendingButton>
+      )}
+      {found.put_up > 0 && <Link to={`/projects/${ours.project_id}/rank`}>Rank</Link>}
+      {asked.data !== undefined && (
+        <span className="small" role="status">
+          {plural(asked.data.created, "pair")} put up.
+        </span>
+      )}
+      <Refused asked={asked} />
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+/** Several runs: which is better, by how much, and what differs between them. */
+import "./compare.css";
+
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
+
+import { runsByIdQuery } from "@/api/runs";
+import { seedGroupsQuery } from "@/api/seed-groups";
+import type { Run, SeedGroups } from "@/api/types";
+import { Answer } from "@/components/seed-groups/answer";
+import { Empty, Loaded } from "@/components/states";
+import { useVerdicts } from "@/components/use-verdicts";
+import { SavedViews } from "@/components/views/saved-views";
+import { plural } from "@/lib/format";
+import { useProjectId } from "@/lib/use-project";
+
+import { Breakdown } from "./breakdown/breakdown";
+import { ByPeople } from "./by-people/by-people";
+import { canBeJudged } from "./by-people/words";
+import { WhatDiffers } from "./differences/what-differs";
+import { Frontier } from "./frontier/frontier";
+import { GroupCurveCards } from "./group-curves";
+import { GroupTable } from "./group-table";
+import { SamePrompt } from "./same-prompt/same-prompt";
+import { useView } from "./view";
+
+export function ComparePage() {
+  const projectId = useProjectId();
+  const { runIds, metric, saved } = useView();
+  const runs = useQuery({ ...runsByIdQuery(runIds), enabled: runIds.length > 0 });
+  const groups = useQuery({ ...seedGroupsQuery(runIds, metric), enabled: runIds.length > 0 });
+  return (
+    <div className="page compare">
+      <div className="page-head">
+        <div>
+          <h1>Compare</h1>
+          <p>{runIds.length > 0 ? plural(runIds.length, "run") : "No runs are chosen."}</p>
+        </div>
+        <span className="grow" />
+        <SavedViews page="compare" />
+        <Link className="btn" to={`/projects/${projectId}/runs`}>
+          Choose runs
+        </Link>
+      </div>
+      {saved !== null && saved.data === undefined && runIds.length === 0 ? (
+        <Loaded query={saved} lines={8}>
+          {() => null}
+        </Loaded>
+      ) : runIds.length === 0 ? (
+        <section className="card">
+          <Empty icon="runs" title="Nothing to compare yet">
+            Choose two or more runs in the list of runs, then press Compare.
+          </Empty>
+        </section>
+      ) : (
+        <Loaded query={runs} lines={8}>
+          {(found) => (
+            <Loaded query={groups} lines={8}>
+              {(answer) => <Compared runs={found} answer={answer} />}
+            </Loaded>
+          )}
+        </Loaded>
+      )}
+    </div>
+  );
+}
+
+function Compared({ runs, answer }: { runs: readonly Run[]; answer: SeedGroups }) {
+  const verdicts = useVerdicts(runs);
+  const byId = new Map(runs.map((run) => [run.id, run]));
+  const { runIds } = useView();
+  const asChosen = runIds.flatMap((id) => byId.get(id) ?? []);
+  return (
+    <>
+      {/* Of two runs that only sample, people decide. */}
+      {(answer.metric !== null || !canBeJudged(asChosen)) && <Answer answer={answer} />}
+      <ByPeople runs={asChosen} />
+      <GroupTable answer={answer} runs={byId} verdicts={verdicts} />
+      <Frontier answer={answer} runs={byId} />
+      <Breakdown answer={answer} />
+      <GroupCurveCards answer={answer} runs={byId} />
+      <SamePrompt answer={answer} runs={byId} />
+      <WhatDiffers answer={answer} />
+    </>
+  );
+}

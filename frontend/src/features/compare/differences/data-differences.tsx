@@ -1,0 +1,128 @@
+/** The snapshots that are not the same: what each holds, and which prompts it shares. */
+import { useQuery } from "@tanstack/react-query";
+
+import { dataDifferencesQuery } from "@/api/differences";
+import type {
+  ComparedSnapshot,
+  DataDifference,
+  DataDifferences as Found,
+  PromptOverlap,
+  SeedGroups,
+} from "@/api/types";
+import { letterOf } from "@/components/seed-groups/group-names";
+import { Loaded } from "@/components/states";
+import { Table, type Column } from "@/components/table";
+import { number, plural, shortHash, words } from "@/lib/format";
+
+const COLUMNS: readonly Column[] = [
+  "Snapshot",
+  "Groups",
+  ["Trained on", "num"],
+  ["Held out", "num"],
+  "sha256",
+  "Prompts beside the first",
+];
+
+type Counts = Readonly<Record<string, Readonly<Record<string, number>> | undefined>>;
+
+function recordsOf(snapshot: ComparedSnapshot, side: string): string {
+  const found = (snapshot.counts as Counts)[side] ?? {};
+  const pairs = found["pairs"];
+  return `${number(found["records"] ?? 0)}${pairs === undefined ? "" : `, ${plural(pairs, "pair")}`}`;
+}
+
+const groupsOf = (answer: SeedGroups, runs: readonly string[]): string =>
+  answer.groups
+    .flatMap((group, place) =>
+      group.runs.some((run) => runs.includes(run)) ? [letterOf(place)] : [],
+    )
+    .join(", ");
+
+function Overlap({ overlap }: { overlap: PromptOverlap }) {
+  const { in_both: both, added, removed, trained_on_heldout: leaked } = overlap;
+  return (
+    <>
+      {number(both)} in common, {number(added)} added, {number(removed)} removed.{" "}
+      {overlap.is_heldout_equal
+        ? "Both hold out the same prompts."
+        : "The held-out prompts differ."}
+      {leaked > 0 && (
+        <b className="leaked"> It trains on {plural(leaked, "prompt")} that the first holds out.</b>
+      )}
+      {overlap.heldout_from_training > 0 && (
+        <b className="leaked">
+          {" "}
+          The first trains on {plural(overlap.heldout_from_training, "prompt")} that it holds out.
+        </b>
+      )}
+    </>
+  );
+}
+
+function beside(difference: DataDifference, place: number, mostRecords: number) {
+  const first = difference.snapshots[0];
+  if (place === 0) return "–";
+  if (difference.snapshots[place]?.sha256 === first?.sha256) return "The same records.";
+  const overlap = difference.overlaps[place - 1];
+  return overlap == null ? (
+    `Not compared: together they have more than ${number(mostRecords)} records.`
+  ) : (
+    <Overlap overlap={overlap} />
+  );
+}
+
+function Snapshots(props: { difference: DataDifference; answer: SeedGroups; most: number }) {
+  const { difference, answer, most } = props;
+  return (
+    <>
+      <p className="mono small field-name">{difference.field}</p>
+      <Table columns={COLUMNS} items={difference.snapshots.map((one, place) => ({ one, place }))}>
+        {({ one, place }) => (
+          <tr key={one.id}>
+            <td>{one.name}</td>
+            <td>{groupsOf(answer, one.runs)}</td>
+            <td className="num nowrap">{recordsOf(one, "train")}</td>
+            <td className="num nowrap">{recordsOf(one, "heldout")}</td>
+            <td className="mono small" title={one.sha256}>
+              {shortHash(one.sha256)}
+            </td>
+            <td className="small beside-first">{beside(difference, place, most)}</td>
+          </tr>
+        )}
+      </Table>
+    </>
+  );
+}
+
+function Data({ found, answer }: { found: Found; answer: SeedGroups }) {
+  const same = found.same.map((field) => words(field)).join(", ");
+  return (
+    <>
+      {found.items.map((difference) => (
+        <Snapshots
+          key={difference.field}
+          difference={difference}
+          answer={answer}
+          most={found.most_records}
+        />
+      ))}
+      {same !== "" && <p className="muted">The same snapshot of {same} in all of them.</p>}
+      {found.items.length === 0 && same === "" && (
+        <p className="muted">No snapshot is used by these runs.</p>
+      )}
+    </>
+  );
+}
+
+export function DataDifferences({ answer }: { answer: SeedGroups }) {
+  const runIds = answer.groups.flatMap((group) => group.runs);
+  const query = useQuery(dataDifferencesQuery(runIds));
+  return (
+    <section aria-label="Data">
+      <h3>Data</h3>
+      <Loaded query={query} lines={2}>
+        {(found) => <Data found={found} answer={answer} />}
+      </Loaded>
+    </section>
+  );
+}

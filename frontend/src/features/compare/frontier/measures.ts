@@ -1,0 +1,46 @@
+/** By what reward against KL can be told: what was recorded, and what is missing. Pure. */
+import type { Run } from "@/api/types";
+
+/** A measure of the policy; `costs` are the KLs that it can be set against, the better first. */
+export interface Measure {
+  readonly name: string;
+  readonly title: string;
+  readonly costs: readonly string[];
+  /** Whether it was measured on purpose, not at every training step. */
+  readonly isEvaluated: boolean;
+}
+
+const EVALUATED = { costs: ["kl/exact", "kl/response"], isEvaluated: true } as const;
+
+/** What everybody should have, the one that decides first. */
+const WANTED: readonly Measure[] = [
+  { name: "gold/reward", title: "Gold reward", ...EVALUATED },
+  { name: "gold/win_rate", title: "Gold win rate", ...EVALUATED },
+  { name: "eval/reward", title: "Held-out reward", ...EVALUATED },
+];
+const TRAINING: Measure = {
+  name: "reward/mean",
+  title: "Training reward",
+  costs: ["kl/response"],
+  isEvaluated: false,
+};
+const GOLD = /^gold\/(?!.*_(?:low|high)$)/;
+
+const names = (runs: readonly Run[]) => new Set(runs.flatMap((run) => Object.keys(run.summary)));
+
+/** The measures that any of the runs has beside a KL, evaluations first. */
+export function measuresOf(runs: readonly Run[]): readonly Measure[] {
+  const known = names(runs);
+  const wanted = new Set(WANTED.map(({ name }) => name));
+  const others = [...known]
+    .filter((name) => GOLD.test(name) && !wanted.has(name))
+    .sort()
+    .map((name) => ({ name, title: name, ...EVALUATED }));
+  return [...WANTED, ...others, TRAINING].filter(
+    ({ name, costs }) => known.has(name) && costs.some((cost) => known.has(cost)),
+  );
+}
+
+/** The evaluations that none of the runs has. */
+export const missingMeasures = (runs: readonly Run[]): readonly Measure[] =>
+  WANTED.filter(({ name }) => !names(runs).has(name));

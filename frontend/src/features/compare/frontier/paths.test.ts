@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+
+import type { GroupCurve, Run, SeedGroup } from "@/api/types";
+import type { Curve } from "@/charts/live-curves";
+
+import { measuresOf, missingMeasures, type Measure } from "./measures";
+import { pathsOf, type Known } from "./paths";
+
+const group = (...runs: string[]): SeedGroup => ({
+  runs,
+  config: {},
+  values: [],
+  value: null,
+  interval: null,
+  is_iqm: false,
+});
+const curve = (mean: number[]): Curve => {
+  const x = mean.map((_, i) => 10 * i);
+  return { x, mean, min: mean, max: mean, last: mean, nNan: mean.map(() => 0) };
+};
+const groupCurve = (place: number, name: string, value: number[]): GroupCurve => ({
+  group: place,
+  name,
+  x: value.map((_, i) => 10 * i),
+  n: value.map(() => 3),
+  value,
+  low: value.map((one) => one - 1),
+  high: value.map((one) => one + 1),
+});
+const RUNS: Record<string, Record<string, Curve>> = {
+  a: { "gold/reward": curve([0, 1]), "kl/exact": curve([0, 2]) },
+  b: { "gold/reward": curve([0, 3]), "kl/exact": curve([0, 4]) },
+  c: {
+    "gold/reward": curve([5, 6]),
+    "gold/reward_low": curve([4, 5]),
+    "gold/reward_high": curve([6, 7]),
+    "kl/response": curve([1, 9]),
+  },
+};
+const GROUP_CURVES = [
+  groupCurve(0, "gold/reward", [0, 2]),
+  groupCurve(0, "kl/exact", [0, 3]),
+  groupCurve(1, "gold/reward", [5, 6]),
+];
+const KNOWN: Known = {
+  runs: (run, name) => RUNS[run]?.[name],
+  groups: (place, name) => GROUP_CURVES.find((one) => one.group === place && one.name === name),
+};
+const GROUPS = [group("a", "b"), group("c")];
+const GOLD: Measure = {
+  name: "gold/reward",
+  title: "Gold reward",
+  costs: ["kl/exact", "kl/response"],
+  isEvaluated: true,
+};
+const drawn = (...hidden: string[]) =>
+  pathsOf(GROUPS, new Set(hidden), GOLD, KNOWN, (run) => `run ${run}`);
+
+describe("reward against KL of groups", () => {
+  it("draws the mean of seeds with its interval, and the seeds thin", () => {
+    expect(drawn().map((path) => [path.id, path.label, path.isFaint ?? false])).toEqual([
+      ["a", "A run a", true],
+      ["b", "A run b", true],
+      ["group 0", "A", false],
+      ["c", "B", false],
+    ]);
+    expect(drawn()[2]?.points.at(-1)).toEqual({ step: 10, kl: 3, reward: 2, low: 1, high: 3 });
+  });
+  it("draws a single run with the interval that it recorded, by the KL that it has", () => {
+    expect(drawn()[3]?.points.at(-1)).toEqual({ step: 10, kl: 9, reward: 6, low: 5, high: 7 });
+  });
+  it("never changes a mean or an interval when a run is hidden", () => {
+    const mean = drawn()[2];
+    for (const hidden of [["a"], ["b"], ["a", "b"], ["c"]])
+      expect(drawn(...hidden).find((path) => path.id === "group 0")).toEqual(mean);
+  });
+});
+
+describe("what reward can be", () => {
+  const run = (...names: string[]) =>
+    ({ summary: Object.fromEntries(names.map((name) => [name, 1])) }) as unknown as Run;
+
+  it("is what was recorded beside a KL", () => {
+    const runs = [run("eval/reward", "kl/exact"), run("gold/safety", "gold/safety_low")];
+    expect(measuresOf(runs).map(({ name }) => name)).toEqual(["eval/reward", "gold/safety"]);
+    expect(measuresOf([run("eval/reward")])).toEqual([]);
+  });
+  it("names what nobody recorded", () => {
+    const titles = missingMeasures([run("eval/reward", "gold/win_rate")]).map(({ title }) => title);
+    expect(titles).toEqual(["Gold reward"]);
+  });
+});

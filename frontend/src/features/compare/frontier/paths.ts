@@ -1,0 +1,74 @@
+/** Groups and their runs as paths of reward against KL. Pure. */
+import type { GroupCurve, SeedGroup } from "@/api/types";
+import type { Curve } from "@/charts/live-curves";
+import { paired } from "@/charts/reward-vs-kl";
+import type { Column, Path, PathPoint } from "@/charts/reward-vs-kl-path";
+import { colourOf, letterOf } from "@/components/seed-groups/group-names";
+
+import type { Measure } from "./measures";
+
+/** Curves by run and name, and by group and name. */
+export interface Known {
+  readonly runs: (run: string, name: string) => Curve | undefined;
+  readonly groups: (group: number, name: string) => GroupCurve | undefined;
+}
+
+const ofRun = (curve: Curve | undefined): Column | undefined =>
+  curve && { x: curve.x, values: curve.mean };
+const ofGroup = (
+  curve: GroupCurve | undefined,
+  part: "value" | "low" | "high" = "value",
+): Column | undefined => curve && { x: curve.x, values: curve[part] };
+
+/** By the first cost that was measured at steps of the reward. */
+function firstPaired(
+  costs: readonly string[],
+  pair: (cost: string) => readonly PathPoint[],
+): readonly PathPoint[] {
+  return costs.map(pair).find((points) => points.length > 0) ?? [];
+}
+
+function groupPath(place: number, { name, costs, isEvaluated }: Measure, known: Known): Path {
+  const reward = known.groups(place, name);
+  const ends = [ofGroup(reward, "low"), ofGroup(reward, "high")] as const;
+  const points = firstPaired(costs, (cost) =>
+    paired(ofGroup(known.groups(place, cost)), ofGroup(reward), ends),
+  );
+  const label = letterOf(place);
+  return { id: `group ${place}`, label, colour: colourOf(place), points, isEvaluated };
+}
+
+function runPath(run: string, place: number, measure: Measure, known: Known): Path {
+  const { name, costs, isEvaluated } = measure;
+  const ends = [ofRun(known.runs(run, `${name}_low`)), ofRun(known.runs(run, `${name}_high`))];
+  const points = firstPaired(costs, (cost) =>
+    paired(ofRun(known.runs(run, cost)), ofRun(known.runs(run, name)), [ends[0], ends[1]]),
+  );
+  return { id: run, label: letterOf(place), colour: colourOf(place), points, isEvaluated };
+}
+
+/**
+ * The mean of each group with its interval, and its runs that are not hidden, thin. A single run is
+ * its group, with the interval that it recorded.
+ */
+export function pathsOf(
+  groups: readonly SeedGroup[],
+  hidden: ReadonlySet<string>,
+  measure: Measure,
+  known: Known,
+  nameOf: (run: string) => string,
+): readonly Path[] {
+  const paths = groups.flatMap(({ runs }, place): Path[] => {
+    const [only] = runs;
+    if (runs.length === 1 && only !== undefined)
+      return hidden.has(only) ? [] : [runPath(only, place, measure, known)];
+    const own = runs
+      .filter((run) => !hidden.has(run))
+      .map((run) => {
+        const path = runPath(run, place, measure, known);
+        return { ...path, label: `${path.label} ${nameOf(run)}`, isFaint: true };
+      });
+    return [...own, groupPath(place, measure, known)];
+  });
+  return paths.filter(({ points }) => points.length > 0);
+}

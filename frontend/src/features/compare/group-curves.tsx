@@ -1,0 +1,134 @@
+/** A chart per metric: each group's mean with its band, and its runs as thin lines. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+
+import { metricsQuery } from "@/api/runs";
+import { groupCurvesQuery } from "@/api/seed-groups";
+import type { Run, SeedGroups } from "@/api/types";
+import { curveOf, type Zoom } from "@/charts/live-curves";
+import { Plot } from "@/charts/plot";
+import { Failure, Skeleton } from "@/components/states";
+import { useTheme } from "@/lib/theme";
+
+import { drawn } from "./columns";
+import { colourOf } from "@/components/seed-groups/group-names";
+import { figuresOf, firstNames, useView } from "./view";
+
+const POINTS = 300;
+const HEIGHT = 240;
+
+interface Shared {
+  readonly answer: SeedGroups;
+  readonly zoom: Zoom;
+  readonly onZoom: (zoom: Zoom) => void;
+}
+
+function MetricCard({ name, answer, zoom, onZoom }: Shared & { name: string }) {
+  const { runIds, hidden } = useView();
+  const theme = useTheme();
+  const groups = useQuery(groupCurvesQuery(runIds, name, POINTS));
+  const runs = useQuery(metricsQuery(runIds, { names: name, points: POINTS }));
+  const hiddenRuns = [...hidden].join();
+  const groupOf = new Map(
+    answer.groups.flatMap((group, place) => group.runs.map((run) => [run, place] as const)),
+  );
+  const shown = useMemo(
+    () =>
+      drawn(
+        groups.data?.items ?? [],
+        (runs.data?.series ?? [])
+          .filter((one) => !hidden.has(one.run))
+          .map((one) => ({
+            run: one.run,
+            group: groupOf.get(one.run) ?? 0,
+            curve: curveOf(one),
+          })),
+        colourOf,
+      ),
+    // Sets and maps are made anew at each look; what they hold is in these.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [groups.data, runs.data, hiddenRuns],
+  );
+  return (
+    <section className="card chart" aria-label={name}>
+      <h3>
+        <span className="mono">{name}</span>
+      </h3>
+      {groups.error !== null && (
+        <Failure error={groups.error} onRetry={() => void groups.refetch()} />
+      )}
+      {groups.data === undefined || runs.data === undefined ? (
+        <Skeleton label={`Loading ${name}`} />
+      ) : (
+        <Plot
+          data={shown.data}
+          lines={shown.lines}
+          bands={shown.bands}
+          height={HEIGHT}
+          isLog={false}
+          axis="step"
+          syncKey="compare"
+          range={zoom}
+          theme={theme}
+          label={`${name} of ${answer.groups.length} groups of runs by step`}
+          onZoom={onZoom}
+        />
+      )}
+    </section>
+  );
+}
+
+export function GroupCurveCards(props: { answer: SeedGroups; runs: ReadonlyMap<string, Run> }) {
+  const { answer, runs } = props;
+  const { names, set } = useView();
+  const setNames = (next: readonly string[]) => set({ metrics: next });
+  const [zoom, setZoom] = useState<Zoom>(null);
+  const known = [...new Set([...runs.values()].flatMap((run) => Object.keys(run.summary)))].sort();
+  const shown = names.length > 0 ? names : firstNames(known, answer.metric);
+  return (
+    <>
+      <div className="row metrics-shown">
+        {figuresOf(known).map(({ title, names: panels }) => (
+          <button
+            key={title}
+            type="button"
+            className="btn small"
+            aria-pressed={panels.join() === shown.join()}
+            onClick={() => setNames(panels)}
+          >
+            {title}
+          </button>
+        ))}
+        {shown.map((name) => (
+          <button
+            key={name}
+            type="button"
+            className="tag"
+            aria-label={`Remove the chart of ${name}`}
+            onClick={() => setNames(shown.filter((one) => one !== name))}
+          >
+            {name} ×
+          </button>
+        ))}
+        <select
+          className="input"
+          aria-label="Add a metric"
+          value=""
+          onChange={(event) => setNames([...shown, event.target.value])}
+        >
+          <option value="">Add a metric…</option>
+          {known
+            .filter((name) => !shown.includes(name))
+            .map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+        </select>
+      </div>
+      <div className="compare-grid">
+        {shown.map((name) => (
+          <MetricCard key={name} name={name} answer={answer} zoom={zoom} onZoom={setZoom} />
+        ))}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+/** What a comparison shows, in its address: runs, metrics, what is hidden, prompt and step. */
+import { useViewSearch } from "@/components/views/view-search";
+
+/** Of one request of the API. */
+export const MOST_RUNS = 100;
+
+const FIRST_SHOWN = [
+  "eval/reward",
+  "kl/exact",
+  "length/mean",
+  "entropy",
+  "eval/accuracy",
+  "eval/loss",
+];
+const MOST_AT_FIRST = 4;
+
+const listed = (text: string | null): readonly string[] => (text ?? "").split(",").filter(Boolean);
+
+function stepOf(text: string | null): number | null {
+  const step = Number(text ?? "-");
+  return Number.isSafeInteger(step) && step >= 0 ? step : null;
+}
+
+export function useView() {
+  const { search, setSearch, saved } = useViewSearch();
+  /** Null or an empty list takes a name out of the address. */
+  const set = (changes: Readonly<Record<string, string | readonly string[] | null>>) =>
+    setSearch((now) => {
+      const next = new URLSearchParams(now);
+      for (const [name, value] of Object.entries(changes)) {
+        const text = typeof value === "string" ? value : (value ?? []).join(",");
+        if (text === "") next.delete(name);
+        else next.set(name, text);
+      }
+      return next;
+    });
+  const hidden = new Set(listed(search.get("hide")));
+  const toggled = (runId: string) =>
+    hidden.has(runId) ? [...hidden].filter((one) => one !== runId) : [...hidden, runId];
+  return {
+    /** The saved view that the address names; null without one. */
+    saved,
+    runIds: listed(search.get("runs")).slice(0, MOST_RUNS),
+    metric: search.get("by"),
+    names: listed(search.get("metrics")),
+    hidden,
+    /** What reward against KL is told by; null: by what decides. */
+    measure: search.get("measure"),
+    /** Whether reward is drawn against the square root of the KL. */
+    isRoot: search.get("kl") === "root",
+    /** Which breakdown is shown, and as what. */
+    breakdown: search.get("breakdown"),
+    breakdownAs: search.get("as"),
+    /** The prompt whose samples stand side by side, at which step, of which runs. */
+    prompt: search.get("prompt"),
+    upTo: stepOf(search.get("at")),
+    columns: listed(search.get("columns")),
+    /** The letter of the group that the responses of the others are compared with. */
+    base: search.get("diff"),
+    set,
+    toggle: (runId: string) => set({ hide: toggled(runId) }),
+  };
+}
+
+/** Panels that belong together, as in figures 2 and 6 of the paper (arXiv 2501.03262). */
+const FIGURES = [
+  { title: "Reward and KL", names: ["reward/mean", "kl/response"] },
+  { title: "Reward and length", names: ["reward/mean", "length/mean"] },
+] as const;
+
+/** The figures whose metrics all are known. */
+export const figuresOf = (known: readonly string[]) =>
+  FIGURES.filter((figure) => figure.names.every((name) => known.includes(name)));
+
+/** What is drawn before anybody has chosen: what decides, what it costs, what it does. */
+export function firstNames(known: readonly string[], by: string | null): readonly string[] {
+  const wanted = [...(by === null ? [] : [by]), ...FIRST_SHOWN];
+  const found = [...new Set(wanted)].filter((name) => known.includes(name));
+  return (found.length > 0 ? found : known).slice(0, MOST_AT_FIRST);
+}

@@ -1,0 +1,180 @@
+/** One experiment: its question, what its runs answer by their seeds, and what is concluded. */
+import "@/features/experiments/experiments.css";
+
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useParams } from "react-router";
+
+import { experimentQuery } from "@/api/experiments";
+import { resultsQuery } from "@/api/measured/results";
+import { runsByIdQuery } from "@/api/runs";
+import { seedGroupsQuery } from "@/api/seed-groups";
+import { managesIn, meQuery } from "@/api/session";
+import type { Experiment, Run } from "@/api/types";
+import { Icon } from "@/components/icons";
+import { isLive } from "@/components/run-batches";
+import { Answer } from "@/components/seed-groups/answer";
+import { EmptyCard, Loaded } from "@/components/states";
+import { Markdown } from "@/components/text/markdown";
+import { ResultsCard } from "@/features/experiments/results/results-card";
+import { number } from "@/lib/format";
+
+import { ExperimentForm } from "./experiment-form";
+import { ExperimentHead, NewRunLink } from "./experiment-head";
+import { AddRunsDialog } from "./add-runs-dialog";
+import { RunsCard } from "./runs-card";
+
+const LIVE_MS = 10_000;
+
+function Texts({ experiment }: { experiment: Experiment }) {
+  const { question, hypothesis, conclusion } = experiment;
+  return (
+    <section className="card padded texts" aria-label="Question">
+      <p className="question" dir="auto">
+        {question || <span className="faint">No question is written down yet.</span>}
+      </p>
+      {hypothesis !== "" && (
+        <p className="muted" dir="auto">
+          <b>Hypothesis.</b> {hypothesis}
+        </p>
+      )}
+      {conclusion !== "" && (
+        <div className="concluded">
+          <h2>Conclusion</h2>
+          <Markdown text={conclusion} />
+        </div>
+      )}
+    </section>
+  );
+}
+
+function AnswerOf(props: { experiment: Experiment; refetchMs: number | false }) {
+  const { experiment, refetchMs } = props;
+  const groups = useQuery({
+    ...seedGroupsQuery(experiment.run_ids, null),
+    refetchInterval: refetchMs,
+  });
+  const results = useQuery(resultsQuery(experiment.id)).data;
+  // What the runs have not measured themselves, evaluations of what they left may have.
+  const isEvaluated = results?.tables.some((table) => table.kind !== "runs") === true;
+  return (
+    <Loaded query={groups} lines={3}>
+      {(answer) => (answer.metric === null && isEvaluated ? null : <Answer answer={answer} />)}
+    </Loaded>
+  );
+}
+
+function LeftOut({ experiment }: { experiment: Experiment }) {
+  const { run_count: count, archived_run_count: archived, run_ids: shown } = experiment;
+  const parts = [
+    ...(count > shown.length
+      ? [`The newest ${number(shown.length)} of ${number(count)} runs are compared here.`]
+      : []),
+    ...(archived > 0
+      ? [`${number(archived)} archived ${archived === 1 ? "run is" : "runs are"} left out.`]
+      : []),
+  ];
+  if (parts.length === 0) return null;
+  return (
+    <div className="note">
+      <Icon name="note" /> {parts.join(" ")}
+    </div>
+  );
+}
+
+function Runs({ experiment, mayChange }: { experiment: Experiment; mayChange: boolean }) {
+  const [isAdding, setAdding] = useState(false);
+  const runIds = experiment.run_ids;
+  const runs = useQuery({
+    ...runsByIdQuery(runIds),
+    enabled: runIds.length > 0,
+    refetchInterval: ({ state }) => state.data?.some(isLive) === true && LIVE_MS,
+  });
+  // What is at work changes the answer, too.
+  const refetchMs = runs.data?.some(isLive) === true && LIVE_MS;
+  const add = mayChange && (
+    <button type="button" className="btn" onClick={() => setAdding(true)}>
+      <Icon name="plus" /> Add runs
+    </button>
+  );
+  const byAge = (found: readonly Run[]) =>
+    [...found].sort((a, b) => runIds.indexOf(a.id) - runIds.indexOf(b.id));
+  return (
+    <>
+      <LeftOut experiment={experiment} />
+      {runIds.length === 0 ? (
+        <EmptyCard
+          icon="runs"
+          title="No runs yet"
+          actions={
+            mayChange ? (
+              <>
+                <NewRunLink experiment={experiment} isMain />
+                {add}
+              </>
+            ) : undefined
+          }
+        >
+          Start runs here, or add runs that are there. Three seeds of each setting are needed before
+          a difference between settings can be told from chance.
+        </EmptyCard>
+      ) : (
+        <>
+          <AnswerOf experiment={experiment} refetchMs={refetchMs} />
+          <ResultsCard experiment={experiment} refetchMs={refetchMs} />
+          <Loaded query={runs} lines={6}>
+            {(found) => (
+              <RunsCard
+                experiment={experiment}
+                runs={byAge(found)}
+                add={add}
+                mayChange={mayChange}
+              />
+            )}
+          </Loaded>
+        </>
+      )}
+      {isAdding && <AddRunsDialog experiment={experiment} onClose={() => setAdding(false)} />}
+    </>
+  );
+}
+
+function Shown({ experiment }: { experiment: Experiment }) {
+  const me = useQuery(meQuery).data;
+  const [isEditing, setEditing] = useState(false);
+  const mayChange = me !== undefined && managesIn(me, experiment.project_id);
+  return (
+    <div className="page experiment-page">
+      <ExperimentHead
+        experiment={experiment}
+        mayChange={mayChange}
+        isEditing={isEditing}
+        onEdit={() => setEditing(true)}
+      />
+      <div className="stack">
+        {isEditing ? (
+          <ExperimentForm experiment={experiment} onClose={() => setEditing(false)} />
+        ) : (
+          <Texts experiment={experiment} />
+        )}
+        <Runs experiment={experiment} mayChange={mayChange} />
+        {!isEditing && experiment.notes !== "" && (
+          <section className="card padded" aria-label="Notes">
+            <h2>Notes</h2>
+            <Markdown text={experiment.notes} />
+          </section>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function ExperimentPage() {
+  const { experimentId = "" } = useParams();
+  const query = useQuery(experimentQuery(experimentId));
+  return (
+    <Loaded query={query} lines={10}>
+      {(experiment) => <Shown key={experiment.id} experiment={experiment} />}
+    </Loaded>
+  );
+}

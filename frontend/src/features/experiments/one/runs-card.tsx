@@ -1,0 +1,97 @@
+/** The runs of an experiment, each with its verdict. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Link } from "react-router";
+
+import { experimentQuery, removeRun } from "@/api/experiments";
+import type { Experiment, Run, Verdict } from "@/api/types";
+import { Refused } from "@/components/refused";
+import { StatePill } from "@/components/run-state";
+import { Table } from "@/components/table";
+import { MethodName } from "@/components/text/names";
+import { useVerdicts } from "@/components/use-verdicts";
+import { VerdictPill } from "@/components/verdict-pill";
+
+function RunRow(props: {
+  run: Run;
+  verdict: Verdict | undefined;
+  remove: ((run: string) => void) | null;
+}) {
+  const { run, verdict, remove } = props;
+  const seed = run.config["seed"];
+  return (
+    <tr>
+      <td>
+        <Link className="item-name" to={`/projects/${run.project_id}/runs/${run.id}`}>
+          {run.name}
+        </Link>
+      </td>
+      <td>
+        <StatePill state={run.state} title={run.state_sentence} />
+      </td>
+      <td className="verdict">
+        {verdict === undefined ? (
+          <span className="faint">–</span>
+        ) : (
+          <>
+            <VerdictPill verdict={verdict} />
+            <span className="small muted">{verdict.sentence}</span>
+          </>
+        )}
+      </td>
+      <td className="nowrap">
+        <MethodName run={run} />
+      </td>
+      <td className="num">{typeof seed === "number" ? seed : "–"}</td>
+      {remove !== null && (
+        <td>
+          <button
+            type="button"
+            className="btn ghost"
+            aria-label={`Take out ${run.name}`}
+            onClick={() => remove(run.id)}
+          >
+            Take out
+          </button>
+        </td>
+      )}
+    </tr>
+  );
+}
+
+export function RunsCard(props: {
+  experiment: Experiment;
+  runs: readonly Run[];
+  /** The button that adds runs. */
+  add: ReactNode;
+  mayChange: boolean;
+}) {
+  const { experiment, runs, mayChange } = props;
+  const verdicts = useVerdicts(runs);
+  const client = useQueryClient();
+  const removing = useMutation({
+    mutationFn: (run: string) => removeRun(experiment.id, run),
+    onSettled: () => client.invalidateQueries(experimentQuery(experiment.id)),
+  });
+  const columns = ["Name", "State", "Verdict", "Method", ["Seed", "num"]] as const;
+  return (
+    <section className="card" aria-label="Runs">
+      <div className="row card-head">
+        <h2>Runs</h2>
+        <span className="grow" />
+        {props.add}
+      </div>
+      <Refused asked={removing} />
+      <Table columns={mayChange ? [...columns, "Action"] : columns} items={runs}>
+        {(run) => (
+          <RunRow
+            key={run.id}
+            run={run}
+            verdict={verdicts.get(run.id)}
+            remove={mayChange ? removing.mutate : null}
+          />
+        )}
+      </Table>
+    </section>
+  );
+}

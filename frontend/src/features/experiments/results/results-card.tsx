@@ -1,0 +1,99 @@
+/** The tables of the paper for the runs of an experiment, and what to take them away with. */
+import { useQuery } from "@tanstack/react-query";
+import { useSearchParams } from "react-router";
+
+import { resultsQuery } from "@/api/measured/results";
+import { seedGroupsQuery } from "@/api/seed-groups";
+import type { Experiment, Results } from "@/api/types";
+import { Loaded } from "@/components/states";
+import { Sentence } from "@/components/text/sentence";
+import { shortHash } from "@/lib/format";
+
+import { familiesOf } from "./families";
+import { OneTable, type PlaceOf } from "./one-table";
+import { TakeAway } from "./take-away";
+
+const SET = "set";
+
+function Provenance({ results }: { results: Results }) {
+  const { commits, configs_sha256: configs } = results;
+  const code =
+    commits.length === 0
+      ? "The commit of the code was not recorded."
+      : `${commits.length === 1 ? "Commit" : "Commits"} ${commits.map((one) => one.slice(0, 12)).join(", ")}.`;
+  return (
+    <p className="small muted remark">
+      {code} {configs !== "" && `Configs ${shortHash(configs)}.`}
+    </p>
+  );
+}
+
+function Tables({ results, placeOf }: { results: Results; placeOf: PlaceOf }) {
+  const [search, setSearch] = useSearchParams();
+  const choose = (set: string) =>
+    setSearch(
+      (now) => {
+        const next = new URLSearchParams(now);
+        next.set(SET, set);
+        return next;
+      },
+      { replace: true },
+    );
+  return (
+    <>
+      {familiesOf(results.tables).map((family) => (
+        <OneTable
+          key={family.name}
+          family={family}
+          set={search.get(SET)}
+          onChoose={choose}
+          placeOf={placeOf}
+        />
+      ))}
+      {results.missing !== "" && (
+        <p className="small muted remark">
+          <Sentence text={results.missing} />
+        </p>
+      )}
+      <p className="small muted remark">{results.legend}</p>
+      <Provenance results={results} />
+    </>
+  );
+}
+
+/** The letters that the answer above gives to groups. */
+function usePlaces(runIds: readonly string[]): PlaceOf {
+  const groups = useQuery(seedGroupsQuery(runIds, null)).data?.groups ?? [];
+  return (runId) => {
+    const place = groups.findIndex((group) => group.runs.includes(runId));
+    return groups.length > 1 && place >= 0 ? place : null;
+  };
+}
+
+export function ResultsCard(props: { experiment: Experiment; refetchMs: number | false }) {
+  const { experiment } = props;
+  const query = useQuery({ ...resultsQuery(experiment.id), refetchInterval: props.refetchMs });
+  const placeOf = usePlaces(experiment.run_ids);
+  const hasTables = query.data !== undefined && query.data.tables.length > 0;
+  return (
+    <section className="card results" aria-label="Results">
+      <div className="row card-head">
+        <h2>Results</h2>
+        <span className="grow" />
+        {hasTables && <TakeAway experiment={experiment} />}
+      </div>
+      <Loaded query={query} lines={4}>
+        {(found) =>
+          found.tables.length > 0 ? (
+            <Tables results={found} placeOf={placeOf} />
+          ) : (
+            <p className="muted remark">
+              These runs have measured nothing on held-out data yet, and no evaluation from outside
+              is attached. Run <code>evaluate</code> with the models that they leave.
+            </p>
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,46 @@
+/** All tables of results as Markdown, CSV and LaTeX. */
+import { useMutation } from "@tanstack/react-query";
+
+import { writtenResults, type ResultsFormat } from "@/api/measured/results";
+import type { Experiment } from "@/api/types";
+import { Icon } from "@/components/icons";
+import { Refused } from "@/components/refused";
+import { CopyButton } from "@/components/text/copy-button";
+import { fileName, save } from "@/lib/download";
+
+const FILES = [
+  ["csv", "CSV", "text/csv"],
+  ["latex", "LaTeX", "application/x-tex"],
+] as const satisfies readonly (readonly [ResultsFormat, string, string])[];
+
+const ENDINGS = { csv: "csv", latex: "tex" } as const;
+
+export function TakeAway({ experiment }: { experiment: Experiment }) {
+  const saving = useMutation({
+    mutationFn: async ([format, , type]: (typeof FILES)[number]) => {
+      const text = await writtenResults(experiment.id, format);
+      save(new Blob([text], { type }), fileName([experiment.name], ENDINGS[format]));
+    },
+  });
+  return (
+    <>
+      <Refused asked={saving} />
+      <CopyButton
+        text={() => writtenResults(experiment.id, "markdown")}
+        label="Copy the results as Markdown"
+        words="Markdown"
+      />
+      {FILES.map((file) => (
+        <button
+          key={file[0]}
+          type="button"
+          className="btn"
+          aria-label={`Save the results as ${file[1]}`}
+          onClick={() => saving.mutate(file)}
+        >
+          <Icon name="file" /> {file[1]}
+        </button>
+      ))}
+    </>
+  );
+}

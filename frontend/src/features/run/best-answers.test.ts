@@ -1,0 +1,12 @@
+import { expect, it } from "vitest";
+
+import { termNames } from "./best-answers";
+
+it("terms are named as in the scores of a run, whatever samples them", () => {
+  const terms = [{ kind: "math" }, { kind: "length" }, { kind: "math" }];
+
+  expect(termNames({ reward: terms })).toEqual(["math", "length", "math_2"]);
+  expect(termNames({ reward: { terms } })).toEqual(["math", "length", "math_2"]);
+  expect(termNames({ reward: null })).toEqual([]);
+  expect(termNames({})).toEqual([]);
+});

@@ -1,0 +1,141 @@
+/** What a run answered, frozen as demonstrations: the best of each prompt, by score. */
+import { useState } from "react";
+import { useNavigate } from "react-router";
+
+import { freezeSnapshot } from "@/api/projects";
+import type { Run } from "@/api/types";
+import { CreateForm, NameField } from "@/components/form/create-form";
+import { Field } from "@/components/form/field";
+import { Icon } from "@/components/icons";
+
+/** The reward terms of a run that samples, as its scores name them: a kind that comes again is numbered. */
+export function termNames(config: Run["config"]): string[] {
+  const reward = config["reward"];
+  const terms: unknown = Array.isArray(reward)
+    ? reward
+    : typeof reward === "object" && reward !== null && "terms" in reward && reward.terms;
+  if (!Array.isArray(terms)) return [];
+  const kinds = (terms as readonly { kind?: unknown }[]).map((term) => String(term.kind));
+  return kinds.map((kind, place) => {
+    const before = kinds.slice(0, place).filter((other) => other === kind).length;
+    return before === 0 ? kind : `${kind}_${before + 1}`;
+  });
+}
+
+/** A number that was typed; nothing means no limit. */
+const numberOf = (text: string) => (text.trim() === "" ? null : Number(text));
+
+export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => void }) {
+  const navigate = useNavigate();
+  const terms = termNames(run.config);
+  const [name, setName] = useState(`Best answers of ${run.name}`.slice(0, 200));
+  const [best, setBest] = useState(terms.length > 0 ? "1" : "");
+  const [term, setTerm] = useState("");
+  const [least, setLeast] = useState("");
+  const [passed, setPassed] = useState(false);
+  const [percent, setPercent] = useState("10");
+  const freeze = () =>
+    freezeSnapshot(run.project_id, {
+      name: name.trim(),
+      kind: "demonstrations",
+      heldout_fraction: Number(percent) / 100,
+      seed: 0,
+      aggregation: "none",
+      filter: {
+        answers: {
+          run_id: run.id,
+          best: numberOf(best),
+          min_score: numberOf(least),
+          passed,
+          term: term === "" ? null : term,
+        },
+      },
+    });
+  return (
+    <CreateForm
+      create={freeze}
+      list={["project", run.project_id, "snapshots"]}
+      onMade={() => navigate(`/projects/${run.project_id}/data/snapshots`)}
+      verb={
+        <>
+          <Icon name="lock" /> Freeze
+        </>
+      }
+      isComplete={name.trim() !== ""}
+      dialog={{ title: "Make demonstrations from the best answers", onClose }}
+    >
+      <p className="muted">
+        The answers that are kept become a snapshot of demonstrations, which an SFT run trains on.
+        What says the same to the same prompt is kept once.
+      </p>
+      <NameField value={name} onChange={setName} />
+      <Field label="Best of each prompt" hint="Empty: all that the other rules keep.">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            type="number"
+            min={1}
+            max={1000}
+            value={best}
+            disabled={terms.length === 0}
+            onChange={(event) => setBest(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field label="Score">
+        {(id) => (
+          <select
+            id={id}
+            className="input"
+            value={term}
+            disabled={terms.length === 0}
+            onChange={(event) => setTerm(event.target.value)}
+          >
+            <option value="">
+              {terms.length === 0 ? "no reward terms" : "weighted sum of all terms"}
+            </option>
+            {terms.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="Lowest score" hint="Empty: no limit.">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            type="number"
+            step="any"
+            value={least}
+            disabled={terms.length === 0}
+            onChange={(event) => setLeast(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field label="Held out, %" hint="All answers to a prompt go to the same split.">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            type="number"
+            min={0}
+            max={99}
+            step="any"
+            value={percent}
+            onChange={(event) => setPercent(event.target.value)}
+          />
+        )}
+      </Field>
+      <label className="row small">
+        <input
+          type="checkbox"
+          checked={passed}
+          onChange={(event) => setPassed(event.target.checked)}
+        />{" "}
+        Only answers that passed
+      </label>
+    </CreateForm>
+  );
+}

@@ -1,0 +1,190 @@
+/** One metric of one run as a chart with its newest value; drawn only while it can be seen. */
+import { useCallback, useEffect, useMemo, useRef, useState, type FocusEvent } from "react";
+
+import type { Run } from "@/api/types";
+import type { Zoom } from "@/charts/live-curves";
+import { folded, lined, type Cluster, type Frame, type Marker } from "@/charts/markers/folding";
+import { MARKER_COLOURS } from "@/charts/markers/glyph";
+import { MarkerLane } from "@/charts/markers/marker-lane";
+import { Plot } from "@/charts/plot";
+import { Failure } from "@/components/states";
+import type { View } from "@/features/run/view";
+import { number } from "@/lib/format";
+import { useTheme } from "@/lib/theme";
+
+import { columnsOf, placeText, shapeOf, valuesOf } from "../columns";
+import type { Drawn } from "../layout";
+import { Grip } from "../arrange/grip";
+import { ChartMenu, type Arranged } from "./chart-menu";
+import { CurveHead, readingOf } from "./curve-head";
+import { CurveTable } from "./curve-table";
+
+export interface CurveCardProps {
+  readonly run: Run;
+  readonly drawn: Drawn;
+  /** Grows with every change of the curves, which are changed in place. */
+  readonly tick: number;
+  readonly view: View;
+  /** Least and greatest x of all charts of the page. */
+  readonly range: Zoom;
+  /** What happened to the run, ascending in x. */
+  readonly markers: readonly Marker[];
+  readonly colour?: string;
+  readonly height?: number;
+  readonly onZoom: (zoom: Zoom) => void;
+  readonly onPick?: (x: number) => void;
+  readonly arranged?: Arranged | undefined;
+}
+
+const AHEAD = "240px";
+
+function useIsSeen() {
+  const ref = useRef<HTMLElement>(null);
+  const [isSeen, setSeen] = useState(false);
+  useEffect(() => {
+    const element = ref.current;
+    if (element === null) return;
+    const watcher = new IntersectionObserver(
+      (seen) => setSeen(seen.at(-1)?.isIntersecting ?? false),
+      {
+        rootMargin: AHEAD,
+      },
+    );
+    watcher.observe(element);
+    return () => watcher.disconnect();
+  }, []);
+  return [ref, isSeen] as const;
+}
+
+/** The frame of a plot, which tells it at every draw; kept until it is another. */
+function useFrame() {
+  const [frame, setFrame] = useState<Frame | null>(null);
+  const keep = useCallback(
+    (next: Frame) =>
+      setFrame((now) =>
+        now !== null && FRAME.every((one) => now[one] === next[one]) ? now : next,
+      ),
+    [],
+  );
+  return [frame, keep] as const;
+}
+
+const FRAME = ["left", "width", "min", "max"] as const;
+
+/** A part with some room at both sides. */
+function around(from: number, to: number): Zoom {
+  const room = (to - from) / 4;
+  return [from - room, to + room];
+}
+
+export function CurveCard(props: CurveCardProps) {
+  const { drawn, tick, view } = props;
+  const { curve, explained } = drawn;
+  const { title } = explained;
+  const theme = useTheme();
+  const [ownTable, setOwnTable] = useState<boolean | null>(null);
+  const isTable = ownTable ?? view.isTable;
+  const [problem, setProblem] = useState<unknown>(null);
+  const [ref, isSeen] = useIsSeen();
+  const [place, setPlace] = useState<number | null>(null);
+  const [isFocused, setFocused] = useState(false);
+  const data = useMemo(
+    () => columnsOf(drawn, view.smoothing, view.isLog),
+    // The curve is changed in place; `tick` says when.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [curve, drawn.low, drawn.high, tick, view.smoothing, view.isLog],
+  );
+  const colour = props.colour ?? "--s1";
+  const shape = shapeOf(drawn, colour, view.smoothing);
+  const height = props.height ?? 190;
+  const nNan = curve.nNan.reduce((sum, one) => sum + one, 0);
+  const gaps = useMemo(
+    () => curve.x.filter((_, i) => (curve.nNan[i] ?? 0) > 0),
+    // As above.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [curve, tick],
+  );
+  const [frame, setFrame] = useFrame();
+  const [pointedAt, setPointedAt] = useState<Cluster | null>(null);
+  const clusters = useMemo(
+    () => (frame === null ? [] : folded(props.markers, frame)),
+    [props.markers, frame],
+  );
+  const places = useMemo(
+    () => lined(clusters, pointedAt).map(({ x, kind }) => ({ x, colour: MARKER_COLOURS[kind] })),
+    [clusters, pointedAt],
+  );
+  const reading = readingOf(drawn, view, place);
+  const n = valuesOf(drawn).filter((value) => value !== null).length;
+  const missing = nNan > 0 ? `${nNan} of them without a value, ` : "";
+  const newest = number(readingOf(drawn, view, null).value);
+  const onFocus = ({ target }: FocusEvent<HTMLElement>) =>
+    setFocused(target.classList.contains("plot"));
+  return (
+    <section
+      className="card chart"
+      ref={ref}
+      aria-label={explained.name}
+      onFocus={onFocus}
+      onBlur={() => setFocused(false)}
+    >
+      <CurveHead
+        drawn={drawn}
+        reading={reading}
+        nNan={nNan}
+        grip={
+          props.arranged?.isPinned === true && (
+            <Grip name={explained.name} title={title} onMove={props.arranged.onMove} />
+          )
+        }
+        menu={
+          <ChartMenu
+            chart={{ run: props.run, drawn, view, range: props.range, colour }}
+            isTable={isTable}
+            arranged={props.arranged}
+            onTable={() => setOwnTable(!isTable)}
+            onProblem={setProblem}
+          />
+        }
+      />
+      {problem !== null && <Failure error={problem} onDismiss={() => setProblem(null)} />}
+      <span className="sr-only" aria-live="polite">
+        {isFocused && reading.place !== "" && `${reading.place}: ${number(reading.value)}`}
+      </span>
+      {!isTable && props.markers.length > 0 && (
+        <MarkerLane
+          clusters={clusters}
+          frame={frame}
+          onPoint={setPointedAt}
+          placeText={(x) => placeText(view.axis, x)}
+          onZoom={(from, to) => props.onZoom(around(from, to))}
+        />
+      )}
+      {isTable ? (
+        <CurveTable drawn={drawn} view={view} height={height} />
+      ) : (
+        <div style={{ height }}>
+          {isSeen && (
+            <Plot
+              data={data}
+              {...shape}
+              height={height}
+              isLog={view.isLog}
+              axis={view.axis}
+              marks={gaps}
+              syncKey={`run-${view.axis}`}
+              range={view.zoom ?? props.range}
+              theme={theme}
+              label={`${title}: ${n} points, ${missing}newest ${newest}`}
+              onZoom={props.onZoom}
+              onPick={props.onPick}
+              onCursor={setPlace}
+              places={places}
+              onFrame={setFrame}
+            />
+          )}
+        </div>
+      )}
+    </section>
+  );
+}

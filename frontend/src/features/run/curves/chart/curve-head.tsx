@@ -1,0 +1,92 @@
+/** The head of a chart: what it shows, and the value that is newest or at the cursor. */
+import type { ReactNode } from "react";
+
+import { AboutMetric } from "@/components/metrics/about-metric";
+import { unitOf } from "@/components/metrics/explained";
+import type { View } from "@/features/run/view";
+import { number, signed } from "@/lib/format";
+
+import { placeText, valuesOf } from "../columns";
+import type { Drawn } from "../layout";
+
+/** What stands in the head of a chart: the newest value, or that at the cursor of any chart. */
+export interface Reading {
+  readonly value: number | null;
+  readonly interval: string;
+  /** Where the value stands; empty for the newest. */
+  readonly place: string;
+}
+
+export function readingOf(drawn: Drawn, view: View, place: number | null): Reading {
+  const values = valuesOf(drawn);
+  const index = place ?? values.findLastIndex((value) => value !== null);
+  const x = drawn.curve.x[index];
+  const end = (curve: Drawn["low"]) => {
+    const found = curve?.x.indexOf(x ?? NaN) ?? -1;
+    return curve?.last[found] ?? null;
+  };
+  const [low, high] = [end(drawn.low), end(drawn.high)];
+  return {
+    value: values[index] ?? null,
+    interval: low === null || high === null ? "" : `${number(low)} to ${number(high)}`,
+    place: place === null || x === undefined ? "" : placeText(view.axis, x),
+  };
+}
+
+export function CurveHead(props: {
+  drawn: Drawn;
+  reading: Reading;
+  /** Points without a value. */
+  nNan: number;
+  /** By what it is moved, if it can be. */
+  grip: ReactNode;
+  /** What can be done with the chart. */
+  menu: ReactNode;
+}) {
+  const { drawn, reading, nNan } = props;
+  const { explained } = drawn;
+  const known = valuesOf(drawn).filter((value) => value !== null);
+  const [first, last] = [known[0], known.at(-1)];
+  return (
+    <header>
+      <div className="row">
+        {props.grip}
+        <h3 className="clip" title={explained.title}>
+          {explained.title}
+        </h3>
+        <AboutMetric explained={explained} />
+        <span className="grow" />
+        {nNan > 0 && (
+          <span className="pill bad" title="Points whose value is NaN, infinite or missing">
+            {number(nNan)} NaN
+          </span>
+        )}
+        <span className="value" title={reading.place === "" ? "Newest value" : reading.place}>
+          {number(reading.value)}
+        </span>
+        {props.menu}
+      </div>
+      <p>
+        <span className="clip">
+          {explained.title !== explained.name && <span className="mono">{explained.name}</span>}
+          <span className="unit">{unitOf(explained)}</span>
+        </span>
+        <span className="grow" />
+        {reading.interval !== "" && (
+          <span className="mono" title="95 % interval">
+            {reading.interval}
+          </span>
+        )}
+        {reading.place !== "" && <span className="mono at">{reading.place}</span>}
+        {reading.place === "" &&
+          reading.interval === "" &&
+          first !== undefined &&
+          last !== undefined && (
+            <span className="mono" title="Change since the first point">
+              {signed(last - first)}
+            </span>
+          )}
+      </p>
+    </header>
+  );
+}

@@ -1,0 +1,76 @@
+/** A chart as a table: few rows, each says what it is a bucket of. */
+import { AXIS_NAMES } from "@/charts/axes";
+import { whole } from "@/charts/ticks";
+import { unitOf } from "@/components/metrics/explained";
+import type { View } from "@/features/run/view";
+import { number } from "@/lib/format";
+
+import { isBucketed, placeText } from "../columns";
+import type { Drawn } from "../layout";
+import { tableOf, type Row, type Rows } from "./table-rows";
+
+const cellText = ({ axis }: View, x: number): string =>
+  axis === "step" || axis === "tokens" ? whole(x) : placeText(axis, x);
+
+const value = (one: number | null) => (one === null ? "NaN" : number(one));
+
+function captionOf({ explained, curve }: Drawn, { rows, n, areBuckets }: Rows): string {
+  const unit = unitOf(explained);
+  const of = `${explained.title}${unit === "" ? "" : `, ${unit}`}.`;
+  if (!areBuckets) return isBucketed(curve) ? `${of} Each row is a bucket of the curve.` : of;
+  const size = rows[0]?.n ?? 0;
+  return `${of} Each row sums up ${size} of ${whole(n)} ${isBucketed(curve) ? "buckets" : "values"}.`;
+}
+
+export function CurveTable(props: { drawn: Drawn; view: View; height: number }) {
+  const { drawn, view, height } = props;
+  const table = tableOf(drawn, view.zoom);
+  const { rows, areBuckets, hasInterval } = table;
+  const isSpread = areBuckets || isBucketed(drawn.curve);
+  return (
+    <div className="curve-table" style={{ height }} tabIndex={0}>
+      <table>
+        <caption>{captionOf(drawn, table)}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{AXIS_NAMES[view.axis]}</th>
+            {isSpread ? (
+              <>
+                <th scope="col">Mean</th>
+                <th scope="col">Least</th>
+                <th scope="col">Greatest</th>
+                <th scope="col">Last</th>
+              </>
+            ) : (
+              <th scope="col">Value</th>
+            )}
+            {hasInterval && <th scope="col">95 % interval</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.from}>
+              <th scope="row">
+                {cellText(view, row.from)}
+                {row.to !== row.from && <> – {cellText(view, row.to)}</>}
+                {row.nNan > 0 && <span className="pill bad">{row.nNan} NaN</span>}
+              </th>
+              {isSpread ? (
+                [row.mean, row.min, row.max, row.last].map((one, i) => (
+                  <td key={i}>{value(one)}</td>
+                ))
+              ) : (
+                <td>{value(row.last)}</td>
+              )}
+              {hasInterval && <td>{intervalText(row)}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length === 0 && <p className="muted small">No value in the part that is shown.</p>}
+    </div>
+  );
+}
+
+const intervalText = ({ low, high }: Row): string =>
+  low === null || high === null ? "" : `${number(low)} to ${number(high)}`;

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+
+import type { Series } from "@/api/types";
+import { viewOf } from "@/features/run/view";
+import { csvOf } from "@/lib/csv";
+
+import { rowsOf } from "./save-chart";
+
+const VIEW = viewOf(new URLSearchParams());
+const series = (name: string, x: number[], values: (number | null)[], n = x.length): Series => ({
+  ...{ run: "run_1", name, n, x, n_nan: values.map(() => 0), origin: 0 },
+  y: { low: 0, unit: 1, min: values, max: values, mean: values, last: values },
+});
+
+describe("the values of a chart as a file", () => {
+  it("are exact, one by one, each with its interval", () => {
+    const rows = rowsOf("eval/reward", VIEW, [
+      series("eval/reward", [0, 50, 100], [0.1 + 0.2, null, 1 / 3]),
+      series("eval/reward_low", [0, 100], [0.25, 0.3]),
+      series("eval/reward_high", [0, 100], [0.35, 0.4]),
+    ]);
+    expect(csvOf(rows).split("\r\n")).toEqual([
+      "step,eval/reward,eval/reward_low,eval/reward_high",
+      "0,0.30000000000000004,0.25,0.35",
+      "50,NaN,NaN,NaN",
+      "100,0.3333333333333333,0.3,0.4",
+      "",
+    ]);
+  });
+  it("are buckets that say so where there are too many", () => {
+    const rows = rowsOf("loss", { ...VIEW, axis: "tokens" }, [series("loss", [9, 19], [1, 2], 20)]);
+    expect(rows[0]).toEqual([
+      ...["tokens up to", "loss mean", "loss min", "loss max", "loss last", "values that are NaN"],
+    ]);
+    expect(rows[2]).toEqual([19, 2, 2, 2, 2, 0]);
+  });
+  it("have a head even where the part that is shown has none", () => {
+    expect(rowsOf("loss", VIEW, [])).toEqual([["step", "loss"]]);
+  });
+});

@@ -1,0 +1,100 @@
+/** A chart as a file: vectors, pixels, or the exact values behind it. */
+import type { QueryClient } from "@tanstack/react-query";
+
+import { metricsQuery } from "@/api/runs";
+import type { Run, Series } from "@/api/types";
+import { lightColours } from "@/charts/colours";
+import { HEIGHT, svgOf, WIDTH, type Picture } from "@/charts/export/svg";
+import { pngOf } from "@/charts/export/png";
+import type { Zoom } from "@/charts/live-curves";
+import { unitOf } from "@/components/metrics/explained";
+import type { View } from "@/features/run/view";
+import { csvOf, type Cell } from "@/lib/csv";
+import { fileName, save } from "@/lib/download";
+
+import { columnsOf, shapeOf } from "../columns";
+import type { Drawn } from "../layout";
+
+export type Named = Pick<Run, "id" | "name">;
+
+export interface Chart {
+  readonly run: Named;
+  readonly drawn: Drawn;
+  readonly view: View;
+  readonly range: Zoom;
+  readonly colour: string;
+}
+
+const nameOf = ({ run, drawn }: Chart, ending: string) =>
+  fileName([run.name, drawn.explained.name], ending);
+
+function pictureOf({ run, drawn, view, range, colour }: Chart): Picture {
+  const { title, name } = drawn.explained;
+  const unit = unitOf(drawn.explained);
+  return {
+    title,
+    run: run.name,
+    yLabel: unit === "" ? name : `${name}, ${unit}`,
+    axis: view.axis,
+    isLog: view.isLog,
+    data: columnsOf(drawn, view.smoothing, view.isLog),
+    ...shapeOf(drawn, colour, view.smoothing),
+    range: view.zoom ?? range,
+    colour: lightColours(),
+  };
+}
+
+export function saveVectors(chart: Chart): void {
+  const svg = new Blob([svgOf(pictureOf(chart))], { type: "image/svg+xml" });
+  save(svg, nameOf(chart, "svg"));
+}
+
+export async function savePixels(chart: Chart): Promise<void> {
+  save(await pngOf(svgOf(pictureOf(chart)), WIDTH, HEIGHT), nameOf(chart, "png"));
+}
+
+/** As many buckets as the server answers; twice as many points come one by one. */
+const MOST_BUCKETS = 20_000;
+
+/** The values as they are stored, of the part that is shown. */
+export async function saveValues(client: QueryClient, chart: Chart): Promise<void> {
+  const { run, drawn, view } = chart;
+  const { name } = drawn.explained;
+  const ends = drawn.low === null ? [] : [`${name}_low`, `${name}_high`];
+  const [from, to] = view.zoom ?? [null, null];
+  const query = metricsQuery([run.id], {
+    ...{ names: [name, ...ends].join(","), x: view.axis, from, to },
+    ...{ points: MOST_BUCKETS, exact: true },
+  });
+  const { series } = await client.fetchQuery({ ...query, staleTime: 0, gcTime: 0 });
+  const rows = rowsOf(name, view, series);
+  save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), nameOf(chart, "csv"));
+}
+
+const X_NAMES = { step: "step", tokens: "tokens", relative: "relative_s", time: "time_s" } as const;
+
+/** A row for each value with its interval; of a longer curve a row for each bucket. */
+export function rowsOf(name: string, { axis }: View, series: readonly Series[]): Cell[][] {
+  const of = (wanted: string) => series.find((one) => one.name === wanted);
+  const curve = of(name);
+  if (curve === undefined) return [[X_NAMES[axis], name]];
+  const { x, y } = curve;
+  if (curve.n > x.length) {
+    const heads = ["mean", "min", "max", "last"].map((one) => `${name} ${one}`);
+    const columns = [y.mean, y.min, y.max, y.last, curve.n_nan];
+    return [
+      [`${X_NAMES[axis]} up to`, ...heads, "values that are NaN"],
+      ...x.map((at, place) => [at, ...columns.map((column) => column[place] ?? null)]),
+    ];
+  }
+  const ends = [`${name}_low`, `${name}_high`].filter((one) => of(one) !== undefined);
+  const known = ends.map((one) => new Map(of(one)?.x.map((at, i) => [at, of(one)?.y.last[i]])));
+  return [
+    [X_NAMES[axis], name, ...ends],
+    ...x.map((at, place) => [
+      at,
+      y.last[place] ?? null,
+      ...known.map((end) => end.get(at) ?? null),
+    ]),
+  ];
+}

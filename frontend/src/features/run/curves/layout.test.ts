@@ -1,0 +1,164 @@
+import { describe, expect, it } from "vitest";
+
+import type { Metric } from "@/api/types";
+import type { Curve } from "@/charts/live-curves";
+import { explainer } from "@/components/metrics/explained";
+
+import { columnsOf, placeText, shapeOf } from "./columns";
+import { MOST_FIRST, layOut, rangeOf, type Drawn } from "./layout";
+
+const curve = (x: number[], values: (number | null)[], spread = 0): Curve => ({
+  x,
+  mean: values,
+  last: values.map((value) => (value === null ? null : value + spread / 2)),
+  min: values.map((value) => (value === null ? null : value - spread)),
+  max: values.map((value) => (value === null ? null : value + spread)),
+  nNan: values.map((value) => (value === null ? 1 : 0)),
+});
+
+const metric = (name: string, group: Metric["group"], more: Partial<Metric> = {}): Metric => ({
+  ...{ name, group, title: name, what: "It is.", healthy: "It rises.", unit: "" },
+  ...{ is_key: false, is_evaluation: false, has_interval: false },
+  ...more,
+});
+
+const evaluation = { is_key: true, is_evaluation: true, has_interval: true };
+const REGISTRY = [
+  metric("eval/reward", "Evaluation", { ...evaluation, title: "Held-out reward" }),
+  metric("gold/{name}", "Measured outside", evaluation),
+  metric("reward/mean", "Reward", { is_key: true }),
+  ...Array.from({ length: 20 }, (_, n) => metric(`reward/part_${n}`, "Reward")),
+  metric("entropy", "KL and entropy", { is_key: true }),
+  metric("lr", "Updates"),
+  metric("system/cpu_cores", "System"),
+];
+const explain = explainer(REGISTRY);
+
+const TWO = () => curve([1, 2], [3, 4]);
+const layoutOf = (names: string[], search = "") =>
+  layOut(new Map(names.map((name) => [name, TWO()])), explain, search);
+const named = (charts: readonly Drawn[]) => charts.map((chart) => chart.explained.name);
+const PARTS = Array.from({ length: 20 }, (_, n) => `reward/part_${n}`);
+
+describe("which charts a run has", () => {
+  it("are those that tell most, at most twelve of them, in the order of the registry", () => {
+    const { first, folded } = layoutOf(["mine", "lr", ...PARTS, "entropy", "eval/reward"]);
+    expect(first).toHaveLength(MOST_FIRST);
+    expect(named(first).slice(0, 3)).toEqual(["eval/reward", "entropy", "reward/part_0"]);
+    expect(folded.map(({ title, charts }) => [title, charts.length])).toEqual([
+      ["Reward", 10],
+      ["Updates", 1],
+      ["Other", 1],
+    ]);
+  });
+  it("are all of a run that has few, its own metrics among them", () => {
+    const { first, folded } = layoutOf(["mine", "reward/mean"]);
+    expect(named(first)).toEqual(["reward/mean", "mine"]);
+    expect(folded).toEqual([]);
+  });
+  it("are not hidden by one pattern with many names", () => {
+    const gold = Array.from({ length: 30 }, (_, n) => `gold/${String(n).padStart(2, "0")}`);
+    const { first } = layoutOf([...gold, "reward/mean", "entropy"]);
+    expect(named(first).slice(0, 5)).toEqual([
+      ...["gold/00", "gold/01", "gold/02", "reward/mean", "entropy"],
+    ]);
+  });
+  it("come behind those that are pinned, and are not there twice", () => {
+    const names = ["mine", "lr", ...PARTS, "entropy", "eval/reward"];
+    const curves = new Map(names.map((name) => [name, TWO()]));
+    const pins = ["lr", "nowhere", "entropy"];
+    const { pinned, first, folded } = layOut(curves, explain, "", pins);
+    expect(named(pinned)).toEqual(["lr", "entropy"]);
+    expect(pinned.length + first.length).toBe(MOST_FIRST);
+    const shown = [...pinned, ...first, ...folded.flatMap(({ charts }) => charts)];
+    expect(named(shown).toSorted()).toEqual(names.toSorted());
+  });
+  it("leave what the machine had to do folded, however few there are", () => {
+    const { first, folded } = layoutOf(["reward/mean", "system/cpu_cores"]);
+    expect(named(first)).toEqual(["reward/mean"]);
+    expect(folded.map(({ title }) => title)).toEqual(["System"]);
+  });
+  it("leave values that were measured once to a table, with their interval", () => {
+    const curves = new Map([
+      ["eval/reward", curve([8], [0.5])],
+      ["eval/reward_low", curve([8], [0.4])],
+      ["eval/reward_high", curve([8], [0.6])],
+      ["reward/mean", TWO()],
+      ["lr", curve([], [])],
+    ]);
+    const { first, single } = layOut(curves, explain);
+    expect(named(first)).toEqual(["reward/mean"]);
+    expect(named(single)).toEqual(["eval/reward"]);
+    expect([single[0]?.low?.last, single[0]?.high?.last]).toEqual([[0.4], [0.6]]);
+  });
+  it("are found by title and by name, whatever the case", () => {
+    expect(named(layoutOf(["eval/reward", "reward/mean", "lr"], " HELD-out").first)).toEqual([
+      "eval/reward",
+    ]);
+    expect(named(layoutOf(["eval/reward", "reward/mean", "lr"], "reward/").first)).toEqual([
+      "reward/mean",
+    ]);
+  });
+  it("share one horizontal range", () => {
+    const drawn = (x: number[]): Drawn => ({
+      ...{ explained: explain("lr"), curve: curve(x, x), low: null, high: null },
+    });
+    expect(rangeOf([drawn([0, 50]), drawn([1, 2, 120])])).toEqual([0, 120]);
+    expect(rangeOf([drawn([5])])).toBeNull();
+    expect(rangeOf([])).toBeNull();
+  });
+});
+
+describe("what a chart draws", () => {
+  const evaluated: Drawn = {
+    explained: explain("eval/reward"),
+    curve: curve([0, 50, 100], [0.4, 0.6, 0.2], 0.1),
+    low: curve([0, 100], [0.3, 0.1]),
+    high: curve([0, 100], [0.5, 0.3]),
+  };
+  it("is never smoothed where it was evaluated: the last of each, markers and whiskers", () => {
+    const [x, values, smoothed, high, low] = columnsOf(evaluated, 0.9, false);
+    expect(x).toEqual([0, 50, 100]);
+    expect(values).toEqual(evaluated.curve.last);
+    expect(smoothed).toEqual([null, null, null]);
+    // An evaluation without an interval has no whisker.
+    expect([high, low]).toEqual([
+      [0.5, null, 0.3],
+      [0.3, null, 0.1],
+    ]);
+    const { lines, whiskers, bands } = shapeOf(evaluated, "--s1", 0.9);
+    expect(lines[0]).toMatchObject({ isMarked: true });
+    expect(lines[1]).toMatchObject({ isHidden: true });
+    expect([whiskers, bands]).toEqual([[3, 4], []]);
+  });
+  it("is a band where there are more intervals than whiskers fit", () => {
+    const many = Array.from({ length: 300 }, (_, n) => n);
+    const dense = { ...evaluated, curve: curve(many, many) };
+    const { lines, whiskers, bands } = shapeOf(dense, "--s1", 0.9);
+    expect(lines[0]).toMatchObject({ isMarked: false });
+    expect([whiskers, bands]).toEqual([null, [[3, 4]]]);
+  });
+  it("is a line with its smoothed course, and the extremes of its buckets", () => {
+    const trained: Drawn = {
+      ...{ explained: explain("entropy"), low: null, high: null },
+      curve: curve([1, 2], [4, 8], 1),
+    };
+    const [, values, smoothed, high, low] = columnsOf(trained, 0.5, false);
+    expect(values).toEqual([4, 8]);
+    // (0.5 x 2 + 0.5 x 8) / 0.75
+    expect(smoothed).toEqual([4, 20 / 3]);
+    expect([high, low]).toEqual([
+      [5, 9],
+      [3, 7],
+    ]);
+    expect(shapeOf(trained, "--s1", 0.5).bands).toEqual([[3, 4]]);
+    const plain = { ...trained, curve: TWO() };
+    expect(shapeOf(plain, "--s1", 0).bands).toEqual([]);
+    expect(columnsOf(plain, 0, true)[1]).toEqual([3, 4]);
+  });
+  it("says where the cursor is", () => {
+    expect(placeText("step", 1200)).toBe("step 1,200");
+    expect(placeText("tokens", 1_000_000)).toBe("1,000,000 tokens");
+    expect(placeText("relative", 75)).toBe("after 1 min 15 s");
+  });
+});

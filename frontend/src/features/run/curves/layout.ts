@@ -1,0 +1,112 @@
+/** Which charts a run has: at most twelve first, the rest folded, single values as a table; pure. */
+import type { Curve, Zoom } from "@/charts/live-curves";
+import { OTHER, endsOf, isEnd, type Explain, type Explained } from "@/components/metrics/explained";
+
+/** Charts that are seen before any is unfolded. */
+export const MOST_FIRST = 12;
+/** Of one pattern, such as `gold/{name}`: one of many names must not hide all other metrics. */
+const MOST_OF_PATTERN = 3;
+
+/** What the machine had to do says nothing of the model: folded, however few other charts there are. */
+export const SYSTEM = "System";
+
+export interface Drawn {
+  readonly explained: Explained;
+  readonly curve: Curve;
+  /** The ends of its 95 % interval. */
+  readonly low: Curve | null;
+  readonly high: Curve | null;
+}
+
+export interface ChartGroup {
+  readonly title: string;
+  readonly charts: readonly Drawn[];
+}
+
+export interface Layout {
+  /** Those that the reader has pinned, in that order. */
+  readonly pinned: readonly Drawn[];
+  readonly first: readonly Drawn[];
+  readonly folded: readonly ChartGroup[];
+  /** Metrics with one value. */
+  readonly single: readonly Drawn[];
+}
+
+type Curves = ReadonlyMap<string, Curve>;
+
+export function layOut(
+  curves: Curves,
+  explain: Explain,
+  search = "",
+  pins: readonly string[] = [],
+): Layout {
+  const all = [...curves.keys()]
+    .filter((name) => !isEnd(name, curves, explain))
+    .map(explain)
+    .filter((explained) => isFound(explained, search))
+    .sort((a, b) => a.order - b.order || a.name.localeCompare(b.name))
+    .flatMap((explained) => drawn(explained, curves, explain));
+  const charts = all.filter(({ curve }) => curve.x.length > 1);
+  const byName = new Map(charts.map((chart) => [chart.explained.name, chart]));
+  const pinned = pins.flatMap((name) => byName.get(name) ?? []);
+  const others = charts.filter((chart) => !pinned.includes(chart));
+  const first = firstOf(others).slice(0, Math.max(0, MOST_FIRST - pinned.length));
+  return {
+    pinned,
+    first,
+    folded: grouped(others.filter((chart) => !first.includes(chart))),
+    single: all.filter(({ curve }) => curve.x.length === 1),
+  };
+}
+
+function isFound({ name, title }: Explained, search: string): boolean {
+  const wanted = search.trim().toLowerCase();
+  return name.toLowerCase().includes(wanted) || title.toLowerCase().includes(wanted);
+}
+
+function drawn(explained: Explained, curves: Curves, explain: Explain): Drawn[] {
+  const curve = curves.get(explained.name);
+  if (curve === undefined || curve.x.length === 0) return [];
+  const [low, high] = endsOf(explained.name, curves, explain) ?? [];
+  return [
+    {
+      explained,
+      curve,
+      low: low === undefined ? null : (curves.get(low) ?? null),
+      high: high === undefined ? null : (curves.get(high) ?? null),
+    },
+  ];
+}
+
+/** Those that tell most; where they are fewer than twelve, the next in order. */
+function firstOf(charts: readonly Drawn[]): readonly Drawn[] {
+  const ofPattern = new Map<string, number>();
+  const isKey = ({ explained: { metric } }: Drawn) => {
+    if (metric === null || !metric.is_key) return false;
+    const count = (ofPattern.get(metric.name) ?? 0) + 1;
+    ofPattern.set(metric.name, count);
+    return count <= MOST_OF_PATTERN;
+  };
+  const keys = charts.filter(isKey);
+  const others = charts.filter(
+    (chart) => !keys.includes(chart) && chart.explained.group !== SYSTEM,
+  );
+  return [...keys, ...others].slice(0, MOST_FIRST);
+}
+
+function grouped(charts: readonly Drawn[]): ChartGroup[] {
+  const titles = new Set(charts.map(({ explained }) => explained.group));
+  const ordered = [...titles].filter((title) => title !== OTHER);
+  return [...ordered, ...(titles.has(OTHER) ? [OTHER] : [])].map((title) => ({
+    title,
+    charts: charts.filter(({ explained }) => explained.group === title),
+  }));
+}
+
+/** Least and greatest x of all charts, so that the same place is the same x in each of them. */
+export function rangeOf(charts: readonly Drawn[]): Zoom {
+  const known = charts.filter(({ curve }) => curve.x.length > 0);
+  const low = Math.min(...known.map(({ curve }) => curve.x[0] ?? Infinity));
+  const high = Math.max(...known.map(({ curve }) => curve.x.at(-1) ?? -Infinity));
+  return high > low ? [low, high] : null;
+}

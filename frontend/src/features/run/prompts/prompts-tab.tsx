@@ -1,0 +1,217 @@
+/** Which training prompts saturate first: all over all steps as a heat map, each as a line. */
+import "./prompts.css";
+
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link, useNavigate } from "react-router";
+
+import { promptScorePages } from "@/api/measured/prompt-scores";
+import type { PromptScores, Run } from "@/api/types";
+import { GridMap } from "@/charts/heat/grid-map";
+import { Sparkline } from "@/charts/sparkline";
+import { whole } from "@/charts/ticks";
+import { More } from "@/components/more";
+import { isLive } from "@/components/run-batches";
+import { Segmented } from "@/components/segmented";
+import { Empty, Loaded } from "@/components/states";
+import { Table, type Column } from "@/components/table";
+import { useView } from "@/features/run/view";
+import { csvOf } from "@/lib/csv";
+import { fileName, save } from "@/lib/download";
+import { number, percent, plural } from "@/lib/format";
+import { useTheme } from "@/lib/theme";
+
+import {
+  csvRows,
+  firstMeasure,
+  learned,
+  SATURATED,
+  type Learned,
+  type Measure,
+} from "./saturation";
+
+const LIVE_MS = 15_000;
+
+export function PromptsTab({ run, base }: { run: Run; base: string }) {
+  const query = useInfiniteQuery({
+    ...promptScorePages(run.id),
+    refetchInterval: isLive(run) && LIVE_MS,
+  });
+  return (
+    <Loaded query={query} lines={8}>
+      {({ pages }) => {
+        const [first] = pages;
+        const items = pages.flatMap((page) => page.items);
+        if (first === undefined || items.length === 0) return <NoPrompts run={run} />;
+        return (
+          <>
+            <Prompts run={run} base={base} found={{ ...first, items }} />
+            <More query={query} />
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function NoPrompts({ run }: { run: Run }) {
+  return (
+    <section className="card">
+      <Empty icon="runs" title="No scores of prompts">
+        {isLive(run)
+          ? "The scores of each training prompt appear here after the first step."
+          : "The run recorded no score of any training prompt: it ended before its first step, or its trainer is older than this page."}
+      </Empty>
+    </section>
+  );
+}
+
+const shownText = (one: Learned): string => one.prompt.text ?? one.prompt.prompt_id;
+
+const shownValue = (value: number | null, measure: Measure): string =>
+  value === null ? "n/a" : measure === "passed" ? percent(value) : number(value);
+
+function Prompts({ run, base, found }: { run: Run; base: string; found: PromptScores }) {
+  const { search, set } = useView();
+  const first = firstMeasure(found.items);
+  const wanted = search.get("by");
+  const measure = wanted === "score" || wanted === "passed" ? wanted : first;
+  const rows = learned(found.items, measure);
+  const saturated = rows.filter((one) => one.saturatedAt !== null);
+  const saveValues = () =>
+    save(
+      new Blob([csvOf(csvRows(found.items))], { type: "text/csv;charset=utf-8" }),
+      fileName([run.name, "prompts"], "csv"),
+    );
+  return (
+    <section className="card prompt-scores" aria-label="Prompts">
+      <div className="row card-head">
+        <h2>
+          {number(saturated.length)} of {plural(rows.length, "prompt")} saturated
+        </h2>
+        <span className="grow" />
+        {first === "passed" && (
+          <Segmented
+            label="Measure"
+            value={measure}
+            options={[
+              ["passed", "Passed"],
+              ["score", "Score"],
+            ]}
+            onChange={(next) => set({ by: next === first ? null : next })}
+          />
+        )}
+        <button type="button" className="btn" onClick={saveValues}>
+          Save CSV
+        </button>
+      </div>
+      <p className="small muted remark">
+        {measure === "passed"
+          ? `Saturated: from a step on, at least ${percent(SATURATED)} of its responses passed whenever it was asked, twice or more.`
+          : `Saturated: from a step on, its mean score stayed in the upper tenth between the least and the greatest of all prompts.`}
+        {found.width > 1 && ` A column sums up ${whole(found.width)} steps.`}
+        {found.n_prompts > rows.length &&
+          ` These are the first ${number(rows.length)} of ${number(found.n_prompts)} prompts.`}
+        {found.next_step !== null && ` Shown up to step ${whole(found.next_step - 1)}.`}
+      </p>
+      <HeatOfPrompts rows={rows} found={found} measure={measure} base={base} />
+      <List rows={rows} measure={measure} base={base} />
+    </section>
+  );
+}
+
+const samplesOf = (base: string, { prompt }: Learned): string =>
+  `${base}/samples?prompt=${encodeURIComponent(prompt.prompt_id)}`;
+
+/** The scale on which all prompts are drawn. */
+function rangeOf(rows: readonly Learned[], measure: Measure): readonly [number, number] {
+  const known = rows.flatMap((row) => row.values.filter((one) => one !== null));
+  return measure === "passed" ? [0, 1] : [Math.min(...known), Math.max(...known)];
+}
+
+/** Values on a scale from 0 to 1. */
+function sharesOf(rows: readonly Learned[], measure: Measure) {
+  const [low, high] = rangeOf(rows, measure);
+  const share = (value: number) => (high > low ? (value - low) / (high - low) : 1);
+  return rows.map((row) => ({
+    label: shownText(row),
+    x: row.prompt.x,
+    shares: row.values.map((one) => (one === null ? null : share(one))),
+  }));
+}
+
+function HeatOfPrompts(props: {
+  rows: readonly Learned[];
+  found: PromptScores;
+  measure: Measure;
+  base: string;
+}) {
+  const { rows, found, measure, base } = props;
+  const navigate = useNavigate();
+  const theme = useTheme();
+  const [at, setAt] = useState<{ row: number; step: number } | null>(null);
+  const near = at === null ? undefined : rows[at.row];
+  const column = (step: number) => Math.floor(step / found.width);
+  const place = near?.prompt.x.findIndex((step) => column(step) === column(at?.step ?? 0)) ?? -1;
+  return (
+    <div className="map">
+      <GridMap
+        rows={sharesOf(rows, measure)}
+        width={found.width}
+        first={found.first_step ?? 0}
+        last={found.last_step ?? 0}
+        theme={theme}
+        label={`${plural(rows.length, "prompt")} by step, those that saturate first on top; the list below has their numbers`}
+        onLook={(row, step) => setAt(row === null ? null : { row, step })}
+        onPick={(row) => {
+          const picked = rows[row];
+          if (picked !== undefined) void navigate(samplesOf(base, picked));
+        }}
+      />
+      <p className="small mono muted told" dir="auto">
+        {near === undefined || at === null
+          ? "A row is a prompt: faint where no response was right, strong where all were, empty where it was not asked. Click one to read its samples."
+          : `Step ${whole(at.step)}: ${place < 0 ? "not asked" : shownValue(near.values[place] ?? null, measure)} · ${shownText(near)}`}
+      </p>
+    </div>
+  );
+}
+
+function List(props: { rows: readonly Learned[]; measure: Measure; base: string }) {
+  const { rows, measure, base } = props;
+  const range = rangeOf(rows, measure);
+  const columns: readonly Column[] = [
+    "Prompt",
+    ["Saturated at step", "num"],
+    ["First", "num"],
+    ["Last", "num"],
+    "Through training",
+  ];
+  return (
+    <Table columns={columns} items={rows}>
+      {(one) => (
+        <tr key={one.prompt.prompt_id}>
+          <td className="prompt">
+            <Link to={samplesOf(base, one)} dir="auto">
+              {shownText(one)}
+            </Link>
+          </td>
+          <td className="num">
+            {one.saturatedAt === null ? <span className="faint">no</span> : whole(one.saturatedAt)}
+          </td>
+          <td className="num">
+            {shownValue(one.values.find((value) => value !== null) ?? null, measure)}
+          </td>
+          <td className="num">{shownValue(one.last, measure)}</td>
+          <td>
+            <Sparkline
+              values={one.values}
+              range={range}
+              label={`From ${shownValue(one.values[0] ?? null, measure)} to ${shownValue(one.last, measure)}`}
+            />
+          </td>
+        </tr>
+      )}
+    </Table>
+  );
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+
+import { joined } from "@/api/measured/prompt-scores";
+import type { PromptCurve } from "@/api/types";
+
+import { barOf, csvRows, firstMeasure, learned, saturatedAt } from "./saturation";
+
+const prompt = (
+  id: string,
+  passed: readonly (number | null)[],
+  score: readonly (number | null)[] = passed,
+): PromptCurve => ({
+  prompt_id: id,
+  text: `text of ${id}`,
+  x: passed.map((_, place) => 10 * (place + 1)),
+  score: [...score],
+  passed: [...passed],
+  responses: passed.map(() => 8),
+});
+
+describe("a prompt is saturated", () => {
+  it("from the step on at which nearly all of its responses stay right", () => {
+    expect(saturatedAt([1, 2, 3, 4], [0.5, 0.9, 1, 0.95], 0.9)).toBe(2);
+    expect(saturatedAt([1, 2, 3, 4], [1, 1, 0.5, 1], 0.9)).toBeNull();
+    expect(saturatedAt([1, 2, 3, 4], [1, 0.5, 1, 1], 0.9)).toBe(3);
+    expect(saturatedAt([1, 2], [1, null], 0.9)).toBeNull();
+    expect(saturatedAt([1, 2, 3], [1, null, 1], 0.9)).toBe(1);
+    expect(saturatedAt([], [], 0.9)).toBeNull();
+  });
+  it("by its score nine tenths of the way to the best of all", () => {
+    const prompts = [prompt("a", [null], [-1]), prompt("b", [null], [3])];
+    expect(barOf(prompts, "score")).toBeCloseTo(2.6);
+    expect(barOf([], "score")).toBe(Infinity);
+  });
+});
+
+describe("the prompts of a run", () => {
+  const prompts = [
+    prompt("never", [0, 0.1]),
+    prompt("late", [0, 1, 1]),
+    prompt("nearly", [0, 0.8]),
+    prompt("early", [1, 1]),
+  ];
+
+  it("come in the order in which they saturate, the best of the others next", () => {
+    expect(learned(prompts, "passed").map((one) => one.prompt.prompt_id)).toEqual([
+      "early",
+      "late",
+      "nearly",
+      "never",
+    ]);
+  });
+  it("are told by what passed where that is judged", () => {
+    expect(firstMeasure(prompts)).toBe("passed");
+    expect(firstMeasure([prompt("a", [null], [1])])).toBe("score");
+  });
+  it("are CSV with a line for each column", () => {
+    expect(csvRows([prompt("a", [null], [0.5])])).toEqual([
+      ["prompt_id", "prompt", "step", "score", "passed", "responses"],
+      ["a", "text of a", 10, 0.5, "", 8],
+    ]);
+  });
+  it("are joined from several parts of a long run", () => {
+    const part = (items: PromptCurve[], next: number | null) => ({
+      split: "train" as const,
+      n_prompts: 2,
+      first_step: 1,
+      last_step: 20,
+      width: 1,
+      next_step: next,
+      next_cursor: null,
+      items,
+    });
+    const both = joined(
+      part([prompt("a", [0])], 11),
+      part([{ ...prompt("a", [1]), x: [20] }, prompt("b", [1])], null),
+    );
+    expect(both.items.map((one) => [one.prompt_id, one.x, one.passed])).toEqual([
+      ["a", [10, 20], [0, 1]],
+      ["b", [10], [1]],
+    ]);
+    expect(both.next_step).toBeNull();
+  });
+});

@@ -1,0 +1,83 @@
+/** What tokens are shaded by: the number of each token, and how strong its colour is. */
+import type { Sample, Samples } from "@/api/types";
+
+export const SHADES = [
+  ["change", "Change"],
+  ["advantage", "Advantage"],
+  ["kl", "KL"],
+  ["entropy", "Entropy"],
+  ["logp", "Log-prob"],
+  ["value", "Value"],
+  ["none", "Plain"],
+] as const;
+
+export type Shade = (typeof SHADES)[number][0];
+type Numbers = readonly (number | null)[] | null;
+
+/** What each shade says of a token, for the line under the toolbar. */
+export const MEANINGS: Record<Shade, string> = {
+  change: "How much the updates of this step raised the log-probability of a token, in nats.",
+  advantage: "How much better than expected a token counts in the update.",
+  kl: "Log-probability of a token less that under the reference, in nats.",
+  entropy: "How undecided the policy was at a token, in nats.",
+  logp: "Log-probability of a token under the policy before the update, in nats.",
+  value: "The reward that the critic expected at a token.",
+  none: "",
+};
+
+export function valuesOf(sample: Sample, shade: Shade): Numbers {
+  return shade === "none" ? null : sample[shade];
+}
+
+/** The shades that at least one of these samples has numbers for. */
+export function shadesOf(samples: readonly Sample[]): (readonly [Shade, string])[] {
+  return SHADES.filter(
+    ([shade]) => shade === "none" || samples.some((sample) => valuesOf(sample, shade) !== null),
+  );
+}
+
+const PART = 0.98;
+
+/** The size at which a colour is full: all but the largest 2 % of the tokens that are shown. */
+export function scaleOf(samples: readonly Sample[], shade: Shade): number {
+  const sizes = samples
+    .flatMap((sample) => valuesOf(sample, shade) ?? [])
+    .filter((value): value is number => value !== null)
+    .map(Math.abs)
+    .sort((a, b) => a - b);
+  return sizes[Math.ceil(PART * sizes.length) - 1] ?? 0;
+}
+
+/** A shade, and the size of a number at which its colour is full. */
+export interface Shading {
+  readonly shade: Shade;
+  readonly scale: number;
+}
+
+/** The shade that is wanted if these samples have it, else the first that they have. */
+export function shadingOf(data: Samples, wanted: string | null): Shading {
+  const known = shadesOf(data.items).map(([shade]) => shade);
+  const shade = known.find((one) => one === wanted) ?? known[0] ?? "none";
+  return { shade, scale: scaleOf(data.items, shade) };
+}
+
+const STRONGEST = 48;
+/** What one looks for among these is large, or far below 0, so it gets the warm colour. */
+const WARM_IS_HIGH: readonly Shade[] = ["kl", "entropy"];
+
+export function background(value: number | null, scale: number, shade: Shade): string | undefined {
+  if (value === null || scale === 0) return undefined;
+  const strength = Math.min(1, Math.abs(value) / scale) * STRONGEST;
+  const isWarm = value < 0 !== WARM_IS_HIGH.includes(shade);
+  return `color-mix(in srgb, var(${isWarm ? "--s2" : "--s3"}) ${strength.toFixed(1)}%, transparent)`;
+}
+
+/** Where the reasoning ends, as the number of its tokens; 0 where there is none. */
+export function reasoningTokens(tokens: readonly string[]): number {
+  let text = "";
+  for (const [place, token] of tokens.entries()) {
+    text += token;
+    if (/<\/think(?:ing)?>/i.test(text.slice(-token.length - 12))) return place + 1;
+  }
+  return 0;
+}

@@ -1,0 +1,118 @@
+/** Which samples are shown, in which order, and what their tokens are shaded by. */
+import type { AskedSamples } from "@/api/runs";
+import type { Samples } from "@/api/types";
+import { Segmented } from "@/components/segmented";
+import { useView } from "@/features/run/view";
+import { plural } from "@/lib/format";
+
+import { shadesOf, shadingOf } from "./shades";
+
+const KINDS = [
+  ["rollout", "Trained on"],
+  ["probe", "Held-out probes"],
+] as const;
+
+export function Toolbar({ data, asked }: { data: Samples; asked: AskedSamples }) {
+  const { search, set } = useView();
+  return (
+    <header>
+      {data.kinds.length > 1 && (
+        <Segmented
+          label="Kind"
+          value={asked.kind}
+          options={KINDS}
+          onChange={(kind) =>
+            set({ kind: kind === "probe" ? kind : null, step: null, prompt: null })
+          }
+        />
+      )}
+      {asked.prompt_id === null && (
+        <StepChooser data={data} onStep={(next) => set({ step: String(next) })} />
+      )}
+      <Segmented
+        label="Shade tokens by"
+        value={shadingOf(data, search.get("shade")).shade}
+        options={shadesOf(data.items)}
+        onChange={(shade) => set({ shade })}
+      />
+      {asked.prompt_id === null && (
+        <SortChooser data={data} sort={asked.sort} onSort={(sort) => set({ sort })} />
+      )}
+      <input
+        type="search"
+        className="input"
+        aria-label="Search prompts and responses"
+        placeholder="Search"
+        maxLength={200}
+        value={asked.q}
+        onChange={(event) => set({ q: event.target.value || null })}
+      />
+      <span className="grow" />
+      <span className="small faint">{plural(data.items.length, "sample")}</span>
+    </header>
+  );
+}
+
+function StepChooser({ data, onStep }: { data: Samples; onStep: (step: number) => void }) {
+  const place = data.step === null ? -1 : data.steps.indexOf(data.step);
+  const go = (by: number) => {
+    const step = data.steps[place + by];
+    if (step !== undefined) onStep(step);
+  };
+  return (
+    <div className="row">
+      <button
+        type="button"
+        className="btn icon"
+        aria-label="Earlier step"
+        disabled={place <= 0}
+        onClick={() => go(-1)}
+      >
+        ‹
+      </button>
+      <select
+        className="input steps-select"
+        aria-label="Step"
+        value={data.step ?? ""}
+        onChange={(event) => onStep(Number(event.target.value))}
+      >
+        {data.steps.map((step) => (
+          <option key={step} value={step}>
+            step {step}
+          </option>
+        ))}
+      </select>
+      <button
+        type="button"
+        className="btn icon"
+        aria-label="Later step"
+        disabled={place < 0 || place >= data.steps.length - 1}
+        onClick={() => go(1)}
+      >
+        ›
+      </button>
+    </div>
+  );
+}
+
+function SortChooser(props: { data: Samples; sort: string; onSort: (sort: string) => void }) {
+  const names = new Set(props.data.items.flatMap((sample) => Object.keys(sample.scores)));
+  return (
+    <select
+      className="input sort-select"
+      aria-label="Sort"
+      value={props.sort}
+      onChange={(event) => props.onSort(event.target.value)}
+    >
+      <option value="order">in logged order</option>
+      {[...names].map((name) => [
+        <option key={`-${name}`} value={`-${name}`}>
+          highest {name}
+        </option>,
+        <option key={name} value={name}>
+          lowest {name}
+        </option>,
+      ])}
+    </select>
+  );
+}

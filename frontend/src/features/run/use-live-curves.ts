@@ -1,0 +1,80 @@
+/** The curves of a run while it happens; redrawn at most ten times a second. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+
+import { metricsQuery } from "@/api/runs";
+import { meQuery } from "@/api/session";
+import { followRun } from "@/api/stream/follow";
+import { LiveCurves, type Axis, type Zoom } from "@/charts/live-curves";
+
+export const REDRAW_MS = 100;
+const POINTS = 1000;
+
+export interface DrawnCurves {
+  readonly live: LiveCurves;
+  /** Grows whenever there is something new to draw. */
+  readonly tick: number;
+  /** Whether what the run had told before this page is here. */
+  readonly isLoaded: boolean;
+  /** Why the curves could not be loaded; null if they were. */
+  readonly error: unknown;
+  readonly loadAgain: () => void;
+}
+
+const nothing = (axis: Axis): DrawnCurves => {
+  const live = new LiveCurves(
+    axis,
+    () => Promise.resolve([]),
+    () => undefined,
+  );
+  return { live, tick: 0, isLoaded: false, error: null, loadAgain: () => undefined };
+};
+
+/** `mayMoveOn`: of a run that is over nothing more is told, so nothing is listened to. */
+export function useLiveCurves(
+  runId: string,
+  mayMoveOn: boolean,
+  axis: Axis,
+  zoom: Zoom,
+): DrawnCurves {
+  const client = useQueryClient();
+  const userId = useQuery(meQuery).data?.id;
+  const [shown, setShown] = useState(() => nothing(axis));
+  const newest = useRef<LiveCurves | null>(null);
+  const [from, to] = zoom ?? [null, null];
+
+  useEffect(() => {
+    let drawing: ReturnType<typeof setTimeout> | undefined;
+    const draw = () => {
+      drawing ??= setTimeout(() => {
+        drawing = undefined;
+        const { isLoaded, error } = live;
+        const loadAgain = () => void live.load();
+        setShown(({ tick }) => ({ live, tick: tick + 1, isLoaded, error, loadAgain }));
+      }, REDRAW_MS);
+    };
+    const fetchSeries = async (part: Zoom) => {
+      const [from, to] = part ?? [null, null];
+      const query = metricsQuery([runId], { x: axis, from, to, points: POINTS });
+      // One that is on its way may have begun before the stream: its answer would leave a gap.
+      await client.cancelQueries({ queryKey: query.queryKey });
+      return (await client.fetchQuery({ ...query, staleTime: 0 })).series;
+    };
+    const live = new LiveCurves(axis, fetchSeries, draw);
+    newest.current = live;
+    void live.load();
+    const isFollowed = mayMoveOn && userId !== undefined;
+    const leave = isFollowed ? followRun(userId, runId, live) : () => undefined;
+    return () => {
+      leave();
+      live.end();
+      clearTimeout(drawing);
+    };
+  }, [client, runId, axis, userId, mayMoveOn]);
+
+  useEffect(() => {
+    void newest.current?.zoomTo(from === null || to === null ? null : [from, to]);
+  }, [runId, axis, userId, mayMoveOn, from, to]);
+
+  return shown;
+}

@@ -1,0 +1,54 @@
+/** One number with its interval on a scale that shows where it is healthy. */
+import type { Gauge } from "@/api/types";
+import { Sentence } from "@/components/text/sentence";
+import { number } from "@/lib/format";
+
+/** Where a value stands on a scale, in percent; nothing leaves the scale. */
+export function placeOn(scale: { low: number; high: number }, value: number): number {
+  const width = scale.high - scale.low;
+  if (width <= 0) return 50;
+  return Math.min(100, Math.max(0, (100 * (value - scale.low)) / width));
+}
+
+function Scale({ gauge }: { gauge: Gauge }) {
+  const { scale, healthy, interval, value } = gauge;
+  if (scale == null) return null;
+  const at = (x: number) => placeOn(scale, x);
+  const part = (span: { low: number; high: number }) => ({
+    left: `${at(span.low)}%`,
+    width: `${Math.max(1, at(span.high) - at(span.low))}%`,
+  });
+  return (
+    <div className="scale" aria-hidden="true">
+      {healthy != null && <i className="healthy" style={part(healthy)} />}
+      {interval != null && <i className="interval" style={part(interval)} />}
+      {value !== null && <i className="at" style={{ left: `${at(value)}%` }} />}
+    </div>
+  );
+}
+
+export function GaugeCard({ gauge }: { gauge: Gauge }) {
+  const { title, unit, value, interval, beside, note, missing, level } = gauge;
+  return (
+    <li className="card gauge" title={gauge.metric}>
+      <span className="small muted">
+        {title} {unit !== "" && <span className="faint">{unit}</span>}
+      </span>
+      <span className="value">
+        {value === null ? "n/a" : number(value)}
+        {interval != null && (
+          <small>
+            [{number(interval.low)}, {number(interval.high)}]
+          </small>
+        )}
+        {beside !== "" && <small>{beside.replace("-", "−")}</small>}
+      </span>
+      <Scale gauge={gauge} />
+      {(note !== "" || missing !== "") && (
+        <span className={`small note-of ${level}`}>
+          <Sentence text={value === null ? missing : note} />
+        </span>
+      )}
+    </li>
+  );
+}

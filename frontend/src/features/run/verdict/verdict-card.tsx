@@ -1,0 +1,95 @@
+/** What a run's numbers say of it: the first thing that its page tells, before any chart. */
+import "./verdict.css";
+
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
+
+import { verdictQuery } from "@/api/runs";
+import type { Run, Verdict } from "@/api/types";
+import { isLive } from "@/components/run-batches";
+import { Failure, Skeleton } from "@/components/states";
+import { Sentence } from "@/components/text/sentence";
+import { VerdictPill } from "@/components/verdict-pill";
+import { number } from "@/lib/format";
+
+import { GaugeCard } from "./gauge";
+
+const LIVE_MS = 5000;
+
+function useVerdict(run: Run) {
+  return useQuery({
+    ...verdictQuery(run.id),
+    refetchInterval: isLive(run) ? LIVE_MS : (false as const),
+  });
+}
+
+/** The sentence alone, above every tab. */
+export function VerdictCard({ run, base }: { run: Run; base: string }) {
+  const found = useVerdict(run);
+  if (found.error !== null && found.data === undefined)
+    return <Failure error={found.error} onRetry={() => void found.refetch()} />;
+  if (found.data === undefined) return <Skeleton lines={2} label="Loading the verdict" />;
+  const verdict = found.data;
+  if (verdict === null) return null;
+  return (
+    <section className={`card verdict ${verdict.level}`} aria-label="Verdict">
+      <div className="grow">
+        <h2>
+          <Sentence text={verdict.sentence} />
+        </h2>
+        {verdict.reason !== "" && (
+          <p>
+            <Sentence text={verdict.reason} />
+          </p>
+        )}
+      </div>
+      <div className="aside">
+        <VerdictPill verdict={verdict} />
+        {run.result !== "numbers" && verdict.kind !== "waiting" && (
+          <Link className="btn" to={`${base}/samples`}>
+            Read samples
+          </Link>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** The gauges and what happened, above the charts. */
+export function VerdictDetails({ run, base }: { run: Run; base: string }) {
+  const verdict = useVerdict(run).data;
+  if (verdict == null) return null;
+  return (
+    <>
+      <ul className="gauges" aria-label="Gauges">
+        {verdict.gauges.map((gauge) => (
+          <GaugeCard key={gauge.metric} gauge={gauge} />
+        ))}
+      </ul>
+      {verdict.happened.length > 0 && (
+        <Happened happened={verdict.happened} base={base} canRead={run.result !== "numbers"} />
+      )}
+    </>
+  );
+}
+
+function Happened(props: { happened: Verdict["happened"]; base: string; canRead: boolean }) {
+  return (
+    <section className="card happened" aria-label="What happened">
+      <h2>What happened</h2>
+      <ol>
+        {props.happened.map((one) => (
+          <li key={`${one.step} ${one.sentence}`} className={one.level}>
+            <span className="mono faint">{number(one.step)}</span>
+            <span>{one.sentence}</span>
+            {props.canRead && (
+              <Link className="small" to={`${props.base}/samples?step=${one.step}`}>
+                Samples
+              </Link>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

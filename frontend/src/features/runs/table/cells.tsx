@@ -1,0 +1,103 @@
+/** What stands in a column of a run. */
+import type { Run } from "@/api/types";
+import { StatePill } from "@/components/run-state";
+import { LastValue, Trend } from "@/components/run-trends";
+import type { Headline } from "@/components/metrics/headline";
+import { Ago } from "@/components/text/clock";
+import { MethodName } from "@/components/text/names";
+import { VerdictPill } from "@/components/verdict-pill";
+import { duration, number } from "@/lib/format";
+
+export interface CellProps {
+  readonly run: Run;
+  readonly headline: Headline | undefined;
+  readonly experiment: string | undefined;
+}
+
+const nothing = <span className="faint">–</span>;
+
+export function Cell({ column, ...of }: CellProps & { column: string }) {
+  const { run, headline } = of;
+  switch (column) {
+    case "state":
+      return <StatePill state={run.state} title={run.state_sentence} />;
+    case "verdict":
+      return <TheVerdict run={run} />;
+    case "method":
+      return <MethodName run={run} />;
+    case "experiment":
+      return of.experiment ?? nothing;
+    case "latest":
+      return <LastValue run={run} headline={headline} />;
+    case "trend":
+      return <Trend headline={headline} />;
+    case "progress":
+      return <Progress run={run} />;
+    case "created":
+      return <Ago at={run.created_at} />;
+    case "started":
+      return run.started_at === null ? nothing : <Ago at={run.started_at} />;
+    case "finished":
+      return run.finished_at === null ? nothing : <Ago at={run.finished_at} />;
+    default:
+      return <Value value={valueOf(run, column)} />;
+  }
+}
+
+/** What a run without a verdict waits for. */
+const UNJUDGED: Partial<Record<Run["state"], string>> = {
+  queued: "not begun",
+  running: "running",
+  stopping: "running",
+  paused: "paused",
+};
+
+/** A run is judged in lists once it has ended: until then the verdict would change all the time. */
+function TheVerdict({ run }: { run: Run }) {
+  if (run.verdict !== null) return <VerdictPill verdict={run.verdict} />;
+  return (
+    <span
+      className="small faint"
+      title="A run is judged here once it has ended; its page judges it now."
+    >
+      {UNJUDGED[run.state] ?? "not judged yet"}
+    </span>
+  );
+}
+
+/** The newest value of a metric is told by the stream; the others are as the list was loaded. */
+function valueOf(run: Run, column: string) {
+  const name = column.startsWith("metric.") ? column.slice("metric.".length) : null;
+  return (name === null ? undefined : run.summary[name]) ?? run.values?.[column] ?? null;
+}
+
+function Value({ value }: { value: string | number | boolean | null }) {
+  if (value === null) return nothing;
+  if (typeof value === "number")
+    return (
+      <span className="mono" title={String(value)}>
+        {number(value)}
+      </span>
+    );
+  return (
+    <span className="mono cut" title={String(value)}>
+      {String(value)}
+    </span>
+  );
+}
+
+function Progress({ run }: { run: Run }) {
+  const { step, steps, eta_s: eta } = run.progress;
+  const share = run.state === "succeeded" ? 100 : steps > 0 ? (100 * step) / steps : 0;
+  return (
+    <div className="progress-cell">
+      <div className="bar">
+        <i style={{ width: `${Math.min(100, share)}%` }} />
+      </div>
+      <span className="small faint mono nowrap">
+        {steps > 0 ? `${number(step)} / ${number(steps)}` : "–"}
+        {run.state === "running" && eta !== null ? `, ${duration(eta)} left` : ""}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+/** Which rows of a long table are near the screen: only those are drawn. */
+import { useEffect, useState, type RefObject } from "react";
+
+/** Fewer rows are all drawn. */
+const FEWEST = 200;
+const AROUND = 30;
+const USUAL_ROW_PX = 44;
+const STEP_PX = 400;
+
+export interface Drawn {
+  readonly from: number;
+  readonly to: number;
+  /** Pixels that stand for the rows before and behind. */
+  readonly before: number;
+  readonly behind: number;
+}
+
+/** The rows to draw, of so many that are so high, if the table begins so far above the screen; pure. */
+export function drawnOf(count: number, rowPx: number, abovePx: number, screenPx: number): Drawn {
+  if (count <= FEWEST) return { from: 0, to: count, before: 0, behind: 0 };
+  const first = Math.floor(Math.max(0, abovePx) / rowPx);
+  const from = Math.max(0, Math.min(count - 1, first) - AROUND);
+  const to = Math.min(count, first + Math.ceil(screenPx / rowPx) + AROUND);
+  return { from, to, before: from * rowPx, behind: (count - to) * rowPx };
+}
+
+export function useWindow(count: number, body: RefObject<HTMLElement | null>): Drawn {
+  const [{ rowPx, abovePx }, setPlace] = useState({ rowPx: USUAL_ROW_PX, abovePx: 0 });
+  const isLong = count > FEWEST;
+  useEffect(() => {
+    if (!isLong) return;
+    const look = () => {
+      const rows = [...(body.current?.querySelectorAll<HTMLElement>("tr:not(.spacer)") ?? [])];
+      const total = rows.reduce((sum, { offsetHeight }) => sum + offsetHeight, 0);
+      const top = body.current?.getBoundingClientRect().top ?? 0;
+      setPlace((before) => {
+        // In steps: not every pixel draws anew, nor do the rows move while somebody reads them.
+        const abovePx = Math.round(-top / STEP_PX) * STEP_PX;
+        if (abovePx === before.abovePx) return before;
+        const isFirst = before.rowPx === USUAL_ROW_PX && total > 0;
+        return { abovePx, rowPx: isFirst ? total / rows.length : before.rowPx };
+      });
+    };
+    // The page or a part of it scrolls.
+    document.addEventListener("scroll", look, { capture: true, passive: true });
+    window.addEventListener("resize", look);
+    return () => {
+      document.removeEventListener("scroll", look, { capture: true });
+      window.removeEventListener("resize", look);
+    };
+  }, [body, isLong]);
+  return drawnOf(count, rowPx, abovePx, window.innerHeight);
+}

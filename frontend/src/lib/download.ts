@@ -1,0 +1,20 @@
+/** Files that the browser saves. */
+
+export function save(content: Blob, name: string): void {
+  const address = URL.createObjectURL(content);
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  // Some browsers begin to read only after this turn.
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+const LONGEST_NAME = 80;
+
+/** A name that every file system takes; what it would not take is a dash. */
+export function fileName(parts: readonly string[], ending: string): string {
+  const plain = parts.join(" ").replace(/[^\p{L}\p{N} ._+-]+/gu, "-");
+  const bare = plain.replace(/^[ .-]+|[ .-]+$/g, "").slice(0, LONGEST_NAME);
+  return `${bare === "" ? "chart" : bare}.${ending}`;
+}

@@ -1,0 +1,120 @@
+"""`podium problems`: make a set, or read a published one, as JSONL that can be imported.
+
+Knows no server: what it writes is sent by `POST /projects/{id}/imports?kind=prompts` or the page
+*Data*.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from problems import arithmetic, lists, stories
+from problems.drawing import Split
+from problems.knights import making as knights
+from problems.problem import Problem, lines
+from problems.published import sets
+
+# How a set is made, and its levels; those of knights are people.
+MADE: Mapping[str, tuple[Callable[..., list[Problem]], Sequence[int]]] = {
+    "knights": (knights.make, range(knights.FEWEST_PEOPLE, knights.MOST_PEOPLE + 1)),
+    "arithmetic": (arithmetic.make, arithmetic.LEVELS),
+    "stories": (stories.make, stories.LEVELS),
+    "lists": (lists.make, lists.LEVELS),
+    "sorting": (lists.make_sorting, lists.LEVELS),
+}
+
+
+class Refused(ValueError):
+    """What was asked for cannot be done; says why and what to do."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What may be asked for: `make SET` or `read SET FILE`."""
+    deeds = parser.add_subparsers(dest="deed", required=True, metavar="make|read")
+    make = deeds.add_parser("make", help="make problems from a seed")
+    make.add_argument("set", choices=MADE)
+    make.add_argument("--levels", help="as 3 or 2-5; people for knights; default: all")
+    make.add_argument("--count", type=int, default=100, help="problems of each level (100)")
+    make.add_argument("--seed", type=int, default=0, help="0 unless given")
+    read = deeds.add_parser("read", help="read records as published: JSONL or a JSON array")
+    read.add_argument("set", choices=sets.SETS)
+    read.add_argument("file", help="the file of records")
+    read.add_argument("--instruction", default="", help="a line to put behind each question")
+    for deed in (make, read):
+        deed.add_argument("--split", choices=["train", "test"], default="train")
+        deed.add_argument("--output", help="a new file; default: standard output")
+
+
+def run(options: argparse.Namespace) -> str:
+    """Write what was asked for; the sentence that says what was written.
+
+    Raises Refused.
+    """
+    try:
+        found = _made(options) if options.deed == "make" else _read(options)
+        return _write(found, options.output)
+    except FileExistsError as error:
+        raise Refused(f"{options.output} exists already; name a new file") from error
+    except (OSError, ValueError) as error:
+        raise Refused(str(error)) from error
+
+
+def _made(options: argparse.Namespace) -> list[Problem]:
+    make, possible = MADE[options.set]
+    split: Split = options.split
+    return [
+        problem
+        for level in _levels(options.levels, possible)
+        for problem in make(level, options.count, seed=options.seed, split=split)
+    ]
+
+
+def _levels(asked: str | None, possible: Sequence[int]) -> Sequence[int]:
+    """Raises Refused unless they are `3` or `2-5` and all possible."""
+    if asked is None:
+        return possible
+    first, _, last = asked.partition("-")
+    if first.isdecimal() and (last or first).isdecimal():
+        levels = range(int(first), int(last or first) + 1)
+        if levels and levels[0] in possible and levels[-1] in possible:
+            return levels
+    raise Refused(f"--levels is {asked}; expected one or a range of {possible[0]}-{possible[-1]}")
+
+
+def _read(options: argparse.Namespace) -> list[Problem]:
+    split: Split = options.split
+    records = _records(Path(options.file))
+    return list(sets.read(options.set, records, split=split, instruction=options.instruction))
+
+
+def _records(path: Path) -> Iterator[sets.Record]:
+    """Of a JSON array or of lines. Raises Refused, naming the line."""
+    text = path.read_text(encoding="utf-8")
+    if text.lstrip().startswith("["):
+        values: Iterable[tuple[int, object]] = enumerate(json.loads(text), start=1)
+    else:
+        rows = enumerate(text.splitlines(), start=1)
+        values = ((number, _value(row, number)) for number, row in rows if row.strip())
+    for number, value in values:
+        if not isinstance(value, dict):
+            raise Refused(f"record {number} is no JSON object")
+        yield value
+
+
+def _value(row: str, number: int) -> object:
+    try:
+        return json.loads(row)
+    except json.JSONDecodeError as error:
+        raise Refused(f"line {number} is no JSON: {error}") from error
+
+
+def _write(found: Sequence[Problem], output: str | None) -> str:
+    text: Iterable[str] = lines(found)
+    if output is None:
+        sys.stdout.writelines(text)
+        return ""
+    with Path(output).open("x", encoding="utf-8") as file:
+        file.writelines(text)
+    return f"{len(found)} problems are in {output}. Import them as prompts."

@@ -1,0 +1,338 @@
+"""What tables of results say of runs and evaluations, by numbers worked by hand."""
+
+from typing import Any
+
+import pytest
+
+from backend.domain.results.gathered import KnownModel
+from backend.schemas.metrics.results import ResultsAnswer
+from tests.backend.results.plain_runs import (
+    SFT,
+    answer_of,
+    evaluation,
+    named,
+    policy,
+    spread,
+    table_of,
+)
+
+T_OF_2 = 4.302653
+
+
+def test_evaluations_are_measurements_of_the_run_that_made_the_model() -> None:
+    """Seeds at .4, .5, .6: s = .1, so the t interval is .5 +- 4.302653 x .1 / sqrt(3)."""
+    runs = [policy(f"g{n}", n, seed=n) for n in range(3)]
+    found = [
+        evaluation(10 + n, f"model_g{n}", spread("eval/pass@1", 0.4 + n / 10) | {"eval/length": 20})
+        for n in range(3)
+    ]
+    found.append(evaluation(20, SFT, spread("eval/pass@1", 0.2, 0.03) | {"eval/length": 30}))
+
+    table = table_of(answer_of(runs, found), "score/test")
+
+    start, group = table.rows
+    assert (start.name, start.is_start, start.runs) == ("sft", True, [])
+    assert (group.name, group.runs, group.is_start) == ("grpo", ["g0", "g1", "g2"], False)
+    cell, length = group.cells
+    assert cell is not None
+    assert length is not None
+    assert start.cells[0] is not None
+    assert (cell.n, cell.interval_of, length.value) == (3, "seeds", 20)
+    assert cell.value == pytest.approx(0.5)
+    half = T_OF_2 * 0.1 / 3**0.5
+    assert cell.interval is not None
+    assert cell.interval.low == pytest.approx(0.5 - half, abs=1e-6)
+    assert [point.measured_by for point in cell.points] == [["eval_10"], ["eval_11"], ["eval_12"]]
+    assert start.cells[0].interval_of == "prompts"
+    # The difference is .3, with the errors of both taken as independent.
+    assert cell.change is not None
+    assert cell.change.interval is not None
+    assert cell.change.value == pytest.approx(0.3)
+    assert cell.change.interval.low == pytest.approx(0.3 - (half**2 + 0.03**2) ** 0.5, abs=1e-6)
+    assert cell.change.is_better
+    assert not cell.change.is_paired
+    assert length.change is not None
+    assert not length.change.is_better
+
+
+def test_one_or_two_seeds_have_their_own_interval_by_prompt() -> None:
+    """.4 +- .1 and .6 +- .2 together: .5 +- .15, whatever their errors have in common."""
+    runs = [policy(f"g{n}", n, seed=n) for n in range(2)]
+    found = [
+        evaluation(10, "model_g0", spread("eval/pass@1", 0.4, 0.1) | {"eval/length": 9}),
+        evaluation(11, "model_g1", spread("eval/pass@1", 0.6, 0.2) | {"eval/length": 9}),
+    ]
+
+    (cell, _) = table_of(answer_of(runs, found), "score/test").rows[0].cells
+
+    assert cell is not None
+    assert cell.interval is not None
+    assert (cell.n, cell.interval_of) == (2, "prompts")
+    assert (cell.interval.low, cell.interval.high) == pytest.approx((0.35, 0.65))
+
+
+def test_seeds_without_spread_have_no_interval_without_width() -> None:
+    """Three seeds that solve nothing, each [0, .07] by prompt: 0 [0, .07], and nobody is best."""
+    runs = [
+        policy(f"{name}{n}", 3 * place + n, estimator=estimator, seed=n)
+        for place, (name, estimator) in enumerate((("g", "grpo"), ("r", "rloo")))
+        for n in range(3)
+    ]
+    none = {"eval/pass@1": 0.0, "eval/pass@1_low": 0.0, "eval/pass@1_high": 0.07}
+    some = {"eval/pass@1": 0.01, "eval/pass@1_low": 0.0, "eval/pass@1_high": 0.08}
+    found = [
+        evaluation(
+            10 + place, f"model_{run.id}", (none if place < 3 else some) | {"eval/length": 9}
+        )
+        for place, run in enumerate(runs)
+    ]
+
+    rows = table_of(answer_of(runs, found), "score/test").rows
+
+    cells = {row.name: row.cells[0] for row in rows}
+    grpo, rloo = cells["grpo"], cells["rloo"]
+    assert grpo is not None
+    assert rloo is not None
+    assert grpo.interval is not None
+    assert (grpo.n, grpo.interval_of) == (3, "prompts")
+    assert (grpo.interval.low, grpo.interval.high) == pytest.approx((0.0, 0.07))
+    assert not rloo.is_best
+
+
+def test_the_newest_of_equal_evaluations_counts_and_other_samplings_are_left_out() -> None:
+    runs = [policy("g", 0)]
+    other = {"rollout": {"temperature": 0.5, "max_new_tokens": 64, "top_p": 1.0, "stop": [],
+                         "system": "", "template": "model"}}  # fmt: skip
+    values = [{"eval/pass@1": value, "eval/length": 5.0} for value in (0.1, 0.2, 0.9, 0.3)]
+    found = [
+        evaluation(10, "model_g", values[0]),
+        evaluation(11, "model_g", values[1]),
+        evaluation(12, "model_g", values[2], **other),
+        evaluation(13, SFT, values[3]),
+    ]
+
+    table = table_of(answer_of(runs, found), "score/test")
+
+    assert [row.cells[0].value for row in table.rows if row.cells[0]] == [0.3, 0.2]
+    assert table.remarks == [
+        "1 evaluation is left out, which cannot be compared: `temperature` is 0.5 instead of 1."
+    ]
+
+
+def test_a_seed_without_an_evaluation_is_said_to_be_missing() -> None:
+    runs = [policy(f"g{n}", n, seed=n) for n in range(3)]
+    runs += [policy("p", 5, estimator="ppo"), policy("r", 6, estimator="rloo", has_ended=False)]
+    found = [evaluation(10 + n, f"model_g{n}", {"eval/pass@1": 0.5, "eval/length": 9.0})
+             for n in range(2)]  # fmt: skip
+    found.append(evaluation(14, "model_p", {"eval/pass@1": 0.5}))
+
+    answer = answer_of(runs, found)
+    table = table_of(answer, "score/test")
+
+    assert table.missing == "Not measured: `sft`; 1 of 3 seeds of `grpo`; `ppo` on Length; `rloo`."
+    assert [row.name for row in table.rows] == ["grpo", "ppo"]
+    assert answer.missing.endswith("1 run has not ended.")
+
+
+def test_the_best_is_marked_only_where_the_next_is_more_than_chance_away() -> None:
+    """Welch: .9 against .5 with deviations of .01 is decided; .9 against .85 +- .1 is not."""
+
+    def best(other: float, deviation: float) -> list[bool]:
+        runs = [policy(f"{name}{n}", n + 3 * (name == "r"), seed=n, estimator=name)
+                for name in ("g", "r") for n in range(3)]  # fmt: skip
+        found = [
+            evaluation(10 + i, f"model_{run.id}", {"eval/pass@1": value, "eval/length": 9.0})
+            for i, (run, value) in enumerate(
+                zip(runs, [0.89, 0.9, 0.91, other - deviation, other, other + deviation],
+                    strict=True)
+            )
+        ]  # fmt: skip
+        rows = table_of(answer_of(runs, found), "score/test").rows
+        return [row.cells[0].is_best for row in rows if row.cells[0] is not None]
+
+    assert best(0.5, 0.01) == [True, False]
+    assert best(0.85, 0.1) == [False, False]
+
+
+def test_no_group_is_best_while_the_start_is_better() -> None:
+    runs = [policy(f"g{n}", n, seed=n) for n in range(3)]
+    found = [evaluation(10 + n, f"model_g{n}", {"eval/pass@1": 0.5 + n / 100, "eval/length": 9.0})
+             for n in range(3)]  # fmt: skip
+    found.append(evaluation(20, SFT, spread("eval/pass@1", 0.8) | {"eval/length": 9.0}))
+
+    table = table_of(answer_of(runs, found), "score/test")
+
+    assert not any(cell.is_best for row in table.rows for cell in row.cells if cell)
+
+
+def test_a_gain_over_the_start_as_baseline_is_paired() -> None:
+    runs = [policy("g", 0)]
+    values = spread("eval/pass@1", 0.5, 0.2) | spread("eval/pass_gain", 0.1, 0.05)
+    found = [
+        evaluation(10, "model_g", values | {"eval/length": 9.0}, baseline_model={"id": SFT}),
+        evaluation(11, SFT, spread("eval/pass@1", 0.4, 0.2) | {"eval/length": 9.0}),
+    ]
+
+    change = table_of(answer_of(runs, found), "score/test").rows[1].cells[0].change  # type: ignore[union-attr]
+
+    assert change is not None
+    assert change.interval is not None
+    assert (change.is_paired, change.is_better) == (True, True)
+    assert (change.interval.low, change.interval.high) == pytest.approx((0.05, 0.15))
+
+
+def by_people(number: int, model: str, *levels: float, **changes: Any) -> Any:
+    """An evaluation broken down by 2, 3, ... people, each with an interval of .03 to each side."""
+    values = {"eval/pass@1": 0.5, "eval/length": 9.0}
+    for place, value in enumerate(levels):
+        values |= {
+            f"eval/pass@1/people.{place + 2}{end}": value + change
+            for end, change in (("", 0), ("_low", -0.03), ("_high", 0.03))
+        }
+    return evaluation(number, model, values, breakdown=["people"], **changes)
+
+
+def test_a_breakdown_has_its_levels_in_order_and_their_mean() -> None:
+    """Errors of different prompts are independent: .03 x sqrt(9) / 9 = .01."""
+    runs = [policy("g", 0), policy("r", 1, estimator="rloo")]
+    levels = [n / 10 for n in range(9)]
+    found = [by_people(10, "model_g", *levels), by_people(11, "model_r", *levels[:8])]
+
+    table = table_of(answer_of(runs, found), "breakdown/test/people")
+
+    assert [one.name for one in table.columns] == [*"23456789", "10", "Mean"]
+    mean = table.rows[0].cells[-1]
+    assert mean is not None
+    assert mean.interval is not None
+    assert mean.value == pytest.approx(0.4)
+    assert (mean.interval.low, mean.interval.high) == pytest.approx((0.39, 0.41))
+    # A mean of fewer levels would be another measure.
+    assert table.rows[1].cells[-1] is None
+    assert "`rloo` on 10, Mean" in table.missing
+
+
+def test_pass_at_k_is_told_on_what_was_trained_on_and_on_what_was_not() -> None:
+    runs = [policy("g", 0)]
+    values = {"eval/pass@1": 0.1, "eval/pass@16": 0.4, "eval/pass@32": 0.5}
+    values |= {"eval/train/pass@1": 0.9, "eval/train/pass@2": 0.95}
+    found = [evaluation(10, "model_g", values, evaluation_sets=[named("train", split="train")])]
+
+    table = table_of(answer_of(runs, found), "passes")
+
+    assert [(one.name, one.is_trained) for one in table.columns] == [
+        ("train pass@1", True), ("train pass@2", True), ("test pass@1", False),
+        ("test pass@16", False),
+    ]  # fmt: skip
+    assert [one.metric for one in table.columns][1] == "eval/train/pass@2"
+    assert [cell and cell.value for cell in table.rows[0].cells] == [0.9, 0.95, 0.1, 0.4]
+
+
+def test_named_sets_have_a_mean_of_those_that_were_not_trained_on() -> None:
+    runs = [policy("g", 0), policy("r", 1, estimator="rloo")]
+    sets = [named("gsm8k"), named("aime"), named("train")]
+
+    def values(*scores: float) -> dict[str, float]:
+        return {f"eval/{one['name']}/pass@1": x for one, x in zip(sets, scores, strict=True)}
+
+    found = [
+        evaluation(10, "model_g", values(0.5, 0.1, 0.99), evaluation_sets=sets),
+        evaluation(11, "model_r", values(0.4, 0.4, 0.99), evaluation_sets=sets),
+    ]
+
+    table = table_of(answer_of(runs, found), "sets")
+
+    assert [one.name for one in table.columns] == ["aime", "gsm8k", "Mean"]
+    assert [row.name for row in table.rows] == ["rloo", "grpo"]
+    assert [cell and cell.value for cell in table.rows[0].cells] == [0.4, 0.4, 0.4]
+
+
+def test_what_runs_measured_themselves_counts_where_nothing_else_did() -> None:
+    """Before the first step it is a measurement of the start."""
+    own = {"evaluation_sets": [named("ood", samples_per_prompt=4)]}
+    ood = {"eval/ood/pass@1": 0.3, "eval/ood/length": 5.0}
+    run = policy("g", 0, values=ood, first={**ood, "eval/ood/pass@1": 0.2}, **own)
+
+    table = table_of(answer_of([run], []), "score/ood")
+    assert [row.cells[0].value for row in table.rows if row.cells[0]] == [0.2, 0.3]
+    assert "measured by the runs themselves" in table.caption
+
+    found = [evaluation(10, "model_g", {"eval/ood/pass@1": 0.7, "eval/ood/length": 5.0},
+                        evaluation_sets=own["evaluation_sets"])]  # fmt: skip
+    table = table_of(answer_of([run], found), "score/ood")
+    assert [row.cells[0].value for row in table.rows if row.cells[0]] == [0.7]
+    assert table.missing == "Not measured: `sft`."
+
+
+def test_the_start_is_a_row_also_where_a_run_made_it() -> None:
+    sft = policy("s", 0, method="sft", model={"hub_id": "owner/base"})
+    runs = [policy("g", 1, model={"id": "model_s"})]
+    found = [
+        evaluation(10, "model_g", spread("eval/pass@1", 0.9) | {"eval/length": 9.0}),
+        evaluation(11, "model_s", spread("eval/pass@1", 0.4) | {"eval/length": 9.0}),
+    ]
+
+    for answer in (answer_of(runs, found, [sft]), answer_of([sft, *runs], found)):
+        table = table_of(answer, "score/test")
+        assert [(row.name, row.is_start, row.runs) for row in table.rows] == [
+            ("of s", True, ["s"]), ("grpo", False, ["g"]),
+        ]  # fmt: skip
+        assert table.missing == ""
+
+
+def test_models_from_elsewhere_have_rows_without_runs() -> None:
+    found = [
+        evaluation(9, "model_aa", {"eval/pass@1": 0.1, "eval/length": 9.0}),
+        evaluation(10, "model_a", {"eval/pass@1": 0.9, "eval/length": 9.0}),
+        evaluation(11, "o/b", {"eval/pass@1": 0.4, "eval/length": 9.0}),
+    ]
+
+    known = {one: KnownModel("A") for one in ("model_a", "model_aa")}
+    table = table_of(answer_of([], found, **known), "score/test")
+
+    assert [(row.name, row.is_start) for row in table.rows] == [
+        ("A (…el_a)", False), ("o/b", False), ("A (…l_aa)", False),
+    ]  # fmt: skip
+
+
+def test_groups_are_named_by_what_differs_the_estimator_first() -> None:
+    runs = [
+        policy("a", 0), policy("b", 1, optim={"lr": 1e-5}),
+        policy("c", 2, estimator="ppo", critic={"lr": 1e-5, "trunk": "model"}),
+        policy("d", 3, resources={"threads": 1}), policy("e", 4, method="dpo", beta=0.1),
+    ]  # fmt: skip
+    found = [evaluation(10 + i, f"model_{run.id}", {"eval/pass@1": 0.1, "eval/length": 1.0})
+             for i, run in enumerate(runs)]  # fmt: skip
+
+    rows = table_of(answer_of(runs, found), "score/test").rows
+
+    assert {row.name: len(row.runs) for row in rows} == {
+        "grpo, lr 0.0001": 2, "grpo, lr 1e-05": 1, "ppo, lr 0.0001": 1, "dpo": 1,
+    }  # fmt: skip
+
+
+def test_a_table_without_data_is_not_there_and_the_answer_says_so() -> None:
+    answer = answer_of([policy("g", 0, values={"kl/exact": 1.0, "gold/reward": 2.0})], [])
+
+    assert [table.id for table in answer.tables] == ["runs"]
+    assert [one.name for one in answer.tables[0].columns] == ["gold/reward", "kl/exact"]
+    assert "No table of score and length" in answer.missing
+    assert answer_of([policy("g", 0)], []).tables == []
+
+
+def test_other_data_or_another_reward_is_another_measure() -> None:
+    other = {"id": "snapshot_other"}
+    runs = [policy("a", 0, values={"eval/reward": 1.0}),
+            policy("b", 1, values={"eval/reward": 2.0}, prompts=other)]  # fmt: skip
+
+    table = table_of(answer_of(runs, []), "runs")
+
+    assert "because `prompts` differs" in table.remarks[0]
+    assert table.columns[0].direction == "none"
+
+
+def test_provenance_is_commit_and_configs() -> None:
+    def of(**changes: Any) -> ResultsAnswer:
+        return answer_of([policy("g", 0, values={"kl/exact": 1.0}, **changes)], [])
+
+    assert of().commits == ["c0ffee" * 6]
+    assert of().configs_sha256 == of(seed=7).configs_sha256 != of(estimator="ppo").configs_sha256

@@ -1,0 +1,114 @@
+"""Tables as Markdown, CSV and LaTeX: all numbers are there, and no name breaks out of its cell."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from backend.domain.results import latex, markdown
+from backend.domain.results.comma_separated import HEAD, csv_of
+from backend.domain.results.latex import latex_of
+from backend.domain.results.markdown import markdown_of
+from backend.schemas.metrics.results import ResultsAnswer
+from tests.backend.results.plain_runs import SFT, answer_of, evaluation, policy, spread
+
+HOSTILE = (
+    r"a|b\|c \input{/etc/passwd} $x$ 50% #1 ^^41 ~ & <img src=x onerror=alert(1)> "
+    "[x](javascript:alert(1)) **b** `c` @all http://evil.example www.evil.example "
+    "\r\n\r\n| new | row |"
+)
+
+
+def answer(name: str = "grpo") -> ResultsAnswer:
+    """Three seeds at .4, .5, .6 and a start at .2 +- .03; a second group far below."""
+    runs = [policy(f"g{n}", n, seed=n, estimator=name) for n in range(3)]
+    runs += [policy(f"r{n}", 5 + n, seed=n, estimator="rloo") for n in range(3)]
+    found = [
+        evaluation(10 + i, f"model_{run.id}", spread("eval/pass@1", value) | {"eval/length": 9.0})
+        for i, (run, value) in enumerate(
+            zip(runs, (0.4, 0.5, 0.6, 0.1, 0.11, 0.12), strict=True)
+        )
+    ]  # fmt: skip
+    found.append(evaluation(20, SFT, spread("eval/pass@1", 0.2, 0.03) | {"eval/length": 9.0}))
+    return answer_of(runs, found)
+
+
+def test_markdown_has_interval_seeds_start_and_provenance() -> None:
+    text = markdown_of(answer())
+
+    assert "### Score, length and score per token: `test`" in text
+    assert "| sft (start) | – | 0.2 [0.17, 0.23] by prompt | 9 |" in text
+    assert "| grpo | 3 | **0.5** ↑ [0.252, 0.748] (0.4, 0.5, 0.6) | 9 (9, 9, 9) |" in text
+    assert "Commit c0ffeec0ffee; configs " in text
+
+
+def test_latex_has_booktabs_and_a_caption_that_says_what_was_measured() -> None:
+    text = latex_of(answer())
+
+    for part in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}{lrrr}"):
+        assert part in text
+    assert r"grpo & 3 & \textbf{0.5}$^{\uparrow}$ {\scriptsize [0.252, 0.748]" in text
+    caption = next(line for line in text.splitlines() if line.startswith(r"\caption"))
+    for words in ("16 responses to each prompt", "t interval", "c0ffeec0ffee", "configs"):
+        assert words in caption
+
+
+def test_csv_has_a_line_for_each_cell_with_exact_numbers() -> None:
+    rows = list(csv.DictReader(io.StringIO(csv_of(answer()), newline="")))
+
+    assert tuple(rows[0]) == HEAD
+    assert len(rows) == 3 * 2
+    row = next(one for one in rows if one["group"] == "grpo" and one["metric"] == "eval/pass@1")
+    assert (row["n"], row["value"], row["interval_of"]) == ("3", "0.5", "seeds")
+    assert row["values"] == "0.4 0.5 0.6"
+    assert float(row["low"]) == pytest.approx(0.5 - 4.302653 * 0.1 / 3**0.5)
+    assert row["measured_by"] == "eval_10 eval_11 eval_12"
+    assert (row["is_better_than_start"], row["is_best"]) == ("true", "true")
+
+
+def test_no_name_ends_a_cell_of_markdown() -> None:
+    plain, hostile = (markdown_of(answer(name)).splitlines() for name in ("grpo", HOSTILE))
+
+    assert len(hostile) == len(plain)
+    bars = re.compile(r"(?<!\\)\|")
+    rows = [line for line in hostile if line.startswith("|")]
+    assert {len(bars.findall(line)) for line in rows} == {5}
+    (named,) = (line for line in rows if "etc/passwd" in line)
+    first = bars.split(named)[1]
+    assert re.search(r"(?<!\\)[<>\[\]()*`]|(?<!\\)@|://|www\.", first) is None
+
+
+def test_no_name_is_a_command_of_latex() -> None:
+    plain, hostile = (latex_of(answer(name)) for name in ("grpo", HOSTILE))
+
+    assert len(hostile.splitlines()) == len(plain.splitlines())
+    assert set(re.findall(r"\\[a-zA-Z]+", hostile)) - set(re.findall(r"\\[a-zA-Z]+", plain)) <= {
+        r"\textbackslash", r"\textasciicircum", r"\textasciitilde", r"\textless", r"\textgreater",
+        r"\textbar", r"\ldots",
+    }  # fmt: skip
+    (named,) = (line for line in hostile.splitlines() if "passwd" in line)
+    assert len(re.findall(r"(?<!\\)&", named)) == 3
+    assert re.search(r"(?<!\\)[%#]", named) is None
+
+
+@pytest.mark.parametrize("name", ["[1in] x", "* x"])
+def test_no_name_is_an_option_of_the_end_of_the_line_before(name: str) -> None:
+    (line,) = (one for one in latex_of(answer(name)).splitlines() if name in one)
+    assert line.startswith("{}")
+
+
+def test_no_text_of_a_csv_is_a_formula() -> None:
+    lines = csv_of(answer('=HYPERLINK("x")'))
+
+    assert '"\'=HYPERLINK(""x"")"' in lines
+    assert json.loads(
+        next(row for row in csv.DictReader(io.StringIO(lines)) if "HYPER" in row["group"])["config"]
+    ) == {"estimator": '=HYPERLINK("x")'}
+
+
+@pytest.mark.parametrize("part", ["", " ", "`", "``", "a`b", "`|`", "$", "\\", "{", "%\n"])
+def test_sentences_are_written_whatever_they_hold(part: str) -> None:
+    assert "\n" not in markdown.sentence(part)
+    assert re.search(r"(?<!\\)[%$]", latex.sentence(part)) is None

@@ -1,0 +1,158 @@
+"""PATCH /runs/{id} and PATCH /runs: names, notes, tags, experiments and the archive."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from backend.store.db import Database
+from backend.store.tables.runs import Run
+from tests.backend.runs.conftest import Seed
+
+
+def made(api: TestClient, seed: Seed, **more: Any) -> str:
+    return str(api.post("/runs", json=seed.body(seed.sft(), **more)).json()["id"])
+
+
+def ended(database: Database, *run_ids: str) -> None:
+    with database.write() as session:
+        session.query(Run).where(Run.id.in_(run_ids)).update({"state": "succeeded"})
+
+
+def tags(api: TestClient, run_id: str) -> Any:
+    return api.get(f"/runs/{run_id}").json()["tags"]
+
+
+def experiment(api: TestClient, project: str) -> str:
+    body = {"project_id": project, "name": "KL sweep"}
+    return str(api.post("/experiments", json=body).json()["id"])
+
+
+def lines(api: TestClient, run_id: str) -> list[dict[str, Any]]:
+    """The audit log of a run, newest first, without the line of its creation."""
+    found: list[dict[str, Any]] = api.get("/audit", params={"object_id": run_id}).json()["items"]
+    return [line for line in found if line["action"] != "create_run"]
+
+
+def test_a_run_keeps_what_is_left_out(api: TestClient, seed: Seed) -> None:
+    run_id, of = made(api, seed, tags=["a"]), experiment(api, seed.project)
+
+    api.patch(f"/runs/{run_id}", json={"notes": "**Good** run", "experiment_id": of})
+    api.patch(f"/runs/{run_id}", json={"name": "  baseline ", "tags": ["b", "a", "b"]})
+    run = api.get(f"/runs/{run_id}").json()
+
+    assert (run["name"], run["notes"]) == ("baseline", "**Good** run")
+    assert (run["tags"], run["experiment_id"]) == (["b", "a"], of)
+    assert api.get("/runs").json()["items"][0]["notes"] is None
+    api.patch(f"/runs/{run_id}", json={"experiment_id": None})
+    assert api.get(f"/runs/{run_id}").json()["experiment_id"] is None
+
+
+def test_the_audit_says_what_was_before_and_of_notes_how_long_they_are(
+    api: TestClient, seed: Seed
+) -> None:
+    run_id = made(api, seed, name="first")
+
+    api.patch(f"/runs/{run_id}", json={"name": "second", "notes": "secret?"})
+
+    (line,) = lines(api, run_id)
+    assert line["action"] == "change_run"
+    assert line["data"]["before"] == {"name": "first", "notes": "0 characters"}
+    assert line["data"]["after"] == {"name": "second", "notes": "7 characters"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": ""},
+        {"name": "a\u202eb"},
+        {"notes": "x" * 10_001},
+        {"notes": "a\0b"},
+        {"tags": ["x"] * 51},
+        {"tags": [""]},
+        {"tags": ["x" * 201]},
+        {"experiment_id": "exp_nothing"},
+        {"state": "succeeded"},
+    ],
+)
+def test_what_does_not_fit_is_refused(api: TestClient, seed: Seed, body: dict[str, Any]) -> None:
+    run_id = made(api, seed)
+    before = api.get(f"/runs/{run_id}").json()
+
+    assert api.patch(f"/runs/{run_id}", json=body).status_code == 422
+
+    assert api.get(f"/runs/{run_id}").json() == before
+
+
+def test_many_runs_get_and_lose_tags(api: TestClient, seed: Seed) -> None:
+    first, second = made(api, seed, tags=["old", "a"]), made(api, seed, tags=["b"])
+    third = made(api, seed, tags=["b", "new"])
+
+    body = {"run_ids": [third, first, second, first], "add_tags": ["new"], "remove_tags": ["old"]}
+    answer = api.patch("/runs", json=body)
+
+    assert answer.json() == {"changed": [first, second]}
+    assert tags(api, first) == ["a", "new"]
+    assert tags(api, second) == tags(api, third) == ["b", "new"]
+    assert [line["action"] for line in lines(api, first)] == ["change_runs"]
+    assert lines(api, first)[0]["data"]["before"] == {"tags": ["old", "a"]}
+    assert lines(api, third) == []
+
+
+def test_all_or_nothing_and_the_error_names_the_run(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    over, waiting = made(api, seed), made(api, seed)
+    ended(database, over)
+
+    body = {"run_ids": [over, waiting], "add_tags": ["t"], "archived": True}
+    refused = api.patch("/runs", json=body)
+
+    assert refused.status_code == 409
+    assert f"run {waiting} is queued" in refused.json()["detail"]
+    assert tags(api, over) == []
+    assert lines(api, over) == []
+    missing = api.patch("/runs", json={"run_ids": [over, "run_no"], "add_tags": ["t"]})
+    assert missing.status_code == 404
+    assert "run_no" in missing.json()["detail"]
+    assert tags(api, over) == []
+
+
+def test_archived_runs_leave_the_list_and_come_back(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    runs = [made(api, seed) for _ in range(3)]
+    ended(database, *runs)
+
+    assert api.patch("/runs", json={"run_ids": runs[:2], "archived": True}).status_code == 200
+    assert [run["id"] for run in api.get("/runs").json()["items"]] == runs[2:]
+    again = api.patch("/runs", json={"run_ids": runs, "archived": False})
+
+    assert set(again.json()["changed"]) == set(runs[:2])
+    assert len(api.get("/runs").json()["items"]) == 3
+
+
+def test_runs_come_into_an_experiment_of_their_project_alone(api: TestClient, seed: Seed) -> None:
+    run_id, of = made(api, seed), experiment(api, seed.project)
+    other = experiment(api, str(api.post("/projects", json={"name": "other"}).json()["id"]))
+
+    refused = api.patch("/runs", json={"run_ids": [run_id], "experiment_id": other})
+    assert refused.status_code == 422
+    assert run_id in refused.json()["detail"]
+    api.patch("/runs", json={"run_ids": [run_id], "experiment_id": of})
+
+    assert api.get(f"/experiments/{of}").json()["run_ids"] == [run_id]
+
+
+def test_a_run_has_fifty_tags_at_most(api: TestClient, seed: Seed) -> None:
+    run_id = made(api, seed, tags=[f"t{n}" for n in range(50)])
+
+    refused = api.patch("/runs", json={"run_ids": [run_id], "add_tags": ["one more"]})
+
+    assert refused.status_code == 422
+    assert f"run {run_id} would have 51 tags" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("body", [{"run_ids": []}, {"run_ids": ["r"] * 501}, {"run_ids": "all"}])
+def test_the_number_of_runs_is_bounded(api: TestClient, body: dict[str, Any]) -> None:
+    assert api.patch("/runs", json=body).status_code == 422

@@ -1,0 +1,118 @@
+"""GET /verdicts: the curves of the store, judged, for whoever sees the runs."""
+
+from collections.abc import Sequence
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import update
+
+from backend.schemas.events import MetricLine
+from backend.store.db import Database
+from backend.store.metrics import points as metrics
+from backend.store.runs import events
+from backend.store.runs.events import NewEvent
+from backend.store.tables.runs import Run
+from tests.backend.runs.conftest import AT, Seed
+
+
+@pytest.fixture
+def run_id(api: TestClient, seed: Seed) -> str:
+    """A queued run that optimises a policy."""
+    return str(api.post("/runs", json=seed.body(seed.policy_gradient())).json()["id"])
+
+
+def tell(
+    database: Database, run_id: str, heldout: Sequence[float], *, steps: int, slope: float = 0.01
+) -> None:
+    """A training reward that rises at every step, and evaluations at equal distances."""
+    lines = [
+        MetricLine(step=step, time=float(step), values={"reward/mean": slope * step + step % 2})
+        for step in range(1, steps + 1)
+    ]
+    every = steps // max(1, len(heldout) - 1)
+    for i, value in enumerate(heldout):
+        ends = {"eval/reward_low": value - 0.05, "eval/reward_high": value + 0.05}
+        values = {"eval/reward": value, **ends}
+        lines.append(MetricLine(step=i * every, time=float(i * every), values=values))
+    with database.write() as session:
+        metrics.append(session, run_id, 1, lines, at=AT)
+
+
+def test_a_run_without_metrics_waits(api: TestClient, run_id: str) -> None:
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+
+    assert (found["run"], found["kind"], found["level"]) == (run_id, "waiting", "none")
+
+
+@pytest.mark.parametrize("steps", [100, 5000])
+def test_what_is_held_out_decides_however_long_the_run(
+    api: TestClient, database: Database, run_id: str, steps: int
+) -> None:
+    tell(database, run_id, [0.1, 0.8, 0.26], steps=steps, slope=10 / steps)
+
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+
+    assert (found["kind"], found["best_step"]) == ("over_optimized", steps // 2)
+    assert found["sentence"] == f"Gained until step {steps // 2:,}, then traded quality for reward."
+    assert found["gauges"][0]["interval"] == {
+        "low": pytest.approx(0.21),
+        "high": pytest.approx(0.31),
+    }
+
+
+def test_what_happened_tells_of_resumes(api: TestClient, database: Database, run_id: str) -> None:
+    tell(database, run_id, [0.1, 0.8, 0.26], steps=100)
+    with database.write() as session:
+        told = [
+            NewEvent("start", {"attempt": n, "step": s, "environment": {}})
+            for n, s in ((1, 0), (2, 40), (3, 0))
+        ]
+        events.append(session, run_id, told, at=AT)
+        session.execute(update(Run).where(Run.id == run_id).values(attempt=3))
+
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+
+    resumed = [
+        (one["step"], one["sentence"])
+        for one in found["happened"]
+        if one["sentence"].startswith("Attempt")
+    ]
+    assert resumed == [
+        (0, "Attempt 3 began again at step 0."),
+        (40, "Attempt 2 resumed after step 40."),
+    ]
+
+
+def test_gold_that_is_attached_decides_at_once(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    tell(database, run_id, [0.1, 0.5, 0.8], steps=100, slope=0.1)
+    gold = [(0, 0.5), (50, 0.6), (100, 0.1)]
+    points = [
+        {"step": step, "values": {"gold/win_rate": v, "gold/win_rate_low": v - 0.05,
+                                  "gold/win_rate_high": v + 0.05}}
+        for step, v in gold
+    ]  # fmt: skip
+    api.post(f"/runs/{run_id}/metrics", json={"points": points}).raise_for_status()
+
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+
+    assert (found["kind"], found["judged_by"]) == ("over_optimized", "gold/win_rate")
+
+
+def test_several_runs_are_judged_in_the_order_they_are_named(
+    api: TestClient, database: Database, seed: Seed, run_id: str
+) -> None:
+    other = str(api.post("/runs", json=seed.body(seed.policy_gradient())).json()["id"])
+    tell(database, run_id, [0.1, 0.5, 0.8], steps=100)
+
+    answer = api.get("/verdicts", params={"runs": f"{other},{run_id}"}).json()["items"]
+
+    assert [(one["run"], one["kind"]) for one in answer] == [
+        (other, "waiting"),
+        (run_id, "improved"),
+    ]
+
+
+def test_an_unknown_run_is_not_found(api: TestClient, run_id: str) -> None:
+    assert api.get("/verdicts", params={"runs": f"{run_id},run_nowhere"}).status_code == 404

@@ -1,0 +1,42 @@
+"""Bands of several seeds, by hand and by the laws that they keep."""
+
+import math
+from random import Random
+from statistics import fmean
+
+import pytest
+
+from backend.domain.seeds.bands import band
+
+
+def test_three_seeds_step_by_step() -> None:
+    found = band([[(1, 1.0), (2, 5.0)], [(1, 2.0), (2, 5.0)], [(1, 3.0)]], width=1)
+
+    assert (found.x, found.n, found.value) == ([1, 2], [3, 2], [2.0, 5.0])
+    assert found.low[0] == pytest.approx(2 - 4.30265 / math.sqrt(3), abs=1e-4)
+    # A run that ended earlier leaves two, which say nothing of their spread.
+    assert (found.low[1], found.high[1]) == (None, None)
+
+
+def test_a_run_counts_once_however_many_points_it_has_in_a_bin() -> None:
+    dense = [(float(step), 0.0) for step in range(10)]
+    found = band([dense, [(9.0, 4.0)]], width=10)
+
+    assert (found.x, found.n, found.value) == ([9.0], [2], [2.0])
+
+
+def test_the_order_of_runs_changes_nothing() -> None:
+    random = Random(1)
+    curves = [[(float(step), random.random()) for step in range(0, 40, 3)] for _ in range(5)]
+    shuffled = random.sample(curves, len(curves))
+
+    assert band(curves, 7.0).value == pytest.approx(band(shuffled, 7.0).value)
+
+
+def test_the_band_of_equal_runs_has_no_width() -> None:
+    curve = [(float(step), math.sin(step)) for step in range(20)]
+    found = band([curve] * 4, 1.0)
+
+    assert found.low == pytest.approx(found.high)
+    assert found.value == pytest.approx([y for _, y in curve])
+    assert fmean(found.n) == 4

@@ -1,0 +1,132 @@
+"""Seeds: t intervals, interquartile means and differences, by tables, by hand and in simulation."""
+
+import math
+from collections.abc import Callable
+from random import Random
+from statistics import fmean
+
+import pytest
+
+from backend.domain.seeds.estimates import difference, interquartile_mean, summarised
+from backend.domain.seeds.groups import differences, seed_groups
+from intervals.student import cdf, quantile
+
+# Of the tables of every textbook.
+T_975 = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645, 9: 2.26216, 10: 2.22814, 29: 2.04523,
+         120: 1.97993}  # fmt: skip
+
+
+@pytest.mark.parametrize(("freedom", "t"), T_975.items())
+def test_quantiles_are_those_of_the_tables(freedom: int, t: float) -> None:
+    assert quantile(0.975, freedom) == pytest.approx(t, rel=1e-5)
+
+
+def test_one_degree_of_freedom_is_cauchys_distribution() -> None:
+    for t in (-3.0, -0.5, 0.0, 1.0, 7.0):
+        assert cdf(t, 1) == pytest.approx(0.5 + math.atan(t) / math.pi)
+
+
+@pytest.mark.parametrize("freedom", [2, 3, 8, 31])
+def test_the_distribution_is_symmetric_and_rises(freedom: int) -> None:
+    values = [cdf(t / 4, freedom) for t in range(-20, 21)]
+
+    assert values == sorted(values)
+    assert [1 - one for one in reversed(values)] == pytest.approx(values)
+
+
+def test_three_seeds_by_hand() -> None:
+    """1, 2, 3: mean 2, deviation 1, half width 4.30265 / sqrt(3)."""
+    found = summarised([1.0, 2.0, 3.0])
+
+    assert (found.n, found.value, found.is_iqm) == (3, 2.0, False)
+    assert (found.low, found.high) == pytest.approx((2 - 2.48414, 2 + 2.48414), abs=1e-4)
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, 3.0]])
+def test_fewer_than_three_seeds_have_no_interval(values: list[float]) -> None:
+    found = summarised(values)
+
+    assert (found.value, found.low, found.high) == (fmean(values), None, None)
+
+
+def test_the_interquartile_mean_by_hand() -> None:
+    assert interquartile_mean([1, 2, 3, 100]) == 2.5
+    # Of ten, 2.5 fall away at each end: half of the third and of the eighth count.
+    assert interquartile_mean(range(10)) == pytest.approx((0.5 * 2 + 3 + 4 + 5 + 6 + 0.5 * 7) / 5)
+
+
+def test_one_failed_seed_of_ten_does_not_move_the_interquartile_mean_far() -> None:
+    seeds = [1.0 + 0.01 * i for i in range(9)]
+
+    assert summarised([*seeds, -100.0]).value == pytest.approx(1.04, abs=0.02)
+
+
+def coverage(draw: Callable[[Random], list[float]], truth: float, runs: int = 1000) -> float:
+    random = Random(5)
+    found = [summarised(draw(random)) for _ in range(runs)]
+    return fmean(
+        one.low is not None and one.high is not None and one.low <= truth <= one.high
+        for one in found
+    )
+
+
+@pytest.mark.parametrize("n", [3, 5, 9, 10, 12, 20])
+def test_intervals_cover_the_truth_in_95_of_100_simulations(n: int) -> None:
+    share = coverage(lambda random: [random.gauss(0.3, 2) for _ in range(n)], 0.3)
+
+    assert 0.93 <= share <= 0.97
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (3, 8), (5, 5)])
+def test_the_interval_of_a_difference_covers_it(sizes: tuple[int, int]) -> None:
+    random = Random(6)
+    hits = 0
+    for _ in range(1000):
+        ours = [random.gauss(1.0, 1.0) for _ in range(sizes[0])]
+        theirs = [random.gauss(0.0, 2.0) for _ in range(sizes[1])]
+        found = difference(ours, theirs)
+        hits += found.low is not None and found.high is not None and found.low <= 1 <= found.high
+
+    # The degrees of freedom are rounded down: rather too wide than too narrow.
+    assert 0.93 <= hits / 1000 <= 0.985
+
+
+def test_a_difference_by_hand() -> None:
+    """1, 2, 3 and 4, 5, 6: -3, both variances 1, four degrees of freedom."""
+    found = difference([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+    half = 2.77645 * math.sqrt(2 / 3)
+
+    assert (found.low, found.high) == pytest.approx((-3 - half, -3 + half), abs=1e-4)
+    assert (found.is_decided, found.more_seeds) == (True, 0)
+
+
+def test_the_seeds_still_needed_would_decide() -> None:
+    ours, theirs = [0.0, 1.0, 2.0], [0.5, 1.5, 2.5]
+    found = difference(ours, theirs)
+    assert found.more_seeds is not None
+    n = 3 + found.more_seeds
+
+    assert quantile(0.975, 2 * n - 2) * math.sqrt(2 / n) < 0.5
+    assert quantile(0.975, 2 * n - 4) * math.sqrt(2 / (n - 1)) >= 0.5
+    assert difference(ours, ours).more_seeds is None
+
+
+def test_runs_are_grouped_by_everything_but_their_seed() -> None:
+    configs = {
+        "a": {"seed": 1, "lr": 0.1, "log": {"tokens": "none"}},
+        "b": {"lr": 0.1, "seed": 2},
+        "c": {"seed": 1, "lr": 0.2},
+    }
+
+    assert seed_groups(configs) == [["a", "b"], ["c"]]
+
+
+def test_only_what_differs_is_told_by_its_path() -> None:
+    first = {"optim": {"lr": 0.1, "beta": 1}, "terms": [{"kind": "model"}]}
+    second = {"optim": {"lr": 0.2, "beta": 1}, "terms": [{"kind": "regex"}, {"kind": "length"}]}
+
+    assert differences([first, second]) == {
+        "optim.lr": [0.1, 0.2],
+        "terms.0.kind": ["model", "regex"],
+        "terms.1.kind": [None, "length"],
+    }

@@ -1,0 +1,262 @@
+"""Experiments: a question with its runs, changed by one person at a time."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from backend.schemas.events import MetricLine
+from backend.store.db import Database
+from backend.store.metrics import points as metrics
+from backend.store.runs.table import facts
+from backend.store.tables.data import Project
+from backend.store.tables.models import Model
+from backend.store.tables.runs import Run
+from tests.backend.runs.conftest import AT, Seed, plant
+
+
+@pytest.fixture
+def seed(service: Any) -> Seed:
+    """The store of the service with something to run."""
+    return plant(service.app.state.database)
+
+
+@pytest.fixture
+def experiment(api: TestClient, seed: Seed) -> str:
+    """The address of an experiment."""
+    body = {"project_id": seed.project, "name": "e", "question": "Does KL help?"}
+    return f"/experiments/{api.post('/experiments', json=body).json()['id']}"
+
+
+def run_of(api: TestClient, store: Seed, **config: Any) -> str:
+    """A run that belongs to no experiment."""
+    body = store.body(store.policy_gradient(**config))
+    return str(api.post("/runs", json=body).raise_for_status().json()["id"])
+
+
+def test_an_experiment_begins_with_its_question(api: TestClient, experiment: str) -> None:
+    made = api.get(experiment).json()
+
+    assert (made["question"], made["revision"], made["run_ids"]) == ("Does KL help?", 1, [])
+    assert (made["changed_at"], made["archived_at"]) == (None, None)
+
+
+def test_whoever_was_faster_is_not_overwritten(api: TestClient, experiment: str) -> None:
+    first = api.patch(experiment, json={"revision": 1, "conclusion": "**Yes.**"})
+    second = api.patch(experiment, json={"revision": 1, "notes": "mine"})
+
+    assert (first.json()["conclusion"], first.json()["revision"]) == ("**Yes.**", 2)
+    assert first.json()["question"] == "Does KL help?"
+    assert second.status_code == 409
+    assert "the newest is revision 2" in second.json()["detail"]
+    (line,) = (
+        one for one in api.get("/audit").json()["items"] if one["action"] == "change_experiment"
+    )
+    assert line["data"]["after"]["conclusion"] == "**Yes.**"
+
+
+def test_runs_come_and_go(api: TestClient, seed: Seed, experiment: str) -> None:
+    runs = [run_of(api, seed) for _ in range(3)]
+    added = api.post(f"{experiment}/runs", json={"run_ids": runs[1:]}).raise_for_status()
+    again = api.post(f"{experiment}/runs", json={"run_ids": runs[1:]}).raise_for_status()
+
+    assert added.json()["run_ids"] == again.json()["run_ids"] == runs[1:]
+    assert api.get(f"/runs/{runs[1]}").json()["experiment_id"] == experiment.split("/")[-1]
+    assert api.delete(f"{experiment}/runs/{runs[1]}").status_code == 204
+    assert api.delete(f"{experiment}/runs/{runs[0]}").status_code == 404
+    assert api.get(experiment).json()["run_count"] == 1
+
+
+def test_archived_runs_are_counted_apart(api: TestClient, seed: Seed, experiment: str) -> None:
+    runs = [run_of(api, seed) for _ in range(2)]
+    api.post(f"{experiment}/runs", json={"run_ids": runs})
+    api.post(f"/runs/{runs[0]}/cancel")
+    api.post(f"/runs/{runs[0]}/archive").raise_for_status()
+
+    found = api.get(experiment).json()
+
+    assert (found["run_count"], found["archived_run_count"]) == (1, 1)
+    assert found["run_ids"] == runs[1:]
+
+
+def test_a_run_of_another_project_is_refused(api: TestClient, seed: Seed, experiment: str) -> None:
+    project = api.post("/projects", json={"name": "p"}).json()["id"]
+    other = api.post("/experiments", json={"project_id": project, "name": "f"}).json()["id"]
+    run = run_of(api, seed)
+
+    refused = api.post(f"/experiments/{other}/runs", json={"run_ids": [run]})
+
+    assert refused.status_code == 422
+    assert api.get(f"/runs/{run}").json()["experiment_id"] is None
+
+
+def test_archived_experiments_have_a_list_of_their_own(
+    api: TestClient, seed: Seed, experiment: str
+) -> None:
+    def listed(**query: Any) -> list[str]:
+        found = api.get("/experiments", params={"project_id": seed.project, **query}).json()
+        return [one["name"] for one in found["items"]]
+
+    assert (listed(), listed(archived=True)) == (["e"], [])
+    api.post(f"{experiment}/archive").raise_for_status()
+    assert (listed(), listed(archived=True)) == ([], ["e"])
+    api.post(f"{experiment}/restore").raise_for_status()
+    assert listed() == ["e"]
+
+
+def test_texts_have_largest_sizes(api: TestClient, experiment: str) -> None:
+    for name, size in {"question": 2000, "hypothesis": 2000, "conclusion": 5000,
+                       "notes": 50_000}.items():  # fmt: skip
+        body = {"revision": 1, name: "a" * (size + 1)}
+        assert api.patch(experiment, json=body).status_code == 422
+    answer = api.patch(experiment, json={"revision": 1, "notes": "a" * 50_000})
+    assert answer.status_code == 200
+
+
+def test_results_are_a_row_for_each_group(
+    api: TestClient, seed: Seed, database_of_service: Database
+) -> None:
+    """Three seeds end at 1, 2, 3; a fourth run with another rate has only its length."""
+    seeds = [run_of(api, seed, seed=n) for n in range(3)]
+    other = run_of(api, seed, optim={"lr": 0.5})
+    with database_of_service.write() as session:
+        for n, run in enumerate(seeds):
+            values = {"eval/reward": 1.0 + n, "kl/response": 4.0, "reward/mean": 9.0}
+            lines = [
+                MetricLine(step=10, time=1.0, values=values),
+                MetricLine(step=20, time=2.0, values={"kl/exact": 5.0}),
+            ]
+            metrics.append(session, run, 1, lines, at=AT)
+        lines = [MetricLine(step=10, time=1.0, values={"length/mean": 7.0})]
+        metrics.append(session, other, 1, lines, at=AT)
+
+    query = {"runs": ",".join([*seeds, other])}
+    answer = api.get("/seed-groups/results", params=query).raise_for_status().json()
+
+    (table,) = answer["tables"]
+    assert [one["name"] for one in table["columns"]] == ["eval/reward", "kl/exact", "length/mean"]
+    assert table["remarks"] == []
+    assert "4 runs have not ended." in answer["missing"]
+    first, second = table["rows"]
+    assert (first["runs"], second["config"]) == (seeds, {"optim.lr": 0.5})
+    reward, kl, length = first["cells"]
+    assert (reward["n"], reward["value"], kl["value"], length) == (3, 2.0, 5.0, None)
+    # 4.30265 / sqrt(3) to each side of the mean.
+    assert reward["interval"]["low"] == pytest.approx(2 - 2.48414, abs=1e-4)
+    assert [cell and cell["value"] for cell in second["cells"]] == [None, None, 7.0]
+
+
+def evaluated(
+    store: Seed, database: Database, number: int, model: str, value: float, **changes: Any
+) -> None:
+    """An evaluate run of a model that has succeeded, as the worker leaves it."""
+    config = {
+        "method": "evaluate", "model": {"id": model}, "prompts": {"id": store.prompts},
+        "split": "heldout", "samples_per_prompt": 4, "reward": {"terms": []}, "rollout": {},
+    }  # fmt: skip
+    run = Run(
+        id=f"run_eval{number}", created_at=AT, project_id=store.project, user_id=store.user,
+        name="e", method="evaluate", config=config, schema_version=1, tags=[], state="succeeded",
+        environment={"code": {"commit": "abc"}}, seq=0,
+        summary={"eval/pass@1": value, "eval/length": 9.0},
+    )  # fmt: skip
+    for name, other in changes.items():
+        setattr(run, name, other)
+    with database.write() as session:
+        session.add(run)
+        session.flush()
+        facts.write(session, run)
+
+
+def left_by(store: Seed, database: Database, run: str) -> str:
+    """The model that a run has left."""
+    with database.write() as session:
+        session.add(
+            Model(
+                id=f"model_of_{run[-4:]}", created_at=AT, project_id=store.project, name="left",
+                kind="causal_lm", source={"artifact": "k"}, facts={}, run_id=run,
+            )
+        )  # fmt: skip
+    return f"model_of_{run[-4:]}"
+
+
+def test_evaluations_from_anywhere_in_the_project_count_for_the_runs_of_an_experiment(
+    api: TestClient, seed: Seed, experiment: str, database_of_service: Database
+) -> None:
+    """The evaluations belong to no experiment; archived, failed and foreign ones do not count."""
+    store = database_of_service
+    runs = [run_of(api, seed, seed=n) for n in range(2)]
+    api.post(f"{experiment}/runs", json={"run_ids": runs}).raise_for_status()
+    first, second = (left_by(seed, store, run) for run in runs)
+    with store.write() as session:
+        session.add(Project(id="project_other", created_at=AT, name="other"))
+    evaluated(seed, store, 1, first, 0.4)
+    evaluated(seed, store, 2, second, 0.6)
+    evaluated(seed, store, 3, first, 0.9, archived_at=AT)
+    evaluated(seed, store, 4, first, 0.9, state="failed")
+    evaluated(seed, store, 5, first, 0.9, project_id="project_other")
+    evaluated(seed, store, 6, seed.policy, 0.1)
+
+    answer = api.get(f"{experiment}/results").raise_for_status().json()
+
+    (table,) = answer["tables"]
+    assert (table["id"], table["kind"]) == ("score/prompts, heldout", "score")
+    start, group = table["rows"]
+    assert (start["name"], start["is_start"], start["cells"][0]["value"]) == (
+        "causal_lm",
+        True,
+        0.1,
+    )
+    assert (group["runs"], group["cells"][0]["n"], group["cells"][0]["value"]) == (runs, 2, 0.5)
+    assert [one["measured_by"] for one in group["cells"][0]["points"]] == [
+        ["run_eval1"], ["run_eval2"],
+    ]  # fmt: skip
+    assert answer["commits"] == ["abc"]
+    assert api.get("/seed-groups/results", params={"runs": ",".join(runs)}).json() == answer
+
+
+def test_the_sets_of_a_run_have_their_prompts(
+    api: TestClient, seed: Seed, database_of_service: Database
+) -> None:
+    """Of the 10 prompts of the snapshot two are held out."""
+    evaluated(seed, database_of_service, 1, seed.policy, 0.4)
+
+    answer = api.get("/runs/run_eval1/sets").raise_for_status().json()
+
+    (one,) = answer["sets"]
+    assert (one["label"], one["n_prompts"], one["samples_per_prompt"]) == ("prompts, heldout", 2, 4)
+    assert [(it["measure"], it["title"], it["unit"]) for it in answer["measures"]] == [
+        ("pass@1", "pass@1", "share"), ("length", "Length", "tokens"),
+    ]  # fmt: skip
+    assert one["measures"][0]["value"] == 0.4
+    assert api.get("/runs/run_none/sets").status_code == 404
+
+
+def test_results_are_written_in_each_format(
+    api: TestClient, seed: Seed, experiment: str, database_of_service: Database
+) -> None:
+    run = run_of(api, seed)
+    api.post(f"{experiment}/runs", json={"run_ids": [run]}).raise_for_status()
+    evaluated(seed, database_of_service, 1, left_by(seed, database_of_service, run), 0.4)
+
+    def written(format: str) -> tuple[str, str]:
+        answer = api.get(f"{experiment}/results", params={"format": format}).raise_for_status()
+        return answer.headers["content-type"], answer.text
+
+    kind, text = written("markdown")
+    assert kind == "text/markdown; charset=utf-8"
+    assert "| reinforce\\_pp | 1 | 0.4 | 9 |" in text
+    kind, text = written("csv")
+    assert kind == "text/csv; charset=utf-8"
+    assert text.startswith("table,set,group,")
+    kind, text = written("latex")
+    assert kind == "application/x-tex; charset=utf-8"
+    assert "\\begin{tabular}" in text
+    assert api.get(f"{experiment}/results", params={"format": "xml"}).status_code == 422
+
+
+@pytest.fixture
+def database_of_service(service: Any) -> Database:
+    """The database that the service works on."""
+    database: Database = service.app.state.database
+    return database

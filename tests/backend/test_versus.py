@@ -1,0 +1,224 @@
+"""The win rate by people: pairs of two runs put up for ranking, and what was said of them."""
+
+import random
+from datetime import UTC, datetime
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import select
+
+from backend.domain.versus import Vote, not_alike, outcome, win_rate
+from backend.schemas.records import GeneratedRecord
+from backend.schemas.vocabulary import FinishReason
+from backend.store.data import responses
+from backend.store.db import Database
+from backend.store.runs import runs
+from backend.store.tables.data import Prompt
+from backend.store.tables.runs import Run
+from tests.backend.test_assignments import take
+from tests.backend.test_loop import upload
+from tests.backend.test_own_judgments import NewUser
+
+NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+# By prompt what each run answered, index by index: of the eight pairs one is one text twice.
+OURS = {"p": ["good p", "good p2"], "q": ["good q", "good q2"], "r": ["same", "good r"],
+        "s": ["good s", "good s2"]}  # fmt: skip
+THEIRS = {"p": ["bad p", "bad p2"], "q": ["bad q", "bad q2"], "r": ["same", "bad r"],
+          "s": ["bad s", "bad s2"]}  # fmt: skip
+
+
+class Place(NamedTuple):
+    """A project in which two runs have answered the same four prompts twice each."""
+
+    api: TestClient
+    database: Database
+    project: str
+    runs: tuple[str, str]
+
+
+@pytest.fixture
+def place(database: Database, api: TestClient) -> Place:
+    project = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    upload(api, project, "prompts", *({"prompt": name} for name in OURS))
+    user = api.get("/me").json()["id"]
+    for name, said in (("ours", OURS), ("theirs", THEIRS)):
+        _answered(database, project, user, name, said)
+    return Place(api, database, project, ("run_ours", "run_theirs"))
+
+
+def _answered(
+    database: Database, project: str, user: str, name: str, said: dict[str, list[str]]
+) -> None:
+    with database.write() as session:
+        ids = {
+            str(prompt.messages[-1]["content"]): prompt.id
+            for prompt in session.scalars(select(Prompt).where(Prompt.project_id == project))
+        }
+        temperature = 0.7 if name == "ours" else 1.0
+        run = Run(
+            id=f"run_{name}", project_id=project, user_id=user, name=name, method="generate",
+            config={
+                "method": "generate", "model": {"hub_id": name}, "seed": 0,
+                "rollout": {"temperature": temperature}, "samples_per_prompt": 2,
+            },
+            schema_version=1, tags=[], state="succeeded", environment={}, summary={},
+            created_at=NOW,
+        )  # fmt: skip
+        session.add(run)
+        session.flush()
+        records = [
+            GeneratedRecord(
+                prompt_id=ids[prompt], index=index, content=content,
+                finish_reason=FinishReason.STOP, n_tokens=3, logp_sum=-1.5,
+            )
+            for prompt, contents in said.items()
+            for index, content in enumerate(contents)
+        ]  # fmt: skip
+        responses.insert_generated(session, run, iter(records), at=NOW)
+
+
+def put_up(place: Place, **more: Any) -> Any:
+    ours, theirs = place.runs
+    answer = place.api.post(f"/runs/{ours}/versus", json={"other_run_id": theirs} | more)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def read(place: Place, ours: str, theirs: str) -> dict[str, Any]:
+    answer = place.api.get(f"/runs/{ours}/versus", params={"other_run_id": theirs})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def say(client: TestClient, project: str, verdict: str = "ranked", *, best: str = "good") -> None:
+    """Rank the next pair: the response first that begins so."""
+    lease = take(client, project)
+    texts = {one["id"]: one["content"] for one in lease["comparison"]["responses"]}
+    order = sorted(texts, key=lambda one: not texts[one].startswith(best))
+    is_ranked = verdict == "ranked"
+    body = {
+        "verdict": verdict,
+        "tiers": [[one] for one in order] if is_ranked else [],
+        "unranked": [] if is_ranked else order,
+    }
+    answer = client.post(f"/assignments/{lease['id']}/judgment", json=body)
+    assert answer.status_code == 201, answer.text
+
+
+def test_pairs_that_differ_are_put_up_once_and_first_one_of_each_prompt(place: Place) -> None:
+    assert put_up(place, pairs=3) == {"created": 3, "left": 4}
+    listed = place.api.get(f"/projects/{place.project}/comparisons").json()["items"]
+    assert len({one["prompt_id"] for one in listed}) == 3
+    assert all(len(one["response_ids"]) == 2 for one in listed)
+    # Whichever of the two runs is named first, no pair is put up twice.
+    ours, theirs = place.runs
+    place = place._replace(runs=(theirs, ours))
+    assert put_up(place, pairs=100) == {"created": 4, "left": 0}
+    assert put_up(place) == {"created": 0, "left": 0}
+
+
+def test_people_say_which_run_answers_better(place: Place, new_user: NewUser) -> None:
+    put_up(place, pairs=5)
+    annotator, _ = new_user("annotator", place.project)
+    for verdict, best in (("ranked", "good"), ("ranked", "good"), ("ranked", "bad"),
+                          ("all_bad", ""), ("cannot_judge", "")):  # fmt: skip
+        say(annotator, place.project, verdict, best=best)
+
+    found = read(place, *place.runs)
+    other_way = read(place, *reversed(place.runs))
+
+    counts = ("pairs", "identical", "put_up", "judged", "won", "tied", "lost", "left_out")
+    assert [found[name] for name in counts] == [8, 1, 5, 4, 2, 1, 1, 1]
+    assert found["win_rate"] == (1 + 1 + 0 + 0.5) / 4
+    assert other_way["win_rate"] == 1 - found["win_rate"]
+    assert 0 <= found["interval"]["low"] < found["win_rate"] < found["interval"]["high"] <= 1
+    assert found["not_alike"] == ["rollout.temperature"]
+
+
+def test_nothing_is_said_before_the_first_judgment(place: Place) -> None:
+    put_up(place)
+    found = read(place, *place.runs)
+    assert (found["win_rate"], found["interval"], found["judged"]) == (None, None, 0)
+
+
+def test_a_revision_and_a_judgment_under_review_do_not_count_twice(
+    place: Place, new_user: NewUser
+) -> None:
+    put_up(place, pairs=1)
+    annotator, _ = new_user("annotator", place.project)
+    lease = take(annotator, place.project)
+    order = lease["presented_order"]
+    for tiers, more in (([[order[0]], [order[1]]], {}), ([order], {"revise": True})):
+        body = {"verdict": "ranked", "tiers": tiers, "unranked": [], **more}
+        annotator.post(f"/assignments/{lease['id']}/judgment", json=body).raise_for_status()
+
+    found = read(place, *place.runs)
+
+    assert [found[name] for name in ("won", "tied", "lost")] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("other", "status", "said"),
+    [
+        ("run_nothing", 404, "there is no run run_nothing"),
+        ("run_foreign", 404, "there is no run run_foreign"),
+        ("run_ours", 422, "a run cannot be judged against itself"),
+        ("run_trained", 422, "expected a generate run that succeeded"),
+        ("run_elsewhere", 422, "no prompt in common"),
+    ],
+)
+def test_runs_that_cannot_be_compared_are_refused(
+    place: Place, other: str, status: int, said: str
+) -> None:
+    user = place.api.get("/me").json()["id"]
+    foreign = str(place.api.post("/projects", json={"name": "F"}).json()["id"])
+    upload(place.api, foreign, "prompts", {"prompt": "p"})
+    _answered(place.database, foreign, user, "foreign", {"p": ["x"]})
+    upload(place.api, place.project, "prompts", {"prompt": "elsewhere"})
+    _answered(place.database, place.project, user, "elsewhere", {"elsewhere": ["x"]})
+    _answered(place.database, place.project, user, "trained", {})
+    with place.database.write() as session:
+        runs.get(session, "run_trained").method = "sft"
+
+    answer = place.api.post("/runs/run_ours/versus", json={"other_run_id": other})
+
+    assert answer.status_code == status
+    assert said in answer.json()["detail"]
+
+
+def test_the_rate_equals_a_slow_count_and_turns_with_the_runs() -> None:
+    draw = random.Random(0)
+    votes = [_random_vote(draw) for _ in range(400)]
+    by_pair: dict[tuple[str, str], list[float]] = {}
+    for vote in votes:
+        value = outcome(vote)
+        if value is not None:
+            by_pair.setdefault((vote.prompt_id, vote.ours), []).append(value)
+    turned = [Vote(v.prompt_id, v.theirs, v.ours, v.verdict, v.tiers) for v in votes]
+
+    found, other_way = win_rate(votes), win_rate(turned)
+
+    assert found.rate == pytest.approx(fmean(fmean(one) for one in by_pair.values()))
+    assert (found.won, found.tied, found.lost) == (other_way.lost, other_way.tied, other_way.won)
+    assert found.rate + other_way.rate == pytest.approx(1) if other_way.rate else False
+    assert found.interval is not None
+    assert other_way.interval == pytest.approx((1 - found.interval[1], 1 - found.interval[0]))
+    assert found.won + found.tied + found.lost + found.left_out == 400
+
+
+def _random_vote(draw: random.Random) -> Vote:
+    pair = draw.randrange(120)
+    ours, theirs = f"a{pair}", f"b{pair}"
+    tiers = draw.choice([[[ours], [theirs]], [[theirs], [ours]], [[ours, theirs]], [[ours]], []])
+    verdict = draw.choice(["ranked", "all_bad"]) if not tiers else "ranked"
+    return Vote(f"p{pair // 2}", ours, theirs, verdict, tiers)
+
+
+def test_seeds_and_sampling_that_differ_are_named_but_models_are_not() -> None:
+    one = {"model": {"id": "a"}, "seed": 1, "rollout": {"temperature": 1.0, "top_p": 1.0}}
+    other = {"model": {"id": "b"}, "seed": 2, "rollout": {"temperature": 1.0, "top_p": 0.9}}
+    assert not_alike(one, other) == ["rollout.top_p", "seed"]
+    assert not_alike(one, one | {"model": {"id": "c"}}) == []

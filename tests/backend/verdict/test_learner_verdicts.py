@@ -1,0 +1,135 @@
+"""Verdicts on runs that learn from records, measure or sample."""
+
+import pytest
+
+from backend.domain.verdict.evidence import Evidence, Point
+from backend.domain.verdict.judging import judge
+from backend.schemas.metrics.verdicts import Verdict
+from backend.schemas.vocabulary import Method
+from backend.schemas.vocabulary import VerdictKind as Kind
+
+
+def verdict(method: Method, *, is_over: bool = True, **curves: list[float]) -> Verdict:
+    """Of these values at steps 0, 10, 20, ... (`__` for /)."""
+    named = {
+        name.replace("__", "/").replace("_at_", "@"): [
+            Point(10 * i, value) for i, value in enumerate(values)
+        ]
+        for name, values in curves.items()
+    }
+    return judge(method, Evidence({}, named, is_over))
+
+
+@pytest.mark.parametrize(
+    ("losses", "kind"),
+    [
+        ([2.0, 1.5, 1.2], Kind.IMPROVED),
+        ([2.0, 1.2, 1.25], Kind.IMPROVED),  # .05 of .8 gained is no turn
+        ([2.0, 1.2, 1.5], Kind.OVERFITTED),
+        ([2.0, 1.999, 1.995], Kind.STALLED),
+        ([2.0, 1.9, 2.1], Kind.WORSE),
+        ([2.0], Kind.UNJUDGED),
+    ],
+)
+def test_fine_tuning_is_judged_by_its_held_out_loss(losses: list[float], kind: Kind) -> None:
+    assert verdict(Method.SFT, eval__loss=losses, loss=[3.0, 1.0, 0.1]).kind == kind
+
+
+def test_a_falling_training_loss_alone_says_nothing() -> None:
+    found = verdict(Method.SFT, loss=[3.0, 1.0, 0.1])
+
+    assert (found.kind, found.level) == (Kind.UNJUDGED, "warn")
+
+
+def test_overfitting_names_the_step_to_stop_at() -> None:
+    found = verdict(Method.SFT, eval__loss=[2.0, 1.2, 1.5])
+
+    assert found.sentence == "The held-out loss has risen since step 10: it trained for too long."
+    assert found.best_step == 10
+
+
+@pytest.mark.parametrize("method", [Method.REWARD_MODEL, Method.PROCESS_REWARD_MODEL, Method.DPO])
+def test_an_accuracy_counts_only_if_its_whole_interval_is_above_chance(method: Method) -> None:
+    def of(low: float) -> Verdict:
+        return verdict(
+            method, eval__accuracy=[0.66], eval__accuracy_low=[low], eval__accuracy_high=[0.8]
+        )
+
+    assert (of(0.51).kind, of(0.51).level) == (Kind.IMPROVED, "good")
+    assert (of(0.49).kind, of(0.49).level) == (Kind.STALLED, "warn")
+
+
+def test_a_reward_model_that_knows_only_its_training_pairs_is_overfitted() -> None:
+    found = verdict(
+        Method.REWARD_MODEL,
+        accuracy=[0.5, 0.7, 0.9, 1.0, 1.0, 1.0],
+        eval__accuracy=[0.5, 0.65, 0.62],
+        eval__accuracy_low=[0.4, 0.55, 0.52],
+        eval__accuracy_high=[0.6, 0.75, 0.72],
+        eval__loss=[0.69, 0.6, 0.8],
+    )
+
+    assert found.kind == Kind.OVERFITTED
+    assert "In training it is right on 100 %." in found.reason
+
+
+def test_a_process_model_that_calls_every_step_right_is_not_good() -> None:
+    found = verdict(
+        Method.PROCESS_REWARD_MODEL,
+        eval__accuracy=[0.8], eval__accuracy_low=[0.7], eval__accuracy_high=[0.9],
+        eval__accuracy_right=[1.0], eval__accuracy_wrong=[0.05],
+    )  # fmt: skip
+
+    assert (found.level, found.sentence) == ("warn", "It finds only 5 % of the wrong steps.")
+
+
+def test_dpo_that_makes_the_winners_unlikely_is_told() -> None:
+    def of(chosen: float) -> Verdict:
+        return verdict(
+            Method.DPO,
+            eval__accuracy=[0.7], eval__accuracy_low=[0.6], eval__accuracy_high=[0.8],
+            eval__chosen=[chosen],
+        )  # fmt: skip
+
+    assert of(0.5).level == "good"
+    assert (of(-0.5).level, of(-0.5).kind) == ("warn", Kind.IMPROVED)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind"),
+    [(0.55, 0.7, Kind.IMPROVED), (0.3, 0.45, Kind.WORSE), (0.45, 0.6, Kind.STALLED)],
+)
+def test_an_evaluation_is_judged_against_its_baseline(low: float, high: float, kind: Kind) -> None:
+    middle = (low + high) / 2
+    found = verdict(
+        Method.EVALUATE,
+        eval__reward=[1.0],
+        eval__win_rate=[middle], eval__win_rate_low=[low], eval__win_rate_high=[high],
+    )  # fmt: skip
+
+    assert found.kind == kind
+
+
+def test_without_a_baseline_an_evaluation_is_a_number() -> None:
+    found = verdict(Method.EVALUATE, eval__reward=[1.0])
+
+    assert (found.kind, found.level) == (Kind.MEASURED, "none")
+
+
+def test_responses_that_were_cut_are_no_good_to_rank() -> None:
+    assert verdict(Method.GENERATE, truncated_fraction=[0.05]).level == "good"
+    assert verdict(Method.GENERATE, truncated_fraction=[0.5]).level == "warn"
+
+
+@pytest.mark.parametrize("method", list(Method))
+def test_a_run_that_has_told_nothing_waits(method: Method) -> None:
+    found = verdict(method, is_over=False)
+
+    assert (found.kind, found.level) == (Kind.WAITING, "none")
+    assert len(found.gauges) <= 5
+    assert all(gauge.title for gauge in found.gauges)
+
+
+@pytest.mark.parametrize("method", list(Method))
+def test_a_run_that_ended_without_a_number_is_not_judged(method: Method) -> None:
+    assert verdict(method).kind == Kind.UNJUDGED

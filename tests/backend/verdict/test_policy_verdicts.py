@@ -1,0 +1,277 @@
+"""Each verdict on a policy from the curves that call for it; the training reward never decides."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from backend.domain.verdict.evidence import Evidence, Point, Resume
+from backend.domain.verdict.judging import judge
+from backend.schemas.metrics.verdicts import Verdict
+from backend.schemas.vocabulary import Method
+from backend.schemas.vocabulary import VerdictKind as Kind
+
+STEPS = 100
+LEARNED = {"reward": {"terms": [{"kind": "model"}]}}
+RULES = {"reward": {"terms": [{"kind": "regex"}]}}
+
+
+def line(start: float, end: float, wobble: float = 0.01) -> list[Point]:
+    """From one value to another, with a wobble that is no trend."""
+    return [
+        Point(step, start + (end - start) * step / STEPS + wobble * (-1) ** step)
+        for step in range(1, STEPS + 1)
+    ]
+
+
+# Nearly every token has become certain.
+CERTAIN = [Point(step, 1.5 if step <= 10 else 0.01) for step in range(1, STEPS + 1)]
+
+
+def evaluated(name: str, values: Sequence[float], half_width: float) -> dict[str, list[Point]]:
+    steps = [round(STEPS * i / max(1, len(values) - 1)) for i in range(len(values))]
+    return {
+        name: [Point(step, value) for step, value in zip(steps, values, strict=True)],
+        f"{name}_low": [Point(s, v - half_width) for s, v in zip(steps, values, strict=True)],
+        f"{name}_high": [Point(s, v + half_width) for s, v in zip(steps, values, strict=True)],
+    }
+
+
+HEALTHY = {
+    "reward/mean": line(0, 1),
+    "kl/response": line(0, 2),
+    "entropy": line(1.5, 1.2),
+    "length/mean": line(17, 18, 0.2),
+    "truncated_fraction": line(0, 0, 0),
+    "group/zero_std_fraction": line(0.1, 0.2),
+}
+
+
+def verdict(
+    heldout: Sequence[float],
+    half_width: float = 0.05,
+    *,
+    config: dict[str, Any] = LEARNED,
+    is_over: bool = True,
+    gold: Sequence[float] = (),
+    **curves: list[Point],
+) -> Verdict:
+    """On the healthy run with other evaluations, and with other curves (`_` for /)."""
+    named = {name.replace("__", "/"): points for name, points in curves.items()}
+    found = evaluated("eval/reward", heldout, half_width) if heldout else {}
+    found |= evaluated("gold/reward", gold, half_width) if gold else {}
+    evidence = Evidence(config, HEALTHY | named | found, is_over, shipped_step=STEPS)
+    return judge(Method.POLICY_GRADIENT, evidence)
+
+
+def test_a_held_out_reward_that_rises_clearly_is_an_improvement() -> None:
+    found = verdict([0.0, 0.3, 0.6])
+
+    assert (found.kind, found.level) == (Kind.IMPROVED, "good")
+    assert found.sentence == "The held-out reward rose from 0 to 0.6."
+    assert found.reason.startswith("By +0.6 [0.529, 0.671] from step 0 to step 100.")
+    assert (found.judged_by, found.best_step, found.shipped_step) == ("eval/reward", 100, 100)
+
+
+def test_later_attempts_are_told_by_step_and_change_no_verdict() -> None:
+    curves = HEALTHY | evaluated("eval/reward", [0.0, 0.3, 0.6], 0.05)
+    alone = judge(Method.POLICY_GRADIENT, Evidence(LEARNED, curves, True, STEPS))
+    many = [Resume(attempt, 10 * (attempt - 2)) for attempt in range(2, 10)]
+    found = judge(Method.POLICY_GRADIENT, Evidence(LEARNED, curves, True, STEPS, many))
+
+    assert found.model_copy(update={"happened": alone.happened}) == alone
+    steps = [one.step for one in found.happened]
+    assert steps == sorted(steps)
+    told = [one.sentence for one in found.happened if one not in alone.happened]
+    assert told[0] == "Attempts 2 to 4 came before and ended early, too."
+    assert told[1:] == [f"Attempt {n} resumed after step {10 * (n - 2)}." for n in range(5, 10)]
+    anew = judge(Method.SFT, Evidence({}, resumes=[Resume(2, 0)]))
+    assert anew.happened[-1].sentence == "Attempt 2 began again at step 0."
+
+
+def test_the_hacked_run_is_not_the_best_looking_one() -> None:
+    """.80 -> .26 held out, 18 nats, entropy .01, and the training reward at its highest."""
+    found = verdict(
+        [0.1, 0.8, 0.26],
+        reward__mean=line(0, 3),
+        kl__response=line(0, 18),
+        entropy=line(1.5, 0.01),
+    )
+
+    assert (found.kind, found.level) == (Kind.OVER_OPTIMIZED, "bad")
+    assert found.sentence == "Gained until step 50, then traded quality for reward."
+    assert found.best_step == 50
+
+
+def test_a_fall_without_a_rising_training_reward_is_no_hack() -> None:
+    found = verdict([0.1, 0.8, 0.26], reward__mean=line(1, 0))
+
+    assert (found.kind, found.level) == (Kind.WORSE, "bad")
+
+
+def test_a_policy_that_loses_its_variety_and_its_reward_has_collapsed() -> None:
+    found = verdict([0.5, 0.4, 0.1], reward__mean=line(0.5, 0), entropy=CERTAIN)
+
+    assert (found.kind, found.level) == (Kind.COLLAPSED, "bad")
+    assert "entropy fell from 1.5 to 0.01" in found.sentence
+
+
+def test_a_policy_that_leaves_its_reference_token_by_token_has_collapsed() -> None:
+    found = verdict([0.6, 0.5, 0.1], kl__token=line(0, 6), reward__mean=line(1, 0))
+
+    assert found.kind == Kind.COLLAPSED
+    assert "nats each from the reference" in found.sentence
+    # A policy that a reward taught needs no token that its reference would never write.
+    assert (
+        verdict([0.6, 0.5, 0.1], kl__token=line(0, 3), reward__mean=line(1, 0)).kind == Kind.WORSE
+    )
+
+
+def test_certainty_that_comes_with_the_reward_is_told_but_is_no_collapse() -> None:
+    found = verdict([0.0, 0.5, 1.0], config=RULES, entropy=CERTAIN)
+
+    assert (found.kind, found.level) == (Kind.IMPROVED, "warn")
+
+
+def test_a_change_within_its_interval_is_none() -> None:
+    found = verdict([0.4, 0.45, 0.43], reward__mean=line(0, 0))
+
+    assert (found.kind, found.level) == (Kind.STALLED, "warn")
+    assert found.sentence == "No clear change: the held-out reward was 0.4 and is 0.43."
+
+
+def test_a_training_reward_that_rises_alone_is_told_as_that() -> None:
+    assert verdict([0.4, 0.45, 0.43]).kind == Kind.OVERFITTED
+
+
+def test_a_learned_reward_that_grows_with_the_length_is_called_inflated() -> None:
+    longer = {"length__mean": line(17, 64, 0.2), "truncated_fraction": line(0, 0.9)}
+
+    assert verdict([0.0, 0.5, 1.0], **longer).kind == Kind.INFLATED
+    only_longer = {"length__mean": line(17, 64, 0.2)}
+    assert verdict([0.0, 0.5, 1.0], **only_longer).kind == Kind.INFLATED
+    # They may have grown within the first twentieth of the steps.
+    at_once = {"length__mean": [Point(1, 17.0), *line(40, 40, 0.2)[1:]]}
+    assert verdict([0.0, 0.5, 1.0], **at_once).kind == Kind.INFLATED
+    # A rule that is met by longer reasoning is met.
+    assert verdict([0.0, 0.5, 1.0], config=RULES, **only_longer).kind == Kind.IMPROVED
+    # The training reward alone pays for the length.
+    only_trained = verdict([0.0, 0.5, 1.0], gold=[0.5, 0.5, 0.5], **only_longer)
+    assert only_trained.kind == Kind.INFLATED
+    assert "did not follow" in only_trained.reason
+    # What was measured outside decides whether longer is better.
+    assert verdict([0.0, 0.5, 1.0], gold=[0.0, 0.5, 1.0], **only_longer).kind == Kind.IMPROVED
+
+
+def test_a_reward_measured_outside_outranks_the_one_that_is_trained() -> None:
+    found = verdict([0.0, 0.5, 1.0], gold=[0.5, 0.6, 0.1])
+
+    assert (found.kind, found.judged_by) == (Kind.OVER_OPTIMIZED, "gold/reward")
+    assert found.gauges[0].title == "Gold reward"
+
+
+def test_a_policy_far_from_its_reference_is_not_shown_in_green() -> None:
+    far = verdict([0.0, 0.5, 1.0], kl__response=line(0, 30))
+
+    assert (far.kind, far.level) == (Kind.IMPROVED, "warn")
+    assert verdict([0.0, 0.5, 1.0], config=RULES, kl__response=line(0, 30)).level == "good"
+
+
+@pytest.mark.parametrize("reward", [line(0, 5), line(5, 0), line(0, 0)])
+def test_without_held_out_prompts_no_training_reward_makes_a_run_good(reward: list[Point]) -> None:
+    found = verdict([], reward__mean=reward)
+
+    assert (found.kind, found.level, found.judged_by) == (Kind.UNJUDGED, "warn", None)
+    assert "split heldout" in found.gauges[0].missing.replace("`", "")
+
+
+def test_one_evaluation_is_too_early_and_at_the_end_too_few() -> None:
+    assert verdict([0.5], is_over=False).kind == Kind.WAITING
+    assert verdict([0.5]).kind == Kind.UNJUDGED
+
+
+def test_a_reward_without_an_interval_is_not_judged_by_two_points() -> None:
+    curves = HEALTHY | {"eval/reward": [Point(0, 0.0), Point(100, 1.0)]}
+    found = judge(Method.POLICY_GRADIENT, Evidence(LEARNED, curves, is_over=True))
+
+    assert found.kind == Kind.UNJUDGED
+
+
+def test_there_are_five_gauges_and_each_says_how_good_it_is_or_what_is_missing() -> None:
+    found = verdict([0.0, 0.3, 0.6])
+
+    assert [gauge.title for gauge in found.gauges] == [
+        "Held-out reward", "KL", "Entropy", "Length", "Groups that teach",
+    ]  # fmt: skip
+    assert [gauge.level for gauge in found.gauges] == ["good"] * 5
+    assert all((gauge.value is None) == bool(gauge.missing) for gauge in found.gauges)
+
+
+def test_a_gauge_that_cannot_be_measured_names_the_setting() -> None:
+    config = LEARNED | {"rollout": {"samples_per_prompt": 1}}
+    curves = {name: points for name, points in HEALTHY.items() if not name.startswith("group/")}
+    found = judge(Method.POLICY_GRADIENT, Evidence(config, curves))
+
+    assert "rollout.samples_per_prompt" in found.gauges[-1].missing
+
+
+def test_without_a_penalty_and_an_evaluation_the_kl_is_said_to_be_unmeasured() -> None:
+    """A step of such a run asks no reference; an evaluation measures the KL all the same."""
+    without = {name: points for name, points in HEALTHY.items() if name != "kl/response"}
+    config = LEARNED | {"kl": {"coef": 0.0}}
+    alone = judge(Method.POLICY_GRADIENT, Evidence(config, without, True, STEPS))
+    [gauge] = [one for one in alone.gauges if one.metric == "kl/response"]
+    assert gauge.value is None
+    assert gauge.missing.startswith("kl.coef is 0, so only an evaluation")
+
+    measured = without | evaluated("kl/exact", [0.0, 3.0], 0.1)
+    found = judge(Method.POLICY_GRADIENT, Evidence(config, measured, True, STEPS))
+    assert [one.value for one in found.gauges if one.metric == "kl/exact"] == [3.0]
+
+
+def test_what_happened_says_since_when() -> None:
+    found = verdict([0.1, 0.8, 0.26], kl__response=line(0, 20, 0), length__mean=line(20, 4, 0))
+
+    told = {one.sentence: one.step for one in found.happened}
+    # The mean of five steps passes a limit two steps after the value itself; 19.52 is the start.
+    assert told["KL above 10 nats per response."] == 53
+    assert told["Length below half of its start."] == 67
+    assert told["Best held-out reward: 0.8 [0.75, 0.85]."] == 50
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1, 1e3])
+def test_another_unit_of_reward_changes_no_verdict(scale: float) -> None:
+    for heldout in ([0.0, 0.3, 0.6], [0.1, 0.8, 0.26], [0.4, 0.45, 0.43]):
+        scaled = [scale * value for value in heldout]
+        reward = [Point(step, scale * value) for step, value in HEALTHY["reward/mean"]]
+        found = verdict(scaled, 0.05 * scale, reward__mean=reward)
+
+        assert found.kind == verdict(heldout).kind
+
+
+def test_a_first_evaluation_that_was_high_and_narrow_by_luck_is_no_fall() -> None:
+    """As one untrained policy was measured, whose reward is skewed: the others are alike."""
+    values = [
+        -0.209,
+        -0.349,
+        -0.359,
+        -0.346,
+        -0.359,
+        -0.391,
+        -0.314,
+        -0.331,
+        -0.404,
+        -0.341,
+        -0.427,
+    ]
+    widths = [0.071, 0.1, 0.157, 0.106, 0.151, 0.131, 0.084, 0.114, 0.135, 0.196, 0.129]
+    measured = list(zip(values, widths, strict=True))
+    curves = {
+        f"gold/reward{end}": [
+            Point(10 * i, value + side * width) for i, (value, width) in enumerate(measured)
+        ]
+        for end, side in (("", 0), ("_low", -1), ("_high", 1))
+    }
+
+    evidence = Evidence(RULES, curves, is_over=True)
+    assert judge(Method.POLICY_GRADIENT, evidence).kind == Kind.STALLED

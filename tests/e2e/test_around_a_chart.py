@@ -1,0 +1,130 @@
+"""What can be done with a chart: markers, pins, full screen, tables, files."""
+
+import csv
+import io
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from backend.schemas.events import MetricLine
+from tests.e2e.conftest import OpenPage
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+FAR = "Too far. " + "m" * 300
+STEPS = range(1, 121)
+LOSS = [1 - 0.7 * step / 120 + 0.1 * (step % 3) for step in STEPS]
+
+
+@pytest.fixture(scope="module")
+def run_page(workshop: Workshop) -> str:
+    """The address of a run that was resumed, with two metrics and hostile words in its name."""
+    project = workshop.new_project("Around a chart")
+    run = workshop.prepare_run(project)
+    lines = [
+        MetricLine(step=step, tokens=10 * step, time=1.7e9 + step, values={"loss": loss, "lr": 1})
+        for step, loss in zip(STEPS, LOSS, strict=True)
+    ]
+    workshop.report(run, *lines)
+    workshop.tell(
+        run,
+        ("start", {"attempt": 1, "step": 0, "environment": {}}),
+        *(("checkpoint", {"step": step, "path": "x", "is_best": False}) for step in (58, 59, 60)),
+        ("start", {"attempt": 2, "step": 60, "environment": {}}),
+        ("alert", {"level": "warning", "rule": "kl_max", "message": FAR, "step": 100}),
+    )
+    return f"/projects/{project}/runs/{run}"
+
+
+def card(page: Page, metric: str) -> Locator:
+    return page.locator(f"section[aria-label='{metric}']")
+
+
+def act(page: Page, metric: str, action: str) -> None:
+    card(page, metric).get_by_role("button", name=re.compile("^Actions for")).press("Enter")
+    page.get_by_role("button", name=re.compile(f"^{action}")).press("Enter")
+
+
+def save(page: Page, metric: str, form: str) -> bytes:
+    with page.expect_download() as found:
+        act(page, metric, f"Save {form}")
+    assert found.value.suggested_filename.endswith(f"loss.{form.lower()}")
+    return Path(found.value.path()).read_bytes()
+
+
+def test_a_chart_tells_what_happened_is_pinned_and_seen_in_full(
+    run_page: str, open_page: OpenPage, axe: str
+) -> None:
+    page = open_page(run_page)
+    signs = card(page, "loss").get_by_role("group", name="Markers").get_by_role("button")
+    expect(signs).to_have_count(2)
+    signs.first.focus()
+    expect(signs.first).to_have_accessible_name(re.compile("step 60: Attempt 2 resumes after"))
+    expect(card(page, "loss").locator(".marker-tip")).to_contain_text("Checkpoint of step 58")
+    page.keyboard.press("ArrowRight")
+    expect(signs.last).to_be_focused()
+    expect(card(page, "loss").locator(".marker-tip")).to_contain_text("Too far.")
+    page.get_by_role("button", name=re.compile("Resumes")).click()
+    page.get_by_role("button", name=re.compile("Checkpoints")).click()
+    page.wait_for_url("**hide=*")
+    expect(signs).to_have_count(1)
+
+    act(page, "lr", "Pin to the top")
+    act(page, "loss", "Pin to the top")
+    charts = page.locator("section.chart")
+    expect(charts.first).to_have_attribute("aria-label", "lr")
+    grip = card(page, "loss").get_by_role("button", name=re.compile("^Move Loss"))
+    grip.press("ArrowLeft")
+    expect(charts.first).to_have_attribute("aria-label", "loss")
+    expect(page.get_by_role("status").filter(has_text="1 of 2")).to_be_attached()
+    expect(grip).to_be_focused()
+    grip.drag_to(card(page, "lr"))
+    expect(charts.first).to_have_attribute("aria-label", "lr")
+    shared = page.url
+    # What is kept for this person comes back without the address.
+    page.goto(run_page)
+    page.wait_for_url("**pin=lr*loss*")
+    expect(charts.first).to_have_attribute("aria-label", "lr")
+
+    page.goto(shared)
+    act(page, "loss", "Full screen")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("canvas")).to_be_visible()
+    page.evaluate(axe)
+    assert page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"] == []
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+def test_a_chart_is_a_table_and_a_file(run_page: str, open_page: OpenPage, axe: str) -> None:
+    page = open_page(f"{run_page}?as=table", theme="dark", width=390)
+    table = card(page, "loss").get_by_role("table")
+    expect(table).to_contain_text("Each row sums up 3 of 120 values.")
+    expect(table.get_by_role("row")).to_have_count(41)
+    expect(table.get_by_role("row").nth(1)).to_contain_text("1 – 3")
+    page.evaluate(axe)
+    assert page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"] == []
+
+    # Not even an endless word makes the page wider than a phone.
+    width = "document.documentElement.scrollWidth"
+    assert page.evaluate(width) == 390
+
+    rows = list(csv.reader(io.StringIO(save(page, "loss", "CSV").decode())))
+    assert rows[0] == ["step", "loss"]
+    assert [(int(step), float(value)) for step, value in rows[1:]] == list(
+        zip(STEPS, LOSS, strict=True)
+    )
+    picture = ElementTree.fromstring(save(page, "loss", "SVG"))
+    words = [one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Loss", "sft-1", "Step"} <= set(words)
+    assert not list(picture.iter("{http://www.w3.org/2000/svg}image"))
+    # The light theme's paper, also in the dark one.
+    paper = next(picture.iter("{http://www.w3.org/2000/svg}rect"))
+    assert paper.get("fill") in ("#fff", "#ffffff")
+    pixels = save(page, "loss", "PNG")
+    assert pixels.startswith(b"\x89PNG")
+    assert [int.from_bytes(pixels[at : at + 4], "big") for at in (16, 20)] == [1680, 920]

@@ -1,0 +1,54 @@
+"""Two generate runs in Compare: pairs are put up for ranking, and people's win rate is read."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import OpenPage
+from tests.e2e.test_pages import barriers
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+PROMPTS = 12
+
+
+def two_runs(workshop: Workshop, project: str) -> tuple[str, str]:
+    """Generate runs of a good and a bad model, with a response each to twelve prompts."""
+    workshop.take_in(project, "prompts", [{"prompt": f"question {n}"} for n in range(PROMPTS)])
+    like = {"project_id": project, "method": "generate", "schema_version": 1}
+    config = {"method": "generate", "seed": 0, "rollout": {"temperature": 1.0}}
+    configs = {name: config | {"model": {"hub_id": name}} for name in ("good", "bad")}
+    good, bad = workshop.runs_like(like, configs)
+    prompts = workshop.get(f"/projects/{project}/prompts", limit=PROMPTS)["items"]
+    for run_id, word in ((good, "good"), (bad, "bad")):
+        said = {one["id"]: f"a {word} answer {n}" for n, one in enumerate(prompts)}
+        workshop.respond(run_id, said)
+    return good, bad
+
+
+def rank_all(workshop: Workshop, project: str, count: int) -> None:
+    """The good answer first, of every pair that is up."""
+    for _ in range(count):
+        lease = workshop.post(f"/projects/{project}/assignments", {})
+        shown = lease["comparison"]["responses"]
+        order = sorted(shown, key=lambda one: "good" not in one["content"])
+        body = {"verdict": "ranked", "tiers": [[one["id"]] for one in order], "unranked": []}
+        workshop.post(f"/assignments/{lease['id']}/judgment", body)
+
+
+def test_people_decide_between_two_runs(workshop: Workshop, open_page: OpenPage, axe: str) -> None:
+    project = str(workshop.post("/projects", {"name": "By people"})["id"])
+    good, bad = two_runs(workshop, project)
+    page = open_page(f"/projects/{project}/compare?runs={good},{bad}")
+    card = page.get_by_role("region", name="By people")
+    expect(card.get_by_text("Nobody has judged a pair of these runs yet.")).to_be_visible()
+    card.get_by_role("button", name=f"Let people rank {PROMPTS} pairs").click()
+    expect(card.get_by_role("status")).to_have_text(f"{PROMPTS} pairs put up.")
+    expect(card.get_by_role("button")).to_have_count(0)
+
+    rank_all(workshop, project, PROMPTS)
+
+    page.reload()
+    expect(card.get_by_text("People prefer good to bad.")).to_be_visible()
+    expect(card.get_by_text(f"{PROMPTS} wins, 0 ties, 0 losses")).to_be_visible()
+    assert barriers(page, axe) == []

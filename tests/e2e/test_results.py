@@ -1,0 +1,120 @@
+"""Tables of results on the page of an experiment: by evaluations, with intervals, to take away."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import OpenPage
+from tests.e2e.paper_runs import Paper, paper
+from tests.e2e.test_pages import barriers
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def measured(workshop: Workshop) -> Paper:
+    return paper(workshop, "Results")
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
+def test_an_experiment_shows_what_evaluations_say_of_its_runs(
+    measured: Paper, open_page: OpenPage, axe: str, theme: str, width: int
+) -> None:
+    page = open_page(
+        f"/projects/{measured.project}/experiments/{measured.experiment}", theme=theme, width=width
+    )
+    by_people = page.get_by_role("region", name="pass@1 by people")
+    start, best = (by_people.get_by_role("row").nth(place) for place in (1, 2))
+    expect(start).to_contain_text("base")
+    expect(start).to_contain_text("by prompt")
+    expect(best).to_contain_text("reinforce_pp")
+    # The mean of .91, .61, .34, .17 and .05.
+    expect(best).to_contain_text("0.416 best of the column")
+    expect(best).to_contain_text("better than the start")
+    for name in ("Score, length and score per token", "Train and test pass@k", "pass@1 by set"):
+        expect(page.get_by_role("region", name=name)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert barriers(page, axe) == []
+
+
+def test_another_set_is_chosen_and_stays_in_the_address(
+    measured: Paper, open_page: OpenPage
+) -> None:
+    page = open_page(f"/projects/{measured.project}/experiments/{measured.experiment}")
+    scores = page.get_by_role("region", name="Score, length and score per token")
+    scores.get_by_label("Set").select_option("word-problems")
+    expect(page).to_have_url(re.compile(r"\?set=word-problems$"))
+    expect(scores.get_by_role("row").nth(2)).to_contain_text("0.316")
+    page.reload()
+    expect(scores.get_by_label("Set")).to_have_value("word-problems")
+
+
+def test_the_tables_are_saved_as_csv_and_latex(
+    measured: Paper, open_page: OpenPage, tmp_path: Path
+) -> None:
+    page = open_page(f"/projects/{measured.project}/experiments/{measured.experiment}")
+    for kind, ending in (("CSV", "csv"), ("LaTeX", "tex")):
+        with page.expect_download() as saving:
+            page.get_by_role("button", name=f"Save the results as {kind}").click()
+        assert saving.value.suggested_filename == f"The paper in miniature.{ending}"
+        saving.value.save_as(tmp_path / ending)
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "csv").read_text(encoding="utf-8"))))
+    assert {row["table"] for row in rows} >= {"passes", "sets", "score/unseen"}
+    assert r"\toprule" in (tmp_path / "tex").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
+def test_an_evaluation_shows_its_sets_as_one_table(
+    measured: Paper, open_page: OpenPage, axe: str, theme: str, width: int
+) -> None:
+    page = open_page(
+        f"/projects/{measured.project}/runs/{measured.evaluations[1]}", theme=theme, width=width
+    )
+    sets = page.get_by_role("region", name="Sets", exact=True)
+    expect(sets.get_by_role("row", name="pass@16")).to_contain_text("[")
+    expect(sets).to_contain_text("7 prompts, 16 responses to each prompt, temperature 1")
+    bars = sets.get_by_role("img", name="pass@1 by people, with 95 % intervals by prompt")
+    # The first seed of grpo is .01 below its mean of .93 at two people.
+    expect(bars).to_have_accessible_name(re.compile(r"unseen, 2: 0\.920 \[0\.890, 0\.950\]"))
+    expect(page.get_by_role("searchbox", name="Find a metric")).to_be_visible()
+    # What the table shows has no line of its own, unless it is looked for.
+    alone = page.locator(".single-values tbody tr").filter(has_text="eval/unseen/pass@16")
+    expect(alone).to_have_count(0)
+    page.get_by_role("searchbox", name="Find a metric").fill("unseen/pass@16")
+    expect(alone).to_have_count(1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert barriers(page, axe) == []
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
+def test_a_comparison_has_the_figures_of_the_paper(
+    measured: Paper, open_page: OpenPage, axe: str, tmp_path: Path, theme: str, width: int
+) -> None:
+    address = f"/projects/{measured.project}/compare?runs={','.join(measured.policies)}"
+    page = open_page(address, theme=theme, width=width)
+    breakdown = page.get_by_role("region", name="Breakdown")
+    bars = breakdown.get_by_role("img", name="pass@1 by people, with 95 % intervals")
+    expect(bars).to_have_accessible_name(re.compile(r"base \(start\), 2: 0\.600"))
+    breakdown.get_by_role("button", name="Heat map").click()
+    expect(breakdown.get_by_role("row", name="reinforce_pp")).to_contain_text("0.416")
+    expect(page).to_have_url(re.compile("as=heat"))
+    with page.expect_download() as saving:
+        breakdown.get_by_role("button", name="Save CSV").click()
+    saving.value.save_as(tmp_path / "csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "csv").read_text(encoding="utf-8"))))
+    (row,) = (one for one in rows if (one["group"], one["level"]) == ("grpo", "10"))
+    assert (float(row["value"]), row["interval_of"]) == (pytest.approx(0.01), "seeds")
+
+    page.get_by_role("button", name="Reward and KL").click()
+    for name in ("reward/mean", "kl/response"):
+        panel = page.get_by_role("img", name=f"{name} of 3 groups of runs by step")
+        expect(panel).to_be_visible()
+    page.get_by_role("button", name="√KL").click()
+    expect(page.get_by_text("√KL to the reference")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert barriers(page, axe) == []

@@ -1,0 +1,86 @@
+"""What a run's samples tell: examples by token, one prompt through training, and on to ranking."""
+
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from backend.schemas.events import SampleLine
+from backend.store.db import Database
+from backend.store.runs import samples
+from tests.e2e.conftest import OpenPage
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+TOKENS: dict[str, Any] = {
+    "tokens": ["Yes", ", ", "<b>"], "logp": [-0.1, -0.2, -3.0], "kl": [0.0, 0.5, -0.25],
+    "entropy": [0.1, 0.2, 0.3],
+}  # fmt: skip
+
+JUDGED: dict[str, Any] = {
+    "passed": False, "why": {"math": "41 is not the reference"}, "reference": "42",
+    "tags": ["easy"], "metadata": {"level": 3},
+}  # fmt: skip
+
+
+def test_a_prompt_is_read_through_training_and_sent_to_ranking(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("X-ray", guidelines="")
+    workshop.comparisons(project, 1)
+    prompt = workshop.get(f"/projects/{project}/prompts")["items"][0]["id"]
+    run = workshop.prepare_run(project)
+    trained = {"kind": "rollout", "change": [0.0, 0.25, -0.5]}
+    lines = [
+        SampleLine(step=step, prompt="Say yes", prompt_id=prompt, response=f"Yes, <b> {step}",
+                   chosen_for=["best"] if kind["kind"] == "rollout" else [], **TOKENS, **kind)
+        for step in (0, 4, 8)
+        for kind in ({"kind": "probe"}, trained)
+    ]  # fmt: skip
+    lines.append(SampleLine(step=8, prompt="Another", response="No numbers", **JUDGED))
+    url = f"sqlite:///{workshop.data_dir / 'podium.sqlite3'}"
+    with closing(Database(url)) as database, database.write() as session:
+        samples.append(session, run, 1, lines, at=datetime.now(UTC))
+    page = open_page(f"/projects/{project}/runs/{run}/samples")
+
+    shading = page.get_by_role("group", name="Shade tokens by")
+    expect(shading.get_by_role("button", name="Change")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_text("highest reward")).to_be_visible()
+    token = page.get_by_title(
+        "token 3: log-prob −3, reference −2.75, change −0.500, KL −0.250, entropy 0.300"
+    )
+    expect(token).to_have_text("<b>")
+    page.get_by_role("searchbox", name="Search prompts").fill("no numb")
+    expect(page.get_by_text("No numbers")).to_be_visible()
+    expect(page.get_by_text("highest reward")).to_have_count(0)
+    for text in ("not passed", "math: 41 is not the reference", "Reference: 42", '"level": 3'):
+        expect(page.get_by_text(text.replace('"', ""))).to_be_visible()
+
+    page.get_by_role("searchbox", name="Search prompts").fill("")
+    page.get_by_role("button", name="Held-out probes").click()
+    page.get_by_role("button", name="Through training").click()
+    steps = page.get_by_role("list", name="Responses by step").get_by_role("checkbox")
+    expect(steps).to_have_count(3)
+    page.get_by_label("Differences from").select_option("step 0, the reference’s answer")
+    expect(page.locator(".difference").last.locator("ins")).to_have_text("8")
+    expect(page.locator(".difference").last.locator("del")).to_have_text("0")
+    known = page.get_by_role("region", name="Comparisons of this prompt")
+    expect(known.get_by_role("listitem").filter(has_text="of 1 judgment")).to_have_count(1)
+    steps.nth(0).check()
+    steps.nth(2).check()
+    page.get_by_role("button", name="Send 2 responses to ranking").click()
+    expect(page.get_by_role("status").filter(has_text="wait to be ranked")).to_be_visible()
+    assert len(workshop.get(f"/projects/{project}/comparisons", prompt_id=prompt)["items"]) == 2
+
+    sent = known.get_by_role("listitem").filter(has_text="of 1 judgment").first
+    expect(sent).to_contain_text("Yes, <b> 8")
+    assignment = workshop.post(f"/projects/{project}/assignments", {})
+    tiers = [[one["id"]] for one in assignment["comparison"]["responses"]]
+    said = {"tiers": tiers, "verdict": "ranked", "comment": "the first is plain"}
+    workshop.post(f"/assignments/{assignment['id']}/judgment", said)
+    page.reload()
+    expect(known).to_contain_text("the first is plain")
+    expect(known.get_by_role("definition")).to_contain_text(" > ")

@@ -1,0 +1,173 @@
+"""What runs are worth, on screen: a sentence before any chart, groups of seeds side by side."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from backend.schemas.events import MetricLine
+from tests.e2e.conftest import OpenPage
+from tests.e2e.test_pages import barriers
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+# Held-out losses by learning rate: one is better by more than its seeds differ, one overfits.
+LOSSES = {1e-3: [2.0, 1.5, 1.0], 1e-2: [2.0, 1.2, 1.8]}
+
+
+@pytest.fixture(scope="module")
+def project(workshop: Workshop) -> str:
+    return workshop.new_project("Verdicts")
+
+
+@pytest.fixture(scope="module")
+def seeds(workshop: Workshop, project: str) -> list[str]:
+    """Three seeds each of two learning rates."""
+    like = workshop.get(f"/runs/{workshop.prepare_run(project)}")
+
+    def config(rate: float, seed: int) -> dict[str, Any]:
+        return like["config"] | {"seed": seed, "optim": like["config"]["optim"] | {"lr": rate}}
+
+    named = {f"lr {rate} seed {seed}": config(rate, seed) for rate in LOSSES for seed in range(3)}
+    made = workshop.runs_like(like, named)
+    for run, losses in zip(made, [one for one in LOSSES.values() for _ in range(3)], strict=True):
+        apart = 0.01 * made.index(run)
+        lines = [
+            MetricLine(step=10 * i, time=float(i), values={"eval/loss": loss + apart})
+            for i, loss in enumerate(losses)
+        ]
+        training = [
+            MetricLine(step=i, time=float(i), values={"loss": 2 - i / 20}) for i in range(1, 21)
+        ]
+        workshop.report(run, *lines, *training)
+    return made
+
+
+def test_the_verdict_comes_before_the_charts_and_beside_the_run_everywhere(
+    project: str, seeds: list[str], open_page: OpenPage, axe: str
+) -> None:
+    page = open_page(f"/projects/{project}/runs/{seeds[3]}")
+    verdict = page.get_by_role("region", name="Verdict")
+    expect(verdict).to_contain_text("The held-out loss has risen since step 10")
+    expect(page.get_by_role("list", name="Gauges")).to_contain_text("Held-out loss")
+    chart = page.locator(".chart").first
+    expect(chart).to_be_visible()
+    above, below = verdict.bounding_box(), chart.bounding_box()
+    assert above is not None
+    assert below is not None
+    assert above["y"] + above["height"] <= below["y"]
+    assert barriers(page, axe) == []
+
+    for address in ("", "/runs"):
+        page.goto(f"/projects/{project}{address}")
+        expect(page.get_by_text("overfitted", exact=True).first).to_be_visible()
+        expect(page.get_by_text("improved", exact=True).first).to_be_visible()
+
+
+def test_seeds_are_compared_as_groups_and_hiding_one_changes_no_band(
+    project: str, seeds: list[str], open_page: OpenPage, axe: str
+) -> None:
+    page = open_page(f"/projects/{project}/runs")
+    for name in ("lr 0.001 seed 0", "lr 0.01 seed 0"):
+        page.get_by_role("checkbox", name=f"Choose {name}").check()
+    page.get_by_role("link", name="Compare 2 runs").click()
+    expect(page.get_by_text("Fewer than three seeds do not tell")).to_be_visible()
+
+    page.goto(f"/projects/{project}/compare?runs={','.join(seeds)}")
+    expect(page.get_by_role("region", name="Answer")).to_contain_text("A is better than B.")
+    expect(page.get_by_role("cell", name="optim.lr")).to_be_visible()
+    expect(page.get_by_role("img", name="eval/loss of 2 groups of runs by step")).to_be_visible()
+    assert barriers(page, axe) == []
+
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.get_by_role("checkbox", name="Show the curve of lr 0.001 seed 1").click()
+    expect(page).to_have_url(re.compile(f"hide={seeds[1]}"))
+    # The band is the server's: it is not even asked again.
+    assert [url for url in asked if "/seed-groups" in url] == []
+
+
+def test_a_comparison_is_saved_and_tells_what_else_differs(
+    project: str, seeds: list[str], open_page: OpenPage, workshop: Workshop, axe: str
+) -> None:
+    for run, words in ((seeds[0], "Cold **water**."), (seeds[3], "<img src=x onerror=alert(1)>")):
+        workshop.sample(run, step=10, prompt_id="prompt_wool", response=words)
+    page = open_page(f"/projects/{project}/compare?runs={','.join(seeds)}")
+    same = page.get_by_role("region", name="The same prompt")
+    expect(same.get_by_role("article", name="Group A").get_by_text("water")).to_be_visible()
+    # What a model says is text.
+    expect(same.get_by_text("<img src=x onerror=alert(1)>")).to_be_visible()
+    differs = page.get_by_role("region", name="What differs")
+    expect(differs).to_contain_text("The same snapshot of demonstrations in all of them.")
+    expect(differs).to_contain_text("Nothing was recorded of any of these runs")
+
+    page.get_by_role("button", name="Save view…").click()
+    page.get_by_label("Name").fill("Rates")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/compare\?view=view_\w+$"))
+    expect(page.get_by_role("region", name="Answer")).to_contain_text("A is better than B.")
+    assert barriers(page, axe) == []
+    page.get_by_role("checkbox", name="Show the curve of lr 0.001 seed 1").click()
+    page.get_by_role("button", name="Update “Rates”").click()
+    expect(page).to_have_url(re.compile(r"/compare\?view=view_\w+$"))
+    expect(
+        page.get_by_role("checkbox", name="Show the curve of lr 0.001 seed 1")
+    ).not_to_be_checked()
+
+
+def test_an_experiment_is_asked_answered_and_concluded(
+    project: str, seeds: list[str], open_page: OpenPage, workshop: Workshop, axe: str
+) -> None:
+    page = open_page(f"/projects/{project}/experiments", width=390)
+    expect(page.get_by_text("No experiments yet")).to_be_visible()
+    page.get_by_role("button", name="New experiment").first.click()
+    page.get_by_label("Name").fill("Rates")
+    page.get_by_label("Question").fill("Which learning rate is better?")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_text("No runs yet")).to_be_visible()
+    page.get_by_role("button", name="Add runs").click()
+    for number in range(3):
+        for rate in LOSSES:
+            page.get_by_role("checkbox", name=f"lr {rate} seed {number}").check()
+    page.get_by_role("button", name="Add 6 runs").click()
+    expect(page.get_by_role("region", name="Answer")).to_contain_text("A is better than B.")
+    expect(page.get_by_role("region", name="Results").get_by_role("row")).to_have_count(3)
+    expect(page.get_by_role("region", name="Runs").get_by_text("overfitted").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert barriers(page, axe) == []
+
+    page.get_by_role("button", name="Edit and conclude").click()
+    experiment = page.url.rsplit("/", 1)[-1]
+    faster = {"revision": 1, "question": "Which rate?"}
+    workshop.client.patch(f"/experiments/{experiment}", json=faster).raise_for_status()
+    page.get_by_label("Conclusion").fill("The **smaller** one.")
+    page.reload()
+    page.get_by_role("button", name="Edit and conclude").click()
+    expect(page.get_by_label("Conclusion")).to_have_value("The **smaller** one.")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Somebody changed this experiment")).to_be_visible()
+    page.get_by_role("button", name="Save mine instead").click()
+    expect(page.get_by_text("Which rate?")).to_be_visible()
+    expect(page.get_by_text("smaller", exact=True)).to_be_visible()
+    complaints = open_page.complaints  # type: ignore[attr-defined]
+    assert ["409" in text for text in complaints] == [True]
+    complaints.clear()
+
+    page.get_by_role("link", name="New run").click()
+    expect(page.get_by_label("Experiment")).to_have_value("Rates")
+    expect(page.locator(".btn.primary.start")).to_be_visible()
+
+    page.goto(f"/projects/{project}/runs/{seeds[0]}")
+    expect(page.get_by_role("link", name="experiment: Rates")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_comparison_fits_its_screen(
+    project: str, seeds: list[str], open_page: OpenPage, width: int
+) -> None:
+    page = open_page(f"/projects/{project}/compare?runs={','.join(seeds)}")
+    page.set_viewport_size({"width": width, "height": 844})
+    expect(page.get_by_role("img", name="eval/loss of 2 groups of runs by step")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,74 @@
+"""`podium problems`, from its arguments to lines that the import takes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from backend.cli import main
+from backend.domain.records.formats import read_row
+from backend.domain.records.imported import PromptInput
+
+
+def lines_of(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("name", ["knights", "arithmetic", "stories", "lists", "sorting"])
+def test_a_made_set_is_read_by_the_import(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    arguments = ["problems", "make", name, "--levels", "2-3", "--count", "4", "--seed", "5"]
+
+    assert main([*arguments, "--split", "test", "--output", str(path)]) == 0
+
+    rows = lines_of(path)
+    assert len(rows) == 8
+    assert {row["metadata"]["level"] for row in rows} == {2, 3}
+    for row in rows:
+        record = read_row("prompts", "auto", row)
+        assert isinstance(record, PromptInput)
+        assert record.messages[-1].content == row["prompt"]
+        assert record.reference == row["reference"]
+        assert record.tags == (name, "test")
+        assert record.metadata == row["metadata"]
+
+
+@pytest.mark.parametrize("is_array", [False, True])
+def test_a_published_file_is_read_as_lines_or_as_an_array(
+    is_array: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [{"question": f"{n} + 1 = ?", "answer": f"... #### {n + 1}"} for n in range(3)]
+    text = json.dumps(records) if is_array else "\n".join(map(json.dumps, records)) + "\n\n"
+    path = tmp_path / "train.jsonl"
+    path.write_text(text)
+
+    assert main(["problems", "read", "gsm8k", str(path)]) == 0
+
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["reference"] for row in told] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["make", "knights", "--levels", "9"], "expected one or a range of 2-8"),
+        (["make", "lists", "--levels", "3-1"], "expected one or a range of 1-5"),
+        (["make", "arithmetic", "--levels", "1"], "ask for fewer"),
+        (["read", "gsm8k", "missing.jsonl"], "No such file"),
+        (["read", "gsm8k", "there.jsonl"], "line 2 is no JSON"),
+        (["make", "lists", "--count", "1", "--output", "there.jsonl"], "exists already"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    arguments: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("there.jsonl").write_text('{"question": "?", "answer": "#### 4"}\nno\n')
+
+    assert main(["problems", *arguments]) == 1
+
+    assert complaint in capsys.readouterr().err

@@ -1,0 +1,111 @@
+"""Questions to processes that can be killed: order, limits, crashes, and what is left behind."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from worker.trainer.rewards.grading.pool import Pool
+
+FUNCTIONS = """
+import os, time
+
+def double(text, *known):
+    return {"score": 2.0 * len(text), "passed": True}
+
+def raising(text, *known):
+    raise ValueError("no " + text)
+
+def dying(text, *known):
+    os.abort()
+
+def printing(text, *known):
+    print("this is no answer")
+    return 1.0
+
+def greedy(text, *known):
+    return len(bytearray(8 << 30))
+
+def endless(text, *known):
+    while True:
+        pass
+
+def waiting(text, *known):
+    time.sleep(1.0)
+    return 3.0
+"""
+
+
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+    """A pool whose processes find the module `own`."""
+    (tmp_path / "own.py").write_text(FUNCTIONS)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    pool = Pool(2, limit_s=0.3)
+    yield pool
+    pool.close()
+
+
+def test_answers_come_in_the_order_of_the_questions(pool: Pool) -> None:
+    found = pool.ask("call", [("own:double", "x" * n) for n in range(40)])
+    assert [one.value["score"] for one in found] == [2.0 * n for n in range(40)]
+
+
+def test_whatever_happens_to_one_question_the_others_are_answered(pool: Pool) -> None:
+    names = ["double", "raising", "dying", "greedy", "endless", "printing", "waiting", "missing"]
+    found = pool.ask("call", [(f"own:{name}", "x") for name in names * 2])
+    assert [one.fault for one in found[:8]] == [
+        "",
+        "crash",
+        "crash",
+        "limit",
+        "limit",
+        "",
+        "",
+        "crash",
+    ]
+    assert [one.fault for one in found[8:]] == [one.fault for one in found[:8]]
+    assert found[1].why == "ValueError: no x"
+    assert found[2].why == "it was killed by SIGABRT"
+    assert found[3].why == "it needs more than 2048 MiB"
+    assert found[4].why == "it takes too long"
+    # The limit is of computing, not of waiting.
+    assert (found[5].value, found[6].value) == (1.0, 3.0)
+
+
+def test_a_process_that_was_killed_from_outside_is_replaced(pool: Pool) -> None:
+    pool.ask("call", [("own:double", "x")] * 2)
+    for one in graders():
+        one.kill()
+    pool.ask("call", [("own:double", "x")] * 4)
+    assert [one.fault for one in pool.ask("call", [("own:double", "x")] * 4)] == [""] * 4
+
+
+def test_the_wish_to_stop_is_the_trainers_alone(pool: Pool) -> None:
+    """A step that is graded to its end gets the grades that it would get without it."""
+    pool.ask("call", [("own:double", "x")] * 2)
+    for one in graders():
+        one.send_signal(signal.SIGTERM)
+    assert [one.fault for one in pool.ask("call", [("own:double", "x")] * 4)] == [""] * 4
+
+
+def test_nothing_runs_after_the_end(pool: Pool) -> None:
+    # The pool of runs in this process lives on.
+    others = graders()
+    pool.ask("call", [("own:double", "x")] * 2)
+    mine = [one for one in graders() if one not in others]
+    assert len(mine) >= 4
+    pool.close()
+    left = psutil.wait_procs(mine, timeout=10)[1]
+    assert [one for one in left if one.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def graders() -> list[psutil.Process]:
+    """The processes below this one that answer, and their forks."""
+    children = psutil.Process().children(recursive=True)
+    alive = [one for one in children if one.status() != psutil.STATUS_ZOMBIE]
+    return [one for one in alive if "child.py" in " ".join(one.cmdline())]

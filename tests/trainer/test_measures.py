@@ -1,0 +1,128 @@
+"""What a set of responses comes to, worked by hand, and how one is compared with another."""
+
+import math
+import random
+from typing import Any
+
+import pytest
+
+from worker.trainer.evaluation.length_controlled import win_rate_at_equal_length
+from worker.trainer.evaluation.measures import Row, TooManyValues, broken_down, measures
+
+
+def row(prompt_id: str, passed: bool | None = None, **more: Any) -> Row:
+    """A response of four tokens."""
+    reward = float(bool(passed))
+    known = {"text": "a b a", "n_tokens": 4, "is_cut": False, "reward": reward, "raw": reward}
+    return Row(prompt_id=prompt_id, passed=passed, **(known | more))
+
+
+def test_two_prompts_worked_by_hand() -> None:
+    """The first is right with both responses, of 2 and 4 tokens, the second with none, of 6."""
+    rows = [
+        row("p", True, n_tokens=2, text="a b c", answer="1", preferred=1.0),
+        row("p", True, n_tokens=4, text="a b d", answer="1.0", preferred=2.0),
+        row("q", False, n_tokens=6, text="a b", answer="2", preferred=1.0, is_cut=True),
+        row("q", False, n_tokens=6, text="a b", answer="3", preferred=0.0, raw=math.nan),
+    ]
+    found = measures(rows)
+    expected = {
+        "eval/pass@1": 0.5,
+        "eval/pass@2": 0.5,
+        "eval/maj@2": 0.5,
+        "eval/bon@2": 0.5,
+        "eval/length": 4.5,
+        "eval/length_right": 3.0,
+        "eval/length_wrong": 6.0,
+        "eval/score_per_token": 2 / 18,
+        "eval/coverage": 0.75,
+        "eval/truncated_fraction": 0.25,
+        "eval/distinct": 0.75,
+        # Of a b, b c, a b, b d three differ; of a b, a b one: 4 of 6.
+        "eval/distinct_2": 4 / 6,
+        "eval/reward": 0.5,
+    }
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    assert set(found) == {f"{name}{end}" for name in expected for end in ("", "_low", "_high")}
+
+
+def test_where_nothing_says_what_is_correct_nothing_passes() -> None:
+    found = measures([row("p"), row("q")])
+    assert "eval/length" in found
+    assert not [name for name in found if "pass" in name or "distinct" in name]
+
+
+def test_without_an_answer_or_a_reward_model_nobody_votes() -> None:
+    found = measures([row("p", True), row("p", False), row("q", True), row("q", False)])
+    assert found["eval/pass@2"] == 1.0
+    assert not [name for name in found if "maj" in name or "bon" in name]
+
+
+def test_a_breakdown_is_the_same_measures_of_each_part() -> None:
+    rows = [row(f"p{i}", i % 3 == 0, metadata={"people": 2 + i % 2}) for i in range(12)]
+    found = broken_down(rows, "people", "eval/ood/")
+    two = measures([one for one in rows if one.metadata["people"] == 2])
+    assert found["eval/ood/pass@1/people.2"] == two["eval/pass@1"] == pytest.approx(2 / 6)
+    assert found["eval/ood/pass@1/people.2_low"] == two["eval/pass@1_low"]
+    assert len(found) == 2 * len(two)
+    assert broken_down(rows, "colour") == {}
+
+
+def test_a_value_becomes_a_name_that_a_metric_may_have() -> None:
+    rows = [row(f"p{i}", True, metadata={"of": "a/b = <c>"}) for i in range(2)]
+    assert "eval/pass@1/of.a_b____c_" in broken_down(rows, "of")
+
+
+def test_a_key_that_says_something_else_of_every_prompt_is_refused() -> None:
+    rows = [row(f"p{i}", True, metadata={"id": i}) for i in range(21)]
+    with pytest.raises(TooManyValues, match="found 21 values of id"):
+        broken_down(rows, "id")
+
+
+def _judged(
+    *, better: float, per_length: float, longer: float, n: int = 4000
+) -> tuple[list[float], list[float], list[str]]:
+    """Draws from the model that is fitted: responses `longer` tokens longer in the mean."""
+    source = random.Random(7)
+    lengths = [source.gauss(longer, 50) for _ in range(n)]
+    shares = []
+    for length in lengths:
+        logit = better + per_length * math.tanh(length / 50)
+        shares.append(float(source.random() < 1 / (1 + math.exp(-logit))))
+    return shares, lengths, [f"p{i}" for i in range(n)]
+
+
+@pytest.mark.parametrize("better", [-0.5, 0.0, 0.8])
+def test_the_win_rate_at_equal_length_is_found_again(better: float) -> None:
+    """The judge likes length, the model writes more: the plain win rate says nothing."""
+    shares, lengths, prompts = _judged(better=better, per_length=1.5, longer=30)
+    truth = 1 / (1 + math.exp(-better))
+    rate, interval = win_rate_at_equal_length(shares, lengths, prompts)
+    assert rate == pytest.approx(truth, abs=0.04)
+    assert interval is not None
+    assert interval[0] < truth < interval[1]
+    assert sum(shares) / len(shares) > truth + 0.05
+
+
+def test_its_interval_covers_the_truth() -> None:
+    source, hits = random.Random(11), 0
+    for _ in range(300):
+        lengths = [source.gauss(0, 50) for _ in range(100)]
+        chances = [1 / (1 + math.exp(-0.4 - math.tanh(one / 50))) for one in lengths]
+        shares = [float(source.random() < chance) for chance in chances]
+        _, interval = win_rate_at_equal_length(shares, lengths, [str(i) for i in range(100)])
+        assert interval is not None
+        hits += interval[0] <= 1 / (1 + math.exp(-0.4)) <= interval[1]
+    assert 0.92 <= hits / 300 <= 0.98
+
+
+def test_equal_lengths_leave_the_win_rate_as_it_is() -> None:
+    rate, _ = win_rate_at_equal_length([1.0] * 300 + [0.0] * 100, [0.0] * 400, ["p"] * 400)
+    assert rate == pytest.approx(0.75, abs=0.001)
+
+
+def test_who_always_wins_has_a_rate_all_the_same() -> None:
+    rate, interval = win_rate_at_equal_length([1.0] * 10, [5.0] * 10, list("abcdefghij"))
+    assert 0.8 < rate <= 1.0
+    assert interval is not None
+    assert interval[1] <= 1.0

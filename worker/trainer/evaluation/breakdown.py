@@ -1,0 +1,29 @@
+"""The measures of parts of the prompts: `eval/NAME/KEY.VALUE`, by keys of their metadata.
+
+Called by evaluate and by the evaluations of policies.
+"""
+
+from collections.abc import Sequence
+
+from worker.trainer.evaluation.measures import Row, TooManyValues, broken_down
+from worker.trainer.run import Run
+
+
+class Breakdown:
+    """The keys of a run; of one that has too many values, an alert says so once."""
+
+    def __init__(self, run: Run, keys: Sequence[str]) -> None:
+        self._run, self._keys = run, keys
+        self._told: set[str] = set()
+
+    def __call__(self, rows: Sequence[Row], prefix: str) -> dict[str, float]:
+        """The measures of these responses by each value of each key."""
+        values: dict[str, float] = {}
+        for key in self._keys:
+            try:
+                values |= broken_down(rows, key, prefix)
+            except TooManyValues as error:
+                if str(error) not in self._told:
+                    self._told.add(str(error))
+                    self._run.events.alert("breakdown", str(error))
+        return values

@@ -1,0 +1,27 @@
+"""What reward terms say of responses, as metrics with 95 % intervals by prompt."""
+
+from collections.abc import Sequence
+
+from worker.trainer.evaluation.with_interval import rate_with_interval, scored_mean_with_interval
+from worker.trainer.rewards.scorer import Scores
+
+
+def term_metrics(scores: Scores, prompt_ids: Sequence[str]) -> dict[str, float]:
+    """The mean score by each term over what it could score, and how much that was."""
+    values = coverage(scores)
+    for name, scored in scores.terms.items():
+        values |= scored_mean_with_interval(f"reward/{name}", scored, prompt_ids)
+    return values
+
+
+def coverage(scores: Scores) -> dict[str, float]:
+    """The share of responses with a score, by term that judges correctness or missed some."""
+    return {f"reward/{name}_coverage": share for name, share in scores.coverage.items()}
+
+
+def pass_rate(scores: Scores, prompt_ids: Sequence[str]) -> dict[str, float]:
+    """eval/pass@1: the share that passed; nothing where no term judges that."""
+    passed = [float(one) for one in scores.passed if one is not None]
+    if not passed or len(passed) < len(prompt_ids):
+        return {}
+    return rate_with_interval("eval/pass@1", passed, prompt_ids)

@@ -1,0 +1,173 @@
+"""What the responses to one set of prompts come to: `eval/*`, each number with its interval.
+
+Called by evaluate and by evaluations of policies. Pure: rows in, metrics out. Every prompt has the
+same number of responses. A response without a score is in no mean of scores and has not passed.
+"""
+
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from worker.trainer.evaluation.pass_at_k import best_of_k, ks_of, majority_at_k, pass_at_k
+from worker.trainer.evaluation.with_interval import (
+    mean_with_interval,
+    rate_with_interval,
+    ratio_with_interval,
+    scored_mean_with_interval,
+)
+
+# More values of one key are no breakdown but a list.
+MOST_VALUES = 20
+
+
+class TooManyValues(Exception):
+    """A metadata key that says something else of almost every prompt."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One response, as far as it is counted.
+
+    `reward` is after normalization and clip, `raw` the weighted sum of the terms; both are not
+    finite where a term has no score. `passed`: None where nothing says what is correct. `answer`:
+    what the response answers, as it counts in a vote. `preferred`: how much the reward model likes
+    it, None without one.
+    """
+
+    prompt_id: str
+    text: str
+    n_tokens: int
+    is_cut: bool
+    reward: float
+    raw: float
+    passed: bool | None = None
+    answer: str | None = None
+    preferred: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def measures(rows: Sequence[Row], prefix: str = "eval/") -> dict[str, float]:
+    """All that can be said of a set, under names that begin with `prefix`."""
+    prompts = [row.prompt_id for row in rows]
+    values = {
+        **scored_mean_with_interval("reward", [row.reward for row in rows], prompts),
+        **rate_with_interval("coverage", [float(math.isfinite(row.raw)) for row in rows], prompts),
+        **mean_with_interval("length", [float(row.n_tokens) for row in rows], prompts),
+        **rate_with_interval("truncated_fraction", [float(row.is_cut) for row in rows], prompts),
+        **_distinctness(rows),
+    }
+    if all(row.passed is not None for row in rows):
+        values |= _correctness(rows)
+    return {f"{prefix}{name}": value for name, value in values.items()}
+
+
+def broken_down(rows: Sequence[Row], key: str, prefix: str = "eval/") -> dict[str, float]:
+    """The measures of the prompts of each value of a metadata key, as `eval/NAME/KEY.VALUE`.
+
+    Raises TooManyValues with more than `MOST_VALUES` of them.
+    """
+    parts: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if key in row.metadata:
+            parts[_written(row.metadata[key])].append(row)
+    if len(parts) > MOST_VALUES:
+        raise TooManyValues(
+            f"found {len(parts)} values of {key}; expected at most {MOST_VALUES}, one for each "
+            "part of the prompts"
+        )
+    return {
+        _named(name, f"{key}.{value}"): number
+        for value, part in sorted(parts.items())
+        for name, number in measures(part, prefix).items()
+    }
+
+
+def _written(value: Any) -> str:
+    """A value as part of a metric's name, which takes letters, digits and a few signs."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return re.sub(r"[^A-Za-z0-9_.+-]", "_", text)[:40]
+
+
+def _named(name: str, part: str) -> str:
+    for end in ("_low", "_high"):
+        if name.endswith(end):
+            return f"{name.removesuffix(end)}/{part}{end}"
+    return f"{name}/{part}"
+
+
+def _correctness(rows: Sequence[Row]) -> dict[str, float]:
+    """pass@k, maj@k and best-of-k, the length of right and wrong responses, score per token."""
+    right = [float(bool(row.passed)) for row in rows]
+    lengths = [float(row.n_tokens) for row in rows]
+    prompts = [row.prompt_id for row in rows]
+    of_right = [length * passed for length, passed in zip(lengths, right, strict=True)]
+    of_wrong = [length * (1 - passed) for length, passed in zip(lengths, right, strict=True)]
+    values = {
+        **ratio_with_interval("score_per_token", right, lengths, prompts),
+        **ratio_with_interval("length_right", of_right, right, prompts),
+        **ratio_with_interval("length_wrong", of_wrong, [1 - one for one in right], prompts),
+    }
+    groups = _by_prompt(rows)
+    for k in ks_of(min(map(len, groups.values()))):
+        values |= _at_k(groups, k)
+    return values
+
+
+def _at_k(groups: Mapping[str, Sequence[Row]], k: int) -> dict[str, float]:
+    prompts = list(groups)
+    passed = [[bool(row.passed) for row in rows] for rows in groups.values()]
+    values = rate_with_interval(
+        f"pass@{k}", [pass_at_k(len(one), sum(one), k) for one in passed], prompts
+    )
+    if k == 1:
+        return values
+    if any(row.answer is not None for rows in groups.values() for row in rows):
+        votes = [
+            majority_at_k([row.answer for row in rows], right, k)
+            for rows, right in zip(groups.values(), passed, strict=True)
+        ]
+        values |= rate_with_interval(f"maj@{k}", votes, prompts)
+    if all(row.preferred is not None for rows in groups.values() for row in rows):
+        best = [
+            best_of_k([row.preferred or 0.0 for row in rows], list(map(float, right)), k)
+            for rows, right in zip(groups.values(), passed, strict=True)
+        ]
+        values |= rate_with_interval(f"bon@{k}", best, prompts)
+    return values
+
+
+def _distinctness(rows: Sequence[Row]) -> dict[str, float]:
+    """How different the responses to one prompt are: as wholes, and in pairs of words.
+
+    Source of the second: Li et al. 2016 (arXiv 1510.03055), distinct-2. With one response to each
+    prompt neither says anything.
+    """
+    groups = _by_prompt(rows)
+    if min(map(len, groups.values())) < 2:
+        return {}
+    prompts = list(groups)
+    whole = [len({row.text for row in own}) / len(own) for own in groups.values()]
+    bigrams = [
+        [pair for row in own for pair in pairwise(row.text.split())] for own in groups.values()
+    ]
+    return {
+        **rate_with_interval("distinct", whole, prompts),
+        **rate_with_interval(
+            "distinct_2",
+            [float(len(set(own))) for own in bigrams],
+            prompts,
+            [float(len(own)) for own in bigrams],
+        ),
+    }
+
+
+def _by_prompt(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.prompt_id].append(row)
+    return groups

@@ -1,0 +1,62 @@
+"""A model's responses to one set with what they scored, as the rows that are counted."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from backend.schemas.vocabulary import FinishReason
+from worker.trainer.evaluation.measures import Row
+from worker.trainer.rewards.scorer import Scores
+from worker.trainer.sampling.answers import Sampled
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A model's responses and what they scored, in the order of the prompts.
+
+    `pass_reward`: the weighted sum from which on a response passes where no term judges what is
+    correct; None = then nothing says it.
+    """
+
+    sampled: list[Sampled]
+    scores: Scores
+    pass_reward: float | None
+
+    @cached_property
+    def prompt_ids(self) -> list[str]:
+        """The prompt of each response."""
+        return [sampled.prompt.id for sampled in self.sampled]
+
+    @cached_property
+    def lengths(self) -> list[float]:
+        """Tokens of each response."""
+        return [float(len(one.response.ids)) for one in self.sampled]
+
+    @cached_property
+    def passed(self) -> list[bool | None]:
+        """By the terms that judge correctness; without one, by the weighted sum."""
+        threshold, scores = self.pass_reward, self.scores
+        return [
+            raw >= threshold if passed is None and threshold is not None else passed
+            for raw, passed in zip(scores.raw, scores.passed, strict=True)
+        ]
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """Each response as it is counted; the first reward model says which it prefers."""
+        scores = self.scores
+        preferred = scores.terms.get("model")
+        return [
+            Row(
+                prompt_id=one.prompt.id,
+                text=one.answer.text,
+                n_tokens=len(one.response.ids),
+                is_cut=one.response.finish_reason is FinishReason.LENGTH,
+                reward=scores.reward[i],
+                raw=scores.raw[i],
+                passed=self.passed[i],
+                answer=scores.answers[i],
+                preferred=None if preferred is None else preferred[i],
+                metadata=one.prompt.metadata,
+            )
+            for i, one in enumerate(self.sampled)
+        ]

@@ -1,0 +1,64 @@
+"""Metrics NAME, NAME_low and NAME_high: a mean and its 95 % interval by prompt.
+
+Used wherever a number of an evaluation comes with an interval. A value or prompt of N; one prompt
+has no interval, for it shows no spread.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+
+from intervals.clustered import Clusters, Interval, interval_of_mean, interval_of_rate
+
+
+def mean_with_interval(
+    name: str, value_N: Sequence[float], prompt_N: Sequence[Hashable]
+) -> dict[str, float]:
+    """The mean of values of any size. Raises ValueError without any."""
+    clusters = Clusters.of(value_N, prompt_N)
+    return with_interval(name, clusters.mean, interval_of_mean(clusters))
+
+
+def scored_mean_with_interval(
+    name: str, value_N: Sequence[float], prompt_N: Sequence[Hashable]
+) -> dict[str, float]:
+    """`mean_with_interval` of the scores that are finite; nothing where none is.
+
+    A score that is not finite is that of a response that could not be scored.
+    """
+    scored = [i for i, value in enumerate(value_N) if math.isfinite(value)]
+    if not scored:
+        return {}
+    return mean_with_interval(name, [value_N[i] for i in scored], [prompt_N[i] for i in scored])
+
+
+def rate_with_interval(
+    name: str,
+    value_N: Sequence[float],
+    prompt_N: Sequence[Hashable],
+    weight_N: Sequence[float] | None = None,
+) -> dict[str, float]:
+    """The mean of values in [0, 1], or of counts over their weights; nothing without any."""
+    return _if_any(name, Clusters.of(value_N, prompt_N, weight_N), interval_of_rate)
+
+
+def ratio_with_interval(
+    name: str, value_N: Sequence[float], weight_N: Sequence[float], prompt_N: Sequence[Hashable]
+) -> dict[str, float]:
+    """Sum of values over sum of weights; nothing where the weights are 0."""
+    return _if_any(name, Clusters.of(value_N, prompt_N, weight_N), interval_of_mean)
+
+
+def _if_any(
+    name: str, clusters: Clusters, interval: Callable[[Clusters], Interval | None]
+) -> dict[str, float]:
+    if math.fsum(clusters.weights) == 0:
+        return {}
+    return with_interval(name, clusters.mean, interval(clusters))
+
+
+def with_interval(name: str, value: float, interval: Interval | None) -> dict[str, float]:
+    """A number and, where it is known, how far it may be off."""
+    if interval is None:
+        return {name: value}
+    low, high = interval
+    return {name: value, f"{name}_low": low, f"{name}_high": high}

@@ -1,0 +1,54 @@
+"""How good a policy is on the named sets of its config, which choose nothing.
+
+Called at every evaluation. The random numbers are always the same, and those of an evaluate run
+with the same seed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from backend.schemas.policy_gradient import PolicyGradientConfig
+from backend.schemas.sections import EvaluationSet
+from worker.trainer.evaluation.breakdown import Breakdown
+from worker.trainer.evaluation.measures import measures
+from worker.trainer.evaluation.rows import Measured
+from worker.trainer.methods.policy_gradient.policy import Policy
+from worker.trainer.rewards.scorer import Scorer
+from worker.trainer.run import Run
+from worker.trainer.sampling.answers import Sampled, all_sampled, read_set
+from worker.trainer.sampling.decoding import Request
+from worker.trainer.sampling.prompts import Prompt, sampling_of
+
+
+class NamedSets:
+    """The sets with their prompts, read once."""
+
+    def __init__(self, run: Run, config: PolicyGradientConfig, policy: Policy) -> None:
+        self._run, self._config, self._policy = run, config, policy
+        self._prompts: Mapping[str, Sequence[Prompt]] = {
+            one.name: read_set(run, config, one, policy.tokenizer) for one in config.evaluation_sets
+        }
+
+    def metrics(self, scorer: Scorer, breakdown: Breakdown) -> dict[str, float]:
+        """`eval/NAME/...` of every set, with the weights that the policy's sampler has."""
+        values: dict[str, float] = {}
+        for one in self._config.evaluation_sets:
+            self._run.stop.check()
+            sampled = self._sampled(one)
+            scores = scorer([answered.answer for answered in sampled], learn=False)
+            comparable = replace(scores, reward=scorer.comparable(scores))
+            measured = Measured(sampled, comparable, pass_reward=None)
+            prefix = f"eval/{one.name}/"
+            values |= measures(measured.rows, prefix) | breakdown(measured.rows, prefix)
+        return values
+
+    def _sampled(self, one: EvaluationSet) -> list[Sampled]:
+        policy, prompts = self._policy, self._prompts[one.name]
+        responses = policy.engine.sample(
+            [Request(prompt.id, prompt.ids, one.samples_per_prompt) for prompt in prompts],
+            sampling_of(one.rollout_of(self._config.rollout), policy.causal, policy.tokenizer),
+            seed=self._run.config.seed,
+            stream=("evaluation",),
+            between_tokens=self._run.stop.check,
+        )
+        return all_sampled(prompts, responses, policy.tokenizer)

@@ -1,0 +1,1 @@
+"""Finding the answer in a response, and comparing answers exactly; plain text, no torch."""

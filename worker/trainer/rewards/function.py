@@ -1,0 +1,61 @@
+"""The reward term `function`: what a Python function of the operator says of a response.
+
+Only a function that the operator's setting names is called, in a process that can be killed.
+"""
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.rewards import FunctionReward
+from worker.trainer.errors import ConfigError
+from worker.trainer.rewards.grading.pool import LIMIT_S, Found, Pool, shared
+from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score
+from worker.trainer.run import Run
+
+SETTING = "PODIUM_REWARD_FUNCTIONS"
+
+
+def build(term: FunctionReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
+    """The term with its function. Raises ConfigError if the operator does not allow it."""
+    allowed = [one.strip() for one in os.environ.get(SETTING, "").split(",") if one.strip()]
+    if term.function not in allowed:
+        raise ConfigError(
+            f"the reward function {term.function} is not one that this worker allows; it allows "
+            f"{', '.join(allowed) or 'none'}",
+            f"Ask the operator to name it in {SETTING} on the worker, or use another reward term.",
+        )
+    return FunctionScorer(term.function)
+
+
+class FunctionScorer:
+    """Calls the function once per response."""
+
+    def __init__(self, function: str, pool: Pool | None = None) -> None:
+        self._function, self._pool = function, pool
+
+    def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
+        """What it says; over the limit 0 and not passed, NaN where it raises or says nonsense."""
+        pool = self._pool or shared()
+        asked = [
+            (self._function, a.text, a.prompt, a.reference, list(a.tags), dict(a.metadata))
+            for a in answers
+        ]
+        return [grade_of(found) for found in pool.ask("call", asked)]
+
+
+def grade_of(found: Found) -> Grade:
+    """The grade that a value of the function means: a number, or an object with `score`."""
+    if found.fault == "limit":
+        return Grade(0.0, passed=False, why=f"the function took longer than {LIMIT_S:g} s")
+    if found.fault:
+        return Grade(math.nan, passed=False, why=f"the function failed: {found.why}")
+    said: dict[str, Any] = found.value if isinstance(found.value, dict) else {"score": found.value}
+    score, passed = said.get("score"), said.get("passed")
+    if not isinstance(score, bool | int | float) or not isinstance(passed, bool | None):
+        why = f"the function said {found.value!r}"[:120] + "; expected a number or score and passed"
+        return Grade(math.nan, passed=False, why=why)
+    return Grade(float(score), passed, str(said.get("why", ""))[:200])

@@ -1,0 +1,128 @@
+"""The reward term `math`: is the answer in the response the reference, however it is written?
+
+Numbers, words and lists of numbers are compared here; what needs computer algebra goes to processes
+that can be killed.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transformers import PreTrainedTokenizerBase
+
+from backend.schemas.rewards import MathReward
+from worker.trainer.rewards.answers.equal import equal
+from worker.trainer.rewards.answers.extract import answer_in, boxed
+from worker.trainer.rewards.answers.plain import plain
+from worker.trainer.rewards.grading.pool import Found, Pool, shared
+from worker.trainer.rewards.sampled_response import RIGHT, Grade, SampledResponse, Score
+from worker.trainer.run import Run
+
+# Questions whose answers are kept.
+MOST_KNOWN = 20_000
+_RIGHT = Grade(1.0, passed=True, answer=RIGHT)
+
+
+def build(term: MathReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
+    """The term with its settings."""
+    return MathScorer(term)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What computer algebra has to say of a response: is its answer one of the references?"""
+
+    answer: str
+    references: tuple[str, ...]
+
+
+class MathScorer:
+    """Grades answers; the processes of the `pool` start with the first that needs algebra."""
+
+    def __init__(self, term: MathReward, pool: Pool | None = None) -> None:
+        self._term, self._pool = term, pool
+        self._known: dict[_Question, Grade] = {}
+
+    def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
+        """1 and passed where the answer is the reference, else 0; NaN without a reference."""
+        found = [self._at_a_glance(answer) for answer in answers]
+        open_ = [one for one in found if isinstance(one, _Question)]
+        decided = iter(self._by_algebra(open_) if open_ else ())
+        return [next(decided) if isinstance(one, _Question) else one for one in found]
+
+    def _at_a_glance(self, answer: SampledResponse) -> Grade | _Question:
+        if answer.reference is None:
+            return Grade(math.nan, passed=False, why="the prompt has no reference")
+        said = answer_in(answer.text, self._term.answer, self._term.tag)
+        if said.text is None:
+            return Grade(0.0, passed=False, why=said.why)
+        references = references_in(answer.reference)
+        seen = [equal(said.text, one, self._term.tolerance) for one in references]
+        if True in seen:
+            return _RIGHT
+        open_ = zip(references, seen, strict=True)
+        left = tuple(one for one, verdict in open_ if verdict is None)
+        return _Question(said.text, left) if left else _wrong(said.text)
+
+    def _by_algebra(self, questions: Sequence[_Question]) -> list[Grade]:
+        """The responses to a prompt often say the same: each question is asked once."""
+        new = [one for one in dict.fromkeys(questions) if one not in self._known]
+        if len(self._known) + len(new) > MOST_KNOWN:
+            self._known.clear()
+            new = list(dict.fromkeys(questions))
+        pool = self._pool or shared()
+        asked = [self._asked(q.answer, one) for q in new for one in q.references]
+        found = iter(pool.ask("equivalent", asked))
+        for question in new:
+            several = [next(found) for _ in question.references]
+            self._known[question] = self._grade(question, several, pool)
+        return [self._known[question] for question in questions]
+
+    def _asked(self, answer: str, reference: str) -> tuple[str, str, float]:
+        return latex(answer), latex(reference), self._term.tolerance
+
+    def _grade(self, question: _Question, found: Sequence[Found], pool: Pool) -> Grade:
+        """What takes too long is the response's fault, unless the reference alone does, too."""
+        if any(one.value for one in found):
+            return _RIGHT
+        for one, reference in zip(found, question.references, strict=True):
+            if one.fault == "crash":
+                return Grade(math.nan, passed=False, why=f"the grader failed: {one.why}")
+            if one.fault == "limit":
+                [alone] = pool.ask("equivalent", [self._asked("1", reference)])
+                if alone.fault:
+                    why = f"the reference cannot be compared with anything: {alone.why}"
+                    return Grade(math.nan, passed=False, why=why)
+                return Grade(0.0, passed=False, why="comparing the answer takes too long")
+        return _wrong(question.answer)
+
+
+def references_in(reference: str) -> list[str]:
+    """The right answers that a reference holds: one, or each of a JSON list.
+
+    Of a worked solution the answer in its box or after ####.
+    """
+    if reference.lstrip().startswith("["):
+        try:
+            several = json.loads(reference)
+        except ValueError:
+            several = None
+        if isinstance(several, list) and all(isinstance(one, str) for one in several):
+            return several
+    _, worked, answer = reference.rpartition("####")
+    in_box = boxed(reference)
+    return [answer if worked else reference if in_box is None else in_box]
+
+
+def latex(answer: str) -> str:
+    """A plain answer as LaTeX: sets have escaped braces, functions their backslash."""
+    text = plain(answer)
+    if text.startswith("{") and text.endswith("}"):
+        text = f"\\{{{text[1:-1]}\\}}"
+    return text
+
+
+def _wrong(answer: str) -> Grade:
+    why = f"{answer[:60]} is not the reference"
+    return Grade(0.0, passed=False, why=why, answer=plain(answer))
