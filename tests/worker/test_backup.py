@@ -151,7 +151,12 @@ def answers(api: TestClient, ids: Mapping[str, str], live: str) -> dict[str, str
         if "get" not in operations or any(word in path for word in _ELSEWHERE):
             continue
         parameters = operations["get"].get("parameters", [])
-        told = {"runs": ids["run_id"], "names": "loss", "prompt_id": "prompt_x"}
+        told = {
+            "runs": ids["run_id"],
+            "names": "loss",
+            "prompt_id": "prompt_x",
+            "other_run_id": ids["rival_id"],
+        }
         asked = {
             p["name"]: told[p["name"]] for p in parameters if p["required"] and p["in"] == "query"
         }
@@ -159,8 +164,8 @@ def answers(api: TestClient, ids: Mapping[str, str], live: str) -> dict[str, str
             asked = told
         if path.endswith("/runs"):
             asked = {"state": "succeeded"}
-        # Answers are what a run leaves that samples.
-        run_id = ids["sampled_id" if path.endswith("/answers") else "run_id"]
+        # A run that samples leaves answers, and people compare two of these.
+        run_id = ids["sampled_id" if path.endswith(("/answers", "/versus")) else "run_id"]
         path = path.removeprefix("/api/v1").format(**{**ids, "run_id": run_id})
         answer = api.get(path, params=asked)
         assert answer.status_code == 200, f"{path}: {answer.text}"
@@ -184,12 +189,13 @@ def test_a_restored_installation_is_the_one_that_was_backed_up_and_works(
     with client(floor.data_dir, store_url, key) as api, floor.worker(slots=3):
         ids = annotate(api)
         trained = floor.new_run(behaviour={"steps": 6, "checkpoint_every": 2, "noise_bytes": 100})
-        sampled = floor.new_run("generate", behaviour={})
+        sampled, rival = (floor.new_run("generate", behaviour={}) for _ in range(2))
         failed = floor.new_run(behaviour={"exit": 2, "message": "no such thing"})
-        for run_id, state in ((trained, "succeeded"), (sampled, "succeeded"), (failed, "failed")):
-            floor.wait_for(run_id, state)
+        for run_id in (trained, sampled, rival):
+            floor.wait_for(run_id, "succeeded")
+        floor.wait_for(failed, "failed")
         (model,) = floor.rows(select(Model).where(Model.run_id == trained))
-        ids |= {"run_id": trained, "sampled_id": sampled, "model_id": model.id}
+        ids |= {"run_id": trained, "sampled_id": sampled, "rival_id": rival, "model_id": model.id}
         spread = {"reward": Histogram(bins=[4064], counts=[3])}
         with floor.database.write() as session:
             line = DistributionLine(step=1, time=1.0, values=spread)
