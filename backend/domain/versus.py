@@ -5,11 +5,12 @@ pairs of a prompt, depend on each other.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
+from backend.domain.ranking import Ranking
 from backend.domain.seeds.groups import differences
 from backend.schemas.vocabulary import Verdict
 from intervals.clustered import Clusters, Interval, interval_of_rate
@@ -18,15 +19,19 @@ from intervals.clustered import Clusters, Interval, interval_of_rate
 _SAMPLING = ("prompts", "rollout", "samples_per_prompt", "seed")
 
 
-@dataclass(frozen=True)
-class Vote:
-    """One judgment of a pair: the ids of the run's response and of the other's, and its tiers."""
+class Pair(NamedTuple):
+    """The ids of a prompt, of the run's response to it and of the other's."""
 
     prompt_id: str
     ours: str
     theirs: str
-    verdict: str
-    tiers: Sequence[Sequence[str]]
+
+
+class Vote(NamedTuple):
+    """One judgment of a pair: how it ranks the two responses."""
+
+    pair: Pair
+    ranking: Ranking
 
 
 @dataclass(frozen=True)
@@ -45,12 +50,13 @@ class WinRate:
 def win_rate(votes: Iterable[Vote]) -> WinRate:
     """A tie and two bad responses are half a win each way."""
     said = [(vote, outcome(vote)) for vote in votes]
-    by_pair: defaultdict[tuple[str, str, str], list[float]] = defaultdict(list)
+    by_pair: defaultdict[Pair, list[float]] = defaultdict(list)
     for vote, value in said:
         if value is not None:
-            by_pair[vote.prompt_id, vote.ours, vote.theirs].append(value)
+            by_pair[vote.pair].append(value)
     outcomes = [value for _, value in said]
-    clusters = Clusters.of([fmean(one) for one in by_pair.values()], [one[0] for one in by_pair])
+    rates = [fmean(values) for values in by_pair.values()]
+    clusters = Clusters.of(rates, [pair.prompt_id for pair in by_pair])
     return WinRate(
         won=outcomes.count(1.0),
         tied=outcomes.count(0.5),
@@ -64,13 +70,10 @@ def win_rate(votes: Iterable[Vote]) -> WinRate:
 
 def outcome(vote: Vote) -> float | None:
     """1 = the run's response is better, 0.5 = neither, 0 = the other's; None = not both placed."""
-    if vote.verdict == Verdict.ALL_BAD:
+    pair, ranking = vote
+    if ranking.verdict is Verdict.ALL_BAD or ranking.ties:
         return 0.5
-    place = {one: rank for rank, tier in enumerate(vote.tiers) for one in tier}
-    if vote.ours not in place or vote.theirs not in place:
-        return None
-    ours, theirs = place[vote.ours], place[vote.theirs]
-    return 0.5 if ours == theirs else float(ours < theirs)
+    return next((float(better == pair.ours) for better, _ in ranking.wins), None)
 
 
 def not_alike(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:

@@ -7,13 +7,12 @@ and one way of sampling, these were drawn with the same random numbers. Called b
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain import versus
-from backend.domain.versus import Vote
+from backend.domain.versus import Pair, Vote
 from backend.errors import InvalidInput, NotFound
 from backend.schemas.compared.versus import PairsPutUp, VersusAnswer, VersusBody
 from backend.schemas.metrics.verdicts import Span
@@ -27,14 +26,6 @@ _Ours, _Theirs = aliased(Response), aliased(Response)
 _SAME_TEXT = _Ours.content_sha256 == _Theirs.content_sha256
 # Ids in one statement.
 _MOST_IDS = 5000
-
-
-class Pair(NamedTuple):
-    """A prompt and a response of each run to it."""
-
-    prompt_id: str
-    ours: str
-    theirs: str
 
 
 def put_up(session: Session, run_id: str, body: VersusBody, *, at: datetime) -> PairsPutUp:
@@ -154,5 +145,4 @@ def _votes(session: Session, project_id: str, up: Mapping[str, Pair]) -> Iterato
         for one in session.scalars(
             judgments.latest(project_id).where(Judgment.comparison_id.in_(some))
         ):
-            pair = up[one.comparison_id]
-            yield Vote(pair.prompt_id, pair.ours, pair.theirs, one.verdict, one.tiers)
+            yield Vote(up[one.comparison_id], judgments.first_ranking(one))

@@ -9,9 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from backend.domain.versus import Vote, not_alike, outcome, win_rate
+from backend.domain.ranking import Ranking
+from backend.domain.versus import Pair, Vote, not_alike, outcome, win_rate
 from backend.schemas.records import GeneratedRecord
-from backend.schemas.vocabulary import FinishReason
+from backend.schemas.vocabulary import FinishReason, Verdict
 from backend.store.data import responses
 from backend.store.db import Database
 from backend.store.runs import runs
@@ -160,6 +161,29 @@ def test_a_revision_and_a_judgment_under_review_do_not_count_twice(
     assert [found[name] for name in ("won", "tied", "lost")] == [0, 1, 0]
 
 
+def test_a_judgment_under_criteria_counts_as_it_ranks_by_the_first(
+    place: Place, new_user: NewUser
+) -> None:
+    criteria = [{"name": name, "question": "Which?"} for name in ("helpful", "harmless")]
+    changed = place.api.patch(f"/projects/{place.project}", json={"criteria": criteria})
+    changed.raise_for_status()
+    put_up(place, pairs=1)
+    annotator, _ = new_user("annotator", place.project)
+    lease = take(annotator, place.project)
+    texts = {one["content"][:4]: one["id"] for one in lease["comparison"]["responses"]}
+    good, bad = texts["good"], texts["bad "]
+    rankings = [
+        {"criterion": "harmless", "verdict": "ranked", "tiers": [[bad], [good]]},
+        {"criterion": "helpful", "verdict": "ranked", "tiers": [[good], [bad]]},
+    ]
+    said = annotator.post(f"/assignments/{lease['id']}/judgment", json={"rankings": rankings})
+    said.raise_for_status()
+
+    found = read(place, *place.runs)
+
+    assert [found[name] for name in ("won", "tied", "lost")] == [1, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("other", "status", "said"),
     [
@@ -196,8 +220,8 @@ def test_the_rate_equals_a_slow_count_and_turns_with_the_runs() -> None:
     for vote in votes:
         value = outcome(vote)
         if value is not None:
-            by_pair.setdefault((vote.prompt_id, vote.ours), []).append(value)
-    turned = [Vote(v.prompt_id, v.theirs, v.ours, v.verdict, v.tiers) for v in votes]
+            by_pair.setdefault((vote.pair.prompt_id, vote.pair.ours), []).append(value)
+    turned = [Vote(Pair(p.prompt_id, p.theirs, p.ours), ranking) for p, ranking in votes]
 
     found, other_way = win_rate(votes), win_rate(turned)
 
@@ -212,9 +236,12 @@ def test_the_rate_equals_a_slow_count_and_turns_with_the_runs() -> None:
 def _random_vote(draw: random.Random) -> Vote:
     pair = draw.randrange(120)
     ours, theirs = f"a{pair}", f"b{pair}"
-    tiers = draw.choice([[[ours], [theirs]], [[theirs], [ours]], [[ours, theirs]], [[ours]], []])
-    verdict = draw.choice(["ranked", "all_bad"]) if not tiers else "ranked"
-    return Vote(f"p{pair // 2}", ours, theirs, verdict, tiers)
+    tiers = draw.choice(
+        [((ours,), (theirs,)), ((theirs,), (ours,)), ((ours, theirs),), ((ours,),), ()]
+    )
+    verdict = Verdict.RANKED if tiers else draw.choice([Verdict.RANKED, Verdict.ALL_BAD])
+    unranked = tuple(sorted({ours, theirs}.difference(*tiers)))
+    return Vote(Pair(f"p{pair // 2}", ours, theirs), Ranking(tiers, unranked, verdict))
 
 
 def test_seeds_and_sampling_that_differ_are_named_but_models_are_not() -> None:

@@ -284,13 +284,16 @@ def ranking_of(judgment: Judgment, criterion: str = "") -> Ranking | None:
     None if it was not given under this criterion, or under some and not as a whole.
     """
     if not criterion:
-        if judgment.rankings:
-            return None
-        return _ranking(judgment.tiers, judgment.unranked, judgment.verdict)
+        return None if judgment.rankings else first_ranking(judgment)
     for one in judgment.rankings:
         if one["criterion"] == criterion:
             return _ranking(one["tiers"], one["unranked"], one["verdict"])
     return None
+
+
+def first_ranking(judgment: Judgment) -> Ranking:
+    """What a judgment says of its responses as a whole, or under the first of its criteria."""
+    return _ranking(judgment.tiers, judgment.unranked, judgment.verdict)
 
 
 def _ranking(tiers: Sequence[Sequence[str]], unranked: Sequence[str], verdict: str) -> Ranking:
