@@ -96,16 +96,7 @@ def create_for_run(session: Session, run: Run, *, at: datetime) -> int:
             distinct.setdefault(content, response_id)
         chosen = list(distinct.values())[:MAX_RESPONSES]
         if len(chosen) > 1:
-            rows.append(
-                {
-                    "id": new_id("comparison"),
-                    "project_id": run.project_id,
-                    "prompt_id": prompt_id,
-                    "run_id": run.id,
-                    "response_ids": chosen,
-                    "created_at": at,
-                }
-            )
+            rows.append(_row_of(run, prompt_id, chosen, at))
     _add(session, run.project_id, rows)
     return len(rows)
 
@@ -114,18 +105,20 @@ def create_pairs(
     session: Session, run: Run, pairs: Iterable[tuple[str, str, str]], *, at: datetime
 ) -> None:
     """One comparison for each (prompt, response, other response), as of this run."""
-    rows = [
-        {
-            "id": new_id("comparison"),
-            "project_id": run.project_id,
-            "prompt_id": prompt_id,
-            "run_id": run.id,
-            "response_ids": [ours, theirs],
-            "created_at": at,
-        }
-        for prompt_id, ours, theirs in pairs
-    ]
+    rows = [_row_of(run, prompt_id, [ours, theirs], at) for prompt_id, ours, theirs in pairs]
     _add(session, run.project_id, rows)
+
+
+def _row_of(run: Run, prompt_id: str, response_ids: list[str], at: datetime) -> dict[str, Any]:
+    """A comparison that a run leaves."""
+    return {
+        "id": new_id("comparison"),
+        "project_id": run.project_id,
+        "prompt_id": prompt_id,
+        "run_id": run.id,
+        "response_ids": response_ids,
+        "created_at": at,
+    }
 
 
 def ensure(
