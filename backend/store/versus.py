@@ -60,7 +60,7 @@ def answer(session: Session, run_id: str, other_run_id: str) -> VersusAnswer:
     run, other = _both(session, run_id, other_run_id)
     n_pairs, n_identical = _counted(session, run, other)
     up = _put_up(session, run, other)
-    found = versus.win_rate(_votes(session, run.project_id, up))
+    found = versus.win_rate(_votes(session, run, other, up))
     low, high = found.interval or (None, None)
     return VersusAnswer(
         pairs=n_pairs,
@@ -114,7 +114,7 @@ def _put_up(session: Session, run: Run, other: Run) -> dict[str, Pair]:
     """The pairs of both runs that are comparisons already, whichever of them was asked first."""
     found = session.execute(
         select(Comparison.id, Comparison.prompt_id, Comparison.response_ids).where(
-            Comparison.project_id == run.project_id, Comparison.run_id.in_((run.id, other.id))
+            *_of_either(run, other)
         )
     ).all()
     of_two = [row for row in found if len(row.response_ids) == 2]
@@ -127,6 +127,12 @@ def _put_up(session: Session, run: Run, other: Run) -> dict[str, Pair]:
     return pairs
 
 
+def _of_either(run: Run, other: Run) -> tuple[ColumnElement[bool], ...]:
+    """Comparisons that either run has."""
+    # By project: that has an index.
+    return Comparison.project_id == run.project_id, Comparison.run_id.in_((run.id, other.id))
+
+
 def _makers(session: Session, response_ids: Sequence[str]) -> dict[str, str | None]:
     """The run that each of these responses is of."""
     found: dict[str, str | None] = {}
@@ -137,12 +143,14 @@ def _makers(session: Session, response_ids: Sequence[str]) -> dict[str, str | No
     return found
 
 
-def _votes(session: Session, project_id: str, up: Mapping[str, Pair]) -> Iterator[Vote]:
+def _votes(session: Session, run: Run, other: Run, up: Mapping[str, Pair]) -> Iterator[Vote]:
     """The judgments that count, of these comparisons."""
-    ids = list(up)
-    for begin in range(0, len(ids), _MOST_IDS):
-        some = ids[begin : begin + _MOST_IDS]
-        for one in session.scalars(
-            judgments.latest(project_id).where(Judgment.comparison_id.in_(some))
-        ):
+    judged = (
+        judgments.latest(run.project_id)
+        .join(Comparison, Comparison.id == Judgment.comparison_id)
+        .where(*_of_either(run, other))
+    )
+    for one in session.scalars(judged):
+        # Other comparisons of these runs are of one run's responses, or with a third run.
+        if one.comparison_id in up:
             yield Vote(up[one.comparison_id], judgments.first_ranking(one))

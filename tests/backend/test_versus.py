@@ -13,7 +13,7 @@ from backend.domain.ranking import Ranking
 from backend.domain.versus import Pair, Vote, not_alike, outcome, win_rate
 from backend.schemas.records import GeneratedRecord
 from backend.schemas.vocabulary import FinishReason, Verdict
-from backend.store.data import responses
+from backend.store.data import comparisons, responses
 from backend.store.db import Database
 from backend.store.runs import runs
 from backend.store.tables.data import Prompt
@@ -159,6 +159,23 @@ def test_a_revision_and_a_judgment_under_review_do_not_count_twice(
     found = read(place, *place.runs)
 
     assert [found[name] for name in ("won", "tied", "lost")] == [0, 1, 0]
+
+
+def test_what_is_said_of_one_runs_own_responses_is_not_counted(
+    place: Place, new_user: NewUser
+) -> None:
+    put_up(place, pairs=1)
+    with place.database.write() as session:
+        own = comparisons.create_for_run(session, runs.get(session, "run_ours"), at=NOW)
+    assert own == 4
+    annotator, _ = new_user("annotator", place.project)
+    for _ in range(1 + own):
+        say(annotator, place.project)
+
+    found = read(place, *place.runs)
+
+    counts = ("put_up", "judged", "won", "tied", "lost", "left_out")
+    assert [found[name] for name in counts] == [1, 1, 1, 0, 0, 0]
 
 
 def test_a_judgment_under_criteria_counts_as_it_ranks_by_the_first(
