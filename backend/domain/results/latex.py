@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from backend.domain.results.layout import grid_of, sentence_of
 from backend.domain.results.words import cell_words, provenance_of, title_of
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
 
@@ -25,12 +26,7 @@ def _table(table: ResultsTable, answer: ResultsAnswer) -> str:
         f"{title_of(table)}.", table.caption, table.missing, *table.remarks, answer.legend,
         provenance_of(answer),
     ]  # fmt: skip
-    head = ["", "Seeds", *(text(one.name) for one in table.columns)]
-    rows = [
-        [text(row.name) + (" (start)" if row.is_start else ""), str(len(row.runs) or "--")]
-        + [_cell(cell, len(row.runs)) for cell in row.cells]
-        for row in table.rows
-    ]
+    head, *rows = grid_of(table, corner="", nothing="--", text=text, cell=_cell)
     lines = [
         r"\begin{table}[t]",
         r"\centering\small",
@@ -53,9 +49,7 @@ def _line(cells: Sequence[str]) -> str:
     return f"{begin}{' & '.join(cells)} \\\\"
 
 
-def _cell(cell: ResultsCell | None, seeds: int) -> str:
-    if cell is None:
-        return "--"
+def _cell(cell: ResultsCell, seeds: int) -> str:
     words = cell_words(cell, seeds)
     value = rf"\textbf{{{text(words.value)}}}" if cell.is_best else text(words.value)
     arrow = r"$^{\uparrow}$" if cell.change is not None and cell.change.is_better else ""
@@ -70,13 +64,4 @@ def text(value: str) -> str:
 
 def sentence(value: str) -> str:
     """A sentence in which what stands between backticks is code; the rest is text."""
-    parts = " ".join(value.split()).split("`")
-    return "".join(
-        rf"\texttt{{{text(part)}}}" if i % 2 else _within(part) for i, part in enumerate(parts)
-    )
-
-
-def _within(part: str) -> str:
-    begin = " " if part[:1] == " " else ""
-    end = " " if part.strip() and part[-1:] == " " else ""
-    return f"{begin}{text(part)}{end}"
+    return sentence_of(value, text=text, code=lambda part: rf"\texttt{{{text(part)}}}")

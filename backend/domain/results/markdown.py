@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from backend.domain.results.layout import grid_of, sentence_of
 from backend.domain.results.words import cell_words, provenance_of, title_of
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
 
@@ -26,13 +27,8 @@ def _table(table: ResultsTable) -> list[str]:
 
 
 def _grid(table: ResultsTable) -> str:
-    head = ["Group", "Seeds", *(text(one.name) for one in table.columns)]
+    head, *rows = grid_of(table, corner="Group", nothing="–", text=text, cell=_cell)
     rule = ["---", *("---:" for _ in head[1:])]
-    rows = [
-        [text(row.name) + (" (start)" if row.is_start else ""), str(len(row.runs) or "–")]
-        + [_cell(cell, len(row.runs)) for cell in row.cells]
-        for row in table.rows
-    ]
     return "\n".join(_line(cells) for cells in (head, rule, *rows))
 
 
@@ -40,9 +36,7 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cell(cell: ResultsCell | None, seeds: int) -> str:
-    if cell is None:
-        return "–"
+def _cell(cell: ResultsCell, seeds: int) -> str:
     words = cell_words(cell, seeds)
     value = f"**{words.value}**" if cell.is_best else words.value
     arrow = " ↑" if cell.change is not None and cell.change.is_better else ""
@@ -59,18 +53,5 @@ def text(value: str) -> str:
 
 def sentence(value: str) -> str:
     """A sentence in which what stands between backticks is code; the rest is text."""
-    parts = " ".join(value.split()).split("`")
-    return "".join(
-        f"`{_code(part)}`" if i % 2 else text_within(part) for i, part in enumerate(parts)
-    )
-
-
-def text_within(value: str) -> str:
-    """A part of a sentence, with the spaces at its ends."""
-    ends = re.fullmatch(r"(\s*)(.*?)(\s*)", value, re.DOTALL)
-    return f"{ends[1]}{text(ends[2])}{ends[3]}" if ends else ""
-
-
-def _code(value: str) -> str:
     # Within a table a bar would end the cell even in code; sentences stand outside of tables.
-    return value.replace("`", "'")
+    return sentence_of(value, text=text, code=lambda part: f"`{part}`")

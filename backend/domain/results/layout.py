@@ -1,0 +1,40 @@
+"""How tables of results are laid out, whatever markup they are written in."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from backend.schemas.metrics.results import ResultsCell, ResultsTable
+
+# How a plain text is written.
+Write: TypeAlias = Callable[[str], str]
+
+
+def grid_of(
+    table: ResultsTable,
+    *,
+    corner: str,
+    nothing: str,
+    text: Write,
+    cell: Callable[[ResultsCell, int], str],
+) -> list[list[str]]:
+    """The head of a table and its rows. `cell` is told how many seeds the row has."""
+    head = [corner, "Seeds", *(text(one.name) for one in table.columns)]
+    rows = [
+        [text(row.name) + (" (start)" if row.is_start else ""), str(len(row.runs) or nothing)]
+        + [nothing if one is None else cell(one, len(row.runs)) for one in row.cells]
+        for row in table.rows
+    ]
+    return [head, *rows]
+
+
+def sentence_of(value: str, *, text: Write, code: Write) -> str:
+    """A sentence in which what stands between backticks is code; the rest is text."""
+    parts = " ".join(value.split()).split("`")
+    return "".join(code(part) if i % 2 else _within(part, text) for i, part in enumerate(parts))
+
+
+def _within(part: str, text: Write) -> str:
+    """A part of a sentence, with the spaces at its ends."""
+    begin = " " if part.startswith(" ") else ""
+    end = " " if part.strip() and part.endswith(" ") else ""
+    return f"{begin}{text(part)}{end}"
