@@ -8,6 +8,7 @@ import { freezeSnapshot, snapshotsQuery } from "@/api/projects";
 import type { Aggregation, Snapshot, SnapshotBody } from "@/api/types";
 import { CreateForm, NameField } from "@/components/form/create-form";
 import { CriterionChoice } from "@/components/form/criterion-choice";
+import { HeldOutField } from "@/components/form/held-out-field";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
@@ -44,7 +45,7 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
   const [seed, setSeed] = useState("0");
   const [aggregation, setAggregation] = useState<Aggregation>("none");
   const [criterion, setCriterion] = useState<string | null>(null);
-  const ids = [useId(), useId(), useId()] as const;
+  const ids = [useId(), useId()] as const;
   const freeze = () =>
     freezeSnapshot(props.projectId, {
       name: name.trim(),
@@ -77,9 +78,9 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
       )}
       {kind === "preferences" && (
         <div className="field">
-          <label htmlFor={ids[2]}>Several judgments of one comparison</label>
+          <label htmlFor={ids[0]}>Several judgments of one comparison</label>
           <select
-            id={ids[2]}
+            id={ids[0]}
             className="input"
             value={aggregation}
             onChange={(event) => setAggregation(event.target.value as Aggregation)}
@@ -93,20 +94,11 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
         </div>
       )}
       <div className="pair">
-        <div className="field">
-          <label htmlFor={ids[0]}>Held out, %</label>
-          <input
-            id={ids[0]}
-            className="input"
-            type="number"
-            min={0}
-            max={99}
-            step="any"
-            value={percent}
-            onChange={(event) => setPercent(event.target.value)}
-          />
-          <span className="hint">All records of a prompt go to the same split.</span>
-        </div>
+        <HeldOutField
+          hint="All records of a prompt go to the same split."
+          value={percent}
+          onChange={setPercent}
+        />
         <div className="field">
           <label htmlFor={ids[1]}>Split seed</label>
           <input

@@ -6,6 +6,7 @@ import { freezeSnapshot } from "@/api/projects";
 import type { Run } from "@/api/types";
 import { CreateForm, NameField } from "@/components/form/create-form";
 import { Field } from "@/components/form/field";
+import { HeldOutField } from "@/components/form/held-out-field";
 import { Icon } from "@/components/icons";
 
 /** The reward terms of a run that samples, as its scores name them: a kind that comes again is numbered. */
@@ -114,20 +115,11 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
           />
         )}
       </Field>
-      <Field label="Held out, %" hint="All answers to a prompt go to the same split.">
-        {(id) => (
-          <input
-            id={id}
-            className="input"
-            type="number"
-            min={0}
-            max={99}
-            step="any"
-            value={percent}
-            onChange={(event) => setPercent(event.target.value)}
-          />
-        )}
-      </Field>
+      <HeldOutField
+        hint="All answers to a prompt go to the same split."
+        value={percent}
+        onChange={setPercent}
+      />
       <label className="row small">
         <input
           type="checkbox"
