@@ -10,7 +10,7 @@ import { useState, type KeyboardEvent, type MouseEvent } from "react";
 
 import { csvOf } from "@/lib/csv";
 import { fileName, save } from "@/lib/download";
-import { number } from "@/lib/format";
+import { between, number } from "@/lib/format";
 
 import type { Column, Path, PathPoint } from "./reward-vs-kl-path";
 import { HEADS, rowsOf } from "./reward-vs-kl-rows";
@@ -45,7 +45,7 @@ interface Near {
 
 function wordsOf({ path, point }: Near): string {
   const { step, kl, reward, low, high } = point;
-  const interval = low < high ? ` [${number(low)}, ${number(high)}]` : "";
+  const interval = low < high ? ` ${between({ low, high })}` : "";
   return `${path.label}, step ${number(step)}: ${number(reward)}${interval} at ${number(kl)} nats`;
 }
 

@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 
-import { ago, bytes, duration, number, ordinal, sentence, signed, summaryLine } from "./format";
+import {
+  ago,
+  bytes,
+  duration,
+  intervalText,
+  number,
+  ordinal,
+  sentence,
+  signed,
+  summaryLine,
+} from "./format";
 
 describe("format", () => {
   it("shows a missing or non-finite number as a dash, never as NaN", () => {
@@ -17,6 +27,10 @@ describe("format", () => {
     expect(number(1_000_000)).toBe("1,000,000");
     expect(number(-123_456_789)).toBe("−123,456,789");
     expect([number(1_000_000.5), number(1e21)]).toEqual(["1.00e6", "1.00e21"]);
+  });
+  it("tells the ends of an interval, or that there is none", () => {
+    expect(intervalText({ low: -0.12345, high: 2310 })).toBe("[−0.123, 2,310]");
+    expect([intervalText(null), intervalText(undefined)]).toEqual(["no interval", "no interval"]);
   });
   it("tells durations in two units at most", () => {
     expect(duration(75)).toBe("1 min 15 s");

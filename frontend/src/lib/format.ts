@@ -15,6 +15,18 @@ export function signed(value: number, digits = 3): string {
   return value > 0 ? `+${number(value, digits)}` : number(value, digits);
 }
 
+interface Span {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The ends of an interval: "[0.2, 0.5]". */
+export const between = ({ low, high }: Span): string => `[${number(low)}, ${number(high)}]`;
+
+/** The interval of a value, or that it has none. */
+export const intervalText = (span: Span | null | undefined): string =>
+  span == null ? "no interval" : between(span);
+
 export function bytes(value: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let size = value;

@@ -1,7 +1,7 @@
 /** Numbers with their 95 % intervals side by side: a place for each level, a bar for each series. */
 import "./bars.css";
 
-import { number } from "@/lib/format";
+import { between, number } from "@/lib/format";
 
 import { niceTicks } from "../ticks";
 import { useWidth } from "@/lib/use-width";
@@ -13,7 +13,7 @@ const wordsOf = (series: BarSeries, level: string, place: number): string => {
   const bar = series.bars[place];
   if (bar == null) return `${series.name}, ${level}: not measured`;
   const interval =
-    bar.low === null || bar.high === null ? "" : ` [${number(bar.low)}, ${number(bar.high)}]`;
+    bar.low === null || bar.high === null ? "" : ` ${between({ low: bar.low, high: bar.high })}`;
   return `${series.name}, ${level}: ${number(bar.value)}${interval}`;
 };
 

@@ -4,7 +4,7 @@ import { Link } from "react-router";
 import type { Run, SeedGroup, SeedGroups, Verdict } from "@/api/types";
 import { Table, type Column } from "@/components/table";
 import { VerdictPill } from "@/components/verdict-pill";
-import { number, plural } from "@/lib/format";
+import { between, number, plural } from "@/lib/format";
 
 import { colourOf, isDashed, letterOf, nameOf } from "@/components/seed-groups/group-names";
 import { useView } from "./view";
@@ -58,10 +58,7 @@ export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups })
             <td className="num nowrap">
               {number(group.value)}
               {group.interval != null && (
-                <span className="small faint">
-                  {" "}
-                  [{number(group.interval.low)}, {number(group.interval.high)}]
-                </span>
+                <span className="small faint"> {between(group.interval)}</span>
               )}
               {group.interval == null && group.values.length > 0 && (
                 <span className="small faint">

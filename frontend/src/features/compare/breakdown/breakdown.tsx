@@ -13,7 +13,7 @@ import { Table, type Column } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
 import { csvOf } from "@/lib/csv";
 import { fileName, save } from "@/lib/download";
-import { number } from "@/lib/format";
+import { intervalText, number } from "@/lib/format";
 import { useView } from "@/features/compare/view";
 
 import { csvRows, levelsOf, seriesOf, strengthIn } from "./breakdown-rows";
@@ -116,11 +116,7 @@ function HeatCell({ cell, strength }: { cell: ResultsCell | null; strength: numb
       style={{ background: `color-mix(in srgb, var(--s1) ${share}%, var(--surface))` }}
     >
       {number(cell.value)}
-      <div className="small">
-        {cell.interval == null
-          ? "no interval"
-          : `[${number(cell.interval.low)}, ${number(cell.interval.high)}]`}
-      </div>
+      <div className="small">{intervalText(cell.interval)}</div>
     </td>
   );
 }

@@ -8,7 +8,7 @@ import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { useMayChange } from "@/components/run-edit/use-change";
 import { Loaded } from "@/components/states";
-import { number, plural } from "@/lib/format";
+import { between, number, plural } from "@/lib/format";
 
 import { canBeJudged, leftToPutUp, saidOf } from "./words";
 
@@ -45,10 +45,8 @@ function WinRate({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Ru
       {rate !== null && (
         <p className="small muted">
           Win rate {number(rate)}{" "}
-          {interval === null
-            ? "(no interval: one prompt)"
-            : `[${number(interval.low)}, ${number(interval.high)}]`}
-          , 95 % by prompt: {plural(found.won, "win")}, {plural(found.tied, "tie")},{" "}
+          {interval === null ? "(no interval: one prompt)" : between(interval)}, 95 % by prompt:{" "}
+          {plural(found.won, "win")}, {plural(found.tied, "tie")},{" "}
           {plural(found.lost, "loss", "losses")} in {plural(found.judged, "pair")}
           {found.left_out > 0 && `; ${plural(found.left_out, "judgment")} placed neither or one`}.
         </p>

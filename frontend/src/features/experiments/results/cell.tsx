@@ -1,6 +1,6 @@
 /** One cell of a table of results: the value, its interval and its seeds on the column's scale. */
 import type { ResultsCell } from "@/api/types";
-import { number, signed } from "@/lib/format";
+import { between, number, signed } from "@/lib/format";
 
 import { shareOf, type Scale } from "./spread";
 
@@ -32,9 +32,7 @@ function Spread({ cell, scale }: { cell: ResultsCell; scale: Scale }) {
 
 const changeText = (change: NonNullable<ResultsCell["change"]>): string =>
   `${signed(change.value)} from the start` +
-  (change.interval == null
-    ? ""
-    : ` [${number(change.interval.low)}, ${number(change.interval.high)}]`);
+  (change.interval == null ? "" : ` ${between(change.interval)}`);
 
 /** `seeds`: how many the row has; 0 for a model that no run made. */
 export function Cell(props: {
@@ -58,11 +56,7 @@ export function Cell(props: {
           <span className="sr-only"> better than the start</span>
         </span>
       )}
-      {cell.interval != null && (
-        <div className="faint">
-          [{number(cell.interval.low)}, {number(cell.interval.high)}]
-        </div>
-      )}
+      {cell.interval != null && <div className="faint">{between(cell.interval)}</div>}
       {scale !== null && <Spread cell={cell} scale={scale} />}
       {cell.points.length > 1 && <span className="sr-only">Seeds: {seedText}.</span>}
       {cell.interval_of === "prompts" && <div className="faint small">by prompt</div>}

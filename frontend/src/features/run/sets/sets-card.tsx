@@ -10,7 +10,7 @@ import { BarLegend, Bars } from "@/charts/bars/bars";
 import { isLive } from "@/components/run-batches";
 import { Failure } from "@/components/states";
 import { Table, type Column } from "@/components/table";
-import { number, plural } from "@/lib/format";
+import { intervalText, number, plural } from "@/lib/format";
 
 import { barsOf, brokenDown, keysOf, measureOf, shownMetrics } from "./sets-rows";
 
@@ -80,11 +80,7 @@ function Grid({ found }: { found: RunSets }) {
             ) : (
               <td key={set.label} className="num nowrap" title={one.metric}>
                 {number(one.value)}
-                <div className="faint small">
-                  {one.interval == null
-                    ? "no interval"
-                    : `[${number(one.interval.low)}, ${number(one.interval.high)}]`}
-                </div>
+                <div className="faint small">{intervalText(one.interval)}</div>
               </td>
             );
           })}

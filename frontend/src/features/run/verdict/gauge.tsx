@@ -1,7 +1,7 @@
 /** One number with its interval on a scale that shows where it is healthy. */
 import type { Gauge } from "@/api/types";
 import { Sentence } from "@/components/text/sentence";
-import { number } from "@/lib/format";
+import { between, number } from "@/lib/format";
 
 /** Where a value stands on a scale, in percent; nothing leaves the scale. */
 export function placeOn(scale: { low: number; high: number }, value: number): number {
@@ -36,11 +36,7 @@ export function GaugeCard({ gauge }: { gauge: Gauge }) {
       </span>
       <span className="value">
         {value === null ? "n/a" : number(value)}
-        {interval != null && (
-          <small>
-            [{number(interval.low)}, {number(interval.high)}]
-          </small>
-        )}
+        {interval != null && <small>{between(interval)}</small>}
         {beside !== "" && <small>{beside.replace("-", "−")}</small>}
       </span>
       <Scale gauge={gauge} />
