@@ -22,12 +22,15 @@ ARGS ?=
 JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 ##@ Use
-.PHONY: demo up
+.PHONY: demo up paper
 demo: $(VENV)/.ready frontend/dist/.ready ## run the whole loop on a small real model, about eight minutes (KEEP=0: stop at the end)
 	$(BIN)/podium demo
 
 up: $(VENV)/.ready frontend/dist/.ready ## start the API, the browser UI and one worker, until Ctrl-C
 	$(BIN)/podium up
+
+paper: $(VENV)/.ready frontend/dist/.ready ## compare the estimators on puzzles, about three hours (FAST=1: fifteen minutes); goes on where it was
+	PODIUM_SLOTS=$${PODIUM_SLOTS:-2} $(BIN)/podium paper $(if $(FAST),--fast)
 
 ##@ Prove
 .PHONY: test check bench chaos mutate

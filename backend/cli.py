@@ -23,7 +23,9 @@ from backend.ops.prune import Prune
 from backend.settings import UMASK, Settings
 from problems import command
 
-EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "closed_loop.py"
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+EXAMPLE = EXAMPLES / "closed_loop.py"
+PAPER = EXAMPLES / "paper_in_miniature.py"
 
 
 class Interrupted(Exception):
@@ -67,6 +69,18 @@ def up(settings: Settings, _: argparse.Namespace) -> None:
 
 def demo(settings: Settings, _: argparse.Namespace) -> int:
     """Start a server and run the whole loop against it; on a terminal it keeps running."""
+    return _run_client(settings, [str(EXAMPLE)])
+
+
+def paper(settings: Settings, options: argparse.Namespace) -> int:
+    """Start a server and compare the estimators on puzzles; goes on where it was interrupted."""
+    os.environ |= {"PODIUM_REWARD_FUNCTIONS": "paper.random_reward:coin"}
+    os.environ |= {"PYTHONPATH": str(EXAMPLES)}
+    return _run_client(settings, [str(PAPER), *(["--fast"] if options.fast else [])])
+
+
+def _run_client(settings: Settings, client_arguments: list[str]) -> int:
+    """A server around a client program; on a terminal it stays after a client that succeeded."""
     keep = os.environ.get("KEEP", "1") != "0" and sys.stdout.isatty()
     with _running(settings) as launcher:
         environment = {
@@ -74,7 +88,7 @@ def demo(settings: Settings, _: argparse.Namespace) -> int:
             "PODIUM_URL": launcher.url,
             "PODIUM_DATA_DIR": str(settings.data_dir),
         }
-        with subprocess.Popen([sys.executable, str(EXAMPLE)], env=environment) as client:
+        with subprocess.Popen([sys.executable, *client_arguments], env=environment) as client:
             try:
                 launcher.watch(lambda: client.poll() is not None)
             finally:
@@ -156,6 +170,8 @@ def _parser() -> argparse.ArgumentParser:
 
     add("up", up)
     add("demo", demo)
+    fast = "one seed and few steps, about a quarter of an hour"
+    add("paper", paper).add_argument("--fast", action="store_true", help=fast)
     add("migrate", run_migrate)
     add("sign-in", sign_in)
     add("backup", run_backup).add_argument("folder", help="a folder that does not exist yet")

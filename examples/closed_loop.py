@@ -10,7 +10,6 @@ DATA_DIR/demo/report.json and exits 0 only if the loop went all the way.
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from corpus import Corpus, Pair
 from measures import AnsweredQuestion, strict_differences
 from podium import Podium, Refused, RunEndedBadly
 from progress import Course
+from service import NoService, arguments_of, connect
 
 GUIDELINES = (
     "Put the answer first that a reader would want: one short, finished sentence in plain words "
@@ -114,14 +114,20 @@ class Demo:
         self.podium.upload(path, content, kind=kind, strict="true")
 
 
+_ENDINGS = (
+    *(NoService, Refused, RunEndedBadly),
+    *(DemoFailed, demo_model.FetchFailed, httpx.HTTPError),
+)
+
+
 def main() -> int:
     """Run the demo; 0 only if it really finished."""
     arguments = _arguments()
     try:
-        url, key = _service(arguments)
+        podium = connect(arguments)
         with Course() as course:
-            finished = close_the_loop(Podium(url, key), course, arguments.data_dir, arguments.seed)
-    except (DemoFailed, Refused, RunEndedBadly, demo_model.FetchFailed, httpx.HTTPError) as error:
+            finished = close_the_loop(podium, course, arguments.data_dir, arguments.seed)
+    except _ENDINGS as error:
         sys.stderr.write(f"The demo stopped: {error}\n")
         return 1
     except KeyboardInterrupt:
@@ -310,35 +316,11 @@ def _recorded_differences(demo: Demo, preferences: str, known_words: frozenset[s
     return differences
 
 
-def _service(arguments: argparse.Namespace) -> tuple[str, str]:
-    """Address and key: said, or read from the data directory of a running service."""
-    server, key_file = arguments.data_dir / "server.json", arguments.data_dir / "admin.key"
-    url = arguments.url
-    if url is None:
-        if not server.is_file():
-            raise DemoFailed(
-                f"no service is running on {arguments.data_dir}; start `podium up`, or name the "
-                "address of a service with --url"
-            )
-        url = json.loads(server.read_text("utf-8"))["url"]
-    if arguments.key is None and not key_file.is_file():
-        raise DemoFailed(f"{key_file} is missing; give an administrator's key with --key")
-    return url, arguments.key or key_file.read_text("utf-8").strip()
-
-
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    data_dir = Path(os.environ.get("PODIUM_DATA_DIR", "data"))
-    data_help = "data directory of the service; default: %(default)s"
-    url_help = "address of the service; default: that of the server in DATA_DIR"
+    parser = arguments_of(__doc__ or "")
     seed_help = "seed of data order, sampling and training; default: %(default)s"
-    parser.add_argument("--data-dir", type=Path, default=data_dir, help=data_help)
-    parser.add_argument("--url", default=os.environ.get("PODIUM_URL"), help=url_help)
-    parser.add_argument("--key", help="an administrator's API key; default: DATA_DIR/admin.key")
     parser.add_argument("--seed", type=int, default=0, help=seed_help)
-    arguments = parser.parse_args()
-    arguments.data_dir = arguments.data_dir.expanduser().resolve()
-    return arguments
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

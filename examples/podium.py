@@ -42,6 +42,10 @@ class Podium:
         """What stands at `path`."""
         return self._answer(self._http.get(path, params=query))
 
+    def text(self, path: str, **query: Any) -> str:
+        """What stands at `path` where that is no JSON, such as a table in Markdown."""
+        return self._good(self._http.get(path, params=query)).text
+
     def post(self, path: str, body: Any = None, **query: Any) -> Any:
         """Send `body` as JSON; None if the service has nothing to answer (204)."""
         return self._answer(self._http.post(path, json=body, params=query))
@@ -87,8 +91,11 @@ class Podium:
             time.sleep(POLL_S)
 
     def _answer(self, response: httpx.Response) -> Any:
+        return response.json() if self._good(response).content else None
+
+    def _good(self, response: httpx.Response) -> httpx.Response:
         if response.is_success:
-            return response.json() if response.content else None
+            return response
         raise Refused(_problem(response))
 
 

@@ -1,0 +1,94 @@
+"""The files that the study leaves: tables in Markdown, one file an experiment, and the curves.
+
+Tables of results come from the service (`GET /experiments/{id}/results`); here is only what those
+do not have: tuning, sampled tokens, and the true score at given distances.
+"""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from paper.recipe import LEARNING_RATES
+from paper.study import Study
+
+CURVES = ("reward/mean", "eval/reward", "kl/response", "length/mean", "tokens/sampled")
+NATS = (1, 3, 10, 30)
+# A step has 128 responses; so many steps are averaged.
+WINDOW_STEPS = 5
+
+
+def write(study: Study, rates: Mapping[str, float], folder: Path) -> None:
+    """One Markdown file for each experiment, and the curves of every policy run."""
+    policies = {name: _policies(study, name) for name in study.experiments}
+    of_its_own = {
+        "Tuning": lambda: _tuning(study, rates),
+        "Estimators": lambda: _tokens(study, policies["Estimators"]),
+        "Reward model": lambda: _at_distances(study, policies["Reward model"]),
+    }
+    for name, experiment_id in study.experiments.items():
+        parts = [f"# {name}", of_its_own[name]()] if name in of_its_own else [f"# {name}"]
+        if name != "Tuning":
+            path = f"/experiments/{experiment_id}/results"
+            parts.insert(1, study.podium.text(path, format="markdown"))
+        target = folder / f"{name.lower().replace(' ', '-')}.md"
+        target.write_text("\n\n".join(part.strip() for part in parts) + "\n", "utf-8")
+    _write_curves(study, [run for some in policies.values() for run in some], folder)
+
+
+def _policies(study: Study, experiment: str) -> list[str]:
+    found = study.podium.pages(
+        "/runs", experiment_id=study.experiments[experiment], method="policy_gradient"
+    )
+    return sorted(run["name"] for run in found if run["id"] == study.runs.get(run["name"]))
+
+
+def _write_curves(study: Study, runs: Sequence[str], folder: Path) -> None:
+    with (folder / "curves.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["run", "metric", "step", "value"])
+        for run in runs:
+            for metric in CURVES:
+                points = study.curve(run, metric).items()
+                writer.writerows([run, metric, int(step), value] for step, value in points)
+
+
+def _tuning(study: Study, rates: Mapping[str, float]) -> str:
+    """Best held-out reward of each arm at each learning rate."""
+    rows = []
+    for arm, chosen in rates.items():
+        found = [study.curve(f"tuning {arm} lr {lr:g}", "eval/reward") for lr in LEARNING_RATES]
+        best = [f"{max(one.values()):.3f}" if one else "-" for one in found]
+        rows.append([arm, *best, f"{chosen:g}"])
+    title = "Best held-out reward of each learning rate, on a seed that is not reported"
+    return _table(title, ["estimator", *(f"{lr:g}" for lr in LEARNING_RATES), "chosen"], rows)
+
+
+def _tokens(study: Study, runs: Iterable[str]) -> str:
+    """What each run sampled while it trained, ReMax's greedy responses included."""
+    rows = [[run, f"{sum(study.curve(run, 'tokens/sampled').values()):,.0f}"] for run in runs]
+    return _table("Sampled tokens of each run", ["run", "tokens"], rows)
+
+
+def _at_distances(study: Study, runs: Iterable[str]) -> str:
+    """The solver's score at the first step at which the KL has reached so many nats."""
+    rows = []
+    for run in runs:
+        kl, gold = study.curve(run, "kl/response"), study.curve(run, "reward/knights")
+        rows.append([run, *(_score_at(nats, kl, gold) for nats in NATS)])
+    title = "True score (the solver's) of a policy trained on the reward model, by distance"
+    return _table(title, ["run", *(f"{nats} nats" for nats in NATS)], rows)
+
+
+def _score_at(nats: float, kl: Mapping[float, float], gold: Mapping[float, float]) -> str:
+    steps = sorted(kl.keys() & gold.keys())
+    for end in range(WINDOW_STEPS, len(steps) + 1):
+        window = steps[end - WINDOW_STEPS : end]
+        if fmean(kl[step] for step in window) >= nats:
+            return f"{fmean(gold[step] for step in window):.3f} (step {window[-1]:.0f})"
+    return "not reached"
+
+
+def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join([f"## {title}", "", *(f"| {' | '.join(line)} |" for line in lines)])

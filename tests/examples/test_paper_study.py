@@ -1,0 +1,62 @@
+"""What the paper in miniature finds again when it is started once more, and its own tables."""
+
+from typing import Any
+
+import pytest
+from paper import outcome, puzzles
+from paper.study import Study, seldom_solved
+from podium import Podium, Refused
+
+from tests.examples.test_closed_loop import service  # noqa: F401
+
+
+@pytest.fixture
+def data_dir(tmp_path: Any) -> Any:
+    return tmp_path / "data"
+
+
+SAMPLE = {"rollout": {"template": "text"}, "samples_per_prompt": 2}
+
+
+@pytest.mark.slow
+def test_what_was_made_is_found_again_by_its_name_and_a_run_that_failed_is_made_anew(
+    service: Podium,  # noqa: F811
+) -> None:
+    drawn = puzzles.draw(3, 20, seed="of a test", split="train")
+
+    def go() -> tuple[Study, str, str, str]:
+        study = Study.open(service, "A study")
+        experiment = study.experiment("Lessons", "Does it learn?")
+        prompts = study.puzzles("train", lambda _: drawn, heldout=0.2)
+        config = {"method": "generate", "model": {"id": "model_none"}, "prompts": {"id": prompts}}
+        with pytest.raises(Refused, match="model_none"):
+            study.start(experiment, {"no model": config | SAMPLE})
+        return study, study.project_id, experiment, prompts
+
+    first, second = go(), go()
+
+    assert second[1:] == first[1:]
+    snapshot = service.get(f"/snapshots/{first[3]}")
+    assert sum(side["prompts"] for side in snapshot["counts"].values()) == 20
+    [record, *_] = service.records(f"/snapshots/{first[3]}/export")
+    assert record["metadata"]["n_people"] == 3
+
+
+def test_seldom_solved_are_prompts_whose_share_lies_between_both_ends_included() -> None:
+    shares = {"p_never": 0, "p_a": 1, "p_b": 5, "p_often": 6}
+    answers = [
+        {"prompt_id": name, "passed": at < n} for name, n in shares.items() for at in range(20)
+    ]
+
+    assert seldom_solved(iter(answers), 30, (0.05, 0.25)) == ["p_a", "p_b"]
+    assert seldom_solved(iter(answers), 1, (0.05, 0.25)) == ["p_a"]
+
+
+def test_the_true_score_is_that_of_the_first_five_steps_whose_mean_is_so_far_away() -> None:
+    kl = {float(step): step * 0.5 for step in range(1, 11)}
+    gold = {float(step): step / 10 for step in range(1, 11)}
+
+    # Steps 1 to 5 have a mean of 1.5 nats; 4 to 8 are the first that reach 3.
+    assert outcome._score_at(1, kl, gold) == "0.300 (step 5)"
+    assert outcome._score_at(3, kl, gold) == "0.600 (step 8)"
+    assert outcome._score_at(10, kl, gold) == "not reached"
