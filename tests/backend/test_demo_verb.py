@@ -1,4 +1,4 @@
-"""`podium demo` around a short client program: server first, then the client, then nothing left."""
+"""`podium demo` and `podium paper` around a short client: the server first, and nothing left."""
 
 import json
 import signal
@@ -26,16 +26,16 @@ server = json.loads((data_dir / "server.json").read_text())
 """
 
 
-def demo_command(folder: Path, end: str) -> list[str]:
-    """The verb, with this client in the place of examples/closed_loop.py."""
+def demo_command(folder: Path, end: str, *verb: str) -> list[str]:
+    """The verb, `demo` if none is said, with this client in the place of its own."""
     client = folder / "client.py"
     client.write_text(CLIENT.replace("{end}", end))
     program = f"""
 import sys
 from pathlib import Path
 from backend import cli
-cli.EXAMPLE = Path({str(client)!r})
-sys.exit(cli.main(["demo"]))
+cli.EXAMPLE = cli.PAPER = Path({str(client)!r})
+sys.exit(cli.main({list(verb or ("demo",))!r}))
 """
     return [sys.executable, "-c", program]
 
@@ -73,3 +73,22 @@ def test_an_interrupted_demo_takes_its_client_along(tmp_path: Path) -> None:
     assert code == 130
     assert not processes.is_alive(int(told.read_text()))
     assert not (data_dir / "server.json").exists()
+
+
+def test_the_paper_s_client_is_told_the_size_and_its_reward_is_allowed(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_STOP_GRACE_S="5")
+    names = ("PODIUM_REWARD_FUNCTIONS", "PYTHONPATH")
+    end = f"""
+told = [sys.argv[1:], *(os.environ[name] for name in {names!r})]
+(data_dir / "told.json").write_text(json.dumps(told))
+"""
+
+    done = processes.run(demo_command(tmp_path, end, "paper", "--fast"), env)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    arguments, function, folder = json.loads((data_dir / "told.json").read_text())
+    module, _, name = function.partition(":")
+    source = Path(folder, *module.split(".")).with_suffix(".py").read_text()
+    assert arguments == ["--fast"]
+    assert f"def {name}(" in source
