@@ -58,18 +58,15 @@ class Paper:
 
     def policies(self, experiment: str, configs: dict[str, Config]) -> None:
         """Train policies and measure what each has left on unseen puzzles."""
-        models = self.study.train(self.experiment(experiment), configs)
-        self.measure(experiment, models, samples=self.size.samples)
-
-    def measure(self, experiment: str, models: dict[str, str], *, samples: int) -> None:
-        """Evaluate these models on unseen puzzles, each beside the taught model."""
-        config = {
+        experiment_id = self.experiment(experiment)
+        models = self.study.train(experiment_id, configs)
+        measured = {
             f"{name}: unseen puzzles": recipe.evaluate(
-                model, self.sets["unseen"], baseline=self.taught, samples=samples
+                model, self.sets["unseen"], baseline=self.taught, samples=self.size.samples
             )
             for name, model in models.items()
         }
-        self.study.finish(self.study.start(self.experiment(experiment), config))
+        self.study.finish(self.study.start(experiment_id, measured))
 
     def arm(self, arm: Config, *, lr: float, seed: int, **said: Any) -> Config:
         """The config of a policy on the puzzles to train on."""
@@ -168,7 +165,7 @@ def _untrained(target: Path) -> Path:
 def tuned(paper: Paper) -> dict[str, float]:
     """The learning rate of each arm: the best of three on one seed that is not reported.
 
-    What decides is the best held-out reward of its evaluations, that of the model that it leaves.
+    What decides is the best held-out reward of its evaluations after the first step.
     """
     if not paper.size.is_tuned:
         return dict.fromkeys(recipe.ARMS, recipe.UNTUNED)
@@ -181,7 +178,8 @@ def tuned(paper: Paper) -> dict[str, float]:
     paper.study.train(paper.experiment("Tuning"), configs)
 
     def heldout(name: str, lr: float) -> float:
-        return max(paper.study.curve(_tuning(name, lr), "eval/reward").values())
+        rewards = paper.study.curve(_tuning(name, lr), "eval/reward")
+        return max(reward for step, reward in rewards.items() if step > 0)
 
     return {
         name: max(recipe.LEARNING_RATES, key=lambda lr: heldout(name, lr)) for name in recipe.ARMS
@@ -224,8 +222,8 @@ def thirty(paper: Paper, rates: dict[str, float]) -> None:
     study, experiment = paper.study, paper.experiment("Thirty puzzles")
     found = study.puzzles("candidates", _dealt)
     config = recipe.evaluate(paper.taught, found, baseline=None, samples=16)
-    [asked] = study.finish(study.start(experiment, {"taught: candidates": config}))
-    answers = study.podium.records(f"/runs/{asked['id']}/answers")
+    [run] = study.finish(study.start(experiment, {"taught: candidates": config}))
+    answers = study.podium.records(f"/runs/{run['id']}/answers")
     chosen = seldom_solved(answers, recipe.THIRTY, recipe.SELDOM)
     prompts = study.freeze("thirty", "prompts", prompt_ids=chosen)
     configs = {
@@ -235,11 +233,13 @@ def thirty(paper: Paper, rates: dict[str, float]) -> None:
         for name in recipe.TWO
         for seed in paper.size.seeds
     }
-    models = study.train(experiment, configs)
-    paper.measure("Thirty puzzles", models, samples=16)
+    models = study.train(experiment, configs) | {"taught": paper.taught}
     configs = {
-        f"{name}: the thirty": recipe.evaluate(model, prompts, baseline=paper.taught, samples=16)
+        f"{name}: {what}, 16 responses": recipe.evaluate(
+            model, asked, baseline=paper.taught if name != "taught" else None, samples=16
+        )
         for name, model in models.items()
+        for what, asked in (("unseen puzzles", paper.sets["unseen"]), ("the thirty", prompts))
     }
     study.finish(study.start(experiment, configs))
 

@@ -1,6 +1,6 @@
 """Knights and Knaves for a very small model: puzzles of one width, and a search in words.
 
-Everybody says one thing about two different people, in four words: `a : or b=knave c=knight ;`. The
+Everybody says one thing about two different people, in six words: `a : or b=knave c=knight ;`. The
 search takes every assignment in one fixed order and asks claim after claim whether it fits (`yes`)
 until one does not (`no`); the assignment that fits all is the answer. So the one thing to be
 learnt is whether a claim fits an assignment, and a response is right where it never errs.
@@ -67,7 +67,7 @@ def _claim(source: random.Random, n_people: int) -> Claim:
 
 
 def asked(puzzle: Puzzle) -> str:
-    """The prompt: seven words a person and a mark at the end."""
+    """The prompt: six words a person and a mark at the end."""
     said = (
         f"{name} : {join} {_word(one, puzzle)} {_word(two, puzzle)} ;"
         for name, (join, one, two) in zip(puzzle.names, puzzle.claims, strict=True)

@@ -49,7 +49,7 @@ RIGHT_IS_WORTH = 0.07
 KNIGHTS: Config = {"kind": "knights"}
 COIN: Config = {"kind": "function", "function": "paper.random_reward:coin"}
 
-# The longest prompt has six people: seven words each, `?` and `<s>`.
+# The longest prompt has six people: six words each, `?` and `<s>`.
 PROMPT_TOKENS = 48
 # Three people: eight assignments of at most six words, and the answer.
 TRAINED_TOKENS = 64

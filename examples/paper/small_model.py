@@ -1,4 +1,4 @@
-"""Makes the untrained model of the paper in miniature: a Llama with four layers and 29 words.
+"""Makes the untrained model of the paper in miniature: a Llama with four layers and 28 words.
 
 `paper_in_miniature` starts it as a program of its own, so that the client that speaks to the
 service never loads torch.
