@@ -183,14 +183,10 @@ def _runs(given: Given) -> Iterator[Draft]:
     """What the runs have measured themselves: held out, from outside, and its price."""
     runs = given.measured.runs.values()
     metrics = result_metrics({name for run in runs for name in run.values})
-    apart = measured_apart([run.config for run in runs]) if runs else None
-    is_apart = apart is not None and any(name.startswith("eval/") for name in metrics)
-    remarks = [
-        f"Metrics that begin with `eval/` measure something else in each group, because `{apart}` "
-        "differs: compare groups by `gold/` metrics."
-    ]
     if not metrics:
         return
+    having = {name: [run.config for run in runs if name in run.values] for name in metrics}
+    apart = {name: measured_apart(name, configs) for name, configs in having.items()}
     yield Draft(
         id=str(TableKind.RUNS),
         kind=TableKind.RUNS,
@@ -199,13 +195,25 @@ def _runs(given: Given) -> Iterator[Draft]:
         "the model that it leaves may be of an earlier step.",
         columns=[
             Column(
-                name, [(ITSELF, name)], unit="",
-                direction="none" if is_apart and name.startswith("eval/") else direction_of(name),
+                name,
+                [(ITSELF, name)],
+                unit="",
+                direction="none" if apart[name] else direction_of(name),
             )
             for name in metrics
         ],
-        remarks=remarks if is_apart else (),
-    )  # fmt: skip
+        remarks=list(_apart_remarks(apart)),
+    )
+
+
+def _apart_remarks(apart: Mapping[str, str | None]) -> Iterator[str]:
+    """A sentence for each section of the config that makes metrics measure something else."""
+    for section in dict.fromkeys(filter(None, apart.values())):
+        names = ", ".join(f"`{name}`" for name, one in apart.items() if one == section)
+        yield (
+            f"Not the same measure in all groups, because `{section}` differs: {names}. Compare "
+            "groups by `gold/` metrics."
+        )
 
 
 def result_metrics(names: Iterable[str]) -> list[str]:

@@ -3,6 +3,7 @@
 Pure; `backend.store.metrics.seed_groups` reads what it needs.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -21,8 +22,9 @@ Last = Mapping[str, tuple[int, float]]
 # reward or a training loss.
 _HELD_OUT = ("eval/win_rate", "eval/reward", "eval/accuracy", "eval/loss")
 # What a held-out number is a measure of, and on what.
-_MEASURES = ("method", "reward", "prompts", "demonstrations", "preferences", "solutions",
-             "baseline_model", "split")  # fmt: skip
+_MEASURES = ("method", "reward", "prompts", "demonstrations", "preferences", "solutions", "split")
+# Those that another baseline changes.
+_BESIDE_A_BASELINE = re.compile(r"eval/(win_rate|win_rate_lc|gain|pass_gain|text_change)(/.*)?")
 
 
 def deciding_metric(
@@ -34,8 +36,8 @@ def deciding_metric(
     found = next(iter((*gold_metrics(common), *held_out)), None)
     if found is None:
         return None, "These runs share no metric that could decide between them."
-    apart = measured_apart(configs)
-    if apart is not None and not found.startswith("gold/"):
+    apart = measured_apart(found, configs)
+    if apart is not None:
         return None, (
             f"`{found}` measures something else in each of them, because `{apart}` differs. "
             "Attach an evaluation of all of them as `gold/reward`."
@@ -43,9 +45,15 @@ def deciding_metric(
     return found, ""
 
 
-def measured_apart(configs: Sequence[Mapping[str, Any]]) -> str | None:
-    """The section that differs, so that held-out metrics measure something else in each config."""
-    return next((section for section in _MEASURES if _differs(configs, section)), None)
+def measured_apart(metric: str, configs: Sequence[Mapping[str, Any]]) -> str | None:
+    """The section that differs, so that a metric measures something else in each config.
+
+    Only what runs measure themselves hangs on their configs; `gold/NAME` does not.
+    """
+    if not metric.startswith("eval/"):
+        return None
+    beside = ("baseline_model",) if _BESIDE_A_BASELINE.fullmatch(metric) else ()
+    return next((one for one in (*_MEASURES, *beside) if _differs(configs, one)), None)
 
 
 def _differs(configs: Sequence[Mapping[str, Any]], section: str) -> bool:

@@ -330,6 +330,18 @@ def test_other_data_or_another_reward_is_another_measure() -> None:
     assert table.columns[0].direction == "none"
 
 
+def test_a_run_that_has_no_such_metric_makes_it_no_other_measure() -> None:
+    """The SFT run beside its policies is of another method and has other metrics."""
+    runs = [policy("sft", 0, method="sft", estimator=None, values={"eval/loss": 0.5}),
+            policy("a", 1, values={"eval/reward": 1.0}),
+            policy("b", 2, values={"eval/reward": 2.0}, estimator="rloo")]  # fmt: skip
+
+    table = table_of(answer_of(runs, []), "runs")
+
+    assert table.remarks == []
+    assert [one.direction for one in table.columns if one.name == "eval/reward"] == ["higher"]
+
+
 def test_provenance_is_commit_and_configs() -> None:
     def of(**changes: Any) -> ResultsAnswer:
         return answer_of([policy("g", 0, values={"kl/exact": 1.0}, **changes)], [])

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from backend.domain.seeds.compared import deciding_metric
 from backend.schemas.events import MetricLine
 from backend.store.db import Database
 from backend.store.metrics import points as metrics
@@ -103,6 +104,17 @@ def test_runs_without_a_common_measure_are_grouped_without_an_answer(
 
     assert (answer["metric"], answer["differences"]) == (None, [])
     assert [group["value"] for group in answer["groups"]] == [None, None]
+
+
+def test_a_baseline_changes_what_is_measured_beside_it_and_nothing_else() -> None:
+    """The model of the start has no baseline, its policies have it."""
+    alone = {"method": "evaluate", "prompts": {"id": "snapshot_a"}}
+    beside = alone | {"baseline_model": {"id": "model_a"}}
+
+    assert deciding_metric([alone, beside], [{"eval/reward"}] * 2) == ("eval/reward", "")
+    metric, why = deciding_metric([alone, beside], [{"eval/win_rate", "eval/reward"}] * 2)
+    assert metric is None
+    assert "because `baseline_model` differs" in why
 
 
 def test_rewards_that_measure_something_else_decide_nothing(
