@@ -22,7 +22,14 @@ from worker.trainer.models import loading
 from worker.trainer.models.logprobs import action_logp
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.sampling import decoding
-from worker.trainer.sampling.decoding import Request, Response, Sampling, draw, sample
+from worker.trainer.sampling.decoding import (
+    Request,
+    Response,
+    Sampling,
+    closed_up,
+    draw,
+    sample,
+)
 from worker.trainer.sampling.prompts import sampling_of
 
 CPU = torch.device("cpu")
@@ -124,6 +131,31 @@ def test_responses_do_not_depend_on_the_batch(
     in_small_batches = ids(sample(model, asked, sampling(), seed=1, stream=("test", 3)))
 
     assert together == backwards[::-1] == alone == in_small_batches
+
+
+def test_rows_that_go_on_keep_their_tokens_where_others_end(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> None:
+    """Rows move to the places of those that have ended: each still sees its own tokens alone."""
+    often = sampling(max_new_tokens=20, end_ids=list(range(0, 256, 8)))
+    asked = requests(tokenizer, n_samples=8)
+
+    found = sample(model, asked, often, seed=1, stream=("test", 3))
+
+    assert len({len(response.ids) for several in found for response in several}) > 8
+    for request, responses in zip(asked, found, strict=True):
+        tokens = [Tokens(request.prompt, response.ids) for response in responses]
+        batch = collate(tokens, pad_id=2, device=CPU)
+        with torch.no_grad():
+            logp_N = action_logp(model, batch, temperature=0.7).logp_N
+        sampled = [logp for response in responses for logp in response.logp]
+        assert sampled == pytest.approx(logp_N.tolist(), abs=1e-4)
+
+
+def test_the_last_rows_take_the_places_of_those_that_have_ended() -> None:
+    assert closed_up([False, True, False, True, False, True, False]) == [0, 6, 2, 4]
+    assert closed_up([False, False]) == [0, 1]
+    assert closed_up([True, True]) == []
 
 
 def test_a_sliding_window_holds_tokens_and_no_padding() -> None:

@@ -150,7 +150,7 @@ class _Decoding:
                 top_p=self.sampling.top_p,
             )
             self._record(active, token_B.tolist(), logp_B.tolist())
-            keep = [i for i, row in enumerate(active) if not self.rows[row].ended]
+            keep = closed_up([self.rows[row].ended for row in active])
             if not keep or place + 1 == self.sampling.max_new_tokens:
                 break
             if len(keep) < len(active):
@@ -214,6 +214,16 @@ class _Decoding:
 
     def _response(self, row: _Row) -> Response:
         return Response(row.ids, row.logp, FinishReason.STOP if row.ended else FinishReason.LENGTH)
+
+
+def closed_up(ended: Sequence[bool]) -> list[int]:
+    """Places of the rows that go on: the last of them stand where others have ended before them.
+
+    So few rows move, and where each ends up is a place that nobody needs any more.
+    """
+    n_left = len(ended) - sum(ended)
+    behind = [place for place in range(n_left, len(ended)) if not ended[place]]
+    return [behind.pop() if ended[place] else place for place in range(n_left)]
 
 
 def require_finite(logps: Sequence[float]) -> None:
@@ -302,6 +312,15 @@ class _RoomyLayer(DynamicLayer):  # type: ignore[misc]
 
     def batch_select_indices(self, indices: Tensor) -> None:
         used = self.keys.shape[-2]
+        moved = (indices != torch.arange(len(indices), device=indices.device)).nonzero()[:, 0]
+        if (indices[moved] >= len(indices)).all():
+            # Nobody is overwritten who is still to be read: the others stay where they are.
+            source = indices[moved]
+            for room in (self.room_k, self.room_v):
+                room[moved, :, :used] = room[source, :, :used]
+            self.room_k, self.room_v = self.room_k[: len(indices)], self.room_v[: len(indices)]
+            self.keys, self.values = self.room_k[:, :, :used], self.room_v[:, :, :used]
+            return
         room_k = self.room_k.new_empty(len(indices), *self.room_k.shape[1:])
         room_v = self.room_v.new_empty(len(indices), *self.room_v.shape[1:])
         room_k[:, :, :used] = self.keys[indices]
