@@ -133,18 +133,13 @@ def taught(study: Study, size: Size, models: Path) -> Paper:
 
 def _dealt(name: str) -> list[Puzzle]:
     """The puzzles of a set."""
-    if name == "unseen":
-        return _pool("test", {name: recipe.UNSEEN})[name]
-    return _train_pool()[name]
+    return _pool("test" if name in recipe.TEST_SPLIT else "train")[name]
 
 
 @cache
-def _train_pool() -> dict[str, list[Puzzle]]:
-    return _pool("train", recipe.TRAIN_SPLIT)
-
-
-def _pool(split: Split, wanted: dict[str, dict[int, int]]) -> dict[str, list[Puzzle]]:
+def _pool(split: Split) -> dict[str, list[Puzzle]]:
     """The puzzles of a split by set: drawn once, and dealt in the order of the sets."""
+    wanted = recipe.TEST_SPLIT if split == "test" else recipe.TRAIN_SPLIT
     counts = Counter[int]()
     for some in wanted.values():
         counts.update(some)
@@ -220,8 +215,8 @@ def own_kl(paper: Paper, rates: dict[str, float]) -> None:
 def thirty(paper: Paper, rates: dict[str, float]) -> None:
     """Thirty puzzles that are seldom solved, trained on over and over (table 3)."""
     study, experiment = paper.study, paper.experiment("Thirty puzzles")
-    found = study.puzzles("candidates", _dealt)
-    config = recipe.evaluate(paper.taught, found, baseline=None, samples=16)
+    found, others = (study.puzzles(name, _dealt) for name in ("candidates", "others"))
+    config = recipe.evaluate(paper.taught, found, baseline=None, samples=recipe.MANY)
     [run] = study.finish(study.start(experiment, {"taught: candidates": config}))
     answers = study.podium.records(f"/runs/{run['id']}/answers")
     chosen = seldom_solved(answers, recipe.THIRTY, recipe.SELDOM)
@@ -235,11 +230,11 @@ def thirty(paper: Paper, rates: dict[str, float]) -> None:
     }
     models = study.train(experiment, configs) | {"taught": paper.taught}
     configs = {
-        f"{name}: {what}, 16 responses": recipe.evaluate(
-            model, asked, baseline=paper.taught if name != "taught" else None, samples=16
+        f"{name}: {what}": recipe.evaluate(
+            model, asked, baseline=paper.taught if name != "taught" else None, samples=recipe.MANY
         )
         for name, model in models.items()
-        for what, asked in (("unseen puzzles", paper.sets["unseen"]), ("the thirty", prompts))
+        for what, asked in (("others", others), ("the thirty", prompts))
     }
     study.finish(study.start(experiment, configs))
 

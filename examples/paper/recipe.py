@@ -18,8 +18,14 @@ TRAIN_SPLIT: dict[str, dict[int, int]] = {
     "candidates": {3: 150, 4: 150},
     "ranked": {3: 300},
 }
-UNSEEN = {2: 80, 3: 200, 4: 100, 5: 60, 6: 30}
+# Those of the test split; `others` are like the candidates and stand beside the thirty.
+TEST_SPLIT: dict[str, dict[int, int]] = {
+    "unseen": {2: 80, 3: 200, 4: 100, 5: 60, 6: 30},
+    "others": {3: 100, 4: 100},
+}
 THIRTY, SELDOM = 30, (0.05, 0.30)
+# Responses to a puzzle where pass@16 is asked.
+MANY = 16
 
 HELDOUT_FRACTION = 0.05
 TUNING_SEED = 100
