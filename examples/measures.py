@@ -5,9 +5,10 @@ functions over texts and numbers; the service is not asked.
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean, stdev
+from dataclasses import asdict, dataclass
+from statistics import fmean
 
 import gold
 
@@ -29,10 +30,13 @@ class AnsweredQuestion:
 
 @dataclass(frozen=True)
 class Measures:
-    """Means over a set of answers: the gold score, its parts, and guards that are no part of it."""
+    """Of an answer, or the mean of many: the gold score, its parts, and guards beside it.
+
+    `distinct` of an answer is one over the number of answers that say the same; the mean is the
+    number of different answers divided by the number of answers.
+    """
 
     gold: float
-    gold_sd: float
     complete: float
     length: float
     known_words: float
@@ -45,35 +49,37 @@ class Measures:
     base_logp_per_token: float
 
 
-def measure(answers: Sequence[AnsweredQuestion], known_words: Collection[str]) -> Measures:
-    """Score every answer and average."""
-    scores = [gold.score(a.prompt, a.content, known_words) for a in answers]
-    totals = [score.total for score in scores]
-    return Measures(
-        gold=fmean(totals),
-        gold_sd=stdev(totals),
-        complete=fmean(score.complete for score in scores),
-        length=fmean(score.length for score in scores),
-        known_words=fmean(score.known for score in scores),
-        shared_content_word=fmean(score.shared for score in scores),
-        echoes=fmean(score.is_echo for score in scores),
-        finished=fmean(a.is_finished for a in answers),
-        distinct=len({a.content.strip().lower() for a in answers}) / len(answers),
-        overlap_with_human=fmean(_overlap(a.content, a.human) for a in answers),
-        words=fmean(len(gold.words_of(a.content)) for a in answers),
-        base_logp_per_token=fmean(a.base_logp_per_token for a in answers),
-    )
+# What training for the gold score must not spoil.
+GUARDS = (
+    *("shared_content_word", "known_words", "distinct", "echoes", "finished"),
+    *("overlap_with_human", "base_logp_per_token"),
+)
 
 
-def gold_by_prompt(
-    answers: Sequence[AnsweredQuestion], known_words: Collection[str]
+def of_each(answers: Sequence[AnsweredQuestion], known_words: Collection[str]) -> list[Measures]:
+    """Every answer measured, in the order of the answers."""
+    alike = Counter(_said(a) for a in answers)
+    return [_of(a, gold.score(a.prompt, a.content, known_words), alike[_said(a)]) for a in answers]
+
+
+def mean_of(measured: Sequence[Measures]) -> Measures:
+    """Means over answers."""
+    return Measures(**{name: fmean(values_of(measured, name)) for name in asdict(measured[0])})
+
+
+def values_of(measured: Sequence[Measures], name: str) -> list[float]:
+    """One measure of every answer."""
+    return [getattr(one, name) for one in measured]
+
+
+def by_prompt(
+    answers: Sequence[AnsweredQuestion], values: Sequence[float]
 ) -> dict[str, list[float]]:
-    """Gold scores under each prompt's id."""
-    scores: dict[str, list[float]] = {}
-    for a in answers:
-        total = gold.score(a.prompt, a.content, known_words).total
-        scores.setdefault(a.prompt_id, []).append(total)
-    return scores
+    """Values of answers under each prompt's id."""
+    found: dict[str, list[float]] = {}
+    for answer, value in zip(answers, values, strict=True):
+        found.setdefault(answer.prompt_id, []).append(value)
+    return found
 
 
 def paired_interval(
@@ -103,6 +109,26 @@ def strict_differences(tiers: Sequence[Sequence[str]], gold_of: Mapping[str, flo
         for lower in tiers[rank + 1 :]
         for worse in lower
     ]
+
+
+def _said(answer: AnsweredQuestion) -> str:
+    return answer.content.strip().lower()
+
+
+def _of(answer: AnsweredQuestion, score: gold.Gold, n_alike: int) -> Measures:
+    return Measures(
+        gold=score.total,
+        complete=score.complete,
+        length=score.length,
+        known_words=score.known,
+        shared_content_word=score.shared,
+        echoes=float(score.is_echo),
+        finished=float(answer.is_finished),
+        distinct=1 / n_alike,
+        overlap_with_human=_overlap(answer.content, answer.human),
+        words=float(len(gold.words_of(answer.content))),
+        base_logp_per_token=answer.base_logp_per_token,
+    )
 
 
 def _overlap(answer: str, human: str) -> float:

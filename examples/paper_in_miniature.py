@@ -101,7 +101,7 @@ def carry_out(podium: Podium, arguments: argparse.Namespace) -> None:
     _stage("estimators", lambda: estimators(paper, rates))
     _stage("own KL", lambda: own_kl(paper, rates))
     _stage("thirty puzzles", lambda: thirty(paper, rates))
-    _stage("reward model", lambda: reward_model(paper, rates))
+    _stage("reward model", lambda: reward_model(paper))
     folder.mkdir(parents=True, exist_ok=True)
     outcome.write(study, rates, folder)
     print(f"Tables and curves: {folder}", flush=True)
@@ -239,7 +239,7 @@ def thirty(paper: Paper, rates: dict[str, float]) -> None:
     study.finish(study.start(experiment, configs))
 
 
-def reward_model(paper: Paper, rates: dict[str, float]) -> None:
+def reward_model(paper: Paper) -> None:
     """A reward model from 300 noisy rankings, trained on; the solver measures beside it."""
     study, experiment = paper.study, paper.experiment("Reward model")
     found = study.puzzles("ranked", _dealt)
@@ -247,12 +247,13 @@ def reward_model(paper: Paper, rates: dict[str, float]) -> None:
     study.finish(study.start(experiment, {"responses to rank": config}))
     if "preferences" not in study.snapshots:
         _rank(study, found)
-    preferences = study.freeze("preferences", "preferences", is_review=False)
+    heldout = recipe.RANKINGS_HELDOUT
+    preferences = study.freeze("preferences", "preferences", heldout=heldout, is_review=False)
     config = recipe.reward_model(paper.taught, preferences)
     [reward] = study.train(experiment, {"reward model": config}).values()
     configs = {
         f"{name} with the reward model, seed {seed}": paper.arm(
-            {**recipe.ARMS[name], **recipe.rewarded_by(reward)}, lr=rates[name], seed=seed
+            {**recipe.ARMS[name], **recipe.rewarded_by(reward)}, lr=recipe.FAR, seed=seed
         )
         for name in recipe.TWO
         for seed in paper.size.seeds

@@ -9,11 +9,21 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import annotators
 import gold
-from measures import AnsweredQuestion, Measures, gold_by_prompt, measure, paired_interval
+from measures import (
+    GUARDS,
+    AnsweredQuestion,
+    Measures,
+    by_prompt,
+    mean_of,
+    of_each,
+    paired_interval,
+    values_of,
+)
 from podium import Podium
 from rich.console import Console
 from rich.table import Table
@@ -40,9 +50,9 @@ def make(
     `loss` (of sft) and `reward` (of the policy run) are held-out curves by step,
     `differences` are gold(preferred) - gold(other) of the held-out pairs, `counts` the project's.
     """
-    measured = {who: measure(answers[part], known_words) for who, part in MODELS.items()}
-    before = gold_by_prompt(answers["sft_answers"], known_words)
-    after = gold_by_prompt(answers["final_answers"], known_words)
+    each = {who: of_each(answers[part], known_words) for who, part in MODELS.items()}
+    measured = {who: mean_of(found) for who, found in each.items()}
+    spread = {who: stdev(values_of(found, "gold")) for who, found in each.items()}
     return {
         "sft": {
             "heldout_loss_before": loss[min(loss)],
@@ -52,18 +62,19 @@ def make(
         "policy": {
             **_policy(runs["policy"], reward, runs["final_drift"]["summary"]),
             "gold_base": measured["base"].gold,
-            "gold_base_sd": measured["base"].gold_sd,
+            "gold_base_sd": spread["base"],
             "gold_before": measured["sft"].gold,
             "gold_after": measured["final"].gold,
-            "gold_sd": measured["sft"].gold_sd,
-            "gold_ci95": list(paired_interval(before, after)),
-            **_gains(measured),
-            "n_prompts": len(after),
+            "gold_sd": spread["sft"],
+            "gold_ci95": _change(answers, each, "gold")["ci95"],
+            **_gains(measured, spread),
+            "n_prompts": len({answer.prompt_id for answer in answers["final_answers"]}),
             "n_responses": len(answers["final_answers"]),
             "ended_before": measured["sft"].finished,
             "ended_after": measured["final"].finished,
         },
         "measures": {who: asdict(found) for who, found in measured.items()},
+        "guards": {name: _change(answers, each, name) for name in GUARDS},
         "comparisons": counts["comparisons"],
         "judgments": counts["judgments"],
         "annotators": len(annotators.NAMES),
@@ -109,7 +120,7 @@ def write(report: Report, path: Path) -> None:
 def show(report: Report, path: Path) -> None:
     """Print before and after, a dozen pairs of answers, and where to look."""
     console = Console(highlight=False)
-    console.print(_table(report["measures"]))
+    console.print(_table(report))
     for line in _sentences(report):
         console.print(line, markup=False)
     for pair in report["pairs"]:
@@ -154,12 +165,25 @@ def _policy(
     }
 
 
-def _gains(measured: Mapping[str, Measures]) -> Report:
+def _gains(measured: Mapping[str, Measures], spread: Mapping[str, float]) -> Report:
     base, sft, final = measured["base"], measured["sft"], measured["final"]
     return {
-        "gain_over_sft_sd": (final.gold - sft.gold) / sft.gold_sd,
-        "gain_over_base_sd": (final.gold - base.gold) / base.gold_sd,
+        "gain_over_sft_sd": (final.gold - sft.gold) / spread["sft"],
+        "gain_over_base_sd": (final.gold - base.gold) / spread["base"],
     }
+
+
+def _change(
+    answers: Mapping[str, Sequence[AnsweredQuestion]],
+    each: Mapping[str, Sequence[Measures]],
+    name: str,
+) -> Report:
+    """What the policy has changed of a measure, with its paired interval over questions."""
+    before, after = (
+        by_prompt(answers[MODELS[who]], values_of(each[who], name)) for who in ("sft", "final")
+    )
+    change = fmean(values_of(each["final"], name)) - fmean(values_of(each["sft"], name))
+    return {"change": change, "ci95": list(paired_interval(before, after))}
 
 
 def _pairs(answers: Mapping[str, Sequence[AnsweredQuestion]]) -> list[dict[str, str]]:
@@ -177,11 +201,19 @@ def _pairs(answers: Mapping[str, Sequence[AnsweredQuestion]]) -> list[dict[str, 
     ]
 
 
-def _table(measured: Mapping[str, Mapping[str, float]]) -> Table:
-    table = Table("measure", *MODELS, title="Answers to the reported questions")
+def _table(report: Report) -> Table:
+    measured = report["measures"]
+    head = ("measure", *MODELS, "change from sft [95 %]")
+    table = Table(*head, title="Answers to the reported questions")
     for name in measured["final"]:
-        table.add_row(name, *(f"{measured[who][name]:.3f}" for who in MODELS))
+        change = _interval(report["guards"][name]) if name in report["guards"] else ""
+        table.add_row(name, *(f"{measured[who][name]:.3f}" for who in MODELS), change)
     return table
+
+
+def _interval(change: Report) -> str:
+    low, high = change["ci95"]
+    return f"{change['change']:+.3f} [{low:.3f}, {high:.3f}]"
 
 
 def _sentences(report: Report) -> list[str]:

@@ -49,6 +49,9 @@ OWN_KL: dict[str, Config] = {
 TWO = ("grpo", "reinforce_pp")
 KL_COEF = 1e-3
 
+# What goes far from the taught model is asked there, so nobody looks for the rate that stays near.
+FAR = 1e-4
+RANKINGS_HELDOUT = 0.15
 # Annotators' noise (`annotators.NOISE`) is that of Bradley and Terry: right goes before wrong in
 # 1 / (1 + exp(-RIGHT_IS_WORTH / NOISE)) = 85 of 100 cases.
 RIGHT_IS_WORTH = 0.07

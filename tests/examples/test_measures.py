@@ -20,15 +20,25 @@ def test_means_are_taken_over_answers() -> None:
     good = answer("The capital of France is Paris.")
     cut = answer("The capital of France is", is_finished=False)
 
-    found = measures.measure([good, good, cut, cut], KNOWN)
+    each = measures.of_each([good, good, cut, cut], KNOWN)
+    found = measures.mean_of(each)
 
     assert found.gold == pytest.approx((1.0 + 0.0) / 2)  # the cut one only says the question again
-    assert found.gold_sd == pytest.approx((4 * 0.25 / 3) ** 0.5)
+    assert measures.values_of(each, "gold") == pytest.approx([1.0, 1.0, 0.0, 0.0])
     assert found.finished == 0.5
     assert found.echoes == 0.5
     assert found.distinct == 0.5
     assert found.overlap_with_human == 0.5
     assert found.words == 5.5
+
+
+def test_values_stand_under_their_prompts_and_the_distinct_share_is_their_mean() -> None:
+    answers = [answer("Paris.", prompt_id="p1"), answer("paris. ", prompt_id="p2"),
+               answer("Rome.", prompt_id="p1")]  # fmt: skip
+    values = measures.values_of(measures.of_each(answers, KNOWN), "distinct")
+
+    assert measures.by_prompt(answers, values) == {"p1": [0.5, 1.0], "p2": [0.5]}
+    assert fmean(values) == pytest.approx(2 / 3)  # two different answers of three
 
 
 def test_the_interval_of_equal_differences_is_that_difference() -> None:
