@@ -1,6 +1,9 @@
 r"""The reward term `math`: pairs by hand, where an answer stands, and whose fault it is."""
 
 import math
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -153,12 +156,32 @@ def test_an_expression_that_takes_for_ever_ends_and_is_the_fault_of_whose_it_is(
 
 def test_a_grader_that_crashes_gives_no_score() -> None:
     class Broken(Pool):
-        def ask(self, name: str, questions: object) -> list[Found]:
-            return [Found(fault="crash", why="it was killed by SIGSEGV")]
+        def submit(self, name: str, arguments: object) -> Future[Found]:
+            found = Future[Found]()
+            found.set_result(Found(fault="crash", why="it was killed by SIGSEGV"))
+            return found
 
     [grade] = MathScorer(MathReward(), Broken(1))([response(r"\boxed{\sqrt{2}}", "x")])
     assert math.isnan(grade.score)
     assert (grade.passed, grade.why) == (False, "the grader failed: it was killed by SIGSEGV")
+
+
+def test_what_was_begun_is_graded_as_what_was_not_and_asked_once(pool: Pool) -> None:
+    class Counting(Pool):
+        asked = 0
+
+        def submit(self, name: str, arguments: Sequence[Any]) -> Future[Found]:
+            self.asked += 1
+            return pool.submit(name, arguments)
+
+    answers = [response(rf"\boxed{{{said}}}", r"2\sqrt{2}") for said in (r"\sqrt{8}", r"\sqrt{7}")]
+    counting = Counting(1)
+    score = MathScorer(MathReward(), counting)
+    for answer in [*answers, *answers, response(r"\boxed{7}", "7")]:
+        score.begin(answer)
+    assert counting.asked == 2
+    assert score([*answers, *answers]) == MathScorer(MathReward(), pool)([*answers, *answers])
+    assert counting.asked == 2
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,7 @@ class _Sampler:
             stream="evaluation",
             first_step=self._step,
             steps=self._steps,
+            grader=self._scorer,
         )
         self._step += steps_of(prompts)
         self._run.events.progress(self._step, self._steps, "reward")

@@ -12,7 +12,8 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.rewards import FunctionReward
 from worker.trainer.errors import ConfigError
-from worker.trainer.rewards.grading.pool import LIMIT_S, Found, Pool, shared
+from worker.trainer.rewards.grading.begun import Begun
+from worker.trainer.rewards.grading.pool import LIMIT_S, Found, Pool
 from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score
 from worker.trainer.run import Run
 
@@ -35,16 +36,23 @@ class FunctionScorer:
     """Calls the function once per response."""
 
     def __init__(self, function: str, pool: Pool | None = None) -> None:
-        self._function, self._pool = function, pool
+        self._function = function
+        self._begun = Begun("call", pool)
 
     def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
         """What it says; over the limit 0 and not passed, NaN where it raises or says nonsense."""
-        pool = self._pool or shared()
-        asked = [
-            (self._function, a.text, a.prompt, a.reference, list(a.tags), dict(a.metadata))
-            for a in answers
-        ]
-        return [grade_of(found) for found in pool.ask("call", asked)]
+        return [grade_of(one) for one in self._begun.answers([self._asked(a) for a in answers])]
+
+    def begin(self, answer: SampledResponse) -> None:
+        """Call it for this response."""
+        self._begun.begin(self._asked(answer))
+
+    def forget(self) -> None:
+        """See `SlowScore`."""
+        self._begun.forget()
+
+    def _asked(self, a: SampledResponse) -> tuple[Any, ...]:
+        return self._function, a.text, a.prompt, a.reference, list(a.tags), dict(a.metadata)
 
 
 def grade_of(found: Found) -> Grade:

@@ -15,7 +15,8 @@ from backend.schemas.rewards import MathReward
 from worker.trainer.rewards.answers.equal import equal
 from worker.trainer.rewards.answers.extract import answer_in, boxed
 from worker.trainer.rewards.answers.plain import plain
-from worker.trainer.rewards.grading.pool import Found, Pool, shared
+from worker.trainer.rewards.grading.begun import Begun
+from worker.trainer.rewards.grading.pool import Found, Pool
 from worker.trainer.rewards.sampled_response import RIGHT, Grade, SampledResponse, Score
 from worker.trainer.run import Run
 
@@ -41,7 +42,8 @@ class MathScorer:
     """Grades answers; the processes of the `pool` start with the first that needs algebra."""
 
     def __init__(self, term: MathReward, pool: Pool | None = None) -> None:
-        self._term, self._pool = term, pool
+        self._term = term
+        self._begun = Begun("equivalent", pool)
         self._known: dict[_Question, Grade] = {}
 
     def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
@@ -50,6 +52,18 @@ class MathScorer:
         open_ = [one for one in found if isinstance(one, _Question)]
         decided = iter(self._by_algebra(open_) if open_ else ())
         return [next(decided) if isinstance(one, _Question) else one for one in found]
+
+    def begin(self, answer: SampledResponse) -> None:
+        """Ask what only algebra can say of it, once."""
+        question = self._at_a_glance(answer)
+        if isinstance(question, _Question) and question not in self._known:
+            for asked in self._asked(question):
+                if asked not in self._begun:
+                    self._begun.begin(asked)
+
+    def forget(self) -> None:
+        """See `SlowScore`."""
+        self._begun.forget()
 
     def _at_a_glance(self, answer: SampledResponse) -> Grade | _Question:
         if answer.reference is None:
@@ -71,18 +85,19 @@ class MathScorer:
         if len(self._known) + len(new) > MOST_KNOWN:
             self._known.clear()
             new = list(dict.fromkeys(questions))
-        pool = self._pool or shared()
-        asked = [self._asked(q.answer, one) for q in new for one in q.references]
-        found = iter(pool.ask("equivalent", asked))
+        found = iter(self._begun.answers([one for q in new for one in self._asked(q)]))
         for question in new:
             several = [next(found) for _ in question.references]
-            self._known[question] = self._grade(question, several, pool)
+            self._known[question] = self._grade(question, several)
         return [self._known[question] for question in questions]
 
-    def _asked(self, answer: str, reference: str) -> tuple[str, str, float]:
+    def _asked(self, question: _Question) -> list[tuple[str, str, float]]:
+        return [self._pair(question.answer, one) for one in question.references]
+
+    def _pair(self, answer: str, reference: str) -> tuple[str, str, float]:
         return latex(answer), latex(reference), self._term.tolerance
 
-    def _grade(self, question: _Question, found: Sequence[Found], pool: Pool) -> Grade:
+    def _grade(self, question: _Question, found: Sequence[Found]) -> Grade:
         """What takes too long is the response's fault, unless the reference alone does, too."""
         if any(one.value for one in found):
             return _RIGHT
@@ -90,7 +105,7 @@ class MathScorer:
             if one.fault == "crash":
                 return Grade(math.nan, passed=False, why=f"the grader failed: {one.why}")
             if one.fault == "limit":
-                [alone] = pool.ask("equivalent", [self._asked("1", reference)])
+                [alone] = self._begun.answers([self._pair("1", reference)])
                 if alone.fault:
                     why = f"the reference cannot be compared with anything: {alone.why}"
                     return Grade(math.nan, passed=False, why=why)

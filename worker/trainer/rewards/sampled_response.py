@@ -6,7 +6,7 @@ Every other file of this folder, but for `scorer` and `trained`, is the reward t
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.data.tokens import Tokens
@@ -52,6 +52,20 @@ class Grade:
 
 # One grade per answer, in their order.
 Score = Callable[[Sequence[SampledResponse]], list[Grade]]
+
+
+@runtime_checkable
+class SlowScore(Protocol):
+    """A Score whose graders work in other processes, while responses are still being sampled."""
+
+    def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
+        """As any Score; waits for what was begun."""
+
+    def begin(self, answer: SampledResponse) -> None:
+        """Begin to grade an answer that will be asked for; one that is not may never be."""
+
+    def forget(self) -> None:
+        """Nobody will ask for what was begun."""
 
 
 def measured(values: Iterable[float]) -> list[Grade]:

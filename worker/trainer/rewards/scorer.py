@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.rewards import AnyRewardTerm, Reward, term_names
 from worker.trainer.errors import ConfigError
-from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score
+from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score, SlowScore
 from worker.trainer.rewards.trained import TrainedScorer
 from worker.trainer.run import Run
 
@@ -179,6 +179,25 @@ class Scorer:
         if self._is_running and learn:
             self._running.add(scores.total)
         return self.normalized(scores)
+
+    @cached_property
+    def _slow(self) -> list[SlowScore]:
+        return [term.score for term in self._terms if isinstance(term.score, SlowScore)]
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether a term gains by beginning before all responses are there."""
+        return bool(self._slow)
+
+    def begin(self, answer: SampledResponse) -> None:
+        """Let the slow terms begin with an answer that will be scored."""
+        for score in self._slow:
+            score.begin(answer)
+
+    def forget(self) -> None:
+        """What was begun will not be asked for."""
+        for score in self._slow:
+            score.forget()
 
     def normalized(self, scores: Scores) -> Scores:
         """The same scores with the reward that the statistics of this moment give."""

@@ -17,6 +17,7 @@ from worker.trainer.data.token_ids import kept_ids
 from worker.trainer.errors import DataError
 from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.run import Run
+from worker.trainer.sampling.beside import Grader, graded_beside
 from worker.trainer.sampling.decoding import Request, Response, Sampling
 from worker.trainer.sampling.engines import Engine
 from worker.trainer.sampling.prompts import Prompt, answer, read_prompts
@@ -92,23 +93,26 @@ def answer_all(
     stream: str,
     first_step: int,
     steps: int,
+    grader: Grader | None = None,
 ) -> list[Sampled]:
     """`n_samples` responses to each prompt, in the order of the prompts.
 
-    Progress goes from `first_step` on, of `steps`. The same stream, seed and prompt ids give the
-    same random numbers, whatever the model.
+    `grader` begins with them while others are being sampled. Progress goes from `first_step` on, of
+    `steps`. The same stream, seed and prompt ids give the same random numbers, whatever the model.
     """
     found: list[Sampled] = []
     for portion in range(steps_of(prompts)):
         run.events.progress(first_step + portion, steps, "rollout")
         chosen = prompts[portion * PROMPTS_PER_STEP : (portion + 1) * PROMPTS_PER_STEP]
-        responses = engine.sample(
-            [Request(prompt.id, prompt.ids, n_samples) for prompt in chosen],
-            sampling,
-            seed=run.config.seed,
-            stream=(stream,),
-            between_tokens=run.stop.check,
-        )
+        with graded_beside(grader, chosen, tokenizer) as on_response:
+            responses = engine.sample(
+                [Request(prompt.id, prompt.ids, n_samples) for prompt in chosen],
+                sampling,
+                seed=run.config.seed,
+                stream=(stream,),
+                between_tokens=run.stop.check,
+                on_response=on_response,
+            )
         found += all_sampled(chosen, responses, tokenizer)
     run.events.tokens += sum(len(sampled.response.ids) for sampled in found)
     return found

@@ -68,6 +68,14 @@ class Sampling:
     stops: StopStrings | None = None
 
 
+# Told of a response as soon as it has ended: the place of its request, and what was sampled.
+OnResponse = Callable[[int, Response], None]
+
+
+def ignore(place: int, response: Response) -> None:
+    """Nobody waits for single responses."""
+
+
 def sample(
     model: PreTrainedModel,
     requests: Sequence[Request],
@@ -76,11 +84,12 @@ def sample(
     seed: int,
     stream: Sequence[str | int],
     between_tokens: Callable[[], None] = lambda: None,
+    on_response: OnResponse = ignore,
 ) -> list[list[Response]]:
     """Responses per request, in the order of the requests.
 
     `stream` names the random numbers (e.g. ("rollout", step)). `between_tokens` is called between
-    decode steps and may raise to stop.
+    decode steps and may raise to stop, `on_response` with each response that ends itself.
     """
     order = sorted(range(len(requests)), key=lambda i: (-len(requests[i].prompt), i))
     found: dict[int, list[Response]] = {}
@@ -88,10 +97,14 @@ def sample(
         chosen = [requests[i] for i in group]
         decoding = _Decoding(model, chosen, sampling, seed=seed, stream=stream)
         with torch.inference_mode():
-            responses = decoding.run(between_tokens)
+            responses = decoding.run(between_tokens, _at_places(on_response, group))
         for index, request in zip(group, chosen, strict=True):
             found[index] = [responses.pop(0) for _ in range(request.n_samples)]
     return [found[index] for index in range(len(requests))]
+
+
+def _at_places(told: OnResponse, group: Sequence[int]) -> OnResponse:
+    return lambda place, response: told(group[place], response)
 
 
 def _decode_groups(order: Sequence[int], requests: Sequence[Request]) -> list[list[int]]:
@@ -110,6 +123,7 @@ def _decode_groups(order: Sequence[int], requests: Sequence[Request]) -> list[li
 
 @dataclass
 class _Row:
+    request: int
     uniform: Tensor
     ids: list[int] = field(default_factory=list)
     logp: list[float] = field(default_factory=list)
@@ -132,12 +146,17 @@ class _Decoding:
         self.body, self.head = model.get_decoder(), model.get_output_embeddings()
         self.device = model.device
         self.rows = [
-            _Row(random_streams.uniforms(sampling.max_new_tokens, seed, *stream, request.key, i))
-            for request in requests
+            _Row(
+                place,
+                random_streams.uniforms(sampling.max_new_tokens, seed, *stream, request.key, i),
+            )
+            for place, request in enumerate(requests)
             for i in range(request.n_samples)
         ]
 
-    def run(self, between_tokens: Callable[[], None]) -> list[Response]:
+    def run(
+        self, between_tokens: Callable[[], None], on_response: OnResponse = ignore
+    ) -> list[Response]:
         logits_B_V, cache, mask_B_T, position_B = self._prefill()
         active = list(range(len(self.rows)))
         for place in range(self.sampling.max_new_tokens):
@@ -150,7 +169,10 @@ class _Decoding:
                 top_p=self.sampling.top_p,
             )
             self._record(active, token_B.tolist(), logp_B.tolist())
-            keep = closed_up([self.rows[row].ended for row in active])
+            ended = [self.rows[row].ended for row in active]
+            for row in (row for row, has_ended in zip(active, ended, strict=True) if has_ended):
+                on_response(self.rows[row].request, self._response(self.rows[row]))
+            keep = closed_up(ended)
             if not keep or place + 1 == self.sampling.max_new_tokens:
                 break
             if len(keep) < len(active):

@@ -14,7 +14,14 @@ from transformers import PreTrainedModel
 from backend.schemas.sections import Rollout
 from worker.trainer.models import adapters
 from worker.trainer.run import Run
-from worker.trainer.sampling.decoding import Request, Response, Sampling, sample
+from worker.trainer.sampling.decoding import (
+    OnResponse,
+    Request,
+    Response,
+    Sampling,
+    ignore,
+    sample,
+)
 from worker.trainer.sampling.vllm_engine import VllmEngine
 
 
@@ -32,10 +39,12 @@ class Engine(Protocol):
         seed: int,
         stream: Sequence[str | int],
         between_tokens: Callable[[], None],
+        on_response: OnResponse = ignore,
     ) -> list[list[Response]]:
         """Responses per request, in the order of the requests.
 
-        `stream` names the random numbers; `between_tokens` is called now and then and may raise.
+        `stream` names the random numbers; `between_tokens` is called now and then and may raise. An
+        engine that knows of a response before the others have ended tells `on_response` of it.
         """
 
     def close(self) -> None:
@@ -63,8 +72,9 @@ class TransformersEngine:
         seed: int,
         stream: Sequence[str | int],
         between_tokens: Callable[[], None],
+        on_response: OnResponse = ignore,
     ) -> list[list[Response]]:
-        """See `rollout.sample`."""
+        """See `decoding.sample`."""
         return sample(
             self._model,
             requests,
@@ -72,6 +82,7 @@ class TransformersEngine:
             seed=seed,
             stream=stream,
             between_tokens=between_tokens,
+            on_response=on_response,
         )
 
     def close(self) -> None:

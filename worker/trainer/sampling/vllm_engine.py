@@ -27,7 +27,15 @@ from worker.trainer import random_streams
 from worker.trainer.errors import ConfigError, TrainerError
 from worker.trainer.models import adapters
 from worker.trainer.run import Run
-from worker.trainer.sampling.decoding import MAX_ROWS, Request, Response, Sampling, require_finite
+from worker.trainer.sampling.decoding import (
+    MAX_ROWS,
+    OnResponse,
+    Request,
+    Response,
+    Sampling,
+    ignore,
+    require_finite,
+)
 from worker.trainer.sampling.stopping import StopStrings
 
 SETTING = "PODIUM_VLLM_PYTHON"
@@ -98,8 +106,9 @@ class VllmEngine:
         seed: int,
         stream: Sequence[str | int],
         between_tokens: Callable[[], None],
+        on_response: OnResponse = ignore,
     ) -> list[list[Response]]:
-        """Responses per request; each draws from a seed of its own.
+        """Responses per request, all at once; each draws from a seed of its own.
 
         Raises NonFiniteLoss if a log-probability is not finite, EngineFailed if vLLM ended.
         """

@@ -29,6 +29,7 @@ from worker.trainer.methods.policy_gradient.rollout import (
 from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.rewards.scorer import Scorer, Scores
 from worker.trainer.run import Run
+from worker.trainer.sampling.beside import graded_beside
 from worker.trainer.sampling.decoding import Request, Response, Sampling
 from worker.trainer.sampling.prompts import Prompt, answer
 
@@ -119,7 +120,7 @@ class Collector:
         requests = requests_of([*before, *chosen], n_samples)[len(before) :]
         asked = [Tokens(request.prompt, []) for request in requests]
         with saved_if_not_finite(self._run, step, asked):
-            responses = self._respond(requests, step, self._sampling, account)
+            responses = self._respond(chosen, requests, step, self._sampling, account)
         answers = [self._answers(p, r) for p, r in zip(chosen, responses, strict=True)]
         scores = self._score([a for several in answers for a in several], step, account, learn=True)
         groups = [
@@ -164,16 +165,23 @@ class Collector:
         return [prompts[i] for i in indices]
 
     def _respond(
-        self, requests: Sequence[Request], step: int, sampling: Sampling, account: _Account
+        self,
+        prompts: Sequence[Prompt],
+        requests: Sequence[Request],
+        step: int,
+        sampling: Sampling,
+        account: _Account,
     ) -> list[list[Response]]:
         self._run.events.progress(step - 1, self._config.steps, "rollout")
-        with account.spending("rollout"):
+        beside = graded_beside(self._scorer, prompts, self._policy.tokenizer)
+        with account.spending("rollout"), beside as on_response:
             found = self._policy.engine.sample(
                 requests,
                 sampling,
                 seed=self._config.seed,
                 stream=("rollout", step),
                 between_tokens=self._run.stop.check,
+                on_response=on_response,
             )
         account.n_sampled += sum(len(r.ids) for responses in found for r in responses)
         return found
@@ -201,9 +209,9 @@ class Collector:
         """
         rewards = dict.fromkeys((group.prompt.id for group in groups), 0.0)
         if self._is_greedy:
-            prompts = {group.prompt.id: group.prompt for group in groups}.values()
+            prompts = list({group.prompt.id: group.prompt for group in groups}.values())
             sampling = replace(self._sampling, greedy=True)
-            found = self._respond(requests_of(list(prompts), 1), step, sampling, account)
+            found = self._respond(prompts, requests_of(prompts, 1), step, sampling, account)
             answers = [self._answers(p, r)[0] for p, r in zip(prompts, found, strict=True)]
             scores = self._score(answers, step, account, learn=False)
             rewards = dict(zip(rewards, scores.reward, strict=True))

@@ -26,6 +26,7 @@ from worker.trainer.models.logprobs import action_logp
 from worker.trainer.rewards.scorer import Scorer, Scores
 from worker.trainer.run import Run
 from worker.trainer.sampling.answers import Sampled, all_sampled
+from worker.trainer.sampling.beside import graded_beside
 from worker.trainer.sampling.decoding import Request, Sampling
 from worker.trainer.sampling.prompts import Prompt, token_texts
 
@@ -51,13 +52,15 @@ def evaluate_policy(
     the weights that the policy's sampler has. Responses that could not be scored count in
     everything but the reward, which is missing where none could.
     """
-    responses = policy.engine.sample(
-        [Request(prompt.id, prompt.ids, SAMPLES_PER_PROMPT) for prompt in prompts],
-        sampling,
-        seed=run.config.seed,
-        stream=("evaluation",),
-        between_tokens=run.stop.check,
-    )
+    with graded_beside(scorer, prompts, policy.tokenizer) as on_response:
+        responses = policy.engine.sample(
+            [Request(prompt.id, prompt.ids, SAMPLES_PER_PROMPT) for prompt in prompts],
+            sampling,
+            seed=run.config.seed,
+            stream=("evaluation",),
+            between_tokens=run.stop.check,
+            on_response=on_response,
+        )
     sampled = all_sampled(prompts, responses, policy.tokenizer)
     scores = scorer([one.answer for one in sampled], learn=False)
     reward = scorer.comparable(scores)

@@ -16,6 +16,7 @@ from worker.trainer.methods.policy_gradient.policy import Policy
 from worker.trainer.rewards.scorer import Scorer
 from worker.trainer.run import Run
 from worker.trainer.sampling.answers import Sampled, all_sampled, read_set
+from worker.trainer.sampling.beside import graded_beside
 from worker.trainer.sampling.decoding import Request
 from worker.trainer.sampling.prompts import Prompt, sampling_of
 
@@ -34,7 +35,7 @@ class NamedSets:
         values: dict[str, float] = {}
         for one in self._config.evaluation_sets:
             self._run.stop.check()
-            sampled = self._sampled(one)
+            sampled = self._sampled(one, scorer)
             scores = scorer([answered.answer for answered in sampled], learn=False)
             comparable = replace(scores, reward=scorer.comparable(scores))
             measured = Measured(sampled, comparable, pass_reward=None)
@@ -42,13 +43,15 @@ class NamedSets:
             values |= measures(measured.rows, prefix) | breakdown(measured.rows, prefix)
         return values
 
-    def _sampled(self, one: EvaluationSet) -> list[Sampled]:
+    def _sampled(self, one: EvaluationSet, scorer: Scorer) -> list[Sampled]:
         policy, prompts = self._policy, self._prompts[one.name]
-        responses = policy.engine.sample(
-            [Request(prompt.id, prompt.ids, one.samples_per_prompt) for prompt in prompts],
-            sampling_of(one.rollout_of(self._config.rollout), policy.causal, policy.tokenizer),
-            seed=self._run.config.seed,
-            stream=("evaluation",),
-            between_tokens=self._run.stop.check,
-        )
+        with graded_beside(scorer, prompts, policy.tokenizer) as on_response:
+            responses = policy.engine.sample(
+                [Request(prompt.id, prompt.ids, one.samples_per_prompt) for prompt in prompts],
+                sampling_of(one.rollout_of(self._config.rollout), policy.causal, policy.tokenizer),
+                seed=self._run.config.seed,
+                stream=("evaluation",),
+                between_tokens=self._run.stop.check,
+                on_response=on_response,
+            )
         return all_sampled(prompts, responses, policy.tokenizer)

@@ -11,7 +11,7 @@ import select
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -49,14 +49,19 @@ class Pool:
     def __init__(self, processes: int, limit_s: float = LIMIT_S) -> None:
         self._limit_s = limit_s
         self._children = [_Child() for _ in range(processes)]
+        self._threads = ThreadPoolExecutor(processes, thread_name_prefix="grading")
         self._free: SimpleQueue[_Child] = SimpleQueue()
         for child in self._children:
             self._free.put(child)
 
     def ask(self, name: str, questions: Sequence[Sequence[Any]]) -> list[Found]:
         """What each question has for an answer, in their order."""
-        with ThreadPoolExecutor(len(self._children)) as threads:
-            return list(threads.map(lambda arguments: self._one(name, arguments), questions))
+        waiting = [self.submit(name, arguments) for arguments in questions]
+        return [one.result() for one in waiting]
+
+    def submit(self, name: str, arguments: Sequence[Any]) -> Future[Found]:
+        """Ask without waiting for the answer."""
+        return self._threads.submit(self._one, name, arguments)
 
     def _one(self, name: str, arguments: Sequence[Any]) -> Found:
         question = {"ask": name, "arguments": list(arguments), "limit_s": self._limit_s}
@@ -67,7 +72,8 @@ class Pool:
             self._free.put(child)
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes; what is still to be asked is not."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
         for child in self._children:
             child.end()
 
