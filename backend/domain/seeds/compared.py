@@ -13,8 +13,10 @@ from backend.domain.seeds.estimates import difference, summarised
 from backend.domain.seeds.groups import group_differences, seed_groups
 from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.words import between, shown
+from backend.schemas.metrics.registry import metric_of
 from backend.schemas.metrics.seeds import GroupDifference, SeedGroup, SeedGroups, SeedValue
 from backend.schemas.metrics.verdicts import Span
+from backend.schemas.vocabulary import Method
 
 Last = Mapping[str, tuple[int, float]]
 
@@ -70,11 +72,18 @@ def compared(
     lower = metric is not None and is_lower_better(metric)
     return SeedGroups(
         metric=metric,
+        title="" if metric is None else _title(metric, next(iter(configs.values()))),
         why_none=why_none,
         is_lower_better=lower,
         groups=shown_groups,
         differences=_against_the_best(shown_groups, is_lower_better=lower),
     )
+
+
+def _title(metric: str, config: Mapping[str, Any]) -> str:
+    """As the registry calls it, by the first run: those that a metric decides between are alike."""
+    known = metric_of(Method(config["method"]), metric)
+    return metric if known is None else known.title
 
 
 def _group(runs: Sequence[str], config: dict[str, Any], last: Last) -> SeedGroup:

@@ -52,6 +52,7 @@ class SeedGroups(ApiAnswer):
     metric: str | None = Field(
         description="The metric that all of them have and that decides; null = there is none."
     )
+    title: str = Field(description="What people call this metric; empty without one.")
     why_none: str = Field(description="Why no metric decides; empty if one does.")
     is_lower_better: bool
     groups: list[SeedGroup]

@@ -3545,6 +3545,11 @@ export interface components {
              */
             metric: string | null;
             /**
+             * Title
+             * @description What people call this metric; empty without one.
+             */
+            title: string;
+            /**
              * Why None
              * @description Why no metric decides; empty if one does.
              */

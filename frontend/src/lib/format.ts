@@ -105,3 +105,6 @@ export function ordinal(n: number): string {
   const ending = ["th", "st", "nd", "rd"][n % 100 > 10 && n % 100 < 14 ? 0 : n % 10] ?? "th";
   return `${n}${ending}`;
 }
+
+/** A name in the middle of a sentence: "Held-out reward" is "held-out reward" there. */
+export const lowerFirst = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);

@@ -48,7 +48,8 @@ def test_the_answer_comes_by_the_held_out_reward(api: TestClient, groups: list[l
 
     answer = api.get("/seed-groups", params={"runs": ",".join(runs)}).json()
 
-    assert (answer["metric"], answer["is_lower_better"]) == ("eval/reward", False)
+    assert (answer["metric"], answer["title"]) == ("eval/reward", "Held-out reward")
+    assert not answer["is_lower_better"]
     first, second = answer["groups"]
     assert (first["runs"], second["runs"]) == (low, high)
     assert (first["config"]["optim.lr"], first["value"]) == (0.5, 2.0)

@@ -3,18 +3,20 @@ import "./answer.css";
 
 import type { GroupDifference, SeedGroups } from "@/api/types";
 import { Sentence } from "@/components/text/sentence";
+import { lowerFirst } from "@/lib/format";
 
 import { letterOf } from "./group-names";
 
-function headline({ metric, why_none: whyNone, groups, differences }: SeedGroups): string {
+function headline(answer: SeedGroups): string {
+  const { metric, title, why_none: whyNone, groups, differences } = answer;
   if (groups.length < 2) return "These runs are seeds of one config.";
   if (metric === null) return whyNone;
   const [first] = differences;
-  if (first === undefined) return `Fewer than two groups have values of \`${metric}\`.`;
+  if (first === undefined) return `Fewer than two groups have a ${lowerFirst(title)}.`;
   const best = letterOf(first.better);
   if (differences.every((one) => one.is_decided))
-    return `${best} is better than ${lettersOf(differences)}.`;
-  return `Not decided: ${best} is ahead by \`${metric}\`.`;
+    return `${best} is better than ${lettersOf(differences)} by ${lowerFirst(title)}.`;
+  return `Not decided: ${best} is ahead by ${lowerFirst(title)}.`;
 }
 
 const lettersOf = (differences: readonly GroupDifference[]): string =>

@@ -35,7 +35,7 @@ function SeedLine(props: Known & { runId: string; group: SeedGroup }) {
 }
 
 export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups }) {
-  const by = answer.metric ?? "value";
+  const by = answer.title || "Value";
   const columns: readonly Column[] = ["Group", ["Seeds", "num"], [by, "num"], "Runs"];
   const groups = answer.groups.map((group, place) => ({ group, place }));
   return (
