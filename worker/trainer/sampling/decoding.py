@@ -11,6 +11,7 @@ of it, C tokens of one part.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 import torch
 from torch import Tensor
@@ -170,7 +171,7 @@ class _Decoding:
             )
             self._record(active, token_B.tolist(), logp_B.tolist())
             ended = [self.rows[row].ended for row in active]
-            for row in (row for row, has_ended in zip(active, ended, strict=True) if has_ended):
+            for row in compress(active, ended):
                 on_response(self.rows[row].request, self._response(self.rows[row]))
             keep = closed_up(ended)
             if not keep or place + 1 == self.sampling.max_new_tokens:
