@@ -56,13 +56,13 @@ class Paper:
         """The id of one of QUESTIONS."""
         return self.study.experiment(name, QUESTIONS[name])
 
-    def policies(self, experiment: str, configs: dict[str, Config]) -> None:
-        """Train policies and measure what each has left on unseen puzzles."""
+    def policies(self, experiment: str, configs: dict[str, Config], on: str | None = None) -> None:
+        """Train policies and measure what each has left, on unseen puzzles or another set."""
         experiment_id = self.experiment(experiment)
         models = self.study.train(experiment_id, configs)
         measured = {
-            f"{name}: unseen puzzles": recipe.evaluate(
-                model, self.sets["unseen"], baseline=self.taught, samples=self.size.samples
+            outcome.measured(name): recipe.evaluate(
+                model, on or self.sets["unseen"], baseline=self.taught, samples=self.size.samples
             )
             for name, model in models.items()
         }
@@ -127,7 +127,7 @@ def taught(study: Study, size: Size, models: Path) -> Paper:
     config = recipe.sft(base, sets["lessons"], size=size)
     [model] = study.train(experiment, {"taught": config}).values()
     config = recipe.evaluate(model, sets["unseen"], baseline=None, samples=size.samples)
-    study.finish(study.start(experiment, {"taught: unseen puzzles": config}))
+    study.finish(study.start(experiment, {outcome.measured("taught"): config}))
     return Paper(study, size, model, sets)
 
 
@@ -158,31 +158,18 @@ def _untrained(target: Path) -> Path:
 
 
 def tuned(paper: Paper) -> dict[str, float]:
-    """The learning rate of each arm: the best of three on one seed that is not reported.
-
-    What decides is the best held-out reward of its evaluations after the first step.
-    """
+    """The learning rate of each arm: the best of three, on puzzles and a seed of their own."""
     if not paper.size.is_tuned:
         return dict.fromkeys(recipe.ARMS, recipe.UNTUNED)
     steps, seed = paper.size.tuning_steps, recipe.TUNING_SEED
     configs = {
-        _tuning(name, lr): paper.arm(arm, lr=lr, seed=seed, steps=steps)
+        outcome.tuning_run(name, lr): paper.arm(arm, lr=lr, seed=seed, steps=steps)
         for name, arm in recipe.ARMS.items()
         for lr in recipe.LEARNING_RATES
     }
-    paper.study.train(paper.experiment("Tuning"), configs)
-
-    def heldout(name: str, lr: float) -> float:
-        rewards = paper.study.curve(_tuning(name, lr), "eval/reward")
-        return max(reward for step, reward in rewards.items() if step > 0)
-
-    return {
-        name: max(recipe.LEARNING_RATES, key=lambda lr: heldout(name, lr)) for name in recipe.ARMS
-    }
-
-
-def _tuning(name: str, lr: float) -> str:
-    return f"tuning {name} lr {lr:g}"
+    paper.policies("Tuning", configs, on=paper.study.puzzles("tuning", _dealt))
+    passed = outcome.tuning(paper.study)
+    return {name: max(rates, key=lambda lr: rates[lr]) for name, rates in passed.items()}
 
 
 def estimators(paper: Paper, rates: dict[str, float]) -> None:

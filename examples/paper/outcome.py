@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from paper.recipe import LEARNING_RATES
+from paper.recipe import ARMS, LEARNING_RATES
 from paper.study import Study
 
 CURVES = ("reward/mean", "eval/reward", "kl/response", "length/mean", "tokens/sampled")
@@ -36,6 +36,26 @@ def write(study: Study, rates: Mapping[str, float], folder: Path) -> None:
     _write_curves(study, [run for some in policies.values() for run in some], folder)
 
 
+def measured(run: str) -> str:
+    """What the evaluation of what a run has left is called."""
+    return f"{run}: measured"
+
+
+def tuning_run(arm: str, lr: float) -> str:
+    """What the run of an arm is called that tries a learning rate."""
+    return f"tuning {arm} lr {lr:g}"
+
+
+def tuning(study: Study) -> dict[str, dict[float, float]]:
+    """pass@1 of each arm at each learning rate, on the puzzles that choose it."""
+    return {arm: {lr: _passed(study, tuning_run(arm, lr)) for lr in LEARNING_RATES} for arm in ARMS}
+
+
+def _passed(study: Study, run: str) -> float:
+    [value] = study.curve(measured(run), "eval/pass@1").values()
+    return value
+
+
 def _policies(study: Study, experiment: str) -> list[str]:
     found = study.podium.pages(
         "/runs", experiment_id=study.experiments[experiment], method="policy_gradient"
@@ -54,13 +74,13 @@ def _write_curves(study: Study, runs: Sequence[str], folder: Path) -> None:
 
 
 def _tuning(study: Study, rates: Mapping[str, float]) -> str:
-    """Best held-out reward of each arm at each learning rate."""
-    rows = []
-    for arm, chosen in rates.items():
-        found = [study.curve(f"tuning {arm} lr {lr:g}", "eval/reward") for lr in LEARNING_RATES]
-        best = [f"{max(one.values()):.3f}" if one else "-" for one in found]
-        rows.append([arm, *best, f"{chosen:g}"])
-    title = "Best held-out reward of each learning rate, on a seed that is not reported"
+    """What each learning rate gives each arm."""
+    passed = tuning(study)
+    rows = [
+        [arm, *(f"{passed[arm][lr]:.3f}" for lr in LEARNING_RATES), f"{chosen:g}"]
+        for arm, chosen in rates.items()
+    ]
+    title = "pass@1 with each learning rate, on puzzles and a seed that are not reported"
     return _table(title, ["estimator", *(f"{lr:g}" for lr in LEARNING_RATES), "chosen"], rows)
 
 

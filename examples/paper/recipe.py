@@ -17,6 +17,8 @@ TRAIN_SPLIT: dict[str, dict[int, int]] = {
     # Of these, thirty that the taught model seldom solves are learnt by heart.
     "candidates": {3: 150, 4: 150},
     "ranked": {3: 300},
+    # What chooses a learning rate.
+    "tuning": {3: 200},
 }
 # Those of the test split; `others` are like the candidates and stand beside the thirty.
 TEST_SPLIT: dict[str, dict[int, int]] = {

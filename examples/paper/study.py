@@ -1,16 +1,19 @@
 """What the paper in miniature has made in a service so far: everything is found again by its name.
 
-A study that was interrupted goes on where it was: records, snapshots, models and runs of the same
-name are taken as they are; runs that ended badly are made anew. It knows no setting.
+A study that was interrupted goes on where it was: records, snapshots and models of the same name
+are taken as they are, and so are runs that were asked for with the same config. Others are archived
+and made anew, as are those that ended badly. It knows no setting.
 """
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from podium import ENDED, Podium
+from podium import ENDED, Podium, RunEndedBadly
 
 from paper.puzzles import asked, searched, told
 from paper.recipe import Config
@@ -30,6 +33,8 @@ class Study:
     experiments: dict[str, str] = field(default_factory=dict)
     snapshots: dict[str, str] = field(default_factory=dict)
     runs: dict[str, str] = field(default_factory=dict)
+    # What was asked for, by run.
+    recipes: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def open(cls, podium: Podium, name: str) -> "Study":
@@ -39,11 +44,13 @@ class Study:
         study = cls(podium, project)
         study.experiments = _ids(podium.pages("/experiments", project_id=project))
         study.snapshots = _ids(podium.pages(f"/projects/{project}/snapshots"))
-        study.runs = _ids(
+        found = [
             run
             for run in podium.pages("/runs", project_id=project)
             if run["state"] not in _BAD or run["is_retried"]
-        )
+        ]
+        study.runs = _ids(found)
+        study.recipes = {run["id"]: tag for run in found for tag in run["tags"]}
         return study
 
     def experiment(self, name: str, question: str) -> str:
@@ -92,14 +99,20 @@ class Study:
     def start(self, experiment_id: str, configs: Mapping[str, Config]) -> list[str]:
         """The ids of runs of these names; those that there are not yet are put in the queue."""
         for name, config in configs.items():
-            if name not in self.runs:
-                body = {
-                    "project_id": self.project_id,
-                    "experiment_id": experiment_id,
-                    "name": name,
-                    "config": config,
-                }
-                self.runs[name] = self.podium.post("/runs", body)["id"]
+            recipe, there = _recipe_of(config), self.runs.get(name)
+            if there is not None and self.recipes.get(there) == recipe:
+                continue
+            if there is not None:
+                self._put_away(there)
+            body = {
+                "project_id": self.project_id,
+                "experiment_id": experiment_id,
+                "name": name,
+                "tags": [recipe],
+                "config": config,
+            }
+            run_id = self.podium.post("/runs", body)["id"]
+            self.runs[name], self.recipes[run_id] = run_id, recipe
         return [self.runs[name] for name in configs]
 
     def finish(self, run_ids: Sequence[str]) -> list[dict[str, Any]]:
@@ -117,6 +130,14 @@ class Study:
         found = self.podium.get("/metrics", **asked_for)["series"]
         return dict(zip(found[0]["x"], found[0]["y"]["last"], strict=True)) if found else {}
 
+    def _put_away(self, run_id: str) -> None:
+        """Archive a run of another config: no table has it any more."""
+        if self.podium.get(f"/runs/{run_id}")["state"] not in ENDED:
+            self.podium.post(f"/runs/{run_id}/cancel")
+            with suppress(RunEndedBadly):
+                self.podium.wait(run_id, lambda _: None)
+        self.podium.post(f"/runs/{run_id}/archive")
+
     def _finished(self, run_id: str, at: int, of: int) -> dict[str, Any]:
         began = time.monotonic()
         run = self.podium.wait(run_id, lambda _: None)
@@ -129,6 +150,12 @@ def _ids(found: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Ids by name; of several of one name the newest, which a list has first."""
     listed = [(one["name"], one["id"]) for one in found]
     return dict(reversed(listed))
+
+
+def _recipe_of(config: Config) -> str:
+    """A tag that tells configs apart."""
+    spelt = json.dumps(config, sort_keys=True)
+    return f"recipe-{hashlib.sha256(spelt.encode()).hexdigest()[:8]}"
 
 
 def _record(puzzle: Puzzle, tag: str, kind: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from backend.schemas.vocabulary import Method, ModelKind
 _UNSAID = frozenset({"estimator", "critic", "gae"}) | WITHOUT_EFFECT
 _MOST_IN_NAME = 3
 _LONGEST_VALUE = 40
+_SMALL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,10 @@ def setting_of(path: str, value: Any) -> str:
 
 
 def value_of(value: Any) -> str:
-    """A value of a config in few words."""
+    """A value of a config in few words; small numbers as people say them: 5e-5."""
+    if isinstance(value, float) and 0 < abs(value) < _SMALL:
+        mantissa, exponent = f"{value:.6e}".split("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 

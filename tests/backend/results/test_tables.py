@@ -306,7 +306,7 @@ def test_groups_are_named_by_what_differs_the_estimator_first() -> None:
     rows = table_of(answer_of(runs, found), "score/test").rows
 
     assert {row.name: len(row.runs) for row in rows} == {
-        "grpo, lr 0.0001": 2, "grpo, lr 1e-05": 1, "ppo, lr 0.0001": 1, "dpo": 1,
+        "grpo, lr 1e-4": 2, "grpo, lr 1e-5": 1, "ppo, lr 1e-4": 1, "dpo": 1,
     }  # fmt: skip
 
 

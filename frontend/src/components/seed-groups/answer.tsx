@@ -3,7 +3,7 @@ import "./answer.css";
 
 import type { GroupDifference, SeedGroups } from "@/api/types";
 import { Sentence } from "@/components/text/sentence";
-import { lowerFirst } from "@/lib/format";
+import { lowerFirst, number } from "@/lib/format";
 
 import { letterOf } from "./group-names";
 
@@ -19,8 +19,13 @@ function headline(answer: SeedGroups): string {
   return `Not decided: ${best} is ahead by ${lowerFirst(title)}.`;
 }
 
+/** As many letters as the eye takes in at once. */
+const MOST_LETTERS = 6;
+
 const lettersOf = (differences: readonly GroupDifference[]): string =>
-  differences.map((one) => letterOf(one.worse)).join(", ");
+  differences.length > MOST_LETTERS
+    ? `the ${number(differences.length)} others`
+    : differences.map((one) => letterOf(one.worse)).join(", ");
 
 export function Answer({ answer }: { answer: SeedGroups }) {
   const { differences } = answer;

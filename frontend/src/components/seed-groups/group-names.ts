@@ -9,9 +9,11 @@ export const colourOf = (place: number): string => COLOURS[place % COLOURS.lengt
 /** Beyond as many groups as there are colours. */
 export const isDashed = (place: number): boolean => place >= COLOURS.length;
 
-/** A value of a config in few words. */
+/** A value of a config in few words; small numbers as people say them: 5e-5. */
 export function shownValue(value: unknown): string {
   if (value === null || value === undefined) return "–";
+  if (typeof value === "number" && value !== 0 && Math.abs(value) < SMALL)
+    return value.toExponential();
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
@@ -20,6 +22,7 @@ export const isData = (path: string): boolean =>
   /^(?:prompts|demonstrations|preferences|solutions)\.(?:id|sha256)$/.test(path);
 
 const MOST_IN_NAME = 3;
+const SMALL = 1e-3;
 
 /** What sets a group apart, as `lr 0.001, estimator grpo`; the last word of each path says enough. */
 export function nameOf(group: Pick<SeedGroup, "config">): string {
