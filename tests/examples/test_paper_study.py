@@ -1,9 +1,10 @@
 """What the paper in miniature finds again when it is started once more, and its own tables."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from paper import outcome, puzzles
+from paper import outcome, puzzles, small_model
 from paper.study import Study, seldom_solved
 from podium import Podium, Refused
 
@@ -40,6 +41,37 @@ def test_what_was_made_is_found_again_by_its_name_and_a_run_that_failed_is_made_
     assert sum(side["prompts"] for side in snapshot["counts"].values()) == 20
     [record, *_] = service.records(f"/snapshots/{first[3]}/export")
     assert record["metadata"]["n_people"] == 3
+
+
+@pytest.mark.slow
+def test_a_run_is_taken_for_what_was_asked_only_with_the_same_config(
+    service: Podium,  # noqa: F811
+    data_dir: Path,
+) -> None:
+    folder = data_dir / "models" / "untrained"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    small_model.make(folder)
+    drawn = puzzles.draw(3, 4, seed="of a test", split="train")
+
+    def go(temperature: float) -> tuple[str, str]:
+        study = Study.open(service, "A study")
+        experiment = study.experiment("Lessons", "Does it learn?")
+        rollout = {"template": "text", "temperature": temperature, "max_new_tokens": 4}
+        config = {
+            "method": "generate",
+            "model": {"id": study.model("untrained", str(folder))},
+            "prompts": {"id": study.puzzles("few", lambda _: drawn)},
+            "rollout": rollout,
+        }
+        [run] = study.finish(study.start(experiment, {"answers": config}))
+        return run["id"], experiment
+
+    first, experiment = go(1.0)
+    assert go(1.0)[0] == first
+    second, _ = go(0.5)
+
+    assert second != first
+    assert [run["id"] for run in service.pages("/runs", experiment_id=experiment)] == [second]
 
 
 def test_seldom_solved_are_prompts_whose_share_lies_between_both_ends_included() -> None:
