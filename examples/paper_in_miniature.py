@@ -100,7 +100,7 @@ def carry_out(podium: Podium, arguments: argparse.Namespace) -> None:
     rates = _stage("tuning", lambda: tuned(paper))
     _stage("estimators", lambda: estimators(paper, rates))
     _stage("own KL", lambda: own_kl(paper, rates))
-    _stage("thirty puzzles", lambda: thirty(paper, rates))
+    _stage("thirty puzzles", lambda: thirty(paper))
     _stage("reward model", lambda: reward_model(paper))
     folder.mkdir(parents=True, exist_ok=True)
     outcome.write(study, rates, folder)
@@ -199,7 +199,7 @@ def own_kl(paper: Paper, rates: dict[str, float]) -> None:
     paper.policies("Own KL", configs)
 
 
-def thirty(paper: Paper, rates: dict[str, float]) -> None:
+def thirty(paper: Paper) -> None:
     """Thirty puzzles that are seldom solved, trained on over and over (table 3)."""
     study, experiment = paper.study, paper.experiment("Thirty puzzles")
     found, others = (study.puzzles(name, _dealt) for name in ("candidates", "others"))
@@ -210,7 +210,7 @@ def thirty(paper: Paper, rates: dict[str, float]) -> None:
     prompts = study.freeze("thirty", "prompts", prompt_ids=chosen)
     configs = {
         f"{name} on thirty, seed {seed}": paper.arm(
-            recipe.ARMS[name], lr=rates[name], seed=seed, prompts=prompts
+            recipe.ARMS[name], lr=recipe.BY_HEART, seed=seed, prompts=prompts
         )
         for name in recipe.TWO
         for seed in paper.size.seeds

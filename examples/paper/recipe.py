@@ -26,6 +26,8 @@ TEST_SPLIT: dict[str, dict[int, int]] = {
     "others": {3: 100, 4: 100},
 }
 THIRTY, SELDOM = 30, (0.05, 0.30)
+# The same rate for all: it says how fast thirty puzzles are learnt by heart.
+BY_HEART = 5e-5
 # Responses to a puzzle where pass@16 is asked.
 MANY = 16
 
@@ -51,7 +53,7 @@ OWN_KL: dict[str, Config] = {
 TWO = ("grpo", "reinforce_pp")
 KL_COEF = 1e-3
 
-# What goes far from the taught model is asked there, so nobody looks for the rate that stays near.
+# With a reward model the question is what happens far away: a rate that goes there, for all.
 FAR = 1e-4
 RANKINGS_HELDOUT = 0.15
 # Annotators' noise (`annotators.NOISE`) is that of Bradley and Terry: right goes before wrong in
