@@ -11,6 +11,7 @@ from typing import Any
 from backend.domain.better import is_lower_better
 from backend.domain.seeds.estimates import difference, summarised
 from backend.domain.seeds.groups import group_differences, seed_groups
+from backend.domain.seeds.names import names_of
 from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.words import between, shown
 from backend.schemas.metrics.registry import metric_of
@@ -68,7 +69,11 @@ def compared(
     """The runs in groups by their configs, with `last`, the newest value of each run's metric."""
     groups = seed_groups(configs)
     apart = group_differences(configs, groups)
-    shown_groups = [_group(runs, config, last) for runs, config in zip(groups, apart, strict=True)]
+    names = names_of([configs[runs[0]] for runs in groups])
+    shown_groups = [
+        _group(name, runs, config, last)
+        for name, runs, config in zip(names, groups, apart, strict=True)
+    ]
     lower = metric is not None and is_lower_better(metric)
     return SeedGroups(
         metric=metric,
@@ -86,12 +91,13 @@ def _title(metric: str, config: Mapping[str, Any]) -> str:
     return metric if known is None else known.title
 
 
-def _group(runs: Sequence[str], config: dict[str, Any], last: Last) -> SeedGroup:
+def _group(name: str, runs: Sequence[str], config: dict[str, Any], last: Last) -> SeedGroup:
     values = [
         SeedValue(run=run, value=last[run][1], step=last[run][0]) for run in runs if run in last
     ]
     together = summarised([one.value for one in values]) if values else None
     return SeedGroup(
+        name=name,
         runs=list(runs),
         config=config,
         values=values,

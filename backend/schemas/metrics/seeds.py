@@ -19,6 +19,7 @@ class SeedValue(ApiAnswer):
 class SeedGroup(ApiAnswer):
     """Runs whose configs differ by the seed alone, and what they say together."""
 
+    name: str = Field(description="What sets it apart from the other groups, in few words.")
     runs: list[str] = Field(description="In the order in which they were asked for.")
     config: dict[str, Any] = Field(
         description="By dotted path what is not the same in all groups; null = not in this one."

@@ -3508,6 +3508,11 @@ export interface components {
          */
         SeedGroup: {
             /**
+             * Name
+             * @description What sets it apart from the other groups, in few words.
+             */
+            name: string;
+            /**
              * Runs
              * @description In the order in which they were asked for.
              */

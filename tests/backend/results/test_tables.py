@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from backend.domain.results.gathered import KnownModel
+from backend.domain.seeds.names import names_of
 from backend.schemas.metrics.results import ResultsAnswer
 from tests.backend.results.plain_runs import (
     SFT,
@@ -308,6 +309,22 @@ def test_groups_are_named_by_what_differs_the_estimator_first() -> None:
     assert {row.name: len(row.runs) for row in rows} == {
         "grpo, lr 1e-4": 2, "grpo, lr 1e-5": 1, "ppo, lr 1e-4": 1, "dpo": 1,
     }  # fmt: skip
+
+
+def test_what_comes_with_a_kind_of_reward_is_not_said_beside_it() -> None:
+    """Only one reward has a function and only the other a score: their kinds say enough."""
+    coin = {"terms": [{"kind": "function", "function": "own:coin"}]}
+    knights = {"terms": [{"kind": "knights", "score": "exact"}]}
+    configs = [policy(estimator, place, estimator=estimator, reward=reward).config
+               for place, (estimator, reward) in enumerate(
+                   [("grpo", knights), ("rloo", knights), ("grpo", coin)])]  # fmt: skip
+
+    assert names_of(configs) == ["grpo, reward knights", "rloo, reward knights",
+                                 "grpo, reward function"]  # fmt: skip
+    # Two functions are told apart by their names.
+    other = {"terms": [{"kind": "function", "function": "own:other"}]}
+    found = names_of([policy("a", 0, reward=coin).config, policy("b", 1, reward=other).config])
+    assert found == ["function own:coin", "function own:other"]
 
 
 def test_a_table_without_data_is_not_there_and_the_answer_says_so() -> None:

@@ -6,7 +6,7 @@ import { Table, type Column } from "@/components/table";
 import { VerdictPill } from "@/components/verdict-pill";
 import { between, number, plural } from "@/lib/format";
 
-import { colourOf, isDashed, letterOf, nameOf } from "@/components/seed-groups/group-names";
+import { colourOf, isDashed, letterOf } from "@/components/seed-groups/group-names";
 import { useView } from "./view";
 
 interface Known {
@@ -52,7 +52,7 @@ export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups })
                 />
                 {letterOf(place)}
               </b>{" "}
-              <span className="small muted">{nameOf(group)}</span>
+              <span className="small muted">{group.name}</span>
             </td>
             <td className="num">{group.runs.length}</td>
             <td className="num nowrap">

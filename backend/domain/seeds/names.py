@@ -1,0 +1,94 @@
+"""What groups of seeds are called: what sets each apart from the others, in few words; pure."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from backend.domain.seeds.groups import WITHOUT_EFFECT, group_differences, without_seed
+from backend.schemas.vocabulary import Method
+
+# What comes with an estimator is not said beside it.
+_UNSAID = frozenset({"estimator", "critic", "gae"}) | WITHOUT_EFFECT
+_MOST_IN_NAME = 3
+_LONGEST_VALUE = 40
+_SMALL = 1e-3
+
+
+def sha256_of(config: Mapping[str, Any]) -> str:
+    """Of a config without seed and devices: alike for all seeds of a group."""
+    return hashlib.sha256(without_seed(config).encode()).hexdigest()
+
+
+def names_of(configs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What sets each group apart from the others of its method, the estimator first."""
+    methods = Counter(config.get("method") for config in configs)
+    by_place: dict[int, str] = {}
+    for method in methods:
+        places = [i for i, config in enumerate(configs) if config.get("method") == method]
+        by_place |= zip(places, _names([configs[i] for i in places], len(methods)), strict=True)
+    often = Counter(by_place.values())
+    return [
+        name if often[name] == 1 else f"{name} ({sha256_of(configs[place])[:6]})"
+        for place, name in sorted(by_place.items())
+    ]
+
+
+def _names(alike: Sequence[Mapping[str, Any]], n_methods: int) -> list[str]:
+    """Of the groups of one method."""
+    by_place = {str(place): one for place, one in enumerate(alike)}
+    apart = group_differences(by_place, [[place] for place in by_place])
+    own = {path for path in apart[0] if any(one[path] is None for one in apart)}
+    beside = {_parent(path) for path in apart[0] if path not in own}
+    # What only some have comes with what all have beside it, as a function with its kind of reward.
+    hanging = {path for path in own if _parent(path) in beside}
+    told = [{p: value for p, value in one.items() if p not in hanging} for one in apart]
+    short, full = (
+        [_name(config, one, n_methods=n_methods) for config, one in zip(alike, many, strict=True)]
+        for many in (told, apart)
+    )
+    often = Counter(short)
+    return [a if often[a] == 1 else b for a, b in zip(short, full, strict=True)]
+
+
+def _parent(path: str) -> str:
+    return path.rpartition(".")[0]
+
+
+def _name(config: Mapping[str, Any], apart: Mapping[str, Any], *, n_methods: int) -> str:
+    head = _head(config)
+    settings = [
+        setting_of(path, value)
+        for path, value in apart.items()
+        if value is not None and not path.endswith(".sha256") and path.split(".")[0] not in _UNSAID
+    ]
+    if not settings or "estimator" in apart or n_methods > 1:
+        settings = [head, *settings]
+    rest = len(settings) - _MOST_IN_NAME
+    said = ", ".join(settings[:_MOST_IN_NAME])
+    return f"{said} and {rest} more" if rest > 0 else said
+
+
+def _head(config: Mapping[str, Any]) -> str:
+    if config.get("method") == Method.POLICY_GRADIENT and config.get("estimator"):
+        return str(config["estimator"])
+    return str(config.get("method", ""))
+
+
+def setting_of(path: str, value: Any) -> str:
+    """A setting in few words: the last word of its path says enough, and the end of an id."""
+    first, last = path.split(".")[0], path.split(".")[-1]
+    if last == "id" and isinstance(value, str):
+        return f"{first} …{value[-4:]}"
+    # The kind of a reward term; the word alone says nothing.
+    return f"{first if last == 'kind' else last} {value_of(value)}"
+
+
+def value_of(value: Any) -> str:
+    """A value of a config in few words; small numbers as people say them: 5e-5."""
+    if isinstance(value, float) and 0 < abs(value) < _SMALL:
+        mantissa, exponent = f"{value:.6e}".split("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
