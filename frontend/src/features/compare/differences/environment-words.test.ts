@@ -5,6 +5,7 @@ import type { SeedGroup } from "@/api/types";
 import { unrecordedWords, valuesOf } from "./environment-words";
 
 const group = (...runs: string[]): SeedGroup => ({
+  name: runs.join(),
   runs,
   config: {},
   values: [],

@@ -7,6 +7,7 @@ import { measuresOf, missingMeasures, type Measure } from "./measures";
 import { pathsOf, type Known } from "./paths";
 
 const group = (...runs: string[]): SeedGroup => ({
+  name: runs.join(),
   runs,
   config: {},
   values: [],

@@ -5,6 +5,7 @@ import type { SeedGroup } from "@/api/types";
 import { allSteps, chosenInstead, MOST_COLUMNS, shownRuns } from "./shown-runs";
 
 const group = (...runs: string[]): SeedGroup => ({
+  name: runs.join(),
   runs,
   config: {},
   values: [],
