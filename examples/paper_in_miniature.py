@@ -133,13 +133,21 @@ def taught(study: Study, size: Size, models: Path) -> Paper:
 
 def _dealt(name: str) -> list[Puzzle]:
     """The puzzles of a set."""
-    return _pool("test" if name in recipe.TEST_SPLIT else "train")[name]
+    return (_test_pool() if name in recipe.TEST_SPLIT else _train_pool())[name]
 
 
 @cache
-def _pool(split: Split) -> dict[str, list[Puzzle]]:
+def _train_pool() -> dict[str, list[Puzzle]]:
+    return _pool("train", recipe.TRAIN_SPLIT)
+
+
+@cache
+def _test_pool() -> dict[str, list[Puzzle]]:
+    return _pool("test", recipe.TEST_SPLIT)
+
+
+def _pool(split: Split, wanted: dict[str, dict[int, int]]) -> dict[str, list[Puzzle]]:
     """The puzzles of a split by set: drawn once, and dealt in the order of the sets."""
-    wanted = recipe.TEST_SPLIT if split == "test" else recipe.TRAIN_SPLIT
     counts = Counter[int]()
     for some in wanted.values():
         counts.update(some)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.trainer.conftest import Workshop, lines, policy_gradient_config
-from worker.trainer.rewards import function
+from worker.trainer.rewards.grading import begun
 from worker.trainer.rewards.grading.pool import Pool
 
 KNOWN = {"reference": "[a-m]", "tags": ["easy"], "metadata": {"level": 3, "parts": [0.5, None]}}
@@ -123,7 +123,7 @@ def test_an_operators_function_grades_a_whole_run(
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
     monkeypatch.setenv("PODIUM_REWARD_FUNCTIONS", "own_rewards:level")
-    monkeypatch.setattr(function, "shared", lambda: pool)
+    monkeypatch.setattr(begun, "shared", lambda: pool)
     pool = Pool(1)
     config = prompts_config("generate", tiny_model)
     config["reward"] = [{"kind": "function", "function": "own_rewards:level"}]
