@@ -87,7 +87,7 @@ class Size:
 FULL = Size(
     seeds=(0, 1, 2), steps=100, tuning_steps=50, lesson_epochs=1.6, samples=4, is_tuned=True
 )
-FAST = Size(seeds=(0,), steps=30, tuning_steps=0, lesson_epochs=1.0, samples=1, is_tuned=False)
+FAST = Size(seeds=(0,), steps=30, tuning_steps=0, lesson_epochs=0.7, samples=1, is_tuned=False)
 
 
 def sft(model: str, demonstrations: str, *, size: Size) -> Config:
