@@ -315,7 +315,10 @@ export interface components {
             step: number;
             /** Attempt */
             attempt: number;
-            /** Is Best */
+            /**
+             * Is Best
+             * @description Whether it holds the weights of the best evaluation of the whole run.
+             */
             is_best: boolean;
             /** Is Pinned */
             is_pinned: boolean;
