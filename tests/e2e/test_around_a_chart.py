@@ -120,7 +120,7 @@ def test_a_chart_is_a_table_and_a_file(run_page: str, open_page: OpenPage, axe: 
     )
     picture = ElementTree.fromstring(save(page, "loss", "SVG"))
     words = [one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"Loss", "sft-1", "Step"} <= set(words)
+    assert {"Training loss", "sft-1", "Step"} <= set(words)
     assert not list(picture.iter("{http://www.w3.org/2000/svg}image"))
     # The light theme's paper, also in the dark one.
     paper = next(picture.iter("{http://www.w3.org/2000/svg}rect"))
