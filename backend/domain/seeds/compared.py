@@ -82,6 +82,7 @@ def compared(
         metric=metric,
         title="" if metric is None else _title(metric, next(iter(configs.values()))),
         why_none=why_none,
+        measured_apart=measured_apart("eval/reward", list(configs.values())),
         is_lower_better=lower,
         groups=shown_groups,
         differences=_against_the_best(shown_groups, is_lower_better=lower),

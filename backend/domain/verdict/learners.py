@@ -183,6 +183,9 @@ def _undecided(
     if not evidence.is_over:
         sentence = "Too early to say." if evidence.curves else "Nothing was measured yet."
         return _verdict(evidence, Kind.WAITING, "none", sentence, "", None, gauges, None)
+    if not evidence.curves:
+        sentence = "Nothing was measured: the run ended before its first step."
+        return _verdict(evidence, Kind.UNJUDGED, "none", sentence, "", metric, gauges, None)
     sentence = (
         "Nothing shows what it learned: it was evaluated once."
         if found

@@ -71,7 +71,11 @@ def generate(evidence: Evidence) -> Verdict:
     cut = evidence.last("truncated_fraction")
     if cut is None:
         return _nothing(evidence, gauges)
-    sentence = f"The token limit cut {percent(cut)} of the responses."
+    sentence = (
+        f"The token limit cut {percent(cut)} of the responses."
+        if cut
+        else "The token limit cut none of the responses."
+    )
     if cut > _MOST_CUT:
         reason = "Annotators would rank incomplete responses: raise `rollout.max_new_tokens`."
         return _verdict(Kind.MEASURED, "warn", sentence, reason, gauges)

@@ -35,6 +35,8 @@ def with_interval(found: Estimate) -> str:
     span = found.interval
     if span is None:
         return shown(found.value)
+    if span.low == span.high:
+        return f"{shown(found.value)} (no spread)"
     value, low, high = alike(found.value, span.low, span.high)
     return f"{value} [{low}, {high}]"
 

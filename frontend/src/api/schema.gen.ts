@@ -3648,6 +3648,11 @@ export interface components {
              * @description Why no metric decides; empty if one does.
              */
             why_none: string;
+            /**
+             * Measured Apart
+             * @description The section of the configs that differs, so that `eval/` and `reward/` metrics measure something else in each run; null = they can be compared.
+             */
+            measured_apart: string | null;
             /** Is Lower Better */
             is_lower_better: boolean;
             /** Groups */

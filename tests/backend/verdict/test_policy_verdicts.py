@@ -91,6 +91,13 @@ def test_a_reward_that_its_own_model_judges_is_not_shown_as_good() -> None:
     assert (level(LEARNED), level(RULES)) == ("none", "good")
 
 
+def test_a_run_that_ended_before_its_first_step_is_not_told_to_hold_out_prompts() -> None:
+    found = judge(Method.POLICY_GRADIENT, Evidence(RULES, {}, True))
+
+    assert found.sentence == "Nothing was measured: the run ended before its first step."
+    assert found.gauges[0].missing == "Nothing was measured."
+
+
 def test_later_attempts_are_told_by_step_and_change_no_verdict() -> None:
     curves = HEALTHY | evaluated("eval/reward", [0.0, 0.3, 0.6], 0.05)
     alone = judge(Method.POLICY_GRADIENT, Evidence(LEARNED, curves, True, STEPS))

@@ -35,7 +35,9 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
         return Gauge(
             metric=judge,
             value=None,
-            missing="No held-out prompts: give some prompts the `split` heldout.",
+            missing="No held-out prompts: give some prompts the `split` heldout."
+            if signs.evidence.curves
+            else "Nothing was measured.",
         )
     last, best = evaluations[-1], max(evaluations, key=lambda one: one.value)
     lows = [one.value if one.low is None else one.low for one in evaluations]
@@ -172,4 +174,4 @@ def _groups(evidence: Evidence) -> Gauge:
 
 
 def _not_yet(metric: str) -> Gauge:
-    return Gauge(metric=metric, value=None, missing="Fewer than five steps so far.")
+    return Gauge(metric=metric, value=None, missing="It needs five steps.")

@@ -156,13 +156,20 @@ class _Policy:
     def _unjudged(self) -> _Told:
         if self.signs.collapse:
             return self._collapsed()
-        if not self.evidence.is_over and not self.evidence.curves:
-            return _Told(Kind.WAITING, "none", "Nothing was measured yet.")
+        if not self.evidence.curves:
+            return self._unmeasured()
         return _Told(
             Kind.UNJUDGED,
             "warn",
             "Nothing shows whether the policy got better: no held-out prompt was evaluated.",
             ("The training reward alone cannot tell. Give some prompts the split heldout.",),
+        )
+
+    def _unmeasured(self) -> _Told:
+        if not self.evidence.is_over:
+            return _Told(Kind.WAITING, "none", "Nothing was measured yet.")
+        return _Told(
+            Kind.UNJUDGED, "none", "Nothing was measured: the run ended before its first step."
         )
 
     def _too_early(self) -> _Told:
@@ -271,7 +278,7 @@ class _Policy:
         if len(self.evaluations) > 1:
             is_shipped = self.best.step == self.evidence.shipped_step
             text = f"Best {self.name}: {with_interval(self.best)}" + (
-                ", its weights are the output" if is_shipped else ""
+                "; its weights are the output" if is_shipped else ""
             )
             found.append(Happening(step=self.best.step, sentence=f"{text}.", level="good"))
         return sorted(found, key=lambda one: one.step)
