@@ -77,7 +77,7 @@ def test_a_chart_tells_what_happened_is_pinned_and_seen_in_full(
     act(page, "loss", "Pin to the top")
     charts = page.locator("section.chart")
     expect(charts.first).to_have_attribute("aria-label", "lr")
-    grip = card(page, "loss").get_by_role("button", name=re.compile("^Move Loss"))
+    grip = card(page, "loss").get_by_role("button", name=re.compile("^Move Training loss"))
     grip.press("ArrowLeft")
     expect(charts.first).to_have_attribute("aria-label", "loss")
     expect(page.get_by_role("status").filter(has_text="1 of 2")).to_be_attached()
