@@ -14,11 +14,12 @@ from backend.schemas.comparisons import (
     AskedCriterion,
     ComparisonAnswer,
     ComparisonBody,
-    JudgmentAnswer,
+    ListedComparison,
+    ListedJudgment,
 )
 from backend.schemas.paging import Id, Listing
 from backend.schemas.vocabulary import Role
-from backend.store import prompt_rankings
+from backend.store import prompt_rankings, record_texts
 from backend.store.data import comparisons, judgments, projects
 
 router = api_router("comparisons")
@@ -40,11 +41,12 @@ def list_comparisons(
     run_id: Id | None = None,
     prompt_id: Id | None = None,
     is_open: bool | None = None,
-) -> Listing[ComparisonAnswer]:
+) -> Listing[ListedComparison]:
     """The comparisons of a project and how many judgments each has."""
-    return comparisons.listing(
+    found = comparisons.listing(
         session, project_id, page, run_id=run_id, prompt_id=prompt_id, is_open=is_open
     )
+    return record_texts.of_comparisons(session, found)
 
 
 @router.get("/projects/{project_id}/judgments")
@@ -56,14 +58,15 @@ def list_judgments(
     comparison_id: Id | None = None,
     user_id: Id | None = None,
     is_review: bool = False,
-) -> Listing[JudgmentAnswer]:
+) -> Listing[ListedJudgment]:
     """The judgments that count, or with `is_review` those that are kept for review.
 
-    An annotator sees only their own.
+    An annotator sees only their own. Whoever may not see the members of the project is not told who
+    judged.
     """
     if not caller.holds_in(project_id, Role.VIEWER):
         user_id = caller.id
-    return judgments.listing(
+    found = judgments.listing(
         session,
         project_id,
         page,
@@ -71,6 +74,8 @@ def list_judgments(
         user_id=user_id,
         is_review=is_review,
     )
+    sees_names = caller.holds_in(project_id, Role.RESEARCHER)
+    return record_texts.of_judgments(session, found, viewer=caller.id, sees_names=sees_names)
 
 
 @router.get("/projects/{project_id}/rankings")

@@ -100,6 +100,12 @@ class ComparisonAnswer(ApiAnswer):
     created_at: datetime
 
 
+class ListedComparison(ComparisonAnswer):
+    """A comparison in a list."""
+
+    prompt: str = Field(description="The beginning of the last turn of its prompt.")
+
+
 class AssignedPrompt(ApiAnswer):
     """The prompt an annotator sees."""
 
@@ -195,6 +201,16 @@ class JudgmentAnswer(RevisionAnswer):
         "taken the comparison when it came, `differs` = its author had judged the comparison "
         "differently before; null = it counts."
     )
+
+
+class ListedJudgment(JudgmentAnswer):
+    """A judgment in a list, with what was judged."""
+
+    by: str | None = Field(
+        description="Name of its annotator; null for whoever may not see the members."
+    )
+    prompt: str = Field(description="The beginning of the last turn of the prompt.")
+    responses: dict[str, str] = Field(description="How the placed responses begin, by id.")
 
 
 class OwnJudgmentAnswer(RevisionAnswer):

@@ -331,7 +331,9 @@ class CheckpointAnswer(ApiAnswer):
 
     step: int
     attempt: int
-    is_best: bool
+    is_best: bool = Field(
+        description="Whether it holds the weights of the best evaluation of the whole run."
+    )
     is_pinned: bool
     created_at: datetime
 

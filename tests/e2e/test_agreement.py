@@ -77,6 +77,6 @@ def test_what_is_not_known_is_said_to_be_not_known(workshop: Workshop, open_page
 
     few = project_of(workshop, "Few", exact)
     page.goto(f"/projects/{few}/data/agreement")
-    expect(page.get_by_text("Interval n/a: it needs 20 comparisons")).to_be_visible()
-    assert "95 % interval n/a" in head(page)
+    expect(page.get_by_text("No interval yet: it needs 20 comparisons")).to_be_visible()
+    assert "too few for an interval" in head(page)
     assert workshop.get(f"/projects/{few}/agreement")["disputes"] == []

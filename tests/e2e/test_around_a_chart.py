@@ -77,7 +77,7 @@ def test_a_chart_tells_what_happened_is_pinned_and_seen_in_full(
     act(page, "loss", "Pin to the top")
     charts = page.locator("section.chart")
     expect(charts.first).to_have_attribute("aria-label", "lr")
-    grip = card(page, "loss").get_by_role("button", name=re.compile("^Move Loss"))
+    grip = card(page, "loss").get_by_role("button", name=re.compile("^Move Training loss"))
     grip.press("ArrowLeft")
     expect(charts.first).to_have_attribute("aria-label", "loss")
     expect(page.get_by_role("status").filter(has_text="1 of 2")).to_be_attached()
@@ -120,7 +120,7 @@ def test_a_chart_is_a_table_and_a_file(run_page: str, open_page: OpenPage, axe: 
     )
     picture = ElementTree.fromstring(save(page, "loss", "SVG"))
     words = [one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"Loss", "sft-1", "Step"} <= set(words)
+    assert {"Training loss", "sft-1", "Step"} <= set(words)
     assert not list(picture.iter("{http://www.w3.org/2000/svg}image"))
     # The light theme's paper, also in the dark one.
     paper = next(picture.iter("{http://www.w3.org/2000/svg}rect"))

@@ -116,7 +116,7 @@ def test_a_chart_that_comes_into_sight_has_the_cursor_of_the_others(
 
 def test_a_metric_says_what_it_is(run_page: str, open_page: OpenPage, axe: str) -> None:
     page = open_page(run_page)
-    page.get_by_role("button", name="About Loss", exact=True).press("Enter")
+    page.get_by_role("button", name="About Training loss", exact=True).press("Enter")
     about = page.locator("[popover]:popover-open")
     expect(about).to_contain_text("Negative log-likelihood of the demonstrated responses")
     expect(about).to_contain_text("nats per token")

@@ -253,7 +253,7 @@ class Loop:
         self.run.events.alert(
             "best_checkpoint",
             f"The output is the model of step {self.best.step} of {self.done_step}: it had the "
-            f"best evaluation ({self._best_score:.4g}).",
+            f"best evaluation (objective {self._best_score:.4g}).",
             level="info",
             step=self.done_step,
         )

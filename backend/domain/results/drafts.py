@@ -64,8 +64,8 @@ class Given:
 
     @property
     def sets(self) -> list[PromptSet]:
-        """All sets that were measured, those that were trained on first, then by their names."""
-        return sorted(self.labels, key=lambda one: (not self.is_trained(one), self.labels[one]))
+        """All sets that were measured, those that were trained on last, then by their names."""
+        return sorted(self.labels, key=lambda one: (self.is_trained(one), self.labels[one]))
 
     def is_trained(self, prompts: PromptSet) -> bool:
         """Whether a run was trained on prompts of this set."""
@@ -104,8 +104,8 @@ def _scores(given: Given) -> Iterator[Draft]:
             kind=TableKind.SCORE,
             name="Score, length and score per token",
             set=label,
-            caption=f"On `{label}`: {sampling_of(given.one_of(prompts))}.",
-            columns=[_column(_called(one), prompts, one) for one in names],
+            caption=f"On {_told(given, prompts)}: {sampling_of(given.one_of(prompts))}.",
+            columns=[_column(given, _called(one), prompts, one) for one in names],
             remarks=given.remarks.get(prompts, ()),
         )
 
@@ -120,15 +120,15 @@ def _breakdowns(given: Given) -> Iterator[Draft]:
         for key in keys:
             begin = f"{score}/{key}."
             levels = sorted((one for one in parts if one.startswith(begin)), key=natural)
-            columns = [_column(one.removeprefix(begin), prompts, one) for one in levels]
+            columns = [_column(given, one.removeprefix(begin), prompts, one) for one in levels]
             label, how = given.labels[prompts], sampling_of(given.one_of(prompts))
             yield Draft(
                 id=f"{TableKind.BREAKDOWN}/{label}/{key}",
                 kind=TableKind.BREAKDOWN,
                 name=f"{_called(str(score))} by {key}",
                 set=label,
-                caption=f"{_called(str(score))} on `{label}` by `{key}`: {how}. The mean counts "
-                f"each value of `{key}` once.",
+                caption=f"{_called(str(score))} on {_told(given, prompts)}, by `{key}`: {how}. The "
+                f"mean counts each value of `{key}` once.",
                 columns=_with_mean(columns),
                 by=len(columns) if len(columns) > 1 else 0,
                 remarks=given.remarks.get(prompts, ()),
@@ -138,11 +138,10 @@ def _breakdowns(given: Given) -> Iterator[Draft]:
 def _passes(given: Given) -> Iterator[Draft]:
     """Table 3: pass@1 and pass@16 on the prompts that were trained on and on others."""
     columns = [
-        _column(f"{given.labels[prompts]} pass@{k}", prompts, f"pass@{k}",
-                is_trained=given.is_trained(prompts))
-        for prompts in given.sets
+        _column(given, f"{given.labels[prompts]} pass@{k}", prompts, f"pass@{k}")
+        for prompts in sorted(given.sets, key=given.is_trained, reverse=True)
         for k in _shown_ks(given.measures(prompts))
-    ]  # fmt: skip
+    ]
     are_several = any(not column.name.endswith(" pass@1") for column in columns)
     if not (are_several or any(column.is_trained for column in columns)):
         return
@@ -167,7 +166,7 @@ def _sets(given: Given) -> Iterator[Draft]:
     kept = [one for one, score in scored if score == common]
     if len(kept) < 2:
         return
-    columns = [_column(given.labels[one], one, common) for one in kept]
+    columns = [_column(given, given.labels[one], one, common) for one in kept]
     yield Draft(
         id=str(TableKind.SETS),
         kind=TableKind.SETS,
@@ -234,9 +233,18 @@ def natural(text: str) -> list[tuple[int, float, str]]:
     return [(0, float(part), "") if i % 2 else (1, 0.0, part) for i, part in enumerate(parts)]
 
 
-def _column(name: str, prompts: PromptSet, measure: str, *, is_trained: bool = False) -> Column:
+def _column(given: Given, name: str, prompts: PromptSet, measure: str) -> Column:
     unit = _UNITS.get(measure.partition("/")[0], "share")
-    return Column(name, [(prompts, measure)], direction_of(measure), unit, is_trained=is_trained)
+    return Column(
+        name, [(prompts, measure)], direction_of(measure), unit,
+        is_trained=given.is_trained(prompts),
+    )  # fmt: skip
+
+
+def _told(given: Given, prompts: PromptSet) -> str:
+    """The name of a set, and whether the runs have seen its prompts."""
+    label = f"`{given.labels[prompts]}`"
+    return f"{label}, prompts that the runs were trained on" if given.is_trained(prompts) else label
 
 
 def _with_mean(columns: Sequence[Column]) -> list[Column]:

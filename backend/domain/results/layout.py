@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from backend.schemas.metrics.results import ResultsCell, ResultsTable
+from backend.schemas.metrics.results import ResultsCell, ResultsColumn, ResultsTable
 
 # How a plain text is written.
 Write: TypeAlias = Callable[[str], str]
@@ -18,13 +18,18 @@ def grid_of(
     cell: Callable[[ResultsCell, int], str],
 ) -> list[list[str]]:
     """The head of a table and its rows. `cell` is told how many seeds the row has."""
-    head = [corner, "Seeds", *(text(one.name) for one in table.columns)]
+    head = [corner, "Seeds", *(text(heading_of(table, one)) for one in table.columns)]
     rows = [
         [text(row.name) + (" (start)" if row.is_start else ""), str(len(row.runs) or nothing)]
         + [nothing if one is None else cell(one, len(row.runs)) for one in row.cells]
         for row in table.rows
     ]
     return [head, *rows]
+
+
+def heading_of(table: ResultsTable, column: ResultsColumn) -> str:
+    """The name of a column; where sets stand side by side, with what was trained on."""
+    return f"{column.name} (trained on)" if column.is_trained and not table.set else column.name
 
 
 def sentence_of(value: str, *, text: Write, code: Write) -> str:

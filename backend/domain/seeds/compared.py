@@ -38,7 +38,10 @@ def deciding_metric(
     held_out = (name for name in _HELD_OUT if name in common)
     found = next(iter((*gold_metrics(common), *held_out)), None)
     if found is None:
-        return None, "These runs share no metric that could decide between them."
+        return None, (
+            "These runs have no held-out metric and no evaluation from outside in common, so "
+            "nothing says which is better."
+        )
     apart = measured_apart(found, configs)
     if apart is not None:
         return None, (
@@ -79,6 +82,7 @@ def compared(
         metric=metric,
         title="" if metric is None else _title(metric, next(iter(configs.values()))),
         why_none=why_none,
+        measured_apart=measured_apart("eval/reward", list(configs.values())),
         is_lower_better=lower,
         groups=shown_groups,
         differences=_against_the_best(shown_groups, is_lower_better=lower),

@@ -67,7 +67,7 @@ def _name(config: Mapping[str, Any], apart: Mapping[str, Any], *, n_methods: int
         settings = [head, *settings]
     rest = len(settings) - _MOST_IN_NAME
     said = ", ".join(settings[:_MOST_IN_NAME])
-    return f"{said} and {rest} more" if rest > 0 else said
+    return f"{said} and {rest} more settings" if rest > 1 else said
 
 
 def _head(config: Mapping[str, Any]) -> str:

@@ -59,9 +59,19 @@ def reward_model(evidence: Evidence) -> Verdict:
     ]
     last = evidence.last("eval/accuracy")
     gap = 0.0 if trained is None or last is None else trained.after - last
-    seen = f"In training it is right on {percent(last + gap)}." if last is not None and gap else ""
+    seen = (
+        f"At the end of training it was right on {percent(last + gap)} of the training pairs."
+        if last is not None and gap
+        else ""
+    )
     is_overfitted = gap > _LARGEST_GAP and has_turned(evidence.estimates("eval/loss"))
-    return _ranks(evidence, gauges, "pairs", seen, is_overfitted=is_overfitted)
+    found = _ranks(evidence, gauges, "pairs", seen, is_overfitted=is_overfitted)
+    shorter = evidence.last("eval/accuracy_shorter")
+    if found.level != "good" or shorter is None or shorter >= _CHANCE:
+        return found
+    where = f"on {percent(shorter)} of those that the shorter response won"
+    sentence = f"{found.sentence.removesuffix('.')}, but {where}."
+    return found.model_copy(update={"level": "warn", "sentence": sentence})
 
 
 def process_reward_model(evidence: Evidence) -> Verdict:
@@ -173,6 +183,9 @@ def _undecided(
     if not evidence.is_over:
         sentence = "Too early to say." if evidence.curves else "Nothing was measured yet."
         return _verdict(evidence, Kind.WAITING, "none", sentence, "", None, gauges, None)
+    if not evidence.curves:
+        sentence = "Nothing was measured: the run ended before its first step."
+        return _verdict(evidence, Kind.UNJUDGED, "none", sentence, "", metric, gauges, None)
     sentence = (
         "Nothing shows what it learned: it was evaluated once."
         if found

@@ -38,9 +38,17 @@ def evaluate(evidence: Evidence) -> Verdict:
         return _verdict(Kind.MEASURED, "none", sentence, _NO_BASELINE, gauges)
     level, words = _against_even(won[-1])
     kinds = {"good": Kind.IMPROVED, "bad": Kind.WORSE}
-    sentence = f"The model {words}: it wins {with_interval(won[-1])} of the comparisons."
+    sentence = f"By its reward the model {words}: it wins {_share(won[-1])}."
     reason = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
     return _verdict(kinds.get(level, Kind.STALLED), level, sentence, reason, gauges)
+
+
+def _share(won: Estimate) -> str:
+    share = f"{percent(won.value)} of the comparisons"
+    span = won.interval
+    if span is None:
+        return share
+    return f"{share}, 95 % interval {percent(span.low)} to {percent(span.high)}"
 
 
 def generate(evidence: Evidence) -> Verdict:
@@ -63,7 +71,11 @@ def generate(evidence: Evidence) -> Verdict:
     cut = evidence.last("truncated_fraction")
     if cut is None:
         return _nothing(evidence, gauges)
-    sentence = f"The token limit cut {percent(cut)} of the responses."
+    sentence = (
+        f"The token limit cut {percent(cut)} of the responses."
+        if cut
+        else "The token limit cut none of the responses."
+    )
     if cut > _MOST_CUT:
         reason = "Annotators would rank incomplete responses: raise `rollout.max_new_tokens`."
         return _verdict(Kind.MEASURED, "warn", sentence, reason, gauges)
@@ -72,7 +84,8 @@ def generate(evidence: Evidence) -> Verdict:
 
 def _nothing(evidence: Evidence, gauges: list[Gauge]) -> Verdict:
     kind = Kind.UNJUDGED if evidence.is_over else Kind.WAITING
-    return _verdict(kind, "none", "Nothing was measured yet.", "", gauges)
+    sentence = "The run measured nothing." if evidence.is_over else "Nothing was measured yet."
+    return _verdict(kind, "none", sentence, "", gauges)
 
 
 def _against_even(found: Estimate) -> Judged:

@@ -1,5 +1,7 @@
 """Numbers as the sentences of a verdict say them."""
 
+import math
+
 from backend.domain.verdict.evidence import Change, Estimate
 
 
@@ -14,26 +16,42 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def alike(*values: float) -> list[str]:
+    """Numbers that stand side by side, with the decimals that the greatest one needs."""
+    greatest = max(map(abs, values))
+    if not 0.001 <= greatest < 1000:
+        return [shown(value) for value in values]
+    decimals = max(0, 2 - math.floor(math.log10(greatest)))
+    return [f"{value:.{decimals}f}".replace("-", "−") for value in values]
+
+
 def between(low: float, high: float) -> str:
     """An interval: [0.5, 0.72]."""
     return f"[{shown(low)}, {shown(high)}]"
 
 
 def with_interval(found: Estimate) -> str:
-    """An estimate with its interval, if it has one."""
+    """An estimate with its interval, if it has one: 0.60 [0.50, 0.72]."""
     span = found.interval
-    return (
-        shown(found.value)
-        if span is None
-        else f"{shown(found.value)} {between(span.low, span.high)}"
-    )
+    if span is None:
+        return shown(found.value)
+    if span.low == span.high:
+        return f"{shown(found.value)} (no spread)"
+    value, low, high = alike(found.value, span.low, span.high)
+    return f"{value} [{low}, {high}]"
+
+
+def amount(found: Change) -> str:
+    """The size of a change with its interval, if that is known."""
+    if found.interval is None:
+        return shown(found.size)
+    size, low, high = alike(found.size, *found.interval)
+    return f"{size}, 95 % interval [{low}, {high}]"
 
 
 def difference(found: Change) -> str:
-    """The size of a change with its interval, if that is known."""
-    sign = "+" if found.size >= 0 else ""
-    around = "" if found.interval is None else f" {between(*found.interval)}"
-    return f"{sign}{shown(found.size)}{around}"
+    """A change that may go either way: its amount with a sign."""
+    return f"{'+' if found.size >= 0 else ''}{amount(found)}"
 
 
 def output_sentence(shipped_step: int | None) -> str:

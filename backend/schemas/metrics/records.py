@@ -35,7 +35,7 @@ SFT = (
     Metric(
         name="loss",
         group=Group.UPDATES,
-        title="Loss",
+        title="Training loss",
         what="Negative log-likelihood of the demonstrated responses of the step.",
         unit="nats per token",
         healthy="Falls quickly at first, then slowly.",
@@ -161,7 +161,7 @@ REWARD_MODEL = (
     Metric(
         name="accuracy",
         group=Group.PAIRS,
-        title="Accuracy",
+        title="Training accuracy",
         what="Share of the strict pairs of the step that are ranked correctly.",
         unit="share",
         healthy="Rises with `eval/accuracy`; far above it, the model overfits.",
@@ -192,7 +192,7 @@ REWARD_MODEL = (
     Metric(
         name="loss",
         group=Group.UPDATES,
-        title="Loss",
+        title="Training loss",
         what="The loss of the rankings of the step, with `margin` and `center`.",
         unit="nats per ranking",
         healthy="Falls from about .69 with `loss: pairwise`.",
@@ -255,7 +255,7 @@ PROCESS_REWARD_MODEL = (
     Metric(
         name="accuracy",
         group=Group.PAIRS,
-        title="Accuracy",
+        title="Training accuracy",
         what="Share of the solutions' steps that are classified correctly at probability .5.",
         unit="share",
         healthy="Rises with `eval/accuracy`; far above it, the model overfits.",
@@ -264,7 +264,7 @@ PROCESS_REWARD_MODEL = (
     Metric(
         name="loss",
         group=Group.UPDATES,
-        title="Loss",
+        title="Training loss",
         what="Cross-entropy of the solutions' steps.",
         unit="nats per step",
         healthy="Falls from about .69.",
@@ -326,7 +326,7 @@ DPO = (
     Metric(
         name="dpo/accuracy",
         group=Group.PAIRS,
-        title="Accuracy",
+        title="Training accuracy",
         what="Share of the strict pairs of the step whose winner has the higher implicit reward.",
         unit="share",
         healthy="Rises with `eval/accuracy`; far above it, the model overfits.",
@@ -360,7 +360,7 @@ DPO = (
     Metric(
         name="loss",
         group=Group.UPDATES,
-        title="Loss",
+        title="Training loss",
         what="The loss of the rankings of the step.",
         unit="nats per ranking",
         healthy="Falls from about .69 with `loss: sigmoid`.",

@@ -55,6 +55,10 @@ class SeedGroups(ApiAnswer):
     )
     title: str = Field(description="What people call this metric; empty without one.")
     why_none: str = Field(description="Why no metric decides; empty if one does.")
+    measured_apart: str | None = Field(
+        description="The section of the configs that differs, so that `eval/` and `reward/` "
+        "metrics measure something else in each run; null = they can be compared."
+    )
     is_lower_better: bool
     groups: list[SeedGroup]
     differences: list[GroupDifference]

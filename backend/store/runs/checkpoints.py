@@ -4,7 +4,7 @@ The worker's relay adds and drops them inside its fenced transaction; checkpoint
 are in the artifact store. `store.runs.views` shows them, `store.runs.pins` keeps some of them.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from backend.errors import NotFound
 from backend.schemas.events import CheckpointLine
+from backend.schemas.runs import CheckpointAnswer
 from backend.store.runs import events as run_events
 from backend.store.runs.events import NewEvent
 from backend.store.tables.runs import Checkpoint, Run
@@ -50,9 +51,30 @@ def steps(session: Session, run_id: str) -> list[int]:
 
 def best_steps(session: Session, run_ids: Sequence[str]) -> dict[str, int]:
     """The step of the checkpoint with the best evaluation, of those runs that have one."""
-    statement = select(Checkpoint.run_id, Checkpoint.step)
-    found = statement.where(Checkpoint.run_id.in_(run_ids), Checkpoint.is_best)
-    return dict(session.execute(found).all())
+    statement = select(Run.id, Checkpoint.step, Run.summary).join(
+        Checkpoint, Checkpoint.run_id == Run.id
+    )
+    found = session.execute(statement.where(Run.id.in_(run_ids), Checkpoint.is_best))
+    return {run_id: step for run_id, step, summary in found if _is_unbeaten(step, summary)}
+
+
+def _is_unbeaten(step: int, summary: Mapping[str, float | None]) -> bool:
+    """Whether no evaluation after a checkpoint that was the best when it was saved was better."""
+    return summary.get("eval/best_step") in (None, step)
+
+
+def answers(run: Run, rows: Iterable[Checkpoint]) -> list[CheckpointAnswer]:
+    """Checkpoints of a run as answers, in the same order."""
+    return [
+        CheckpointAnswer(
+            step=row.step,
+            attempt=row.attempt,
+            is_best=row.is_best and _is_unbeaten(row.step, run.summary),
+            is_pinned=row.is_pinned,
+            created_at=row.created_at,
+        )
+        for row in rows
+    ]
 
 
 def pinned_steps(session: Session, run_id: str) -> list[int]:

@@ -36,9 +36,11 @@ def _set_pinned(
             f"run {run.id} has no checkpoint of step {step}",
             advice=f"It has checkpoints at these steps: {there}.",
         )
-    if found.is_pinned != is_pinned:
-        found.is_pinned = is_pinned
-        data = {"step": step, "is_best": found.is_best, "is_pinned": is_pinned}
-        events.append(session, run.id, [NewEvent("checkpoint", data)], at=at)
+    is_changed = found.is_pinned != is_pinned
+    found.is_pinned = is_pinned
     session.flush()
-    return CheckpointAnswer.model_validate(found)
+    (answer,) = checkpoints.answers(run, [found])
+    if is_changed:
+        data = {"step": step, "is_best": answer.is_best, "is_pinned": is_pinned}
+        events.append(session, run.id, [NewEvent("checkpoint", data)], at=at)
+    return answer

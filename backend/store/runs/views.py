@@ -25,7 +25,7 @@ from backend.schemas.runs import (
 from backend.schemas.vocabulary import RunState, StopReason
 from backend.store.paging import Page
 from backend.store.runs import failures, outputs, runs, supervision
-from backend.store.runs.checkpoints import best_steps
+from backend.store.runs.checkpoints import answers, best_steps
 from backend.store.runs.table import values
 from backend.store.runs.table.pages import NEWEST_FIRST, RunFilter, Sort, find
 from backend.store.tables.models import Model
@@ -150,7 +150,7 @@ def log_lines(session: Session, run_id: str, *, after: int, limit: int) -> list[
 def checkpoints(session: Session, run_id: str) -> list[CheckpointAnswer]:
     """The run's checkpoints, oldest step first."""
     statement = select(Checkpoint).where(Checkpoint.run_id == run_id).order_by(Checkpoint.step)
-    return [CheckpointAnswer.model_validate(row) for row in session.scalars(statement)]
+    return answers(runs.get(session, run_id), session.scalars(statement))
 
 
 def artifacts(session: Session, run_id: str) -> list[ArtifactAnswer]:

@@ -4,10 +4,10 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { post, request } from "./client";
 import type {
   Agreement,
-  Comparison,
   Demonstration,
   ImportResult,
-  Judgment,
+  ListedComparison,
+  ListedJudgment,
   Listing,
   Project,
   ProjectBody,
@@ -53,15 +53,16 @@ const pages = <Item>(
   });
 
 export const promptPages = (projectId: string) => pages<Prompt>(projectId, "prompts");
-export const comparisonPages = (projectId: string) => pages<Comparison>(projectId, "comparisons");
+export const comparisonPages = (projectId: string) =>
+  pages<ListedComparison>(projectId, "comparisons");
 export const demonstrationPages = (projectId: string) =>
   pages<Demonstration>(projectId, "demonstrations");
 export const solutionPages = (projectId: string) => pages<Solution>(projectId, "solutions");
-export const judgmentPages = (projectId: string) => pages<Judgment>(projectId, "judgments");
+export const judgmentPages = (projectId: string) => pages<ListedJudgment>(projectId, "judgments");
 
 /** Judgments that are kept for review and do not count. */
 export const reviewPages = (projectId: string) =>
-  pages<Judgment>(projectId, "judgments", { is_review: true });
+  pages<ListedJudgment>(projectId, "judgments", { is_review: true });
 
 export const snapshotsQuery = (projectId: string) =>
   queryOptions({

@@ -315,7 +315,10 @@ export interface components {
             step: number;
             /** Attempt */
             attempt: number;
-            /** Is Best */
+            /**
+             * Is Best
+             * @description Whether it holds the weights of the best evaluation of the whole run.
+             */
             is_best: boolean;
             /** Is Pinned */
             is_pinned: boolean;
@@ -1440,6 +1443,92 @@ export interface components {
              */
             relation: string;
         };
+        /**
+         * ListedComparison
+         * @description A comparison in a list.
+         */
+        ListedComparison: {
+            /** Id */
+            id: string;
+            /** Prompt Id */
+            prompt_id: string;
+            /** Response Ids */
+            response_ids: string[];
+            /** Judgments Required */
+            judgments_required: number;
+            /** Judgments */
+            judgments: number;
+            /** Run Id */
+            run_id: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Prompt
+             * @description The beginning of the last turn of its prompt.
+             */
+            prompt: string;
+        };
+        /**
+         * ListedJudgment
+         * @description A judgment in a list, with what was judged.
+         */
+        ListedJudgment: {
+            /** Revision */
+            revision: number;
+            /** Tiers */
+            tiers: string[][];
+            /** Unranked */
+            unranked: string[];
+            verdict: components["schemas"]["Verdict"];
+            /** Reasons */
+            reasons: string[];
+            /**
+             * Rankings
+             * @description One for each criterion that it was given under; empty = given without.
+             */
+            rankings: components["schemas"]["CriterionRankingAnswer"][];
+            /** Flags */
+            flags: string[];
+            /** Comment */
+            comment: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** Assignment Id */
+            assignment_id: string;
+            /** Comparison Id */
+            comparison_id: string;
+            /** User Id */
+            user_id: string;
+            /** Active Ms */
+            active_ms: number | null;
+            /** @description Why the judgment is kept for review and does not count: `late` = others had taken the comparison when it came, `differs` = its author had judged the comparison differently before; null = it counts. */
+            review_reason: components["schemas"]["ReviewReason"] | null;
+            /**
+             * By
+             * @description Name of its annotator; null for whoever may not see the members.
+             */
+            by: string | null;
+            /**
+             * Prompt
+             * @description The beginning of the last turn of the prompt.
+             */
+            prompt: string;
+            /**
+             * Responses
+             * @description How the placed responses begin, by id.
+             */
+            responses: {
+                [key: string]: string;
+            };
+        };
         /** Listing[ArtifactAnswer] */
         Listing_ArtifactAnswer_: {
             /** Items */
@@ -1458,13 +1547,6 @@ export interface components {
         Listing_CheckpointAnswer_: {
             /** Items */
             items: components["schemas"]["CheckpointAnswer"][];
-            /** Next Cursor */
-            next_cursor?: string | null;
-        };
-        /** Listing[ComparisonAnswer] */
-        Listing_ComparisonAnswer_: {
-            /** Items */
-            items: components["schemas"]["ComparisonAnswer"][];
             /** Next Cursor */
             next_cursor?: string | null;
         };
@@ -1510,17 +1592,24 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
-        /** Listing[JudgmentAnswer] */
-        Listing_JudgmentAnswer_: {
-            /** Items */
-            items: components["schemas"]["JudgmentAnswer"][];
-            /** Next Cursor */
-            next_cursor?: string | null;
-        };
         /** Listing[KeyAnswer] */
         Listing_KeyAnswer_: {
             /** Items */
             items: components["schemas"]["KeyAnswer"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Listing[ListedComparison] */
+        Listing_ListedComparison_: {
+            /** Items */
+            items: components["schemas"]["ListedComparison"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Listing[ListedJudgment] */
+        Listing_ListedJudgment_: {
+            /** Items */
+            items: components["schemas"]["ListedJudgment"][];
             /** Next Cursor */
             next_cursor?: string | null;
         };
@@ -3559,6 +3648,11 @@ export interface components {
              * @description Why no metric decides; empty if one does.
              */
             why_none: string;
+            /**
+             * Measured Apart
+             * @description The section of the configs that differs, so that `eval/` and `reward/` metrics measure something else in each run; null = they can be compared.
+             */
+            measured_apart: string | null;
             /** Is Lower Better */
             is_lower_better: boolean;
             /** Groups */

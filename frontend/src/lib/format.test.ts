@@ -30,6 +30,9 @@ describe("format", () => {
   });
   it("tells the ends of an interval, or that there is none", () => {
     expect(intervalText({ low: -0.12345, high: 2310 })).toBe("[−0.123, 2,310]");
+    expect(intervalText({ low: 8.98e-9, high: 0.135 })).toBe("[0.000, 0.135]");
+    expect(intervalText({ low: -0.00001, high: 12 })).toBe("[0.0, 12.0]");
+    expect(intervalText({ low: 0, high: 0 })).toBe("no spread");
     expect([intervalText(null), intervalText(undefined)]).toEqual(["no interval", "no interval"]);
   });
   it("tells durations in two units at most", () => {

@@ -20,8 +20,22 @@ interface Span {
   readonly high: number;
 }
 
-/** The ends of an interval: "[0.2, 0.5]". */
-export const between = ({ low, high }: Span): string => `[${number(low)}, ${number(high)}]`;
+/**
+ * The ends of an interval with the decimals that the greater one needs: "[0.000, 0.135]", never
+ * "[8.98e-9, 0.135]". Values that are all alike do not say how sure their mean is.
+ */
+export function between({ low, high }: Span): string {
+  if (low === high) return "no spread";
+  const greatest = Math.max(Math.abs(low), Math.abs(high));
+  if (greatest < 1e-3 || greatest >= 1000) return `[${number(low)}, ${number(high)}]`;
+  const decimals = Math.max(0, 2 - Math.floor(Math.log10(greatest)));
+  return `[${fixed(low, decimals)}, ${fixed(high, decimals)}]`;
+}
+
+function fixed(value: number, decimals: number): string {
+  const text = Math.abs(value).toFixed(decimals);
+  return value < 0 && Number(text) > 0 ? `−${text}` : text;
+}
 
 /** The interval of a value, or that it has none. */
 export const intervalText = (span: Span | null | undefined): string =>

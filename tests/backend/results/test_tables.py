@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from backend.domain.results.gathered import KnownModel
+from backend.domain.results.markdown import markdown_of
 from backend.domain.seeds.names import names_of
 from backend.schemas.metrics.results import ResultsAnswer
 from tests.backend.results.plain_runs import (
@@ -225,7 +226,26 @@ def test_pass_at_k_is_told_on_what_was_trained_on_and_on_what_was_not() -> None:
         ("test pass@16", False),
     ]  # fmt: skip
     assert [one.metric for one in table.columns][1] == "eval/train/pass@2"
+    assert r"| train pass@1 \(trained on\) |" in markdown_of(answer_of(runs, found))
     assert [cell and cell.value for cell in table.rows[0].cells] == [0.9, 0.95, 0.1, 0.4]
+
+
+def test_what_was_trained_on_comes_last_and_says_so_where_a_table_is_of_one_set() -> None:
+    values = {f"eval/{name}pass@1": 0.5 for name in ("", "train/", "unseen/")}
+    values |= {f"eval/{name}length": 9.0 for name in ("", "train/", "unseen/")}
+    found = [
+        evaluation(
+            10, "model_g", values, evaluation_sets=[named("train", split="train"), named("unseen")]
+        )
+    ]
+
+    tables = [one for one in answer_of([policy("g", 0)], found).tables if one.set]
+
+    assert [one.set for one in tables] == ["test", "unseen", "train"]
+    trained = [{column.is_trained for column in one.columns} for one in tables]
+    assert trained == [{False}, {False}, {True}]
+    assert tables[0].caption.startswith("On `test`: ")
+    assert tables[2].caption.startswith("On `train`, prompts that the runs were trained on: ")
 
 
 def test_named_sets_have_a_mean_of_those_that_were_not_trained_on() -> None:

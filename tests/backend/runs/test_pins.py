@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from backend.schemas.events import CheckpointLine, MetricLine
 from backend.store.db import Database
-from backend.store.runs import checkpoints
+from backend.store.metrics import points
+from backend.store.runs import checkpoints, runs
 from backend.store.tables.runs import Checkpoint
 from tests.backend.runs.conftest import AT, Seed
 
@@ -86,3 +88,26 @@ def test_only_a_researcher_of_the_project_may_pin(
 
     assert codes == {"viewer": 403, "researcher": 404}
     assert pinned(api, run_id) == []
+
+
+def test_a_checkpoint_is_the_best_until_a_later_evaluation_is_better(
+    api: TestClient, run_id: str, database: Database
+) -> None:
+    line = CheckpointLine(step=30, path="checkpoints/step-30", best=True)
+    with database.write() as session:
+        checkpoints.append(session, runs.get(session, run_id), [line], at=AT)
+    assert best(api, run_id) == (30, [30])
+
+    # Its evaluation came between two checkpoints: none of them has its weights.
+    said = MetricLine(step=40, time=1.0, values={"eval/best_step": 40.0})
+    with database.write() as session:
+        points.append(session, run_id, 1, [said], at=AT)
+
+    assert best(api, run_id) == (None, [])
+
+
+def best(api: TestClient, run_id: str) -> tuple[int | None, list[int]]:
+    """The best checkpoint of a run, by the run and by the list of its checkpoints."""
+    items = api.get(f"/runs/{run_id}/checkpoints").raise_for_status().json()["items"]
+    run = api.get(f"/runs/{run_id}").raise_for_status().json()
+    return run["best_checkpoint_step"], [item["step"] for item in items if item["is_best"]]

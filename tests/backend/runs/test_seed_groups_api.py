@@ -130,6 +130,7 @@ def test_rewards_that_measure_something_else_decide_nothing(
 
     assert (answer["metric"], answer["differences"]) == (None, [])
     assert "because `reward` differs" in answer["why_none"]
+    assert answer["measured_apart"] == "reward"
 
     for run in [other, *groups[0]]:
         body = {"points": [{"step": 20, "values": {"gold/reward": float(run == other)}}]}

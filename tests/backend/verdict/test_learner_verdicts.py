@@ -70,7 +70,20 @@ def test_a_reward_model_that_knows_only_its_training_pairs_is_overfitted() -> No
     )
 
     assert found.kind == Kind.OVERFITTED
-    assert "In training it is right on 100 %." in found.reason
+    assert "At the end of training it was right on 100 % of the training pairs." in found.reason
+
+
+@pytest.mark.parametrize(("shorter", "level"), [(0.44, "warn"), (0.5, "good"), (0.8, "good")])
+def test_a_reward_model_that_scores_length_is_not_simply_good(shorter: float, level: str) -> None:
+    found = verdict(
+        Method.REWARD_MODEL,
+        eval__accuracy=[0.86], eval__accuracy_low=[0.69], eval__accuracy_high=[0.95],
+        eval__accuracy_longer=[0.92], eval__accuracy_shorter=[shorter],
+    )  # fmt: skip
+
+    assert (found.kind, found.level) == (Kind.IMPROVED, level)
+    but = ", but on 44 % of those that the shorter response won" if level == "warn" else ""
+    assert found.sentence == f"It is right on 86 % of the held-out pairs{but}."
 
 
 def test_a_process_model_that_calls_every_step_right_is_not_good() -> None:

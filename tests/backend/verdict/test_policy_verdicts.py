@@ -7,6 +7,7 @@ import pytest
 
 from backend.domain.verdict.evidence import Evidence, Point, Resume
 from backend.domain.verdict.judging import judge
+from backend.domain.verdict.words import alike
 from backend.schemas.metrics.verdicts import Verdict
 from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
@@ -69,8 +70,32 @@ def test_a_held_out_reward_that_rises_clearly_is_an_improvement() -> None:
 
     assert (found.kind, found.level) == (Kind.IMPROVED, "good")
     assert found.sentence == "The held-out reward rose from 0 to 0.6."
-    assert found.reason.startswith("By +0.6 [0.529, 0.671] from step 0 to step 100.")
+    assert found.reason.startswith(
+        "The held-out reward rose by 0.600, 95 % interval [0.529, 0.671], from step 0 to step 100."
+    )
     assert (found.judged_by, found.best_step, found.shipped_step) == ("eval/reward", 100, 100)
+
+
+def test_numbers_side_by_side_have_the_decimals_of_the_greatest() -> None:
+    assert alike(1.2, 1.11, 1.3) == ["1.20", "1.11", "1.30"]
+    assert alike(0.02, -0.9, 0.94) == ["0.020", "−0.900", "0.940"]
+    assert alike(9.97, 9.9, 10.1) == ["10.0", "9.9", "10.1"]
+    assert alike(1500.0, 20.0) == ["1,500", "20"]
+    assert alike(0.0, 0.0) == ["0", "0"]
+
+
+def test_a_reward_that_its_own_model_judges_is_not_shown_as_good() -> None:
+    def level(config: dict[str, Any]) -> str:
+        return verdict([0.0, 0.3, 0.6], config=config, kl__response=line(0, 18)).gauges[0].level
+
+    assert (level(LEARNED), level(RULES)) == ("none", "good")
+
+
+def test_a_run_that_ended_before_its_first_step_is_not_told_to_hold_out_prompts() -> None:
+    found = judge(Method.POLICY_GRADIENT, Evidence(RULES, {}, True))
+
+    assert found.sentence == "Nothing was measured: the run ended before its first step."
+    assert found.gauges[0].missing == "Nothing was measured."
 
 
 def test_later_attempts_are_told_by_step_and_change_no_verdict() -> None:
@@ -236,7 +261,7 @@ def test_what_happened_says_since_when() -> None:
     # The mean of five steps passes a limit two steps after the value itself; 19.52 is the start.
     assert told["KL above 10 nats per response."] == 53
     assert told["Length below half of its start."] == 67
-    assert told["Best held-out reward: 0.8 [0.75, 0.85]."] == 50
+    assert told["Best held-out reward: 0.800 [0.750, 0.850]."] == 50
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1, 1e3])

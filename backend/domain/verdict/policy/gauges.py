@@ -22,7 +22,7 @@ def of(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> list[Gauge]
     """Reward, distance, entropy, length and groups that teach."""
     evidence = signs.evidence
     return [
-        _reward(evidence, evaluations, judge),
+        _reward(signs, evaluations, judge),
         _distance(evidence, signs),
         _entropy(evidence),
         _length(evidence, signs),
@@ -30,18 +30,21 @@ def of(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> list[Gauge]
     ]
 
 
-def _reward(evidence: Evidence, evaluations: Sequence[Estimate], judge: str) -> Gauge:
+def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
     if not evaluations:
         return Gauge(
             metric=judge,
             value=None,
-            missing="No held-out prompts: give some prompts the `split` heldout.",
+            missing="No held-out prompts: give some prompts the `split` heldout."
+            if signs.evidence.curves
+            else "Nothing was measured.",
         )
     last, best = evaluations[-1], max(evaluations, key=lambda one: one.value)
     lows = [one.value if one.low is None else one.low for one in evaluations]
     highs = [one.value if one.high is None else one.high for one in evaluations]
     below = best.value - last.value
     is_best = below <= 0 and len(evaluations) > 1
+    is_doubted = judge.startswith("eval/") and signs.is_doubted
     note = "the best so far" if is_best else ""
     if below > 0:
         note = f"{shown(below)} below its best, step {best.step:,}"
@@ -51,8 +54,8 @@ def _reward(evidence: Evidence, evaluations: Sequence[Estimate], judge: str) -> 
         interval=last.interval,
         beside=f"was {shown(evaluations[0].value)}" if len(evaluations) > 1 else "",
         scale=Span(low=min(lows), high=max(highs)),
-        level="good" if is_best else "none",
-        note=note,
+        level="good" if is_best and not is_doubted else "none",
+        note=f"{note}, by the reward model that trains it" if is_best and is_doubted else note,
     )
 
 
@@ -68,7 +71,7 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     limit = value_at(evidence.config, "kl.max") or (FAR if signs.is_learned else None)
     since = None if limit is None else first_beyond(_sampled(evidence), limit)
     level: Level = "none" if limit is None else "good"
-    note = "no limit: the reward is a rule"
+    note = "no limit for a reward by rule"
     if limit is not None:
         note = f"below {shown(limit)}"
     if limit is not None and signs.kl > limit:
@@ -171,4 +174,4 @@ def _groups(evidence: Evidence) -> Gauge:
 
 
 def _not_yet(metric: str) -> Gauge:
-    return Gauge(metric=metric, value=None, missing="Fewer than five steps so far.")
+    return Gauge(metric=metric, value=None, missing="It needs five steps.")

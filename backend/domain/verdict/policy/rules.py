@@ -21,7 +21,7 @@ from backend.domain.verdict.evidence import (
 from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.policy import gauges
 from backend.domain.verdict.policy.signs import Signs
-from backend.domain.verdict.words import difference, output_sentence, shown, with_interval
+from backend.domain.verdict.words import amount, difference, output_sentence, shown, with_interval
 from backend.schemas.metrics.verdicts import Happening, Level, Verdict
 from backend.schemas.vocabulary import VerdictKind as Kind
 
@@ -156,13 +156,20 @@ class _Policy:
     def _unjudged(self) -> _Told:
         if self.signs.collapse:
             return self._collapsed()
-        if not self.evidence.is_over and not self.evidence.curves:
-            return _Told(Kind.WAITING, "none", "Nothing was measured yet.")
+        if not self.evidence.curves:
+            return self._unmeasured()
         return _Told(
             Kind.UNJUDGED,
             "warn",
             "Nothing shows whether the policy got better: no held-out prompt was evaluated.",
             ("The training reward alone cannot tell. Give some prompts the split heldout.",),
+        )
+
+    def _unmeasured(self) -> _Told:
+        if not self.evidence.is_over:
+            return _Told(Kind.WAITING, "none", "Nothing was measured yet.")
+        return _Told(
+            Kind.UNJUDGED, "none", "Nothing was measured: the run ended before its first step."
         )
 
     def _too_early(self) -> _Told:
@@ -200,8 +207,11 @@ class _Policy:
 
     def _risen(self) -> _Told:
         first, last = self.evaluations[0], self.evaluations[-1]
-        by = f"By {difference(self.gain)} from step {first.step:,} to step {last.step:,}."
         kind, level, sentence, sign = self._doubts()
+        by = (
+            f"The {self.name} rose by {amount(self.gain)}, from step {first.step:,} to step "
+            f"{last.step:,}."
+        )
         doubt = (_PROXY,) if self._is_proxy and level != "good" else ()
         reasons = (by, *self.signs.sentences(besides=sign), *doubt)
         return _Told(kind, level, sentence, reasons)
@@ -231,12 +241,12 @@ class _Policy:
 
     def _flat(self) -> _Told:
         first, last = self.evaluations[0], self.evaluations[-1]
-        change = f"It changed by {difference(self.gain)}"
+        change = f"The {self.name} changed by {difference(self.gain)}"
         if self.gain.error is None:
             sentence = f"No interval says whether the change of the {self.name} is more than noise."
             return _Told(Kind.UNJUDGED, "warn", sentence, (f"{change}.",))
         if self.signs.collapse:
-            return self._collapsed(f"The {self.name} changed by {difference(self.gain)}.")
+            return self._collapsed(f"{change}.")
         inflation = self.signs.inflation
         if self.training_rose and inflation and self.signs.is_learned:
             sentence = f"The training reward grew with the length: {inflation}."
@@ -268,7 +278,7 @@ class _Policy:
         if len(self.evaluations) > 1:
             is_shipped = self.best.step == self.evidence.shipped_step
             text = f"Best {self.name}: {with_interval(self.best)}" + (
-                ", shipped" if is_shipped else ""
+                "; its weights are the output" if is_shipped else ""
             )
             found.append(Happening(step=self.best.step, sentence=f"{text}.", level="good"))
         return sorted(found, key=lambda one: one.step)

@@ -58,6 +58,11 @@ class Signs:
         return self.kl is not None and self.kl > FAR
 
     @property
+    def is_doubted(self) -> bool:
+        """Whether the policy may exploit a learned reward: it is far, or its responses grew."""
+        return self.is_learned and (self.is_far or bool(self.inflation))
+
+    @property
     def _distance(self) -> list[str]:
         if self.kl is None:
             return []

@@ -24,7 +24,12 @@ export function IntervalBar(props: {
           style={{ left: `${place(low)}%`, width: `${place(high) - place(low)}%` }}
         />
       )}
-      {value !== null && <i className="at" style={{ left: `${place(value)}%` }} />}
+      {value !== null && (
+        <i
+          className={interval === null ? "at unsure" : "at"}
+          style={{ left: `${place(value)}%` }}
+        />
+      )}
     </span>
   );
 }

@@ -78,7 +78,7 @@ describe("why there is no agreement", () => {
 
 test("an interval that is missing says how many comparisons it needs", () => {
   expect(whyNoInterval({ ...NONE, value: 1, comparisons: 1 })).toBe(
-    "Interval n/a: it needs 20 comparisons ranked by two annotators; there is 1.",
+    "No interval yet: it needs 20 comparisons ranked by two annotators; there is 1.",
   );
   expect(whyNoInterval({ ...NONE, value: 1, interval: [0.8, 1], comparisons: 30 })).toBeNull();
 });

@@ -1,5 +1,6 @@
 /** Agreement in words: numbers as they read, and why there is none. Pure; Data and Now use it. */
 import type { Agreement, Facts } from "@/api/types";
+import { plural } from "@/lib/format";
 
 type Pairwise = Facts["agreement"];
 type Share = Facts["first_shown"];
@@ -39,7 +40,14 @@ export function whyUndefined(found: Agreement): string | null {
 /** Why an agreement has no interval; null where it has one. */
 export function whyNoInterval({ interval, comparisons }: Pairwise): string | null {
   if (interval !== null) return null;
-  return `Interval n/a: it needs ${FEWEST} comparisons ranked by two annotators; there ${comparisons === 1 ? "is" : "are"} ${comparisons}.`;
+  return `No interval yet: it needs ${FEWEST} comparisons ranked by two annotators; there ${comparisons === 1 ? "is" : "are"} ${comparisons}.`;
+}
+
+/** How sure an agreement is: its interval, or of how few comparisons it is. */
+export function certainty({ interval, comparisons }: Pairwise): string {
+  return interval === null
+    ? `${plural(comparisons, "comparison")}: too few for an interval`
+    : `95 % interval ${range(interval)}`;
 }
 
 /** What the headline says, as a sentence with both shares that it is made of. */

@@ -12,6 +12,7 @@ import { useTheme } from "@/lib/theme";
 
 import { drawn } from "./columns";
 import { colourOf } from "@/components/seed-groups/group-names";
+import { MeasuredApart } from "./measured-apart";
 import { figuresOf, firstNames, useView } from "./view";
 
 const POINTS = 300;
@@ -54,6 +55,7 @@ function MetricCard({ name, answer, zoom, onZoom }: Shared & { name: string }) {
       <h3>
         <span className="mono">{name}</span>
       </h3>
+      <MeasuredApart metric={name} answer={answer} />
       {groups.error !== null && (
         <Failure error={groups.error} onRetry={() => void groups.refetch()} />
       )}

@@ -54,8 +54,10 @@ export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups })
               </b>{" "}
               <span className="small muted">{group.name}</span>
             </td>
-            <td className="num">{group.runs.length}</td>
-            <td className="num nowrap">
+            <td className="num" data-label="Seeds">
+              {group.runs.length}
+            </td>
+            <td className="num nowrap" data-label={by}>
               {number(group.value)}
               {group.interval != null && (
                 <span className="small faint"> {between(group.interval)}</span>

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { Link } from "react-router";
 
 import { comparisonPages, demonstrationPages, judgmentPages, promptPages } from "@/api/projects";
-import type { Judgment, Listing } from "@/api/types";
+import type { Judgment, ListedJudgment, Listing } from "@/api/types";
 import { More } from "@/components/more";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
@@ -122,7 +122,7 @@ export function ComparisonList({ projectId }: { projectId: string }) {
   return (
     <Pages
       query={query}
-      columns={["Comparison id", ["Responses", "num"], ["Judgments", "num"], "Source", "Added"]}
+      columns={["Prompt", ["Responses", "num"], ["Judgments", "num"], "Source", "Added"]}
       empty={
         <Empty
           icon="rank"
@@ -139,7 +139,9 @@ export function ComparisonList({ projectId }: { projectId: string }) {
       }
       row={(comparison) => (
         <>
-          <td className="mono">{shortId(comparison.id)}</td>
+          <td className="text" title={comparison.id}>
+            {comparison.prompt}
+          </td>
           <td className="num">{comparison.response_ids.length}</td>
           <td className="num">
             {comparison.judgments} of {comparison.judgments_required}
@@ -160,27 +162,65 @@ export function ComparisonList({ projectId }: { projectId: string }) {
   );
 }
 
-/** "n5vt > xv7q = e2tc": the ends of the response ids, best first; one line for each criterion. */
-export function Order({ judgment }: { judgment: Judgment }) {
-  if (judgment.rankings.length === 0) return order(judgment);
-  return judgment.rankings.map((ranking) => (
-    <div key={ranking.criterion}>
-      <span className="faint">{ranking.criterion}</span> {order(ranking)}
-    </div>
-  ));
+/** What was judged: the beginning of the prompt, and below it the responses from best to worst. */
+export function Judged({ judgment }: { judgment: ListedJudgment }) {
+  const { rankings, responses } = judgment;
+  return (
+    <td className="judged">
+      <span className="clip" dir="auto" title={judgment.prompt}>
+        {judgment.prompt}
+      </span>
+      {(rankings.length === 0 ? [{ criterion: "", ...judgment }] : rankings).map((one) => (
+        <Order key={one.criterion} criterion={one.criterion} ranking={one} texts={responses} />
+      ))}
+    </td>
+  );
 }
 
-function order({ verdict, tiers }: Pick<Judgment, "verdict" | "tiers">): string {
-  if (verdict !== "ranked") return words(verdict);
-  return tiers.map((tier) => tier.map((id) => id.slice(-4)).join(" = ")).join(" > ");
+interface OrderProps {
+  criterion: string;
+  ranking: Pick<Judgment, "verdict" | "tiers">;
+  texts: ListedJudgment["responses"];
 }
+
+/** "1. Cold water first. 2. Bleach it. = Soap.": equally good responses share a place. */
+function Order({ criterion, ranking, texts }: OrderProps) {
+  return (
+    <div className="small muted order">
+      {criterion !== "" && <i>{criterion}</i>}
+      {ranking.verdict !== "ranked" && <span>{words(ranking.verdict)}</span>}
+      {ranking.tiers.map((tier, place) => (
+        <span key={place}>
+          <b className="mono">{place + 1}</b>{" "}
+          {tier.map((id, nth) => (
+            <span key={id}>
+              {nth > 0 && " = "}
+              <bdi title={texts[id]}>{shortText(texts[id] ?? shortId(id))}</bdi>
+            </span>
+          ))}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+const MOST_CHARACTERS = 36;
+
+const shortText = (text: string): string =>
+  text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1).trimEnd()}…` : text;
 
 export function JudgmentList({ projectId }: { projectId: string }) {
   const query = useInfiniteQuery(judgmentPages(projectId));
   return (
     <Pages
       query={query}
-      columns={["Response ids, best first", "Note", ["Active time", "num"], "Submitted"]}
+      columns={[
+        "Prompt, and responses from best to worst",
+        "Annotator",
+        "Note",
+        ["Active time", "num"],
+        "Submitted",
+      ]}
       empty={
         <NoJudgments projectId={projectId}>
           Every ranking that an annotator submits is listed here.
@@ -188,9 +228,8 @@ export function JudgmentList({ projectId }: { projectId: string }) {
       }
       row={(judgment) => (
         <>
-          <td className="mono text">
-            <Order judgment={judgment} />
-          </td>
+          <Judged judgment={judgment} />
+          <td>{judgment.by ?? <span className="faint">not shown</span>}</td>
           <td>{judgment.comment}</td>
           <td className="num">
             {judgment.active_ms === null ? "–" : `${number(judgment.active_ms / 1000)} s`}

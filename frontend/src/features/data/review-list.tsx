@@ -6,7 +6,7 @@ import type { Judgment } from "@/api/types";
 import { Ago } from "@/components/text/clock";
 import { number } from "@/lib/format";
 
-import { Order, Pages } from "./record-lists";
+import { Judged, Pages } from "./record-lists";
 
 const REASONS: Readonly<Record<NonNullable<Judgment["review_reason"]>, string>> = {
   late: "too late: others had taken the comparison",
@@ -23,13 +23,18 @@ export function ReviewList({ projectId, count }: { projectId: string; count: num
           Kept for review <span className="muted">{number(count)}, not counted</span>
         </h2>
       }
-      columns={["Response ids, best first", "Why it does not count", "Note", "Submitted"]}
+      columns={[
+        "Prompt, and responses from best to worst",
+        "Annotator",
+        "Why it does not count",
+        "Note",
+        "Submitted",
+      ]}
       empty={null}
       row={(judgment) => (
         <>
-          <td className="mono text">
-            <Order judgment={judgment} />
-          </td>
+          <Judged judgment={judgment} />
+          <td>{judgment.by ?? <span className="faint">not shown</span>}</td>
           <td>{judgment.review_reason != null && REASONS[judgment.review_reason]}</td>
           <td>{judgment.comment}</td>
           <td className="small muted">

@@ -18,9 +18,9 @@ import { Ago } from "@/components/text/clock";
 import { MethodName } from "@/components/text/names";
 import { Sentence } from "@/components/text/sentence";
 import {
+  certainty,
   decimals,
   headline,
-  range,
   whyNoInterval,
   whyUndefined,
 } from "@/components/agreement/words";
@@ -139,7 +139,7 @@ function AgreementSummary({ projectId, found }: { projectId: string; found: Agre
       <Statistic
         label="Agreement beyond chance"
         value={decimals(agreement.value)}
-        sub={agreement.interval === null ? undefined : `95 % interval ${range(agreement.interval)}`}
+        sub={agreement.value === null ? undefined : certainty(agreement)}
       />
       <IntervalBar value={agreement.value} interval={agreement.interval} />
       <p className="small muted">
@@ -311,8 +311,8 @@ export function NowPage() {
               <div>
                 <h1>{found.name}</h1>
                 <p>
-                  {plural(found.counts?.judgments ?? 0, "judgment")} on{" "}
-                  {plural(found.counts?.comparisons ?? 0, "comparison")}
+                  {plural(found.counts?.comparisons ?? 0, "comparison")},{" "}
+                  {plural(found.counts?.judgments ?? 0, "judgment")}
                 </p>
               </div>
             </div>

@@ -13,7 +13,7 @@ import type { AnnotationProgress, Assignment, User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { Failure, Skeleton } from "@/components/states";
-import { plural } from "@/lib/format";
+import { number, plural } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
 import { Comparison } from "./comparison";
@@ -167,6 +167,9 @@ function Numbers({ progress }: { progress: AnnotationProgress }) {
       >
         <i style={{ width: `${share}%` }} />
       </div>
+      <span className="small muted nowrap of-project" aria-hidden="true">
+        {number(done)} of {number(wanted)} in the project
+      </span>
       <span className="small muted nowrap">{available + held} left for you</span>
     </>
   );

@@ -20,7 +20,7 @@ import { Table } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { Sentence } from "@/components/text/sentence";
-import { bytes, shortHash } from "@/lib/format";
+import { bytes, number, shortHash } from "@/lib/format";
 
 import { BestAnswersDialog } from "./best-answers";
 import { ContinueLink } from "./continue-link";
@@ -33,6 +33,13 @@ function usePins(runId: string) {
     mutationFn: ({ step, is_pinned }: Checkpoint) => pinCheckpoint(runId, step, !is_pinned),
     onSettled: () => client.invalidateQueries({ queryKey: checkpointsQuery(runId).queryKey }),
   });
+}
+
+/** Where the best evaluation was, if no checkpoint has its weights; empty otherwise. */
+function bestElsewhere(run: Run): string {
+  const step = run.summary["eval/best_step"];
+  if (step == null || run.best_checkpoint_step !== null || run.checkpoint_step === null) return "";
+  return `No checkpoint was saved at the best evaluation, that of step ${number(step)}.`;
 }
 
 export function CheckpointsTab({ run }: { run: Run }) {
@@ -92,9 +99,10 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Refused asked={pins} />
         {run.pruned_at === null && (
           <p className="card-title small muted">
-            Podium keeps the newest {String(run.config["max_checkpoints"] ?? "few")} checkpoints,
-            the best one, those that a clone is going to start from, and those that you pin. Pinned
-            checkpoints stay even when an archived run is pruned.
+            {bestElsewhere(run)} Podium keeps the newest{" "}
+            {String(run.config["max_checkpoints"] ?? "few")} checkpoints, the last one that was the
+            best when it was saved, those that a clone is going to start from, and those that you
+            pin. Pinned checkpoints stay even when an archived run is pruned.
           </p>
         )}
       </section>

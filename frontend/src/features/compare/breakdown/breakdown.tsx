@@ -58,6 +58,7 @@ export function Breakdown({ answer }: { answer: SeedGroups }) {
             {tables.map((table) => (
               <option key={table.id} value={table.id}>
                 {table.name}: {table.set}
+                {table.columns.some((column) => column.is_trained) && " (trained on)"}
               </option>
             ))}
           </select>

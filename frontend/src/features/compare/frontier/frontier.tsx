@@ -10,6 +10,7 @@ import { RewardVsKl } from "@/charts/reward-vs-kl";
 import type { Path, PathPoint } from "@/charts/reward-vs-kl-path";
 import { Segmented } from "@/components/segmented";
 import { Failure } from "@/components/states";
+import { MeasuredApart } from "@/features/compare/measured-apart";
 import { SAME_PROMPT_ID } from "@/features/compare/same-prompt/same-prompt";
 import { useView } from "@/features/compare/view";
 
@@ -116,6 +117,7 @@ export function Frontier(props: Shared) {
           onChange={(name) => set({ measure: name })}
         />
       </div>
+      <MeasuredApart metric={chosen.name} answer={props.answer} />
       <Picture measure={chosen} {...props} />
       <Missing runs={runs} />
     </section>

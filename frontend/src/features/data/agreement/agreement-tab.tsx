@@ -11,9 +11,9 @@ import { IntervalBar } from "@/components/agreement/interval-bar";
 import { Loaded } from "@/components/states";
 import { Table } from "@/components/table";
 import {
+  certainty,
   decimals,
   headline,
-  range,
   whyNoInterval,
   whyUndefined,
 } from "@/components/agreement/words";
@@ -29,10 +29,10 @@ function Headline({ found }: { found: Agreement }) {
     <section className="card padded agreement-head" aria-label="Agreement">
       <div className="figure">
         <span className="small faint">Agreement beyond chance</span>
-        <b>{decimals(agreement.value)}</b>
-        {agreement.value !== null && (
-          <span className="muted">95 % interval {range(agreement.interval)}</span>
-        )}
+        <b className={agreement.interval === null ? "unsure" : undefined}>
+          {decimals(agreement.value)}
+        </b>
+        {agreement.value !== null && <span className="muted">{certainty(agreement)}</span>}
       </div>
       <div className="words">
         {undefinedWhy === null && (

@@ -24,7 +24,7 @@ function AgreementCell({ agreement }: { agreement: Facts["agreement"] }) {
   return (
     <td className="agreement" title={`${over} ${whyNoInterval(agreement) ?? ""}`.trim()}>
       <span className="value">
-        <b>{decimals(value)}</b>
+        <b className={interval === null ? "unsure" : undefined}>{decimals(value)}</b>
         <span className="small faint nowrap">
           {interval === null ? plural(comparisons, "comparison") : range(interval)}
         </span>

@@ -12,6 +12,10 @@ export function familiesOf(tables: readonly ResultsTable[]): readonly Family[] {
   return names.map((name) => ({ name, tables: tables.filter((table) => table.name === name) }));
 }
 
+/** What a set is called where one is chosen. */
+export const choiceOf = (table: ResultsTable): string =>
+  table.columns.some((column) => column.is_trained) ? `${table.set} (trained on)` : table.set;
+
 /** The table of the set that was chosen, else the first. */
 export const shownOf = (family: Family, set: string | null): ResultsTable | undefined =>
   family.tables.find((table) => table.set === set) ?? family.tables[0];

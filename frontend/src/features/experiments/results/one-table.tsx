@@ -9,16 +9,17 @@ import { plural } from "@/lib/format";
 
 import { Cell } from "./cell";
 import type { Family } from "./families";
-import { shownOf } from "./families";
+import { choiceOf, shownOf } from "./families";
 import { scaleOf } from "./spread";
 
 /** The place of a run's group among the groups of the answer above, if there are several. */
 export type PlaceOf = (runId: string) => number | null;
 
-const headingOf = (column: ResultsColumn): string =>
+/** Where sets stand side by side, those that were trained on are marked. */
+const headingOf = (table: ResultsTable, column: ResultsColumn): string =>
   column.name +
   (column.unit === "tokens" ? ", tokens" : "") +
-  (column.is_trained ? " (trained on)" : "");
+  (column.is_trained && table.set === "" ? " (trained on)" : "");
 
 function RowName({ row, placeOf }: { row: ResultsRow; placeOf: PlaceOf }) {
   const place = row.is_start ? null : placeOf(row.runs[0] ?? "");
@@ -47,7 +48,7 @@ function RowName({ row, placeOf }: { row: ResultsRow; placeOf: PlaceOf }) {
 function Grid({ table, placeOf }: { table: ResultsTable; placeOf: PlaceOf }) {
   const columns: readonly Column[] = [
     "Group",
-    ...table.columns.map((column) => [headingOf(column), "num"] as const),
+    ...table.columns.map((column) => [headingOf(table, column), "num"] as const),
   ];
   const scales = table.columns.map((_, place) =>
     scaleOf(table.rows.map((row) => row.cells[place])),
@@ -90,7 +91,7 @@ function SetChoice(props: {
       >
         {props.family.tables.map((table) => (
           <option key={table.id} value={table.set}>
-            {table.set}
+            {choiceOf(table)}
           </option>
         ))}
       </select>

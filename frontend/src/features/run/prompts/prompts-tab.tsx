@@ -32,6 +32,12 @@ import {
 
 const LIVE_MS = 15_000;
 
+/** What the colours of the heat map mean. */
+const SHADES: Readonly<Record<Measure, string>> = {
+  passed: "faint where no response passed, strong where all did",
+  score: "faint at the lowest score of all, strong at the highest",
+};
+
 export function PromptsTab({ run, base }: { run: Run; base: string }) {
   const query = useInfiniteQuery({
     ...promptScorePages(run.id),
@@ -107,8 +113,8 @@ function Prompts({ run, base, found }: { run: Run; base: string; found: PromptSc
       </div>
       <p className="small muted remark">
         {measure === "passed"
-          ? `Saturated: from a step on, at least ${percent(SATURATED)} of its responses passed whenever it was asked, twice or more.`
-          : `Saturated: from a step on, its mean score stayed in the upper tenth between the least and the greatest of all prompts.`}
+          ? `Saturated: from some step on, at least ${percent(SATURATED)} of the prompt's responses passed each time it was sampled, at least twice.`
+          : `Saturated: from some step on, the prompt's mean score was in the top tenth of the range of all scores each time it was sampled, at least twice.`}
         {found.width > 1 && ` A column sums up ${whole(found.width)} steps.`}
         {found.n_prompts > rows.length &&
           ` These are the first ${number(rows.length)} of ${number(found.n_prompts)} prompts.`}
@@ -170,8 +176,8 @@ function HeatOfPrompts(props: {
       />
       <p className="small mono muted told" dir="auto">
         {near === undefined || at === null
-          ? "A row is a prompt: faint where no response was right, strong where all were, empty where it was not asked. Click one to read its samples."
-          : `Step ${whole(at.step)}: ${place < 0 ? "not asked" : shownValue(near.values[place] ?? null, measure)} · ${shownText(near)}`}
+          ? `A row is a prompt: ${SHADES[measure]}, empty where it was not sampled. Click one to read its samples.`
+          : `Step ${whole(at.step)}: ${place < 0 ? "not sampled" : shownValue(near.values[place] ?? null, measure)} · ${shownText(near)}`}
       </p>
     </div>
   );

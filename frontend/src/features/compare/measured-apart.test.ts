@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+
+import type { SeedGroups } from "@/api/types";
+
+import { isMeasuredApart } from "./measured-apart";
+
+const answer = (section: string | null): SeedGroups => ({
+  metric: null,
+  title: "",
+  why_none: "",
+  measured_apart: section,
+  is_lower_better: false,
+  groups: [],
+  differences: [],
+});
+
+test("only what a run measures itself depends on its config", () => {
+  const apart = answer("reward");
+  expect(isMeasuredApart("eval/reward", apart)).toBe(true);
+  expect(isMeasuredApart("reward/mean", apart)).toBe(true);
+  expect(isMeasuredApart("gold/reward", apart)).toBe(false);
+  expect(isMeasuredApart("kl/exact", apart)).toBe(false);
+  expect(isMeasuredApart("eval/reward", answer(null))).toBe(false);
+});

@@ -1,0 +1,32 @@
+"""Lists of comparisons and judgments say what was judged and by whom, each in its first words."""
+
+from fastapi.testclient import TestClient
+
+from tests.backend.test_assignments import take
+from tests.backend.test_loop import upload
+from tests.backend.test_own_judgments import NewUser, judge
+
+PROMPT = "Why is the sky blue? " * 20
+
+
+def test_judgments_are_listed_in_words(api: TestClient, new_user: NewUser) -> None:
+    project = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    upload(api, project, "comparisons", {"prompt": PROMPT, "responses": ["Because.", "x" * 500]})
+    ann, _ = new_user("annotator", project)
+    lease = take(ann, project)
+    judge(ann, lease)
+    viewer, _ = new_user("viewer", project)
+
+    by_all, by_viewer, by_ann = (
+        client.get(f"/projects/{project}/judgments").json()["items"][0]
+        for client in (api, viewer, ann)
+    )
+
+    assert by_all["prompt"] == PROMPT[:200]
+    assert set(by_all["responses"]) == set(lease["presented_order"])
+    assert set(by_all["responses"].values()) == {"Because.", "x" * 80}
+    assert by_all["by"] == ann.get("/me").json()["name"]
+    assert by_viewer == by_all | {"by": None}
+    assert by_ann == by_all
+    (comparison,) = api.get(f"/projects/{project}/comparisons").json()["items"]
+    assert comparison["prompt"] == PROMPT[:200]
