@@ -17,11 +17,12 @@ from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, text
 
 from backend.store.db import Database, SessionsOfARequest
-from tests import schedule, servers, visibility
+from tests import compiled, schedule, servers, visibility
 
 ROOT = Path(__file__).resolve().parents[1]
 _counter = itertools.count()
 visibility.watch()
+compiled.share()
 
 # Settings of the machine are none of a test's; what is named after a part of the tests is.
 _FOR_TESTS = ("PODIUM_BENCH_", "PODIUM_CHAOS_", "PODIUM_SOAK_", "PODIUM_TEST_")
@@ -42,6 +43,17 @@ _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("explore", _PATIENT)
 settings.register_profile("podium", _PATIENT, derandomize=True)
 settings.load_profile("podium")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What the tests of `make test` write, two or three gigabytes, lies in memory.
+
+    Databases and checkpoints wait for the disk at every commit, and no test asks whether the disk
+    keeps its word. Benchmarks stay on disk.
+    """
+    if getattr(config.option, "numprocesses", None):
+        folder = str(servers.fast_folder(least_bytes=8 << 30))
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 START_TIMEOUT_S = 180.0
-# A database is a thousand files: making them in memory takes a tenth of the time. A container may
-# have little of it.
+# A database is a thousand files: making them in memory takes a tenth of the time, and no commit
+# waits for the disk. A container may have little of it.
 _IN_MEMORY, _LEAST_BYTES = Path("/dev/shm"), 2 << 30
 
 
 @contextmanager
 def postgres() -> Iterator[str]:
     """Start a PostgreSQL on a Unix socket and give its URL, without a database name at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="podium-pg-", dir=_fast_folder()))
+    folder = Path(tempfile.mkdtemp(prefix="podium-pg-", dir=fast_folder()))
     command, account = prepare_postgres(folder, keeps_commits=False)
     server = _start(command, user=account, cwd=folder, log=folder / "log")
     try:
@@ -35,8 +35,9 @@ def postgres() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _fast_folder() -> Path:
-    has_room = _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free >= _LEAST_BYTES
+def fast_folder(least_bytes: int = _LEAST_BYTES) -> Path:
+    """A folder in memory where there is so much of it, else one on disk."""
+    has_room = _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free >= least_bytes
     return _IN_MEMORY if has_room and os.access(_IN_MEMORY, os.W_OK | os.X_OK) else Path("/tmp")
 
 
