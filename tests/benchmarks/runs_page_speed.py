@@ -27,8 +27,11 @@ pytestmark = pytest.mark.benchmark
 
 TIMES = int(os.environ.get("PODIUM_BENCH_TIMES", "7"))
 REST_S = 30
+# Requests that a page makes after it can be used belong to its opening, too.
+SETTLE_MS = 2000
 # What the goals are: seconds until rows are there and the filter takes keys, and requests.
 OPEN_S, MOST_REQUESTS = 1.0, 5
+STREAM = "GET /api/v1/stream"
 FILTERS = ("state:succeeded", "tag:rare", "config.k7:0.5", "best.eval/loss<0.001")
 
 # Seconds from the start of the navigation until there are rows and one may type a filter.
@@ -51,16 +54,16 @@ def test_ten_thousand_runs(workshop: Workshop, open_page: OpenPage) -> None:  # 
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request_of(request)))
     opened = [seconds_to_open(page, f"/projects/{project}/runs", asked) for _ in range(TIMES)]
-    n_requests = len([one for one in asked if one.startswith("GET /api/")])
+    requests = [one for one in asked if one.startswith("GET /api/") and one != STREAM]
     print(f"\n{RUNS:,} runs: usable after {median(opened):.2f} s (median), {max(opened):.2f} most")
-    print(f"{n_requests} requests of the API to open: {asked}")
+    print(f"{len(requests)} requests of the API to open: {requests}")
     for said in FILTERS:
         print(f"filter {said}: {seconds_to_filter(page, said) * 1000:.0f} ms to the new rows")
     asked.clear()
     page.wait_for_timeout(REST_S * 1000)
     print(f"at rest for {REST_S} s: {asked}")
-    assert asked == []
-    assert n_requests <= MOST_REQUESTS
+    assert [one for one in asked if one != STREAM] == []
+    assert len(requests) <= MOST_REQUESTS
     assert median(opened) < OPEN_S
 
 
@@ -75,7 +78,7 @@ def seconds_to_open(page: Page, address: str, asked: list[str]) -> float:
     asked.clear()
     page.goto(address, wait_until="commit")
     seconds = float(page.evaluate(_IS_USABLE))
-    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(SETTLE_MS)
     return seconds
 
 
@@ -91,5 +94,5 @@ def seconds_to_filter(page: Page, said: str) -> float:
     took = time.perf_counter() - began
     box.fill("")
     box.press("Enter")
-    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(SETTLE_MS)
     return took
