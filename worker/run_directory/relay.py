@@ -48,6 +48,8 @@ LONGEST_LINE_BYTES = 4 * 2**20
 LARGEST_BATCH_LINES = 500
 # Metric values and bins of a batch: while it is stored, nobody else writes to SQLite.
 LARGEST_BATCH_VALUES = 2000
+# PostgreSQL lets all others write, and each batch costs it a dozen statements.
+LARGEST_BATCH_VALUES_ON_POSTGRES = 5000
 # Steps and tokens stay exact in JSON, Python and the browser up to here.
 _LARGEST_COUNT = 2**53
 _MOST_VALUES = 1000
@@ -94,6 +96,9 @@ class Relay:
         self._group = group
         self._claim = claim
         self._directory = directory
+        self._most_values = (
+            LARGEST_BATCH_VALUES if database.is_sqlite else LARGEST_BATCH_VALUES_ON_POSTGRES
+        )
         # What the machine had to do, told between the lines of the trainer.
         self.system = SystemMeans()
         # None = only the store knows how far it has got.
@@ -140,7 +145,8 @@ class Relay:
             raise
 
     def _carry(self, to_the_end: bool) -> bool:
-        batch = read_batch(self._directory.events, self._find_place())
+        place = self._find_place()
+        batch = read_batch(self._directory.events, place, self._most_values)
         system = self.system.after(batch.lines)
         if system is not None:
             batch = replace(batch, lines=[*batch.lines, system])
@@ -262,7 +268,7 @@ class Relay:
         return found
 
 
-def read_batch(path: Path, start: int) -> Batch:
+def read_batch(path: Path, start: int, most_values: int = LARGEST_BATCH_VALUES) -> Batch:
     """Whole lines from byte `start` on, a bounded number of them; nothing if there is no file."""
     try:
         with path.open("rb") as file:
@@ -281,7 +287,7 @@ def read_batch(path: Path, start: int) -> Batch:
     for line in whole[:-1]:
         parsed = parse(line) if line.strip() else None
         values += _n_values(parsed)
-        if lines and values > LARGEST_BATCH_VALUES:
+        if lines and values > most_values:
             break
         end += len(line) + 1
         if parsed is not None:

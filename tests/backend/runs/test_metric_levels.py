@@ -8,12 +8,14 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import Series
 from backend.store.db import Database
 from backend.store.metrics import curves, levels, points
 from backend.store.metrics.curves import Axis, Window
+from backend.store.tables.runs import MetricPoint
 from tests.backend.runs.conftest import AT, Seed
 from tests.backend.runs.scanned_levels import check_levels
 from tests.backend.runs.test_outside_points import add_run
@@ -214,3 +216,33 @@ def test_values_of_any_size_are_told(database: Database, seed: Seed, scale: floa
         assert series is not None
         found = [one for one in values(series, "min") if one is not None]
         assert min(found) == pytest.approx(-scale)
+
+
+def test_points_new_and_again_are_kept_to_the_last_bit(database: Database, seed: Seed) -> None:
+    """A batch of new points, and one of which a curve, or a step of it, is there already."""
+    numbers = [0.1, -0.0, 5e-324, 1.7976931348623157e308, -1e290, 1e16, None, 2 / 3, 7.0]
+    most = 2**53
+    run_id = add_run(database, seed)
+    batches: list[dict[int, dict[str, float | None]]] = [
+        {step: {"loss": one, "lr": step / 7} for step, one in enumerate(numbers)},
+        {8: {"loss": 0.3, "kl": None}, most: {"loss": None, "kl": 0.7}},
+    ]
+    for batch in batches:
+        lines = [
+            MetricLine(step=step, time=1.7e9 + step / 3, tokens=most - 1, values=told)
+            for step, told in batch.items()
+        ]
+        with database.write() as session:
+            points.append(session, run_id, 1, lines, at=AT)
+
+    expected = {
+        (name, step): (value, 1.7e9 + step / 3, most - 1, 1)
+        for batch in batches
+        for step, told in batch.items()
+        for name, value in told.items()
+    }
+    with database.read() as session:
+        point = MetricPoint
+        columns = (point.name, point.step, point.value, point.time_s, point.tokens, point.attempt)
+        rows = session.execute(select(*columns).where(point.run_id == run_id)).all()
+    assert {(name, step): tuple(rest) for name, step, *rest in rows} == expected

@@ -3,9 +3,7 @@ import { address, Problem, request } from "../client";
 import type { User } from "../types";
 
 import type { Server } from "./feed";
-import { EVENT_TYPES, type EventType, type LiveEvent } from "./messages";
-
-type Data = Readonly<Record<string, unknown>>;
+import { MESSAGE_TYPES } from "./messages";
 
 /** An EventSource sets no header, so its address says whose page it is. */
 export const streamOf = (userId: string, path: string, query: Record<string, string> = {}) =>
@@ -18,13 +16,10 @@ export function serverFor(userId: string): Server {
         runs: [...after.keys()].join(","),
         after: [...after].map(([run, seq]) => `${run}:${seq ?? "now"}`).join(","),
       });
-      const listen = (type: string, take: (data: Data) => void) =>
+      for (const type of MESSAGE_TYPES)
         source.addEventListener(type, ({ data }: MessageEvent<string>) =>
-          take(JSON.parse(data) as Data),
+          heard.onMessage(type, data),
         );
-      listen("position", (data) => heard.onPosition(data as Readonly<Record<string, number>>));
-      listen("ping", heard.onPing);
-      for (const type of EVENT_TYPES) listen(type, (data) => heard.onEvent(eventOf(type, data)));
       source.onerror = () => {
         // The browser would come back to the same runs, and not at all after a refusal.
         source.close();
@@ -39,15 +34,5 @@ export function serverFor(userId: string): Server {
         return error instanceof Problem && error.status === 401 ? false : null;
       }
     },
-  };
-}
-
-function eventOf(type: EventType, data: Data): LiveEvent {
-  return {
-    type,
-    run: typeof data["run"] === "string" ? data["run"] : "",
-    seq: typeof data["seq"] === "number" ? data["seq"] : 0,
-    at: typeof data["at"] === "string" ? data["at"] : "",
-    data,
   };
 }

@@ -5,7 +5,16 @@
  * The runs may change at any time. The stream is then opened anew, and each run goes on behind the
  * last event that was told of it: none is missing, none comes twice. It knows no browser.
  */
-import { PING_MS, type FromHub, type LiveEvent, type StreamStatus } from "./messages";
+import {
+  PING_MS,
+  type EventType,
+  type FromHub,
+  type LiveEvent,
+  type MessageType,
+  type StreamStatus,
+} from "./messages";
+
+type Data = Readonly<Record<string, unknown>>;
 
 /** The way to one tab. */
 export interface Port {
@@ -14,10 +23,11 @@ export interface Port {
 
 /** What is heard on an open stream; nothing after it was closed. */
 export interface Heard {
-  /** First of all: the runs that are followed, and the event behind which each begins. */
-  onPosition: (at: Readonly<Record<string, number>>) => void;
-  onEvent: (event: LiveEvent) => void;
-  onPing: () => void;
+  /**
+   * A message of the server by its type, its data as JSON. The first is `position`: the runs that
+   * are followed, and the event behind which each begins. All others are events, or a `ping`.
+   */
+  onMessage: (type: MessageType, text: string) => void;
   /** It has ended, was cut or was refused. */
   onEnd: () => void;
 }
@@ -121,17 +131,20 @@ export class Feed {
     this.notice();
     const asked = new Map([...this.runs].map(([run, { told }]) => [run, told]));
     this.closeStream = this.server.open(asked, {
-      onPosition: (at) => this.begin(asked.keys(), at),
-      onEvent: (event) => this.tell(event),
-      onPing: () => (this.silent = 0),
+      onMessage: (type, text) => this.hear(asked.keys(), type, JSON.parse(text) as Data),
       onEnd: () => this.end(),
     });
+  }
+
+  private hear(asked: Iterable<string>, type: MessageType, data: Data): void {
+    this.silent = 0;
+    if (type === "position") this.begin(asked, data as Readonly<Record<string, number>>);
+    else if (type !== "ping") this.tell(eventOf(type, data));
   }
 
   private begin(asked: Iterable<string>, at: Readonly<Record<string, number>>): void {
     clearTimeout(this.noticing);
     this.isHeard = true;
-    this.silent = 0;
     this.failures = 0;
     for (const run of asked) {
       const seq = at[run];
@@ -145,7 +158,6 @@ export class Feed {
   }
 
   private tell(event: LiveEvent): void {
-    this.silent = 0;
     const there = this.runs.get(event.run);
     if (there === undefined || there.told === null) return;
     if (event.type !== "reset" && event.seq <= there.told) return;
@@ -200,6 +212,16 @@ export class Feed {
   private post(run: string, message: FromHub): void {
     for (const port of this.runs.get(run)?.ports ?? []) port.post(message);
   }
+}
+
+function eventOf(type: EventType, data: Data): LiveEvent {
+  return {
+    type,
+    run: typeof data["run"] === "string" ? data["run"] : "",
+    seq: typeof data["seq"] === "number" ? data["seq"] : 0,
+    at: typeof data["at"] === "string" ? data["at"] : "",
+    data,
+  };
 }
 
 /** Not all browsers at once. */

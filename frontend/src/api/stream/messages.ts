@@ -15,6 +15,11 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
+/** What a stream says: of itself, or an event of a run. */
+export const MESSAGE_TYPES = ["position", "ping", ...EVENT_TYPES] as const;
+
+export type MessageType = (typeof MESSAGE_TYPES)[number];
+
 export interface LiveEvent {
   readonly type: EventType;
   readonly run: string;

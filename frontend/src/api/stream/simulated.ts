@@ -55,7 +55,7 @@ export class SimulatedServer implements Server {
   constructor(private readonly chance: Chance) {
     setInterval(() => {
       for (const { heard, wire, isAnswered } of this.streams)
-        if (isAnswered) wire.send(heard.onPing);
+        if (isAnswered) wire.send(() => heard.onMessage("ping", "{}"));
     }, 15_000);
   }
 
@@ -77,7 +77,7 @@ export class SimulatedServer implements Server {
     const seq = (this.heads.get(run) ?? 0) + 1;
     this.heads.set(run, seq);
     for (const { runs, heard, wire, isAnswered } of this.streams)
-      if (isAnswered && runs.has(run)) wire.send(() => heard.onEvent(eventOf(run, seq)));
+      if (isAnswered && runs.has(run)) wire.send(() => heard.onMessage("metric", dataOf(run, seq)));
   }
 
   /** What is on its way is lost. */
@@ -97,20 +97,14 @@ export class SimulatedServer implements Server {
     stream.isAnswered = true;
     const at: Record<string, number> = {};
     for (const [run, head] of this.heads) if (after.has(run)) at[run] = after.get(run) ?? head;
-    wire.send(() => heard.onPosition(at));
+    wire.send(() => heard.onMessage("position", JSON.stringify(at)));
     for (const [run, seq] of Object.entries(at))
       for (let next = seq + 1; next <= (this.heads.get(run) ?? 0); next++)
-        wire.send(() => heard.onEvent(eventOf(run, next)));
+        wire.send(() => heard.onMessage("metric", dataOf(run, next)));
   }
 }
 
-const eventOf = (run: string, seq: number): LiveEvent => ({
-  type: "metric",
-  run,
-  seq,
-  at: "",
-  data: {},
-});
+const dataOf = (run: string, seq: number) => JSON.stringify({ run, seq });
 
 /** A process that can be killed: what it sends and what is sent to it is lost from then on. */
 interface Process {

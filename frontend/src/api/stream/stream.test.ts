@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import type { Heard } from "./feed";
 import { Hub, MOST_RUNS, MOST_UNANSWERED } from "./hub";
-import { PING_MS, type FromHub } from "./messages";
+import { PING_MS, type FromHub, type MessageType } from "./messages";
 import { chanceOf, Reader, SimulatedBrowser, SimulatedServer, type Chance } from "./simulated";
 
 const RUNS = ["run_a", "run_b", "run_c", "run_d"];
@@ -180,11 +180,14 @@ describe("a hub", () => {
     return { hub, port, messages, heard };
   }
 
+  const say = (stream: Heard | undefined, type: MessageType, data: object = {}) =>
+    stream?.onMessage(type, JSON.stringify(data));
+
   it("lets a frozen tab go and lets it join anew when it answers", async () => {
     const { hub, port, messages, heard } = listening();
     hub.hear(port, ["run_a"]);
     await pass(1000);
-    heard.at(-1)?.onPosition({ run_a: 7 });
+    say(heard.at(-1), "position", { run_a: 7 });
     const joins = () => messages.filter(({ kind }) => kind === "join").length;
     expect(joins()).toBe(1);
     await pass((MOST_UNANSWERED + 1) * PING_MS);
@@ -194,7 +197,7 @@ describe("a hub", () => {
 
     hub.hear(port, ["run_a"]);
     await pass(1000);
-    heard.at(-1)?.onPosition({ run_a: 9 });
+    say(heard.at(-1), "position", { run_a: 9 });
     expect(joins()).toBe(2);
   });
 
@@ -203,10 +206,10 @@ describe("a hub", () => {
     const stay = setInterval(() => hub.hear(port, ["run_a"]), PING_MS);
     hub.hear(port, ["run_a"]);
     await pass(1000);
-    heard[0]?.onPosition({ run_a: 7 });
+    say(heard[0], "position", { run_a: 7 });
     for (let pings = 0; pings < 10; pings++) {
       await pass(15_000);
-      heard[0]?.onPing();
+      say(heard[0], "ping");
     }
     expect(heard).toHaveLength(1);
     await pass(60_000);
@@ -218,12 +221,11 @@ describe("a hub", () => {
     const { hub, port, messages, heard } = listening();
     hub.hear(port, ["run_a"]);
     await pass(1000);
-    const event = { type: "metric", run: "run_a", at: "", data: {} } as const;
-    heard[0]?.onPosition({ run_a: 7 });
-    heard[0]?.onEvent({ ...event, seq: 8 });
-    heard[0]?.onEvent({ ...event, seq: 8 });
-    heard[0]?.onEvent({ ...event, type: "reset", seq: 2 });
-    heard[0]?.onEvent({ ...event, seq: 3 });
+    say(heard[0], "position", { run_a: 7 });
+    say(heard[0], "metric", { run: "run_a", seq: 8 });
+    say(heard[0], "metric", { run: "run_a", seq: 8 });
+    say(heard[0], "reset", { run: "run_a", seq: 2 });
+    say(heard[0], "metric", { run: "run_a", seq: 3 });
     const told = messages.flatMap((one) => (one.kind === "event" ? [one.event] : []));
     expect(told.map(({ type, seq }) => [type, seq])).toEqual([
       ["metric", 8],

@@ -1,11 +1,12 @@
-/** What a chart draws of a metric: columns as uPlot wants them, and how; pure. */
+/** What a chart draws of a metric and says of it: columns as uPlot wants them, and how; pure. */
 import type uPlot from "uplot";
 
 import type { Axis, Curve } from "@/charts/live-curves";
 import type { Edges, Line } from "@/charts/plot";
 import { smooth } from "@/charts/smoothing";
 import { whole } from "@/charts/ticks";
-import { duration } from "@/lib/format";
+import type { View } from "@/features/run/view";
+import { duration, number } from "@/lib/format";
 
 import type { Drawn } from "./layout";
 
@@ -21,6 +22,37 @@ export interface Shape {
   readonly lines: readonly Line[];
   readonly bands: readonly Edges[];
   readonly whiskers: Edges | null;
+}
+
+/** Everything of a metric that a plot needs. */
+export interface Plotted extends Shape {
+  readonly data: uPlot.AlignedData;
+  /** Where a value is missing. */
+  readonly marks: readonly number[];
+  /** What it shows, in words. */
+  readonly label: string;
+}
+
+export function plotted(
+  drawn: Drawn,
+  { smoothing, isLog }: Pick<View, "smoothing" | "isLog">,
+  colour: string,
+): Plotted {
+  const { curve } = drawn;
+  return {
+    ...shapeOf(drawn, colour, smoothing),
+    data: columnsOf(drawn, smoothing, isLog),
+    marks: curve.x.filter((_, place) => (curve.nNan[place] ?? 0) > 0),
+    label: labelOf(drawn),
+  };
+}
+
+function labelOf(drawn: Drawn): string {
+  const values = knownOf(drawn);
+  const nNan = nNanOf(drawn);
+  const missing = nNan > 0 ? `${nNan} of them without a value, ` : "";
+  const newest = number(values.at(-1) ?? null);
+  return `${drawn.explained.title}: ${values.length} points, ${missing}newest ${newest}`;
 }
 
 export function shapeOf(
@@ -79,6 +111,12 @@ type Column = readonly (number | null)[];
 /** Of an evaluation the last of each bucket: a mean of several would be one that nobody measured. */
 export const valuesOf = ({ explained, curve }: Drawn): Column =>
   explained.isEvaluation ? curve.last : curve.mean;
+
+export const knownOf = (drawn: Drawn): readonly number[] =>
+  valuesOf(drawn).filter((value) => value !== null);
+
+/** Points without a value. */
+export const nNanOf = ({ curve }: Drawn): number => curve.nNan.reduce((sum, one) => sum + one, 0);
 
 /** The last values of a curve at these x; null where it has none. */
 export function at(xs: readonly number[], curve: Curve): (number | null)[] {

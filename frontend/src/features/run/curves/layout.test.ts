@@ -4,7 +4,7 @@ import type { Metric } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 import { explainer } from "@/components/metrics/explained";
 
-import { columnsOf, placeText, shapeOf } from "./columns";
+import { columnsOf, placeText, plotted, shapeOf } from "./columns";
 import { MOST_FIRST, layOut, rangeOf, type Drawn } from "./layout";
 
 const curve = (x: number[], values: (number | null)[], spread = 0): Curve => ({
@@ -155,6 +155,18 @@ describe("what a chart draws", () => {
     const plain = { ...trained, curve: TWO() };
     expect(shapeOf(plain, "--s1", 0).bands).toEqual([]);
     expect(columnsOf(plain, 0, true)[1]).toEqual([3, 4]);
+  });
+  it("marks where a value is missing, and says so", () => {
+    const broken: Drawn = {
+      ...{ explained: explain("lr"), low: null, high: null },
+      curve: curve([10, 20, 30, 40], [1, null, 2.5, null]),
+    };
+    const { marks, label, data } = plotted(broken, { smoothing: 0, isLog: false }, "--s1");
+    expect(marks).toEqual([20, 40]);
+    expect(label).toBe("lr: 2 points, 2 of them without a value, newest 2.50");
+    expect(data[1]).toEqual([1, null, 2.5, null]);
+    const whole = plotted({ ...broken, curve: TWO() }, { smoothing: 0, isLog: false }, "--s1");
+    expect([whole.marks, whole.label]).toEqual([[], "lr: 2 points, newest 4"]);
   });
   it("says where the cursor is", () => {
     expect(placeText("step", 1200)).toBe("step 1,200");

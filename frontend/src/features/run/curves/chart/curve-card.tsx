@@ -9,14 +9,13 @@ import { MarkerLane } from "@/charts/markers/marker-lane";
 import { Plot } from "@/charts/plot";
 import { Failure } from "@/components/states";
 import type { View } from "@/features/run/view";
-import { number } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 
-import { columnsOf, placeText, shapeOf, valuesOf } from "../columns";
+import { placeText, plotted } from "../columns";
 import type { Drawn } from "../layout";
 import { Grip } from "../arrange/grip";
 import { ChartMenu, type Arranged } from "./chart-menu";
-import { CurveHead, readingOf } from "./curve-head";
+import { CurveHead } from "./curve-head";
 import { CurveTable } from "./curve-table";
 
 export interface CurveCardProps {
@@ -88,22 +87,14 @@ export function CurveCard(props: CurveCardProps) {
   const [ref, isSeen] = useIsSeen();
   const [place, setPlace] = useState<number | null>(null);
   const [isFocused, setFocused] = useState(false);
-  const data = useMemo(
-    () => columnsOf(drawn, view.smoothing, view.isLog),
+  const colour = props.colour ?? "--s1";
+  const plot = useMemo(
+    () => plotted(drawn, view, colour),
     // The curve is changed in place; `tick` says when.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-    [curve, drawn.low, drawn.high, tick, view.smoothing, view.isLog],
+    [curve, drawn.low, drawn.high, explained, tick, view.smoothing, view.isLog, colour],
   );
-  const colour = props.colour ?? "--s1";
-  const shape = shapeOf(drawn, colour, view.smoothing);
   const height = props.height ?? 190;
-  const nNan = curve.nNan.reduce((sum, one) => sum + one, 0);
-  const gaps = useMemo(
-    () => curve.x.filter((_, i) => (curve.nNan[i] ?? 0) > 0),
-    // As above.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-    [curve, tick],
-  );
   const [frame, setFrame] = useFrame();
   const [pointedAt, setPointedAt] = useState<Cluster | null>(null);
   const clusters = useMemo(
@@ -114,10 +105,6 @@ export function CurveCard(props: CurveCardProps) {
     () => lined(clusters, pointedAt).map(({ x, kind }) => ({ x, colour: MARKER_COLOURS[kind] })),
     [clusters, pointedAt],
   );
-  const reading = readingOf(drawn, view, place);
-  const n = valuesOf(drawn).filter((value) => value !== null).length;
-  const missing = nNan > 0 ? `${nNan} of them without a value, ` : "";
-  const newest = number(readingOf(drawn, view, null).value);
   const onFocus = ({ target }: FocusEvent<HTMLElement>) =>
     setFocused(target.classList.contains("plot"));
   return (
@@ -130,8 +117,9 @@ export function CurveCard(props: CurveCardProps) {
     >
       <CurveHead
         drawn={drawn}
-        reading={reading}
-        nNan={nNan}
+        view={view}
+        place={place}
+        isReadAloud={isFocused}
         grip={
           props.arranged?.isPinned === true && (
             <Grip name={explained.name} title={title} onMove={props.arranged.onMove} />
@@ -148,9 +136,6 @@ export function CurveCard(props: CurveCardProps) {
         }
       />
       {problem !== null && <Failure error={problem} onDismiss={() => setProblem(null)} />}
-      <span className="sr-only" aria-live="polite">
-        {isFocused && reading.place !== "" && `${reading.place}: ${number(reading.value)}`}
-      </span>
       {!isTable && props.markers.length > 0 && (
         <MarkerLane
           clusters={clusters}
@@ -166,16 +151,13 @@ export function CurveCard(props: CurveCardProps) {
         <div style={{ height }}>
           {isSeen && (
             <Plot
-              data={data}
-              {...shape}
+              {...plot}
               height={height}
               isLog={view.isLog}
               axis={view.axis}
-              marks={gaps}
               syncKey={`run-${view.axis}`}
               range={view.zoom ?? props.range}
               theme={theme}
-              label={`${title}: ${n} points, ${missing}newest ${newest}`}
               onZoom={props.onZoom}
               onPick={props.onPick}
               onCursor={setPlace}

@@ -6,18 +6,18 @@ import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
 import { number, signed } from "@/lib/format";
 
-import { placeText, valuesOf } from "../columns";
+import { knownOf, nNanOf, placeText, valuesOf } from "../columns";
 import type { Drawn } from "../layout";
 
 /** What stands in the head of a chart: the newest value, or that at the cursor of any chart. */
-export interface Reading {
+interface Reading {
   readonly value: number | null;
   readonly interval: string;
   /** Where the value stands; empty for the newest. */
   readonly place: string;
 }
 
-export function readingOf(drawn: Drawn, view: View, place: number | null): Reading {
+function readingOf(drawn: Drawn, view: View, place: number | null): Reading {
   const values = valuesOf(drawn);
   const index = place ?? values.findLastIndex((value) => value !== null);
   const x = drawn.curve.x[index];
@@ -35,17 +35,21 @@ export function readingOf(drawn: Drawn, view: View, place: number | null): Readi
 
 export function CurveHead(props: {
   drawn: Drawn;
-  reading: Reading;
-  /** Points without a value. */
-  nNan: number;
+  view: View;
+  /** The point at the cursor of any chart; null = there is no cursor. */
+  place: number | null;
+  /** Whether a screen reader says what is at the cursor. */
+  isReadAloud: boolean;
   /** By what it is moved, if it can be. */
   grip: ReactNode;
   /** What can be done with the chart. */
   menu: ReactNode;
 }) {
-  const { drawn, reading, nNan } = props;
+  const { drawn } = props;
   const { explained } = drawn;
-  const known = valuesOf(drawn).filter((value) => value !== null);
+  const reading = readingOf(drawn, props.view, props.place);
+  const nNan = nNanOf(drawn);
+  const known = knownOf(drawn);
   const [first, last] = [known[0], known.at(-1)];
   return (
     <header>
@@ -87,6 +91,9 @@ export function CurveHead(props: {
             </span>
           )}
       </p>
+      <span className="sr-only" aria-live="polite">
+        {props.isReadAloud && reading.place !== "" && `${reading.place}: ${number(reading.value)}`}
+      </span>
     </header>
   );
 }

@@ -12,7 +12,7 @@ import type { View } from "@/features/run/view";
 import { csvOf, type Cell } from "@/lib/csv";
 import { fileName, save } from "@/lib/download";
 
-import { columnsOf, shapeOf } from "../columns";
+import { plotted } from "../columns";
 import type { Drawn } from "../layout";
 
 export type Named = Pick<Run, "id" | "name">;
@@ -37,8 +37,7 @@ function pictureOf({ run, drawn, view, range, colour }: Chart): Picture {
     yLabel: unit === "" ? name : `${name}, ${unit}`,
     axis: view.axis,
     isLog: view.isLog,
-    data: columnsOf(drawn, view.smoothing, view.isLog),
-    ...shapeOf(drawn, colour, view.smoothing),
+    ...plotted(drawn, view, colour),
     range: view.zoom ?? range,
     colour: lightColours(),
   };
