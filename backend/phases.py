@@ -31,7 +31,7 @@ from backend.pressure.permissions import Claim
 from backend.pressure.turns import Turns
 from backend.pressure.visitors import Connection, Visitors
 from backend.schemas.vocabulary import Role, Scope
-from backend.store.owners import owner_of
+from backend.store.owners import Owner, owner_of
 from backend.store.people import audit, idempotency
 from backend.store.people.idempotency import KeptAnswer
 from backend.traces.collector import NO_OBJECT, Trace, Traces
@@ -291,7 +291,12 @@ def _admitted(
 
 def _must_see(session: Session, caller: Caller, operation: Operation, object_id: str) -> None:
     what = f"{operation.of} {object_id}"
-    owner = owner_of(session, operation.of, object_id, user_id=caller.id)
+    # Whoever has a role in a project names one that is there: foreign keys see to it.
+    owner = (
+        Owner(object_id)
+        if operation.of is Of.PROJECT and object_id in caller.roles
+        else owner_of(session, operation.of, object_id, user_id=caller.id)
+    )
     if owner is None:
         raise missing(what)
     caller.must_see(owner.project_id, what)
