@@ -218,6 +218,8 @@ class Phases:
 
     def remember(self, session: Session, done: object, used: dict[str, str] | None) -> None:
         """Write the audit line of what was done, and keep the answer under the key, if any."""
+        if not self.is_audited and used is None:
+            return
         answer = _as_json(done)
         if self.is_audited:
             self._audit(session, answer or {})
