@@ -39,6 +39,8 @@ def now() -> datetime:
 
 SettingsDep = Annotated[Settings, Depends(settings_of)]
 DatabaseDep = Annotated[Database, Depends(database_of)]
+
+
 async def _time_of_request() -> datetime:
     return now()
 
