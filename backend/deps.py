@@ -19,13 +19,14 @@ from backend.store.paging import Page
 SessionDep = Session
 
 
-def settings_of(request: Request) -> Settings:
+# Each is `async` because FastAPI calls what is not in a thread, which costs more than all of it.
+async def settings_of(request: Request) -> Settings:
     """The settings that the application was made with."""
     settings: Settings = request.app.state.settings
     return settings
 
 
-def database_of(request: Request) -> Database:
+async def database_of(request: Request) -> Database:
     """The database of the application, for what goes on after a request's phases."""
     database: Database = request.app.state.database
     return database
@@ -38,7 +39,13 @@ def now() -> datetime:
 
 SettingsDep = Annotated[Settings, Depends(settings_of)]
 DatabaseDep = Annotated[Database, Depends(database_of)]
-Now = Annotated[datetime, Depends(now)]
+
+
+async def _time_of_request() -> datetime:
+    return now()
+
+
+Now = Annotated[datetime, Depends(_time_of_request)]
 
 
 def visible_project(session: Session, caller: Caller, project_id: str) -> None:
@@ -47,7 +54,7 @@ def visible_project(session: Session, caller: Caller, project_id: str) -> None:
     projects.must_exist(session, project_id)
 
 
-def _page(
+async def _page(
     limit: Annotated[int, Query(ge=1, le=500, description="Items per page.")] = 50,
     cursor: Annotated[
         str | None, Query(max_length=200, description="The next_cursor of the previous page.")
@@ -62,7 +69,7 @@ def _page(
 PageDep = Annotated[Page, Depends(_page)]
 
 
-def _document_key(
+async def _document_key(
     idempotency_key: Annotated[
         str | None,
         Header(

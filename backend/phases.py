@@ -15,6 +15,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -31,7 +32,7 @@ from backend.pressure.permissions import Claim
 from backend.pressure.turns import Turns
 from backend.pressure.visitors import Connection, Visitors
 from backend.schemas.vocabulary import Role, Scope
-from backend.store.owners import owner_of
+from backend.store.owners import Owner, owner_of
 from backend.store.people import audit, idempotency
 from backend.store.people.idempotency import KeptAnswer
 from backend.traces.collector import NO_OBJECT, Trace, Traces
@@ -89,8 +90,8 @@ class Phases:
 
     def admitted(self, session: Session) -> Caller:
         """Who asks, as the store says now; streams and exports ask again while they last."""
-        sent, own = credentials_of(self.request), self.request.app.state.own_address
-        self._sender = caller = authenticate(session, sent, at=now(), own=own)
+        own = self.request.app.state.own_address
+        self._sender = caller = authenticate(session, self._sent, at=now(), own=own)
         return _admitted(session, caller, self.operation, self.request.path_params)
 
     def taking_much(self) -> AbstractAsyncContextManager[None]:
@@ -174,10 +175,15 @@ class Phases:
 
     def claim(self, may: Callable[[Caller], bool]) -> Claim:
         """What an answer that lasts stands on; `may` is asked of the caller again and again."""
-        secret = secret_of(credentials_of(self.request))
+        secret = secret_of(self._sent)
         if secret is None:
             raise LookupError(f"{self.name} admits everybody, so nobody can be asked again")
         return Claim(self.caller.id, secret, may)
+
+    @cached_property
+    def _sent(self) -> Credentials:
+        """What this request brings; whose it is, each transaction asks anew."""
+        return credentials_of(self.request)
 
     @property
     def _transactions(self) -> Transactions:
@@ -190,14 +196,14 @@ class Phases:
         if self._caller is not None:
             return self._caller.id
         visitors: Visitors = self.request.app.state.visitors
-        secret = secret_of(credentials_of(self.request))
+        secret = secret_of(self._sent)
         address: str = self.request.scope["podium.address"]
         return visitors.person(None if secret is None else secret.sha256, address)
 
     def _welcome(self, caller: Caller) -> None:
         """From here on this person has turns of their own, and the connection stays open."""
         visitors: Visitors = self.request.app.state.visitors
-        secret = secret_of(credentials_of(self.request))
+        secret = secret_of(self._sent)
         if secret is not None:
             visitors.learn(secret.sha256, caller.id)
         connection: Connection | None = self.request.scope.get("podium.connection")
@@ -218,6 +224,8 @@ class Phases:
 
     def remember(self, session: Session, done: object, used: dict[str, str] | None) -> None:
         """Write the audit line of what was done, and keep the answer under the key, if any."""
+        if not self.is_audited and used is None:
+            return
         answer = _as_json(done)
         if self.is_audited:
             self._audit(session, answer or {})
@@ -291,7 +299,12 @@ def _admitted(
 
 def _must_see(session: Session, caller: Caller, operation: Operation, object_id: str) -> None:
     what = f"{operation.of} {object_id}"
-    owner = owner_of(session, operation.of, object_id, user_id=caller.id)
+    # Whoever has a role in a project names one that is there: foreign keys see to it.
+    owner = (
+        Owner(object_id)
+        if operation.of is Of.PROJECT and object_id in caller.roles
+        else owner_of(session, operation.of, object_id, user_id=caller.id)
+    )
     if owner is None:
         raise missing(what)
     caller.must_see(owner.project_id, what)

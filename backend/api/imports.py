@@ -73,7 +73,7 @@ async def import_file(
             "format": format,
             "strict": strict,
         }
-        answer = await _run(arguments, database_of(request), settings)
+        answer = await _run(arguments, await database_of(request), settings)
         return await phases.write(lambda session, caller: answer)
 
 

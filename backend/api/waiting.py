@@ -140,7 +140,7 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def _document_preference(
+async def _document_preference(
     prefer: Annotated[
         str | None,
         Header(

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -388,7 +389,23 @@ def _sqlite_engine(url: str) -> Engine:
         connection.create_function("unicode_lower", 1, _lower, deterministic=True)
 
     _begin_with(engine, "BEGIN")
+    _say_savepoints(engine)
     return engine
+
+
+def _say_savepoints(engine: Engine) -> None:
+    """Send these as text: SQLAlchemy compiles them anew for each part of a transaction."""
+    dialect: Any = engine.dialect
+    for method, words in (
+        ("do_savepoint", "SAVEPOINT"),
+        ("do_release_savepoint", "RELEASE SAVEPOINT"),
+        ("do_rollback_to_savepoint", "ROLLBACK TO SAVEPOINT"),
+    ):
+        setattr(dialect, method, partial(_say, words))
+
+
+def _say(words: str, connection: Connection, name: str) -> None:
+    connection.exec_driver_sql(f"{words} {name}")
 
 
 def _lower(text: str | None) -> str | None:

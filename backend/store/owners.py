@@ -14,6 +14,7 @@ from backend.domain.operations import Of
 from backend.store.tables.data import Assignment, Project, Snapshot
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Experiment, Run
+from backend.store.visibility import is_visible
 
 
 class Owner(NamedTuple):
@@ -40,7 +41,7 @@ def owner_of(session: Session, kind: Of, object_id: str, *, user_id: str) -> Own
     named = {"object_id": object_id}
     if kind is Of.ASSIGNMENT:
         named["user_id"] = user_id
-    row = session.execute(_statement(kind), named).one_or_none()
+    row = session.connection().execute(_statement(kind), named).one_or_none()
     return None if row is None else Owner(row[0])
 
 
@@ -49,5 +50,6 @@ def _statement(kind: Of) -> Select[Any]:
     id_column, project_column = _COLUMNS[kind]
     statement = select(project_column).where(id_column == bindparam("object_id"))
     if kind is Of.ASSIGNMENT:
-        return statement.where(Assignment.user_id == bindparam("user_id"))
+        own = Assignment.user_id == bindparam("user_id")
+        return statement.where(own, is_visible(Assignment))
     return statement

@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import random
+import statistics
 import threading
 import time
 from collections import Counter
@@ -19,17 +20,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
+import psutil
 import pytest
 
 from backend.schemas.vocabulary import Role
 from tests.benchmarks import label_studio
-from tests.benchmarks.beside import Site
+from tests.benchmarks.beside import ANNOTATORS, Site
 
 pytestmark = pytest.mark.benchmark
 
 # Of all people together, in each of the rounds.
 ROUND_TRIPS = int(os.environ.get("PODIUM_BENCH_ROUND_TRIPS", "500"))
 ROUNDS = 2
+# Of everybody's leases and then of their judgments.
+SWEEPS, LEASES_EACH = 5, 10
 AT_ONCE = (1, 8)
 # Theirs take a tenth as many: each lasts ten times as long.
 FEWER = 10
@@ -60,9 +64,10 @@ class Annotator:
         content = answer.read()
         return answer.status, json.loads(content) if content else None
 
-    def lease(self) -> Any:
-        """The next comparison, None if there is none now."""
-        status, lease = self.ask("POST", f"/projects/{self.project}/assignments", {"held": []})
+    def lease(self, held: Sequence[str] | None = ()) -> Any:
+        """The next comparison, None if there is none now; `held` None: beside all that are had."""
+        body = {"held": None if held is None else list(held)}
+        status, lease = self.ask("POST", f"/projects/{self.project}/assignments", body)
         assert status in (201, 204), (status, lease)
         return lease
 
@@ -198,6 +203,39 @@ def test_round_trips_of_one_and_of_eight(store_url: str, tmp_path: Path) -> None
     site.close()
     assert too_late == []
     assert {n: times for n, times in slowest.items() if times < TIMES_AS_FAST} == {}
+
+
+def test_what_a_lease_and_a_judgment_cost_the_service(store_url: str, tmp_path: Path) -> None:
+    """Processor time of the API alone: on a machine with other work it says more than the clock."""
+    site = Site(store_url, tmp_path / "site", comparisons=(SWEEPS + 2) * LEASES_EACH * ANNOTATORS)
+    with site.serving() as port:
+        people = [Annotator(port, site.project, key) for key in site.annotator_keys]
+        api = psutil.Process(site.pid)
+        costs = [sweep(people, api, LEASES_EACH) for _ in range(SWEEPS + 1)][1:]
+        for one in people:
+            one.leave()
+    site.close()
+    lease_ms, judgment_ms = (statistics.median(each) for each in zip(*costs, strict=True))
+    print(f"\nlease {lease_ms:.2f} ms, judgment {judgment_ms:.2f} ms of processor time")
+    assert lease_ms > 0
+    assert judgment_ms > 0
+
+
+def sweep(people: Sequence[Annotator], api: psutil.Process, each: int) -> tuple[float, float]:
+    """Milliseconds of the API for a lease and for a judgment; all lease, one by one, then judge."""
+    held: list[tuple[Annotator, Any]] = []
+    costs = []
+    for step in ("lease", "judge"):
+        for one in people:
+            one.leave()  # A server closes connections that wait for long.
+        before = sum(api.cpu_times()[:2])
+        if step == "lease":
+            held = [(one, one.lease(held=None)) for one in people for _ in range(each)]
+        else:
+            for one, lease in held:
+                one.judge(lease)
+        costs.append(1000 * (sum(api.cpu_times()[:2]) - before) / len(held))
+    return costs[0], costs[1]
 
 
 class Crowd:

@@ -8,9 +8,10 @@ leases are counted again, so the count cannot move underneath.
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Select, bindparam, case, func, select, update
+from sqlalchemy import Executable, Select, Update, and_, bindparam, case, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from backend.domain.assignment import (
@@ -30,11 +31,12 @@ from backend.schemas.comparisons import (
     AssignmentAnswer,
     LeaseEnd,
 )
-from backend.store.data import candidates, projects, tallies
-from backend.store.data.candidates import AT, COMPARISON_ID, LEASED
+from backend.store.data import candidates, places, tallies
+from backend.store.data.candidates import AT, CANDIDATE, LEASED, Candidate
 from backend.store.data.places import PROJECT_ID, USER_ID
 from backend.store.ids import new_id
-from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
+from backend.store.tables.data import Assignment, Comparison, Judgment, Project, Prompt, Response
+from backend.store.visibility import is_visible
 
 # Late: judged when the comparison wanted no more judgments; the judgment is kept for review.
 SUBMITTED, SKIPPED, LATE = "submitted", "skipped", "late"
@@ -55,50 +57,69 @@ def lease(
     the client still has; others of its live ones come back first. None = always a new one. Raises
     Conflict if the annotator has `MOST_LEASES` already, which nobody else can get meanwhile.
     """
-    if held is not None:
-        named = {"project_id": project_id, "user_id": user_id, "at": at, "held": held}
-        lost = session.scalar(_lost(), named)
-        if lost is not None:
-            if is_offline and not lost.is_offline:
-                _grant(lost, is_offline=True, at=at)
-            return answer(session, lost)
-    _must_hold_few(session, project_id, user_id, at)
+    named = {"project_id": project_id, "user_id": user_id, "at": at}
+    live = [Lease(*row) for row in session.connection().execute(_live(), named)]
+    lost = next((one for one in live if held is not None and one.id not in held), None)
+    if lost is not None:
+        if is_offline and not lost.is_offline:
+            lost = _granted_again(session, lost, at)
+        return answer(session, lost)
+    _must_be_few(live)
     comparison = candidates.next_for(session, project_id, user_id, at)
     if comparison is None:
         return None
-    criteria = projects.criteria(session, project_id)
-    assignment = _own(session, comparison.id, user_id)
-    if assignment is None:
-        assignment = Assignment(
-            id=new_id("assignment"),
-            project_id=project_id,
-            comparison_id=comparison.id,
-            user_id=user_id,
-            presented_order=presented_order(
-                comparison.response_ids, comparison_id=comparison.id, user_id=user_id
-            ),
-            created_at=at,
-        )
-        session.add(assignment)
-    assignment.criteria = criteria
-    _grant(assignment, is_offline=is_offline, at=at)
-    session.flush()
-    return answer(session, assignment)
+    row = {
+        "id": new_id("assignment"),
+        "project_id": project_id,
+        "comparison_id": comparison.id,
+        "user_id": user_id,
+        "presented_order": presented_order(
+            comparison.response_ids, comparison_id=comparison.id, user_id=user_id
+        ),
+        "created_at": at,
+        "of_project": project_id,
+        **_grant(at, is_offline=is_offline),
+    }
+    granting = _granting(is_sqlite=places.is_sqlite(session))
+    return answer(session, Lease(*session.connection().execute(granting, row).one()))
 
 
-def _grant(assignment: Assignment, *, is_offline: bool, at: datetime) -> None:
-    assignment.state = LEASED
-    assignment.expires_at = leased_until(at, is_offline=is_offline)
-    assignment.granted_at = at
-    assignment.is_offline = is_offline
+class Lease(NamedTuple):
+    """An assignment as its row is."""
+
+    number: int
+    id: str
+    project_id: str
+    comparison_id: str
+    user_id: str
+    state: str
+    presented_order: list[str]
+    criteria: list[Any]
+    expires_at: datetime
+    granted_at: datetime | None
+    is_offline: bool
 
 
-def _must_hold_few(session: Session, project_id: str, user_id: str, at: datetime) -> None:
-    named = {"project_id": project_id, "user_id": user_id, "at": at}
-    live = session.scalar(_n_live(), named) or 0
-    if live >= MOST_LEASES:
+def _grant(at: datetime, *, is_offline: bool) -> dict[str, Any]:
+    return {
+        "state": LEASED,
+        "expires_at": leased_until(at, is_offline=is_offline),
+        "granted_at": at,
+        "is_offline": is_offline,
+    }
+
+
+def _granted_again(session: Session, lost: Lease, at: datetime) -> Lease:
+    """A lease that was taken for a while is one for hours from now on."""
+    granted = _grant(at, is_offline=True)
+    session.execute(_change(lost).values(granted))
+    return lost._replace(**granted)
+
+
+def _must_be_few(live: Sequence[Lease]) -> None:
+    if len(live) >= MOST_LEASES:
         raise Conflict(
-            f"you hold {live} comparisons of this project; {MOST_LEASES} are allowed at once",
+            f"you hold {len(live)} comparisons of this project; {MOST_LEASES} are allowed at once",
             advice="Rank or skip one of them, or wait until a lease expires (15 minutes).",
         )
 
@@ -106,20 +127,20 @@ def _must_hold_few(session: Session, project_id: str, user_id: str, at: datetime
 class Own(NamedTuple):
     """An annotator's own assignment and its comparison, whose row is locked."""
 
-    assignment: Assignment
-    comparison: Comparison
+    assignment: Lease
+    comparison: Candidate
 
 
 def get_own(session: Session, assignment_id: str, user_id: str) -> Own:
     """What an annotator was assigned, as it is now. Raises NotFound for what others were."""
     named = {"assignment_id": assignment_id, "user_id": user_id}
-    assignment = session.scalar(_ASSIGNMENT, named)
-    if assignment is None:
+    connection = session.connection()
+    comparison = connection.execute(_LOCKED, named).one_or_none()
+    if comparison is None:
         raise NotFound(f"you have no assignment {assignment_id}")
-    comparison = session.scalars(_LOCKED, {"comparison_id": assignment.comparison_id}).one()
-    # It may have changed before its comparison was locked.
-    session.refresh(assignment)
-    return Own(assignment, comparison)
+    # A statement of its own: the assignment may have changed before its comparison was locked.
+    assignment = connection.execute(_ASSIGNMENT, named).one()
+    return Own(Lease(*assignment), Candidate(*comparison))
 
 
 def has_place(session: Session, own: Own, *, at: datetime) -> bool:
@@ -130,31 +151,34 @@ def has_place(session: Session, own: Own, *, at: datetime) -> bool:
     return candidates.is_free(session, comparison, assignment.user_id, at)
 
 
-def pass_late(own: Own) -> None:
+def pass_late(session: Session, own: Own) -> None:
     """Offer a comparison to its annotator no more, whose judgment came too late to count."""
     if own.assignment.state == LEASED:
-        _pass(own, LATE)
+        _pass(session, own, LATE)
 
 
-def _pass(own: Own, state: str) -> None:
+def _pass(session: Session, own: Own, state: str, reason: str | None = None) -> None:
+    """End a lease; `reason` is why the comparison was passed on, None leaves what was said."""
     assignment, comparison = own
-    assignment.state = state
-    assignment.passed = comparison.number if _is_open(comparison) else None
+    passed = {
+        "of_number": assignment.number,
+        "state": state,
+        "passed": comparison.number if comparison.is_open else None,
+    }
+    said = {} if reason is None else {"skip_reason": reason}
+    session.connection().execute(_PASSED, passed | said)
 
 
 def submit(session: Session, own: Own) -> None:
     """Count the first judgment of an assignment."""
     assignment, comparison = own
-    was_open = _is_open(comparison)
-    comparison.judged += 1
-    is_last = was_open and not _is_open(comparison)
-    _pass(own, SUBMITTED)
-    session.flush()
+    judged = comparison._replace(judged=comparison.judged + 1)
+    is_last = comparison.is_open and not judged.is_open
+    connection = session.connection()
+    connection.execute(_JUDGED, {"of_number": judged.number, "judged": judged.judged})
+    _pass(session, Own(assignment, judged), SUBMITTED)
     if is_last:
-        others = update(Assignment).where(
-            Assignment.comparison_id == comparison.id, Assignment.passed.is_not(None)
-        )
-        session.execute(others.values(passed=None))
+        connection.execute(_PASSED_BY_NOBODY, {"of_comparison": comparison.id})
     tallies.add(session, assignment.project_id, assignment.user_id, judged=1, finished=int(is_last))
 
 
@@ -202,8 +226,7 @@ def skip(session: Session, assignment_id: str, user_id: str, *, reason: str) -> 
             "this assignment is judged already",
             advice="Reopen the comparison to change your judgment (API: `revise: true`).",
         )
-    own.assignment.skip_reason = reason
-    _pass(own, SKIPPED)
+    _pass(session, own, SKIPPED, reason)
 
 
 def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -> AssignmentAnswer:
@@ -234,9 +257,9 @@ def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -
             "your lease expired, and other annotators have taken this comparison",
             advice="Continue with the next comparison (API: request another assignment).",
         )
-    assignment.expires_at = min(leased_until(at, is_offline=assignment.is_offline), ends_at)
-    session.flush()
-    return answer(session, assignment)
+    expires_at = min(leased_until(at, is_offline=assignment.is_offline), ends_at)
+    session.execute(_change(assignment).values(expires_at=expires_at))
+    return answer(session, assignment._replace(expires_at=expires_at))
 
 
 def release(
@@ -292,10 +315,10 @@ def _assigned(
 ) -> dict[str, AssignedComparison]:
     """What annotators see, each under a key: comparisons, and their responses in some order."""
     comparison_ids = list({comparison_id for _, comparison_id, _ in wanted})
-    prompts = session.execute(_PROMPTS, {"ids": comparison_ids})
+    prompts = session.connection().execute(_PROMPTS, {"ids": comparison_ids})
     prompt_of = {row[0]: AssignedPrompt(id=row[1], messages=row[2]) for row in prompts}
     response_ids = list({one for *_, order in wanted for one in order})
-    found = session.execute(_CONTENTS, {"ids": response_ids})
+    found = session.connection().execute(_CONTENTS, {"ids": response_ids})
     content: dict[str, str] = {one[0]: one[1] for one in found}
     return {
         key: AssignedComparison(
@@ -307,7 +330,7 @@ def _assigned(
     }
 
 
-def answer(session: Session, assignment: Assignment) -> AssignmentAnswer:
+def answer(session: Session, assignment: Lease) -> AssignmentAnswer:
     """What the annotator sees of a lease."""
     return AssignmentAnswer(
         id=assignment.id,
@@ -355,51 +378,76 @@ def progress(
     )
 
 
-def _is_open(comparison: Comparison) -> bool:
-    return comparison.judged < comparison.judgments_required
-
-
-def _own(session: Session, comparison_id: str, user_id: str) -> Assignment | None:
-    return session.scalar(_OWN, {"comparison_id": comparison_id, "user_id": user_id})
+def _change(assignment: Lease) -> Update:
+    return update(Assignment).where(Assignment.number == assignment.number)
 
 
 # Built once each, as those of `candidates`.
-_OWN = select(Assignment).where(
-    Assignment.comparison_id == COMPARISON_ID, Assignment.user_id == USER_ID
+_LEASE = tuple(getattr(Assignment, name) for name in Lease._fields)
+_IS_OWN = (
+    Assignment.id == bindparam("assignment_id"),
+    Assignment.user_id == USER_ID,
+    is_visible(Assignment),
 )
-_ASSIGNMENT = select(Assignment).where(
-    Assignment.id == bindparam("assignment_id"), Assignment.user_id == USER_ID
-)
+_ASSIGNMENT = select(*_LEASE).where(*_IS_OWN)
 _LOCKED = (
-    select(Comparison)
-    .where(Comparison.id == COMPARISON_ID)
-    .with_for_update()
-    .execution_options(populate_existing=True)
+    select(*CANDIDATE)
+    .where(
+        Comparison.id == select(Assignment.comparison_id).where(*_IS_OWN).scalar_subquery(),
+        is_visible(Comparison),
+    )
+    .with_for_update(of=Comparison)
+)
+_PASSED = update(Assignment).where(Assignment.number == bindparam("of_number"))
+_JUDGED = update(Comparison).where(Comparison.number == bindparam("of_number"))
+_PASSED_BY_NOBODY = (
+    update(Assignment)
+    .where(
+        Assignment.comparison_id == bindparam("of_comparison"),
+        Assignment.passed.is_not(None),
+        is_visible(Assignment),
+    )
+    .values(passed=None)
 )
 
 _PROMPTS = (
     select(Comparison.id, Prompt.id, Prompt.messages)
     .join(Prompt, Prompt.id == Comparison.prompt_id)
-    .where(Comparison.id.in_(bindparam("ids", expanding=True)))
+    .where(
+        Comparison.id.in_(bindparam("ids", expanding=True)),
+        is_visible(Comparison),
+        is_visible(Prompt),
+    )
 )
 _CONTENTS = select(Response.id, Response.content).where(
-    Response.id.in_(bindparam("ids", expanding=True))
+    Response.id.in_(bindparam("ids", expanding=True)), is_visible(Response)
 )
 
 
 @cache
-def _lost() -> Select[Assignment]:
-    """The oldest live lease of an annotator that the client does not hold any more."""
-    held: BindParameter[str] = bindparam("held", expanding=True)
-    return _live().where(Assignment.id.not_in(held)).order_by(Assignment.number).limit(1)
+def _live() -> Select[Any]:
+    """The live leases of an annotator, the oldest first."""
+    return (
+        select(*_LEASE)
+        .where(
+            Assignment.user_id == USER_ID,
+            candidates.is_live(Assignment, PROJECT_ID, AT),
+            is_visible(Assignment),
+        )
+        .order_by(Assignment.number)
+    )
 
 
 @cache
-def _n_live() -> Select[int]:
-    return select(func.count()).select_from(_live().subquery())
-
-
-def _live() -> Select[Assignment]:
-    return select(Assignment).where(
-        Assignment.user_id == USER_ID, candidates.is_live(Assignment, PROJECT_ID, AT)
-    )
+def _granting(*, is_sqlite: bool) -> Executable:
+    """A new assignment, or the annotator's own whose lease ran out; with its project's criteria."""
+    of_project = Project.id == bindparam("of_project")
+    criteria = select(Project.criteria).where(of_project).scalar_subquery()
+    new = (sqlite if is_sqlite else postgresql).insert(Assignment).values(criteria=criteria)
+    changed = ("criteria", *_grant(datetime.min, is_offline=False))
+    granting: Executable = new.on_conflict_do_update(
+        index_elements=[Assignment.comparison_id, Assignment.user_id],
+        set_={name: new.excluded[name] for name in changed},
+        where=and_(Assignment.state == LEASED, Assignment.expires_at <= new.excluded.granted_at),
+    ).returning(*_LEASE)
+    return granting

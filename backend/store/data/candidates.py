@@ -12,7 +12,7 @@ and `backend.store.data.places` how many of these need not be looked at.
 
 from datetime import datetime
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -31,10 +31,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
-from backend.domain.assignment import has_room
-from backend.store.data import places, projects, tallies
+from backend.domain.assignment import QuotaRule, has_room
+from backend.store.data import places, tallies
 from backend.store.data.places import Places
-from backend.store.tables.data import Assignment, Comparison
+from backend.store.tables.data import Assignment, Comparison, Project, ProjectTally
+from backend.store.visibility import is_visible
 
 LEASED = "leased"
 # Written out: SQLite uses an index of some rows only if the statement itself says which.
@@ -43,8 +44,40 @@ _IS_LEASED: ColumnElement[str] = literal_column(f"'{LEASED}'")
 
 COMPARISON_ID = bindparam("comparison_id", type_=Assignment.comparison_id.type)
 AT = bindparam("at", type_=Assignment.expires_at.type)
-_OWN = select(Assignment.state, Assignment.expires_at).where(
-    Assignment.comparison_id == COMPARISON_ID, Assignment.user_id == places.USER_ID
+
+
+class Candidate(NamedTuple):
+    """A comparison that somebody may be given, its row locked."""
+
+    number: int
+    id: str
+    project_id: str
+    response_ids: list[str]
+    judgments_required: int
+    judged: int
+    is_overlap: bool
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it wants judgments."""
+        return self.judged < self.judgments_required
+
+
+CANDIDATE = tuple(getattr(Comparison, name) for name in Candidate._fields)
+
+_RULE_AND_PLACES = (
+    select(
+        Project.judgments_per_comparison,
+        Project.overlap_first,
+        Project.overlap_share,
+        ProjectTally.passed_up_to,
+    )
+    .outerjoin_from(
+        Project,
+        ProjectTally,
+        and_(ProjectTally.project_id == Project.id, ProjectTally.user_id == places.USER_ID),
+    )
+    .where(Project.id == places.PROJECT_ID)
 )
 
 
@@ -71,11 +104,12 @@ def next_for(
     at: datetime,
     *,
     worth_noting: int = places.WORTH_NOTING,
-) -> Comparison | None:
+) -> Candidate | None:
     """The best comparison with room for this annotator, its row locked; None if there is none."""
-    noted = places.read(session, project_id, user_id)
+    named = {"project_id": project_id, "user_id": user_id}
+    *rule, kept = session.connection().execute(_RULE_AND_PLACES, named).one()
+    overlaps, noted = QuotaRule(*rule).overlaps, places.read(kept)
     known = places.advance(session, project_id, user_id, noted, worth=worth_noting)
-    overlaps = projects.quota_rule(session, project_id).overlaps
     # Rows that others are leasing this moment are skipped first and waited for only if nothing else
     # is left; after the lock the count is taken again, because it may be older than the lock.
     for skip_locked in (True, False):
@@ -85,33 +119,45 @@ def next_for(
             )
             if found is None:
                 break
-            if not _is_taken(session, found, user_id, at) and is_free(session, found, user_id, at):
+            claims = _claims(session, found, user_id, at)
+            if not claims.has_own and claims.leave_room(found):
                 return found
     return None
 
 
-def is_free(session: Session, comparison: Comparison, user_id: str, at: datetime) -> bool:
+def is_free(session: Session, comparison: Candidate, user_id: str, at: datetime) -> bool:
     """Whether one more judgment by this annotator, whose own lease does not count, fits."""
-    named = {
-        "comparison_id": comparison.id,
-        "project_id": comparison.project_id,
-        "user_id": user_id,
-        "at": at,
-    }
-    return has_room(
-        required=comparison.judgments_required,
-        submitted=comparison.judged,
-        live_leases=session.scalar(_leases_of_others(), named) or 0,
-    )
+    return _claims(session, comparison, user_id, at).leave_room(comparison)
+
+
+class _Claims(NamedTuple):
+    """Who has a comparison at the moment, besides those who have judged it."""
+
+    leases_of_others: int
+    has_own: bool  # other than a lease that ran out
+
+    def leave_room(self, comparison: Candidate) -> bool:
+        """Whether one more judgment fits."""
+        return has_room(
+            required=comparison.judgments_required,
+            submitted=comparison.judged,
+            live_leases=self.leases_of_others,
+        )
+
+
+def _claims(session: Session, comparison: Candidate, user_id: str, at: datetime) -> _Claims:
+    named = {"comparison_id": comparison.id, "user_id": user_id, "at": at}
+    others, own = session.connection().execute(_claims_now(), named).one()
+    return _Claims(others, bool(own))
 
 
 @cache
-def _leases_of_others() -> Select[int]:
-    return select(func.count()).where(
-        Assignment.comparison_id == COMPARISON_ID,
-        Assignment.user_id != places.USER_ID,
-        is_live(Assignment, places.PROJECT_ID, AT),
-    )
+def _claims_now() -> Select[int, int]:
+    is_own, is_live_now = Assignment.user_id == places.USER_ID, is_leased(Assignment, AT)
+    return select(
+        func.count().filter(~is_own, is_live_now),
+        func.count().filter(is_own, or_(Assignment.state != _IS_LEASED, is_live_now)),
+    ).where(Assignment.comparison_id == COMPARISON_ID, is_visible(Assignment))
 
 
 class Left(NamedTuple):
@@ -206,13 +252,14 @@ def _best(
     *,
     overlaps: bool,
     skip_locked: bool,
-) -> Comparison | None:
+) -> Candidate | None:
     own = {"project_id": project_id, "user_id": user_id, "at": at}
 
-    def locked(query: Select[Comparison], **more: int) -> Comparison | None:
-        return session.scalar(query, own | more, execution_options={"populate_existing": True})
+    def locked(query: Select[Any], **more: int) -> Candidate | None:
+        row = session.connection().execute(query, own | more).one_or_none()
+        return None if row is None else Candidate(*row)
 
-    idle: Comparison | None = None
+    idle: Candidate | None = None
     if not known.numbers:
         idle = locked(_idle(skip_locked=skip_locked))
     else:
@@ -234,7 +281,7 @@ def _best(
     return locked(before, turn=turn, number=number) or idle
 
 
-def _turn(comparison: Comparison) -> tuple[int, int]:
+def _turn(comparison: Candidate) -> tuple[int, int]:
     """Where a comparison stands in line if votes overlap."""
     return comparison.judged - (comparison.is_overlap and comparison.judged > 0), comparison.number
 
@@ -244,7 +291,7 @@ def _turn(comparison: Comparison) -> tuple[int, int]:
 
 
 @cache
-def _begun(*, skip_locked: bool) -> Select[Comparison]:
+def _begun(*, skip_locked: bool) -> Select[Any]:
     """The oldest comparison beyond a number that wants its second vote, and that nobody leased."""
     return (
         _idle(skip_locked=skip_locked)
@@ -257,29 +304,34 @@ def _begun(*, skip_locked: bool) -> Select[Comparison]:
 
 
 @cache
-def _idle_beyond(*, skip_locked: bool, is_sqlite: bool) -> Select[Comparison]:
+def _idle_beyond(*, skip_locked: bool, is_sqlite: bool) -> Select[Any]:
     """The best comparison with so many judgments beyond a number that nobody has leased."""
     place = places.beyond(places.JUDGED, places.NUMBER, is_sqlite=is_sqlite)
     return _idle(skip_locked=skip_locked).where(*place)
 
 
 @cache
-def _idle(*, skip_locked: bool) -> Select[Comparison]:
+def _idle(*, skip_locked: bool) -> Select[Any]:
     """The best comparison that nobody has leased; an own lease that ran out may come again."""
     leased = aliased(Assignment)
     is_leased = (
         select(leased.number)
-        .where(leased.comparison_id == Comparison.id, is_live(leased, places.PROJECT_ID, AT))
+        .where(
+            leased.comparison_id == Comparison.id,
+            is_live(leased, places.PROJECT_ID, AT),
+            is_visible(leased),
+        )
         .correlate(Comparison)
         .exists()
     )
     return (
-        select(Comparison)
+        select(*CANDIDATE)
         .where(
             Comparison.project_id == places.PROJECT_ID,
             places.is_open(),
             ~places.has_passed(places.PROJECT_ID, places.USER_ID),
             ~is_leased,
+            is_visible(Comparison),
         )
         .order_by(Comparison.judged, Comparison.number)
         .limit(1)
@@ -288,7 +340,7 @@ def _idle(*, skip_locked: bool) -> Select[Comparison]:
 
 
 @cache
-def _busy_before(*, skip_locked: bool, overlaps: bool) -> Select[Comparison]:
+def _busy_before(*, skip_locked: bool, overlaps: bool) -> Select[Any]:
     """The best comparison that others have leased and that wants still more, before a place."""
     query = _busy(skip_locked=skip_locked, overlaps=overlaps)
     turn = bindparam("turn", type_=Integer)
@@ -296,16 +348,17 @@ def _busy_before(*, skip_locked: bool, overlaps: bool) -> Select[Comparison]:
 
 
 @cache
-def _busy(*, skip_locked: bool, overlaps: bool) -> Select[Comparison]:
+def _busy(*, skip_locked: bool, overlaps: bool) -> Select[Any]:
     """The best comparison that others have leased and that wants still more."""
     leased = _leased()
     # The project is that of the leases: said again of the comparisons, it would have SQLite begin
     # with all of them.
     return (
-        select(Comparison)
+        select(*CANDIDATE)
         .join(leased, leased.c.comparison_id == Comparison.id)
         .where(
             places.is_open(),
+            is_visible(Comparison),
             Comparison.judged + leased.c.leases < Comparison.judgments_required,
             leased.c.is_own == 0,
             ~places.has_passed(places.PROJECT_ID, places.USER_ID),
@@ -328,14 +381,7 @@ def _leased() -> Subquery:
     is_own = func.max(case((Assignment.user_id == places.USER_ID, 1), else_=0))
     return (
         select(Assignment.comparison_id, func.count().label("leases"), is_own.label("is_own"))
-        .where(is_live(Assignment, places.PROJECT_ID, AT))
+        .where(is_live(Assignment, places.PROJECT_ID, AT), is_visible(Assignment))
         .group_by(Assignment.comparison_id)
         .subquery("leased")
     )
-
-
-def _is_taken(session: Session, comparison: Comparison, user_id: str, at: datetime) -> bool:
-    """Whether this annotator has it already, other than by a lease that ran out."""
-    named = {"comparison_id": comparison.id, "user_id": user_id}
-    own = session.execute(_OWN, named).one_or_none()
-    return own is not None and (own[0] != LEASED or own[1] > at)

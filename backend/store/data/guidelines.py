@@ -5,7 +5,7 @@ Called by the project routes, and by the assignment route before it leases a com
 
 from datetime import datetime
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, case, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -19,12 +19,20 @@ from backend.schemas.projects.guidelines import (
 from backend.store.tables.data import GuidelineAcknowledgement, GuidelineVersion, Project
 from backend.store.tables.people import User
 
-_ACKNOWLEDGED_NEWEST = select(GuidelineAcknowledgement.version).where(
-    GuidelineAcknowledgement.project_id == bindparam("project_id"),
-    GuidelineAcknowledgement.user_id == bindparam("user_id"),
-    GuidelineAcknowledgement.version == Project.guidelines_version,
-    Project.id == bindparam("project_id"),
+_HAS_ACKNOWLEDGED_NEWEST = (
+    select(GuidelineAcknowledgement.version)
+    .where(
+        GuidelineAcknowledgement.project_id == Project.id,
+        GuidelineAcknowledgement.user_id == bindparam("user_id"),
+        GuidelineAcknowledgement.version == Project.guidelines_version,
+    )
+    .correlate(Project)
+    .exists()
 )
+# Their text, which can be long, only if it was not: this is asked before every lease.
+_UNREAD = select(
+    Project.guidelines_version, case((_HAS_ACKNOWLEDGED_NEWEST, ""), else_=Project.guidelines)
+).where(Project.id == bindparam("project_id"))
 # Of a list: each can have 50,000 characters.
 _MOST_VERSIONS = 50
 
@@ -63,7 +71,7 @@ def of_project(
         guidelines=project.guidelines,
         created_at=None if version is None else version.created_at,
         acknowledged=_acknowledged(session, project_id, user_id),
-        is_acknowledged=not must_read or _has_read(session, project, user_id),
+        is_acknowledged=not must_read or not _unread(session, project_id, user_id)[1].strip(),
     )
 
 
@@ -125,26 +133,21 @@ def acknowledge(
 
 def must_be_read(session: Session, project_id: str, user_id: str) -> None:
     """Raise Conflict unless this person has acknowledged the newest guidelines, if any."""
-    if _has_acknowledged_newest(session, project_id, user_id):
-        return
-    project = _project(session, project_id)
-    if project.guidelines.strip():
+    version, unread = _unread(session, project_id, user_id)
+    if unread.strip():
         raise Conflict(
-            f"you have not acknowledged version {project.guidelines_version} of the guidelines",
+            f"you have not acknowledged version {version} of the guidelines",
             advice="Read the guidelines and confirm that you have, then continue (API: POST "
             "/projects/{id}/guidelines/acknowledgement).",
-            guidelines_version=project.guidelines_version,
+            guidelines_version=version,
         )
 
 
-def _has_read(session: Session, project: Project, user_id: str) -> bool:
-    return not project.guidelines.strip() or _has_acknowledged_newest(session, project.id, user_id)
-
-
-def _has_acknowledged_newest(session: Session, project_id: str, user_id: str) -> bool:
-    """Without the text, which can be long: this is asked before every lease."""
+def _unread(session: Session, project_id: str, user_id: str) -> tuple[int, str]:
+    """The newest version, and its text if this person has not acknowledged it."""
     named = {"project_id": project_id, "user_id": user_id}
-    return session.scalar(_ACKNOWLEDGED_NEWEST, named) is not None
+    version, text = session.connection().execute(_UNREAD, named).one()
+    return version, text
 
 
 def _acknowledged(session: Session, project_id: str, user_id: str) -> AcknowledgedGuidelines | None:

@@ -8,9 +8,20 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, String, and_, bindparam, func, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    String,
+    and_,
+    bindparam,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+)
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from backend.domain import criteria
@@ -31,6 +42,7 @@ from backend.store.data.assignments import Own
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
+from backend.store.visibility import is_visible
 
 # Of one annotator and one comparison: the last revision is the vote, the others are its history.
 MOST_REVIEWS = 20
@@ -50,55 +62,52 @@ def submit(
     own = assignments.get_own(session, assignment_id, user_id)
     assignment, comparison = own
     body_sha256 = _body_hash(body)
-    counted = _revisions(session, assignment.id, is_review=False)
-    reviews = _revisions(session, assignment.id, is_review=True)
+    connection = session.connection()
+    kept = connection.execute(_OF_ASSIGNMENT, {"assignment_id": assignment.id}).all()
+    counted = [one for one in kept if one.review_reason is None]
+    reviews = [one for one in kept if one.review_reason is not None]
     for same in (counted or reviews)[-1:] if body.revise else (*counted, *reviews):
         if same.body_sha256 == body_sha256:
             return _answer(same)
     said = _checked(own, body)
     reason = _review_reason(session, own, body, is_judged=bool(counted), at=at)
-    judgment = Judgment(
-        id=new_id("judgment"),
-        project_id=assignment.project_id,
-        assignment_id=assignment.id,
-        comparison_id=comparison.id,
-        user_id=user_id,
-        revision=1 + (len(counted) if reason is None else _with_room(reviews)),
-        tiers=[list(tier) for tier in said.ranking.tiers],
-        unranked=list(said.ranking.unranked),
-        verdict=said.ranking.verdict,
-        reasons=said.reasons,
-        rankings=said.rankings,
-        flags=body.flags,
-        comment=body.comment,
-        active_ms=body.active_ms,
-        review_reason=reason,
-        body_sha256=body_sha256,
-        created_at=at,
-    )
-    session.add(judgment)
-    session.flush()
+    judgment = {
+        "id": new_id("judgment"),
+        "project_id": assignment.project_id,
+        "assignment_id": assignment.id,
+        "comparison_id": comparison.id,
+        "user_id": user_id,
+        "revision": 1 + (len(counted) if reason is None else _with_room(reviews)),
+        "tiers": [list(tier) for tier in said.ranking.tiers],
+        "unranked": list(said.ranking.unranked),
+        "verdict": said.ranking.verdict,
+        "reasons": said.reasons,
+        "rankings": said.rankings,
+        "flags": body.flags,
+        "comment": body.comment,
+        "active_ms": body.active_ms,
+        "review_reason": reason,
+        "body_sha256": body_sha256,
+        "created_at": at,
+    }
+    connection.execute(_NEW, judgment)
     if reason is ReviewReason.LATE:
-        assignments.pass_late(own)
+        assignments.pass_late(session, own)
     elif reason is None and not counted:
         assignments.submit(session, own)
-    return _answer(judgment)
+    return JudgmentAnswer.model_validate(judgment)
 
 
-def _revisions(session: Session, assignment_id: str, *, is_review: bool) -> Sequence[Judgment]:
-    """What was kept for an assignment, in order: what counted, or what is kept for review."""
-    named = {"assignment_id": assignment_id}
-    return session.scalars(_of_assignment(is_review=is_review), named).all()
+# Built once each, as those of `candidates`.
+_NEW = insert(Judgment)
+_OF_ASSIGNMENT = (
+    select(Judgment)
+    .where(Judgment.assignment_id == bindparam("assignment_id"), is_visible(Judgment))
+    .order_by(Judgment.revision)
+)
 
 
-@cache
-def _of_assignment(*, is_review: bool) -> Select[Judgment]:
-    is_kind = _is_kind(Judgment, is_review=is_review)
-    of_it = select(Judgment).where(Judgment.assignment_id == bindparam("assignment_id"), is_kind)
-    return of_it.order_by(Judgment.revision)
-
-
-def _with_room(reviews: Sequence[Judgment]) -> int:
+def _with_room(reviews: Sequence[Any]) -> int:
     """How many there are. Raises Conflict if there is no room for another."""
     if len(reviews) >= MOST_REVIEWS:
         raise Conflict(
@@ -300,7 +309,7 @@ def _ranking(tiers: Sequence[Sequence[str]], unranked: Sequence[str], verdict: s
     return Ranking(tuple(tuple(tier) for tier in tiers), tuple(unranked), Verdict(verdict))
 
 
-def _answer(judgment: Judgment) -> JudgmentAnswer:
+def _answer(judgment: Any) -> JudgmentAnswer:
     return JudgmentAnswer.model_validate(judgment)
 
 

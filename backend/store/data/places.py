@@ -10,7 +10,7 @@ become visible later, make `forget` necessary. For PostgreSQL, where a lower
 number may be committed later, a place is noted only while nobody adds to the project.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -32,6 +32,7 @@ from sqlalchemy.orm import Session, aliased
 
 from backend.store.data import tallies
 from backend.store.tables.data import Assignment, Comparison, Project, ProjectTally
+from backend.store.visibility import is_visible
 
 # What statements that are built once are told each time.
 PROJECT_ID, USER_ID = bindparam("project_id", type_=String), bindparam("user_id", type_=String)
@@ -51,14 +52,8 @@ class Places(NamedTuple):
         return max((n for level, n in self.numbers.items() if level >= judged), default=0)
 
 
-_NOTED = select(ProjectTally.passed_up_to).where(
-    ProjectTally.project_id == PROJECT_ID, ProjectTally.user_id == USER_ID
-)
-
-
-def read(session: Session, project_id: str, user_id: str) -> Places:
-    """The places that were noted."""
-    kept = session.scalar(_NOTED, {"project_id": project_id, "user_id": user_id})
+def read(kept: Mapping[str, int] | None) -> Places:
+    """The places as a tally keeps them; None = no tally."""
     return Places({int(judged): number for judged, number in (kept or {}).items()})
 
 
@@ -66,7 +61,8 @@ def levels(session: Session, project_id: str) -> Iterable[int]:
     """How many judgments those comparisons have that want more, ascending, each number once."""
     judged = -1
     while True:
-        found = session.scalar(_next_level(), {"project_id": project_id, "judged": judged})
+        named = {"project_id": project_id, "judged": judged}
+        found = session.connection().scalar(_next_level(), named)
         if found is None:
             return
         yield found
@@ -76,7 +72,10 @@ def levels(session: Session, project_id: str) -> Iterable[int]:
 @cache
 def _next_level() -> Select[int]:
     return select(func.min(Comparison.judged)).where(
-        Comparison.project_id == PROJECT_ID, is_open(), Comparison.judged > JUDGED
+        Comparison.project_id == PROJECT_ID,
+        is_open(),
+        Comparison.judged > JUDGED,
+        is_visible(Comparison),
     )
 
 
@@ -85,7 +84,7 @@ def advance(
 ) -> Places:
     """The places as they are now; noted if that saves reading over many passed comparisons."""
     own = {"project_id": project_id, "user_id": user_id, "number": known.of(0), "worth": worth}
-    if (session.scalar(_passed_beyond(), own) or 0) < worth:
+    if (session.connection().scalar(_passed_beyond(), own) or 0) < worth:
         return known
     found = _look(session, project_id, user_id, known)
     if all(found.of(judged) - known.of(judged) < worth for judged in found.numbers):
@@ -112,6 +111,7 @@ def _passed_beyond() -> Select[int]:
             Assignment.user_id == USER_ID,
             Assignment.project_id == PROJECT_ID,
             Assignment.passed > NUMBER,
+            is_visible(Assignment),
         )
         .limit(bindparam("worth", type_=Integer))
         .subquery()
@@ -199,6 +199,7 @@ def has_passed(
             own.user_id == user_id,
             own.project_id == project_id,
             own.passed == Comparison.number,
+            is_visible(own),
         )
         .correlate(Comparison)
         .exists()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from backend.domain import criteria, practice
@@ -174,19 +174,26 @@ def try_again(session: Session, project_id: str, user_id: str, *, must_pass: boo
 
 
 # Asked before every lease.
-_ANY = (
+_TO_BE_PASSED = (
     select(PracticeComparison.comparison_id)
-    .where(PracticeComparison.project_id == bindparam("project_id"))
+    .where(
+        PracticeComparison.project_id == places.PROJECT_ID,
+        ~select(PracticeResult.attempt)
+        .where(
+            PracticeResult.project_id == places.PROJECT_ID,
+            PracticeResult.user_id == places.USER_ID,
+            PracticeResult.passed_at.is_not(None),
+        )
+        .exists(),
+    )
     .limit(1)
 )
 
 
 def must_be_passed(session: Session, project_id: str, user_id: str) -> None:
     """Raise Conflict if the project has practice and this person has not passed it."""
-    if session.scalar(_ANY, {"project_id": project_id}) is None:
-        return
-    result = session.get(PracticeResult, (project_id, user_id))
-    if result is not None and result.passed_at is not None:
+    named = {"project_id": project_id, "user_id": user_id}
+    if session.connection().execute(_TO_BE_PASSED, named).first() is None:
         return
     raise Conflict(
         "you have not passed the practice of this project",

@@ -4,7 +4,9 @@ Whoever adds or judges comparisons adds to them in the same transaction; the ann
 reads them.
 """
 
-from sqlalchemy import func, select
+from functools import cache
+
+from sqlalchemy import Executable, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -19,12 +21,19 @@ def add(session: Session, project_id: str, user_id: str = "", **more: int) -> No
     Nobody waits for a comparison that another holds after adding to a row that the other adds to:
     annotators add to their own rows last, and whoever makes comparisons holds none of others.
     """
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
     row = {"project_id": project_id, "user_id": user_id, **dict.fromkeys(_SUMS, 0), **more}
-    statement = (sqlite if is_sqlite else postgresql).insert(ProjectTally).values(row)
-    grown = {name: getattr(ProjectTally, name) + statement.excluded[name] for name in more}
+    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    session.connection().execute(_growing(tuple(more), is_sqlite=is_sqlite), row)
+
+
+@cache
+def _growing(names: tuple[str, ...], *, is_sqlite: bool) -> Executable:
+    """A row is new, or these of its sums grow; built once, as every judgment adds to one."""
+    new = (sqlite if is_sqlite else postgresql).insert(ProjectTally)
+    grown = {name: getattr(ProjectTally, name) + new.excluded[name] for name in names}
     keys = [ProjectTally.project_id, ProjectTally.user_id]
-    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=grown))
+    growing: Executable = new.on_conflict_do_update(index_elements=keys, set_=grown)
+    return growing
 
 
 def of_project(session: Session, project_id: str) -> dict[str, int]:

@@ -215,7 +215,7 @@ def _sender(session: Session, user_id: str) -> tuple[str, Caller | None]:
     """Name and present rights of who sent an invitation; no rights for who is deactivated."""
     user = session.scalar(select(User).where(User.id == user_id))
     assert user is not None  # held by a foreign key
-    return user.name, callers.caller(session, user) if user.is_active else None
+    return user.name, callers.of_user(session, user_id)
 
 
 def _state(row: Invitation, sender: Caller | None, at: datetime) -> InvitationState:

@@ -82,18 +82,13 @@ def end_sessions(session: Session, user_id: str, *, but: str | None) -> None:
     session.execute(delete(SignInToken).where(SignInToken.user_id == user_id))
 
 
-_USER_OF_SESSION = (
-    select(User)
-    .join(BrowserSession, BrowserSession.user_id == User.id)
-    .where(
-        BrowserSession.cookie_sha256 == bindparam("cookie_sha256"),
-        BrowserSession.expires_at > bindparam("at"),
-        User.is_active,
-    )
+_USER_OF_SESSION = callers.WHO.join(BrowserSession, BrowserSession.user_id == User.id).where(
+    BrowserSession.cookie_sha256 == bindparam("cookie_sha256"),
+    BrowserSession.expires_at > bindparam("at"),
 )
 
 
 def caller_of(session: Session, cookie_sha256: str, *, at: datetime) -> Caller | None:
     """Who a browser session belongs to, None if it is unknown or has expired."""
-    user = session.scalar(_USER_OF_SESSION, {"cookie_sha256": cookie_sha256, "at": at})
-    return None if user is None else callers.caller(session, user)
+    named = {"cookie_sha256": cookie_sha256, "at": at}
+    return callers.caller(session.connection().execute(_USER_OF_SESSION, named).all())
