@@ -7,6 +7,7 @@ hashes weights but never loads them, and never imports torch.
 
 import hashlib
 import json
+import os
 import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -113,7 +114,8 @@ def confined(path: str, roots: Sequence[Path]) -> Path:
             "the path is outside the folders that models may be loaded from",
             advice=f"Put the model under {roots[0]} or add its folder to PODIUM_MODEL_ROOTS.",
         )
-    if not real.exists():
+    # A name that is too long for the disk is none, too; `Path.exists` would raise.
+    if not os.path.exists(real):
         raise InvalidInput(
             f"nothing exists at {real}",
             advice="Check that the path exists on the machine that runs the API.",

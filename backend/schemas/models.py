@@ -23,7 +23,10 @@ class ModelSource(Body):
 
     def below(self, folder: Path) -> "ModelSource":
         """The same; a relative path begins at this folder."""
-        return self if self.path is None else ModelSource(path=str(folder / self.path))
+        if self.path is None:
+            return self
+        # Not checked anew: below a folder a path may be longer than one that is sent.
+        return self.model_copy(update={"path": str(folder / self.path)})
 
 
 class ModelBody(Body):

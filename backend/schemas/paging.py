@@ -33,7 +33,7 @@ def as_name(text: str) -> str:
         is_unseen = unicodedata.category(one) in _UNSEEN_CATEGORIES or one in _UNSEEN_LETTERS
         if is_unseen and not (one in _JOINERS and _is_inside_word(name, at)):
             raise ValueError(
-                f"the name has a character that cannot be seen (U+{ord(one):04X}) at place "
+                f"there is a character that cannot be seen (U+{ord(one):04X}) at place "
                 f"{at + 1}; remove it"
             )
     return name

@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
 from backend.schemas.comparisons import Criteria, Criterion
-from backend.schemas.paging import ApiAnswer, Body, Id, Name
+from backend.schemas.paging import ApiAnswer, Body, Id, Name, as_name
 from backend.schemas.vocabulary import Role, Scope
 
-Email = Annotated[str, Field(max_length=320, pattern=r"^[^@\s]+@[^@\s]+$")]
+Email = Annotated[str, Field(max_length=320, pattern=r"^[^@\s]+@[^@\s]+$"), AfterValidator(as_name)]
 NewPassword = Annotated[str, Field(min_length=10, max_length=200)]
 ProjectRole = Literal[Role.RESEARCHER, Role.ANNOTATOR, Role.VIEWER]
 Guidelines = Annotated[str, Field(max_length=50_000, description="Markdown.")]

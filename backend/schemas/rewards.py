@@ -90,7 +90,7 @@ class RegexReward(RewardTerm):
     def _compiles(cls, value: str) -> str:
         try:
             re.compile(value)
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(
                 f"{value[:100]!r} is not a valid Python regular expression: {error}"
             ) from error

@@ -1,7 +1,7 @@
 """Runs, metrics and samples as the API speaks of them."""
 
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -302,7 +302,7 @@ class SampleAnswer(ApiAnswer):
 class RankedSamples(Body):
     """Samples of a run that become one comparison, by their numbers."""
 
-    numbers: list[int] = Field(min_length=2, max_length=MAX_RESPONSES)
+    numbers: list[Annotated[int, Field(le=LARGEST)]] = Field(min_length=2, max_length=MAX_RESPONSES)
 
 
 class SamplesAnswer(ApiAnswer):

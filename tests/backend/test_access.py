@@ -27,7 +27,7 @@ from backend.store.runs.outputs import OutputFile
 from backend.store.tables.data import Assignment, Prompt
 from backend.store.tables.runs import Checkpoint, Run, Sample
 from tests.backend.conftest import Service
-from tests.backend.test_loop import comparison, upload
+from tests.backend.test_loop import Client, comparison, upload
 
 NewUser = Callable[..., tuple[TestClient, dict[str, Any]]]
 HOLDERS = {
@@ -65,10 +65,10 @@ def every_route() -> dict[str, APIRoute]:
     }
 
 
-def address_of(route: APIRoute) -> str:
+def address_of(route: APIRoute, client: Client) -> str:
     """Where a client that stands below /api/v1 finds it."""
     is_beside = route.endpoint.__name__ == "scrape"
-    return f"http://localhost{route.path}" if is_beside else route.path
+    return str(client.base_url.join(route.path)) if is_beside else route.path
 
 
 def addresses() -> list[str]:
@@ -80,7 +80,7 @@ def addresses() -> list[str]:
 class Site:
     """A project, and one more object of each kind as often as a call needs one."""
 
-    admin: TestClient
+    admin: Client
     database: Database
     settings: Settings
     project: str
@@ -261,7 +261,7 @@ class Person:
     """Somebody who calls, with a role in one project."""
 
     role: Role
-    client: TestClient
+    client: Client
     id: str
 
 
@@ -270,14 +270,19 @@ def site_of(service: Service, name: str) -> Site:
     admin = service.client()
     state = service.app.state
     site = Site(admin, state.database, state.settings, "")
+    plant(site, name)
+    return site
+
+
+def plant(site: Site, name: str) -> None:
+    """Make the site's project, with records of each kind."""
     site.project = site.of("/projects", name=name)
     for kind, row in {
         "prompts": {"prompt": "hello"},
         "demonstrations": {"prompt": "hello", "completion": "hi"},
         "comparisons": comparison(1),
     }.items():
-        upload(admin, site.project, kind, row)
-    return site
+        upload(site.admin, site.project, kind, row)
 
 
 def people_of(service: Service, site: Site) -> list[Person]:
@@ -299,7 +304,7 @@ def call(name: str, person: Person, site: Site, *, is_missing: bool = False) -> 
         named = {one: f"{one}_nothing" if one != "step" else "1" for one in names}
     else:
         named = {one: _named(name, one, person, site) for one in names}
-    body, query = _body(name, person, site), dict(_QUERIES.get(name, {}))
+    body, query = body_of(name, person, site), dict(_QUERIES.get(name, {}))
     if name == "judge":
         lease, order = site.assignment(person.id)
         named = named if is_missing else {"assignment_id": lease}
@@ -324,7 +329,7 @@ def call(name: str, person: Person, site: Site, *, is_missing: bool = False) -> 
         body["project_id"] = "project_nothing"
     if is_missing and name == "change_runs":
         body["run_ids"] = ["run_nothing"]
-    path = address_of(route).format(**named)
+    path = address_of(route, person.client).format(**named)
     sent: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
     return person.client.request(min(route.methods), path, params=query, **sent).status_code
 
@@ -381,7 +386,8 @@ def _object(operation: str, name: str, person: Person, site: Site) -> str:
             return site.experiment()
 
 
-def _body(name: str, person: Person, site: Site) -> Any:
+def body_of(name: str, person: Person, site: Site) -> Any:
+    """A valid body of an operation, of objects that are there."""
     bodies: dict[str, Callable[[], Any]] = {
         "create_user": lambda: {"name": "n", "role": "viewer"},
         "change_user": lambda: {"name": "n"},
@@ -503,7 +509,7 @@ def test_nobody_is_nobody_on_every_route(light_service: Service) -> None:
             continue
         route = every_route()[name]
         for client in (nobody, stranger):
-            answer = client.request(min(route.methods), address_of(route), content=b"{")
+            answer = client.request(min(route.methods), address_of(route, client), content=b"{")
             assert answer.status_code == 401, name
 
 

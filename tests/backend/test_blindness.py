@@ -7,7 +7,7 @@ that are real.
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -68,8 +68,8 @@ class Planted:
         }
 
 
-def plant(session: Session) -> Planted:
-    """Give every free text a string of its own, short enough for every column."""
+def plant(session: Session, spell: Callable[[int], str] = "zq{}qz".format) -> Planted:
+    """Give every free text a string of its own, by its number; short enough for every column."""
     numbers, texts = itertools.count(100), {}
     for table in Base.metadata.sorted_tables:
         columns = [one for one in table.columns if _is_free(one)]
@@ -78,7 +78,7 @@ def plant(session: Session) -> Planted:
             for column in columns:
                 if values[column.name] is None and isinstance(column.type, JSON):
                     continue
-                text = f"zq{next(numbers)}qz"
+                text = spell(next(numbers))
                 texts[text] = (table.name, column.name, values)
                 new = _with(text, values[column.name], is_json=isinstance(column.type, JSON))
                 here = [key == values[key.name] for key in table.primary_key.columns]

@@ -86,6 +86,8 @@ def test_a_whole_number_that_no_column_holds_is_refused(
     point = {"step": 10**20, "values": {"gold/x": 1.0}}
     answer = calm.post(f"/runs/{run}/metrics", json={"points": [point]})
     answered["post", "/api/v1/runs/{run_id}/metrics", "step"] = answer.status_code
+    numbers = calm.post(f"/runs/{run}/samples/comparisons", json={"numbers": [1, 10**20]})
+    answered["post", "/api/v1/runs/{run_id}/samples/comparisons", "numbers"] = numbers.status_code
 
     assert ("get", "/api/v1/runs/{run_id}/logs", "after") in answered
     assert {one: status for one, status in answered.items() if status != 422} == {}

@@ -5,9 +5,13 @@ import json
 import random
 from typing import Any
 
+import httpx
 from fastapi.testclient import TestClient
 
 from tests.backend.conftest import Service
+
+# Of the application in this process, or of one in a process of its own.
+Client = TestClient | httpx.Client
 
 
 def ndjson(*rows: object) -> bytes:
@@ -15,7 +19,7 @@ def ndjson(*rows: object) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-def upload(api: TestClient, project: str, kind: str, *rows: object, **params: Any) -> Any:
+def upload(api: Client, project: str, kind: str, *rows: object, **params: Any) -> Any:
     """Import rows; returns the report."""
     answer = api.post(
         f"/projects/{project}/imports", params={"kind": kind, **params}, content=ndjson(*rows)

@@ -94,6 +94,8 @@ def test_a_model_too_large_to_read_at_once_is_taken_without_a_hash(
         "/etc", "../../etc/passwd", "models/../../../etc", "/proc/self/environ", "//etc/passwd",
         "models/tiny/../../../x", "..", "/", "C:\\Windows", "\\\\host\\share", "models/%2e%2e",
         "models/missing", "models/link", "~root", "file:///etc/passwd",
+        pytest.param("models/" + "a" * 300, id="a long name"),
+        pytest.param("models/" + "a/" * 2040, id="a long path"),
     ],
 )  # fmt: skip
 def test_a_path_out_of_the_roots_or_to_nothing_is_refused(

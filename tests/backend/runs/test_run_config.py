@@ -316,8 +316,9 @@ def test_only_ppo_has_a_critic(api: TestClient, seed: Seed) -> None:
     assert "only with estimator ppo, but estimator is remax" in found["message"]
 
 
-def test_a_pattern_that_is_none_is_named(api: TestClient, seed: Seed) -> None:
-    config = seed.policy_gradient(reward={"terms": [{"kind": "regex", "pattern": "(a"}]})
+@pytest.mark.parametrize("pattern", ["(a", "a{99999999999}"])
+def test_a_pattern_that_is_none_is_named(api: TestClient, seed: Seed, pattern: str) -> None:
+    config = seed.policy_gradient(reward={"terms": [{"kind": "regex", "pattern": pattern}]})
 
     (found,) = problems(api, seed, config)
 

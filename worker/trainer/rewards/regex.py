@@ -61,7 +61,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     """
     try:
         return re.compile(pattern)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ConfigError(
             f"the reward pattern {pattern!r} is not a Python regular expression: {error}",
             "Correct the pattern.",
