@@ -3,6 +3,7 @@
 `make demo` runs it; with `podium up` running it can be started by hand, read and copied:
 
     python examples/closed_loop.py [--data-dir data] [--url URL --key KEY] [--seed 0]
+        [--questions tuning]
 
 It speaks to the service through the REST API alone. Annotators are simulated and say so. It writes
 DATA_DIR/demo/report.json and exits 0 only if the loop went all the way.
@@ -126,7 +127,9 @@ def main() -> int:
     try:
         podium = connect(arguments)
         with Course() as course:
-            finished = close_the_loop(podium, course, arguments.data_dir, arguments.seed)
+            finished = close_the_loop(
+                podium, course, arguments.data_dir, arguments.seed, arguments.questions
+            )
     except _ENDINGS as error:
         sys.stderr.write(f"The demo stopped: {error}\n")
         return 1
@@ -139,8 +142,10 @@ def main() -> int:
     return 0
 
 
-def close_the_loop(podium: Podium, course: Course, data_dir: Path, seed: int) -> report.Report:
-    """From a base model to a better policy, stage by stage."""
+def close_the_loop(
+    podium: Podium, course: Course, data_dir: Path, seed: int, asked: str
+) -> report.Report:
+    """From a base model to a better policy, stage by stage; measured on the `asked` questions."""
     with course.stage("fetch"):
         model_folder, corpus_folder = demo_model.fetch(data_dir / "demo")
         questions = corpus.load(corpus_folder)
@@ -149,7 +154,7 @@ def close_the_loop(podium: Podium, course: Course, data_dir: Path, seed: int) ->
     with course.stage("import"):
         demo = _new_project(podium, course, seed)
         base = _register(demo, model_folder)
-        frozen = _import_and_freeze(demo, questions)
+        frozen = _import_and_freeze(demo, questions, asked)
 
     with course.stage("sft"):
         sft = demo.train("sft", recipe.sft(base, frozen["demonstrations"], seed=seed))
@@ -168,10 +173,12 @@ def close_the_loop(podium: Podium, course: Course, data_dir: Path, seed: int) ->
         final = demo.train("policy", recipe.policy(sft, reward, frozen["policy"], seed=seed))
 
     with course.stage("evaluate"):
-        answers = _answer_reported(demo, frozen["reported"], base=base, sft=sft, final=final)
+        answers = _answer(demo, frozen[asked], base=base, sft=sft, final=final)
 
     with course.stage("yours"):
-        left = _leave_some(demo, questions, reward, final, known_words)
+        # They are tuning questions, too: a try that measures on those leaves none.
+        is_a_try = asked == "tuning"
+        left = 0 if is_a_try else _leave_some(demo, questions, reward, final, known_words)
 
     with course.stage("report"):
         finished = report.make(
@@ -183,7 +190,7 @@ def close_the_loop(podium: Podium, course: Course, data_dir: Path, seed: int) ->
             differences=_recorded_differences(demo, preferences, known_words),
             counts=podium.get(f"/projects/{demo.project_id}")["counts"],
         )
-    finished |= {"seconds": course.seconds, "url": podium.url}
+    finished |= {"questions": asked, "seconds": course.seconds, "url": podium.url}
     finished |= {"project_id": demo.project_id, "left_for_you": left}
     report.send(podium, finished)
     return finished
@@ -208,10 +215,10 @@ def _register(demo: Demo, folder: Path) -> str:
     return str(demo.podium.post("/models", body)["id"])
 
 
-def _import_and_freeze(demo: Demo, questions: Corpus) -> dict[str, str]:
+def _import_and_freeze(demo: Demo, questions: Corpus, asked: str) -> dict[str, str]:
     """Import each set of questions and freeze it: snapshot ids by set."""
     frozen = {}
-    for name in ("demonstrations", "ranking", "policy", "reported"):
+    for name in ("demonstrations", "ranking", "policy", asked):
         kind = "demonstrations" if name == "demonstrations" else "prompts"
         demo.import_pairs(kind, name, getattr(questions, name))
         frozen[name] = demo.freeze(name, kind, tags=[name])["id"]
@@ -247,10 +254,10 @@ def _freeze_preferences(demo: Demo) -> str:
     return str(snapshot["id"])
 
 
-def _answer_reported(
+def _answer(
     demo: Demo, prompts: str, *, base: str, sft: str, final: str
 ) -> dict[str, list[AnsweredQuestion]]:
-    """The reported questions answered by base, SFT and final model, with the same random numbers.
+    """The questions answered by base, SFT and final model, with the same random numbers.
 
     The base model is the reference: how likely does it find the answers. The last run samples the
     final policy's answers again with the SFT model as the reference: how far has the policy gone.
@@ -268,7 +275,7 @@ def _answer_reported(
         config = recipe.to_report(model, prompts, reference=reference)
         run_id = demo.run(part, config, done, len(asked))
         answers[part] = [
-            _answer(response, questions[response["prompt_id"]])
+            _measured(response, questions[response["prompt_id"]])
             for response in demo.podium.pages(f"{project}/responses", run_id=run_id)
         ]
     return answers
@@ -290,7 +297,7 @@ def _leave_some(
     return len(bodies)
 
 
-def _answer(response: dict[str, Any], prompt: dict[str, Any]) -> AnsweredQuestion:
+def _measured(response: dict[str, Any], prompt: dict[str, Any]) -> AnsweredQuestion:
     # The base model's own answers have no reference: they are its own.
     base_logp = response["scores"].get("ref_logp_sum", response["logp_sum"])
     return AnsweredQuestion(
@@ -320,6 +327,10 @@ def _arguments() -> argparse.Namespace:
     parser = arguments_of(__doc__ or "")
     seed_help = "seed of data order, sampling and training; default: %(default)s"
     parser.add_argument("--seed", type=int, default=0, help=seed_help)
+    questions_help = "which questions measure: tuning to try other settings; default: %(default)s"
+    parser.add_argument(
+        "--questions", choices=("reported", "tuning"), default="reported", help=questions_help
+    )
     return parser.parse_args()
 
 

@@ -13,6 +13,8 @@ import httpx
 
 ENDED = {"succeeded", "failed", "crashed", "cancelled", "paused"}
 POLL_S = 0.5
+# A machine that also trains can be slow to answer; a client that gives up ends the whole script.
+ANSWER_WITHIN_S = 300.0
 
 
 class Refused(RuntimeError):
@@ -31,7 +33,7 @@ class Podium:
         self._http = httpx.Client(
             base_url=f"{self.url}/api/v1",
             headers={"Authorization": f"Bearer {key}"},
-            timeout=httpx.Timeout(60.0, connect=10.0),
+            timeout=httpx.Timeout(ANSWER_WITHIN_S, connect=10.0),
         )
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ HELDOUT = {
     "ranking": 0.0,
     "preferences": 0.3,
     "policy": 0.2,
+    "tuning": 0.0,
     "reported": 0.0,
     "yours": 0.0,
 }
@@ -60,7 +61,7 @@ def to_rank(model: str, prompts: str, *, seed: int) -> Config:
 
 
 def to_report(model: str, prompts: str, *, reference: str | None) -> Config:
-    """Two responses to each reported question, compared with a reference model if one is given."""
+    """Two responses to each question, compared with a reference model if one is given."""
     return {
         "method": "generate",
         "model": {"id": model},

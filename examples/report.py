@@ -204,7 +204,7 @@ def _pairs(answers: Mapping[str, Sequence[AnsweredQuestion]]) -> list[dict[str, 
 def _table(report: Report) -> Table:
     measured = report["measures"]
     head = ("measure", *MODELS, "change from sft [95 %]")
-    table = Table(*head, title="Answers to the reported questions")
+    table = Table(*head, title=f"Answers to the {report['questions']} questions")
     for name in measured["final"]:
         change = _interval(report["guards"][name]) if name in report["guards"] else ""
         table.add_row(name, *(f"{measured[who][name]:.3f}" for who in MODELS), change)
