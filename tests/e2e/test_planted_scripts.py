@@ -200,6 +200,8 @@ def test_no_planted_script_runs_on_any_page_and_the_policy_has_nothing_to_stop(
     page = context.new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(f"{page.url}: {message.text}"))
+    broken: list[str] = []
+    page.on("pageerror", lambda error: broken.append(f"{page.url}: {error}"))
     opened = pages(site)
     assert set(re.findall(r'path: "([^"]+)"', APP.read_text())) == set(opened)
 
@@ -213,6 +215,7 @@ def test_no_planted_script_runs_on_any_page_and_the_policy_has_nothing_to_stop(
     context.close()
 
     assert found == {}
+    assert broken == []
     policy = re.compile("content security policy|refused to", re.IGNORECASE)
     assert [text for text in said if policy.search(text)] == []
     # Else nothing was looked at.

@@ -190,7 +190,8 @@ export function Plot(props: PlotProps) {
     if (!isOpen) made.setScale("x", { min: from, max: to });
   }, [props.data, from, to, shape]);
 
-  useEffect(() => plot.current?.redraw(false), [props.places]);
+  // With its axes: a chart that was made just now has none yet, and an empty one never gets any.
+  useEffect(() => plot.current?.redraw(false, true), [props.places]);
 
   const onKeyDown = (event: KeyboardEvent) => {
     const made = plot.current;
