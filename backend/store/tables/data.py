@@ -269,7 +269,8 @@ class Judgment(FromImport, Numbered, Base):
         Index("ix_judgments_user", "user_id", "project_id", "created_at"),
     )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
-    assignment_id: Mapped[str] = mapped_column(ForeignKey("assignments.id"))
+    # SQLite looks for the judgments of every assignment that an upsert with RETURNING stores.
+    assignment_id: Mapped[str] = mapped_column(ForeignKey("assignments.id"), index=True)
     comparison_id: Mapped[str] = mapped_column(ForeignKey("comparisons.id"), index=True)
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
     revision: Mapped[int] = mapped_column(default=1)
