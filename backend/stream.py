@@ -32,6 +32,9 @@ PING_S = 15.0
 LIFETIME_S = 900.0  # Then the browser comes back by itself.
 RETRY_MS = 1000
 PAGE = 500
+# Whoever reads what is old leaves the processor to others for so many times as long as a page took:
+# Python computes in one thread at a time, and twenty browsers that come back at once read a lot.
+REST = 2
 QUEUE_LENGTH = 2000
 _PING = b": ping\n\n"
 # For a browser's script, which hears no comments.
@@ -90,6 +93,7 @@ class Streams:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._catch_ups = anyio.CapacityLimiter(CATCH_UPS)
+        self._catch_up_turn = anyio.Lock()
         # Apart from them: what is new waits for nobody who reads what is old.
         self._poll_thread = anyio.CapacityLimiter(1)
         self._subscriptions: set[_Subscription] = set()
@@ -179,10 +183,14 @@ class Streams:
         self, subscription: _Subscription, at: dict[str, int]
     ) -> AsyncIterator[bytes]:
         for run_id in at:
-            page = await self._caught_up(run_id, at[run_id])
-            while page and await subscription.may_send() and not self._is_closed:
-                yield _encoded(page, at)
-                page = await self._caught_up(run_id, at[run_id])
+            while True:
+                # Sent before `at` moves: what was not told is read again.
+                reached = dict(at)
+                page = await self._caught_up(run_id, reached)
+                if not page or not await subscription.may_send() or self._is_closed:
+                    break
+                at |= reached
+                yield page
 
     async def _live(self, subscription: _Subscription, at: dict[str, int]) -> AsyncIterator[bytes]:
         while True:
@@ -230,13 +238,19 @@ class Streams:
             if event.run_id in subscription.run_ids:
                 subscription.offer(event)
 
-    async def _caught_up(self, run_id: str, seq: int) -> list[KeptEvent]:
-        read = partial(self._page, run_id, seq)
-        return await anyio.to_thread.run_sync(read, limiter=self._catch_ups)
+    async def _caught_up(self, run_id: str, at: dict[str, int]) -> bytes:
+        """The next page of a run as it goes over the wire, empty at its end; moves `at` along."""
+        read = partial(self._page, run_id, at)
+        async with self._catch_up_turn:
+            began = time.monotonic()
+            page = await anyio.to_thread.run_sync(read, limiter=self._catch_ups)
+            await asyncio.sleep(REST * (time.monotonic() - began) if page else 0)
+            return page
 
-    def _page(self, run_id: str, seq: int) -> list[KeptEvent]:
+    def _page(self, run_id: str, at: dict[str, int]) -> bytes:
         with self._database.read() as session:
-            return points.told_after(session, {run_id: seq}, limit=PAGE)
+            page = points.told_after(session, {run_id: at[run_id]}, limit=PAGE)
+        return _encoded(page, at)
 
     def _newer(self, fanned: Mapping[str, int]) -> list[KeptEvent]:
         with self._database.read() as session:
