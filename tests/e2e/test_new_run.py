@@ -124,9 +124,8 @@ def test_a_template_and_stop_strings_are_chosen_or_written(
     text.fill(json.dumps(start | {"rollout": {"temperature": 0.5}}))
     page.get_by_role("button", name="Form", exact=True).click()
     template = page.get_by_label("template (rollout.template)")
-    assert template.locator("option").all_inner_texts() == [
-        "model", "plain", "text", "r1_zero", "custom",
-    ]  # fmt: skip
+    names = ["model", "plain", "text", "r1_zero", "custom"]
+    expect(template.locator("option")).to_have_text(names)
 
     template.select_option("r1_zero")
     page.get_by_label("stop (rollout.stop)").fill("</answer>\n\\n\\n")
