@@ -69,7 +69,7 @@ def test_what_is_ranked_by_each_criterion_is_what_is_stored_listed_and_exported(
     assert said["rankings"] == [helpful, harmless]
     assert (said["tiers"], said["verdict"], said["flags"]) == (helpful["tiers"], "ranked", [d])
     (listed,) = api.get(f"/projects/{project}/judgments").json()["items"]
-    assert listed == said
+    assert said.items() <= listed.items()
     again = judge(api, lease, rankings=rankings, comment="n", flags=[d]).json()
     assert again["id"] == said["id"], "the same body again is the same judgment"
 
