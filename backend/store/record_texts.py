@@ -1,6 +1,6 @@
 """Lists of comparisons and judgments in words: how prompts and responses begin, and who judged."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -12,17 +12,16 @@ from backend.schemas.comparisons import (
     ListedJudgment,
 )
 from backend.schemas.paging import Listing
-from backend.store.tables.data import Comparison, Prompt, Response
-from backend.store.tables.people import User
+from backend.store.data import agreement, comparisons
+from backend.store.tables.data import Response
 
-# Characters of each: whoever wants to read all of it asks for the record.
-MOST_OF_PROMPT = 200
+# Characters: whoever wants to read all of it asks for the record.
 MOST_OF_RESPONSE = 80
 
 
 def of_comparisons(session: Session, found: Listing[ComparisonAnswer]) -> Listing[ListedComparison]:
     """This page of comparisons, each with the beginning of its prompt."""
-    prompts = _prompts(session, [one.id for one in found.items])
+    prompts = comparisons.prompt_beginnings(session, [one.id for one in found.items])
     items = [ListedComparison(**dict(one), prompt=prompts[one.id]) for one in found.items]
     return Listing(items=items, next_cursor=found.next_cursor)
 
@@ -31,9 +30,11 @@ def of_judgments(
     session: Session, found: Listing[JudgmentAnswer], *, viewer: str, sees_names: bool
 ) -> Listing[ListedJudgment]:
     """This page of judgments with what was judged; names of others only for who may see them."""
-    prompts = _prompts(session, [one.comparison_id for one in found.items])
+    prompts = comparisons.prompt_beginnings(session, [one.comparison_id for one in found.items])
     texts = _responses(session, {name for one in found.items for name in _ranked(one)})
-    names = _names(session, {one.user_id for one in found.items if sees_names} | {viewer})
+    names = agreement.annotator_names(
+        session, {one.user_id for one in found.items if sees_names} | {viewer}
+    )
     items = [
         ListedJudgment(
             **dict(one),
@@ -52,21 +53,7 @@ def _ranked(judgment: JudgmentAnswer) -> set[str]:
     return {name for tier in tiers for name in tier}
 
 
-def _prompts(session: Session, comparison_ids: Sequence[str]) -> dict[str, str]:
-    found = session.execute(
-        select(Comparison.id, Prompt.messages)
-        .join(Prompt, Prompt.id == Comparison.prompt_id)
-        .where(Comparison.id.in_(comparison_ids))
-    )
-    return {row[0]: row[1][-1]["content"][:MOST_OF_PROMPT] for row in found}
-
-
 def _responses(session: Session, ids: Iterable[str]) -> dict[str, str]:
     start = func.substr(Response.content, 1, MOST_OF_RESPONSE)
     found = session.execute(select(Response.id, start).where(Response.id.in_(ids)))
-    return {row[0]: row[1] for row in found}
-
-
-def _names(session: Session, user_ids: Iterable[str]) -> dict[str, str]:
-    found = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
     return {row[0]: row[1] for row in found}

@@ -3,7 +3,7 @@
 Called by `backend.jobs.agreement`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import func, select
@@ -19,11 +19,11 @@ from backend.schemas.comparisons import (
     RankAgreementAnswer,
     WeekAnswer,
 )
+from backend.store.data import comparisons
 from backend.store.data.judgments import latest, ranking_of
-from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
+from backend.store.tables.data import Assignment, Comparison, Judgment, Response
 from backend.store.tables.people import User
 
-MOST_OF_PROMPT = 200
 # How a run names what its (first) reward model gave a response.
 REWARD_MODEL = "model"
 
@@ -34,8 +34,8 @@ def report(session: Session, project_id: str, criterion: str = "") -> AgreementA
     `criterion`: whose rankings are compared; "" = of judgments that were given without criteria.
     """
     found = overview(judged(session, project_id, criterion))
-    names = _names(session, found.annotators)
-    prompts = _prompts(session, [one.comparison_id for one in found.disputes])
+    names = annotator_names(session, found.annotators)
+    prompts = comparisons.prompt_beginnings(session, [one.comparison_id for one in found.disputes])
     return AgreementAnswer(
         criterion=criterion,
         everybody=FactsAnswer(**_said(found.everybody)),
@@ -57,18 +57,10 @@ def _said(facts: Facts) -> dict[str, Any]:
     return {**vars(facts.habits), "agreement": facts.agreement}
 
 
-def _names(session: Session, user_ids: Mapping[str, object]) -> dict[str, str]:
+def annotator_names(session: Session, user_ids: Iterable[str]) -> dict[str, str]:
+    """The name of each of these users."""
     found = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
     return {row[0]: row[1] for row in found}
-
-
-def _prompts(session: Session, comparison_ids: Sequence[str]) -> dict[str, str]:
-    found = session.execute(
-        select(Comparison.id, Prompt.messages)
-        .join(Prompt, Prompt.id == Comparison.prompt_id)
-        .where(Comparison.id.in_(comparison_ids))
-    )
-    return {row[0]: row[1][-1]["content"][:MOST_OF_PROMPT] for row in found}
 
 
 def judged(session: Session, project_id: str, criterion: str = "") -> list[Judged]:
