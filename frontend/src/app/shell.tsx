@@ -47,18 +47,27 @@ function usePaletteKey(open: () => void) {
   }, [open]);
 }
 
+const SIGNED_OUT_POLL_MS = 3000;
+
+const isRefused = (error: unknown) => error instanceof Problem && error.status === 401;
+
 export function Shell() {
   const { projectId } = useParams();
   const { pathname, search } = useLocation();
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   // In a shared browser somebody else may have signed in meanwhile.
-  const me = useQuery({ ...meQuery, refetchOnWindowFocus: "always" });
+  const me = useQuery({
+    ...meQuery,
+    refetchOnWindowFocus: "always",
+    // A session that came back elsewhere ends the note without a click.
+    refetchInterval: ({ state }) => (isRefused(state.error) ? SIGNED_OUT_POLL_MS : false),
+  });
   usePaletteKey(() => setPaletteOpen(true));
   useEffect(() => {
     if (projectId !== undefined) write(localStorage, LAST_PROJECT, projectId);
   }, [projectId]);
 
-  const isSignedOut = me.error instanceof Problem && me.error.status === 401;
+  const isSignedOut = isRefused(me.error);
   if (isSignedOut && me.data === undefined)
     return <Navigate to={`/sign-in?next=${encodeURIComponent(pathname + search)}`} replace />;
   if (me.data === undefined)

@@ -58,15 +58,15 @@ function useNewGuidelines(projectId: string, error: unknown) {
 /** A refused credential makes the frame around the page ask who is signed in, and offer to sign in. */
 function useEndOfSession(userId: string, error: unknown) {
   const client = useQueryClient();
-  const isRefused =
-    useOutbox(userId).status === "signed-out" || (error instanceof Problem && error.status === 401);
+  const isUnsent = useOutbox(userId).status === "signed-out";
+  const isUnleased = error instanceof Problem && error.status === 401;
   useEffect(() => {
-    if (!isRefused) return;
+    if (!isUnsent && !isUnleased) return;
     const ask = () => void client.invalidateQueries(meQuery);
     ask();
-    // Also when it is refused no more: somebody has signed in, here or in another tab.
+    // Also when one of them is refused no more: somebody has signed in, here or in another tab.
     return ask;
-  }, [client, isRefused]);
+  }, [client, isUnsent, isUnleased]);
 }
 
 function ProjectRanking({ projectId, user }: { projectId: string; user: User }) {
