@@ -6,11 +6,10 @@ Goal: key, key made with it, cookie and open streams are dead within a second of
 """
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -20,8 +19,8 @@ import httpx
 import pytest
 
 from backend.store.db import Database
-from tests import processes, servers
 from tests.backend.runs.conftest import Seed, plant
+from tests.served import Server
 
 ROUNDS = int(os.environ.get("PODIUM_BENCH_TIMES", "10"))
 GOAL_S = 1.0
@@ -46,26 +45,13 @@ def service(postgres_url: str, tmp_path: Path) -> Iterator[Service]:
     seed = plant(database)
     with ExitStack() as stack:
         stack.callback(database.close)
-        urls = [stack.enter_context(serving(postgres_url, tmp_path, n)) for n in range(2)]
+        started = (Server(postgres_url, tmp_path / "data") for _ in range(2))
+        urls = [stack.enter_context(closing(one)).url for one in started]
         key = (tmp_path / "data" / "admin.key").read_text().strip()
         headers = {"Authorization": f"Bearer {key}"}
         admins = [stack.enter_context(client(url, headers=headers)) for url in urls]
         run = admins[0].post("/runs", json=seed.body(seed.sft())).raise_for_status().json()["id"]
         yield Service(admins, seed, run)
-
-
-@contextmanager
-def serving(database_url: str, folder: Path, number: int) -> Iterator[str]:
-    """One API process; gives its address."""
-    port, log = servers.free_port(), folder / f"api-{number}.log"
-    given = {"PODIUM_DATABASE_URL": database_url, "PODIUM_PORT": str(port)}
-    env = processes.environment(folder / "data", **given)
-    url = f"http://127.0.0.1:{port}"
-    with processes.running([sys.executable, "-m", "backend.ops.serve"], env, log) as process:
-        processes.wait_until(
-            lambda: processes.answers(f"{url}/healthz"), "it answers", process=process, log=log
-        )
-        yield url
 
 
 def client(url: str, **options: Any) -> httpx.Client:

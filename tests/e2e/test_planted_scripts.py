@@ -1,12 +1,11 @@
 """Text that would like to be a script stands in every field, and on no page does any of it run."""
 
 import re
-import sys
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
@@ -17,13 +16,13 @@ from backend.store.db import Database
 from backend.store.metrics import points
 from backend.store.runs import events
 from backend.store.runs.events import NewEvent
-from tests import processes, servers
 from tests.backend.test_access import Site, ranked_as
 from tests.backend.test_access import plant as furnish
 from tests.backend.test_assignments import ranked, take
 from tests.backend.test_blindness import fill, plant
 from tests.backend.test_loop import upload
 from tests.e2e.conftest import open_window
+from tests.served import Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -68,24 +67,13 @@ def spell(number: int) -> str:
 @pytest.fixture
 def site(sqlite_url: str, tmp_path: Path) -> Iterator[Site]:
     """A served store in which every text is planted, and its administrator."""
-    folder, port = tmp_path / "data", servers.free_port()
-    url, log = f"http://127.0.0.1:{port}", tmp_path / "api.log"
-    env = processes.environment(folder, PODIUM_DATABASE_URL=sqlite_url, PODIUM_PORT=str(port))
-    command = [sys.executable, "-m", "backend.ops.serve"]
-    with processes.running(command, env, log) as process:
-        processes.wait_until(
-            lambda: processes.answers(f"{url}/healthz"),
-            "the API answers",
-            process=process,
-            log=log,
-        )
-        headers = {"Authorization": f"Bearer {(folder / 'admin.key').read_text().strip()}"}
-        settings = Settings(data_dir=folder, database_url=sqlite_url, public_url=url)
-        with httpx.Client(base_url=f"{url}/api/v1", headers=headers, timeout=60) as admin:
-            site = Site(admin, Database(sqlite_url), settings, "")
-            prepare(site)
-            yield site
-            site.database.close()
+    folder = tmp_path / "data"
+    with closing(Server(sqlite_url, folder)) as server:
+        settings = Settings(data_dir=folder, database_url=sqlite_url, public_url=server.url)
+        site = Site(server.client, Database(sqlite_url), settings, "")
+        prepare(site)
+        yield site
+        site.database.close()
 
 
 def prepare(site: Site) -> None:

@@ -95,7 +95,7 @@ def submit(
         assignments.pass_late(session, own)
     elif reason is None and not counted:
         assignments.submit(session, own)
-    return JudgmentAnswer.model_validate(judgment)
+    return _answer(judgment)
 
 
 # Built once each, as those of `candidates`.

@@ -58,15 +58,15 @@ function useNewGuidelines(projectId: string, error: unknown) {
 /** A refused credential makes the frame around the page ask who is signed in, and offer to sign in. */
 function useEndOfSession(userId: string, error: unknown) {
   const client = useQueryClient();
-  const isUnsent = useOutbox(userId).status === "signed-out";
-  const isUnleased = error instanceof Problem && error.status === 401;
+  const isRefused =
+    useOutbox(userId).status === "signed-out" || (error instanceof Problem && error.status === 401);
   useEffect(() => {
-    if (!isUnsent && !isUnleased) return;
+    if (!isRefused) return;
     const ask = () => void client.invalidateQueries(meQuery);
     ask();
-    // Also when one of them is refused no more: somebody has signed in, here or in another tab.
+    // Also when it is refused no more: somebody has signed in, here or in another tab.
     return ask;
-  }, [client, isUnsent, isUnleased]);
+  }, [client, isRefused]);
 }
 
 function ProjectRanking({ projectId, user }: { projectId: string; user: User }) {
