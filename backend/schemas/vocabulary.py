@@ -56,6 +56,8 @@ class VerdictKind(StrEnum):
     MEASURED = "measured"  # a measurement, which is neither good nor bad
     IMPROVED = "improved"
     STALLED = "stalled"  # no clear change
+    ABOVE_CHANCE = "above_chance"  # ranks or tells better than a coin
+    AT_CHANCE = "at_chance"  # not clearly better than a coin
     OVERFITTED = "overfitted"  # better in training, not on what is held out
     OVER_OPTIMIZED = "over_optimized"  # worse by what is held out, better by what is trained
     INFLATED = "inflated"  # the reward grew with the length

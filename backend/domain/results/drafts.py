@@ -6,14 +6,17 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from backend.domain.results.cells import Direction, Measured, Part, direction_of
 from backend.domain.results.measurements import ITSELF, Measurement, PromptSet
 from backend.domain.results.rows import Row
 from backend.domain.results.words import sampling_of
-from backend.domain.seeds.compared import measured_apart
+from backend.domain.seeds.measures import measured_apart
 from backend.domain.verdict.gold import gold_metrics
+from backend.schemas.metrics.registry import metric_of
 from backend.schemas.metrics.results import TableKind
+from backend.schemas.vocabulary import Method
 
 _MOST_METRICS = 12
 _PAPER_K = 16
@@ -193,16 +196,20 @@ def _runs(given: Given) -> Iterator[Draft]:
         caption="The newest value that each run has measured itself, or that was attached to it; "
         "the model that it leaves may be of an earlier step.",
         columns=[
-            Column(
-                name,
-                [(ITSELF, name)],
-                unit="",
-                direction="none" if apart[name] else direction_of(name),
-            )
-            for name in metrics
+            _own_column(name, having[name], is_apart=apart[name] is not None) for name in metrics
         ],
         remarks=list(_apart_remarks(apart)),
     )
+
+
+def _own_column(
+    name: str, configs: Sequence[Mapping[str, Any]], *, is_apart: bool
+) -> Column:
+    """A metric of the runs, called what the first method that knows it calls it."""
+    methods = (Method(str(config["method"])) for config in configs)
+    known = next(filter(None, (metric_of(method, name) for method in methods)), None)
+    title, unit = (name, "") if known is None else (known.title, known.unit)
+    return Column(title, [(ITSELF, name)], "none" if is_apart else direction_of(name), unit)
 
 
 def _apart_remarks(apart: Mapping[str, str | None]) -> Iterator[str]:

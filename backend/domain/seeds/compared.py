@@ -3,14 +3,14 @@
 Pure; `backend.store.metrics.seed_groups` reads what it needs.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 from backend.domain.better import is_lower_better
 from backend.domain.seeds.estimates import difference, summarised
-from backend.domain.seeds.groups import group_differences, seed_groups
+from backend.domain.seeds.groups import group_differences, seed_groups, without_seed
+from backend.domain.seeds.measures import apart_from_most, measured_apart, most_alike
 from backend.domain.seeds.names import names_of
 from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.words import between, shown
@@ -24,10 +24,6 @@ Last = Mapping[str, tuple[int, float]]
 # What decides without an evaluation from elsewhere, the first that all runs have: never a training
 # reward or a training loss.
 _HELD_OUT = ("eval/win_rate", "eval/reward", "eval/accuracy", "eval/loss")
-# What a held-out number is a measure of, and on what.
-_MEASURES = ("method", "reward", "prompts", "demonstrations", "preferences", "solutions", "split")
-# Those that another baseline changes.
-_BESIDE_A_BASELINE = re.compile(r"eval/(win_rate|win_rate_lc|gain|pass_gain|text_change)(/.*)?")
 
 
 def deciding_metric(
@@ -43,27 +39,14 @@ def deciding_metric(
             "nothing says which is better."
         )
     apart = measured_apart(found, configs)
-    if apart is not None:
+    alike = [configs[place] for place in most_alike(found, configs)]
+    if apart is not None and len({without_seed(config) for config in alike}) < 2:
         return None, (
-            f"`{found}` measures something else in each of them, because `{apart}` differs. "
+            f"{_title(found, configs[0])} measures something else in each group, because "
+            f"`{apart}` differs. "
             "Attach an evaluation of all of them as `gold/reward`."
         )
     return found, ""
-
-
-def measured_apart(metric: str, configs: Sequence[Mapping[str, Any]]) -> str | None:
-    """The section that differs, so that a metric measures something else in each config.
-
-    Only what runs measure themselves hangs on their configs; `gold/NAME` does not.
-    """
-    if not metric.startswith("eval/"):
-        return None
-    beside = ("baseline_model",) if _BESIDE_A_BASELINE.fullmatch(metric) else ()
-    return next((one for one in (*_MEASURES, *beside) if _differs(configs, one)), None)
-
-
-def _differs(configs: Sequence[Mapping[str, Any]], section: str) -> bool:
-    return any(config.get(section) != configs[0].get(section) for config in configs)
 
 
 def compared(
@@ -71,16 +54,19 @@ def compared(
 ) -> SeedGroups:
     """The runs in groups by their configs, with `last`, the newest value of each run's metric."""
     groups = seed_groups(configs)
-    apart = group_differences(configs, groups)
-    names = names_of([configs[runs[0]] for runs in groups])
+    firsts = [configs[runs[0]] for runs in groups]
+    apart = apart_from_most(metric or "", firsts)
+    settings = group_differences(configs, groups)
     shown_groups = [
-        _group(name, runs, config, last)
-        for name, runs, config in zip(names, groups, apart, strict=True)
+        _group(name, runs, config, section, last)
+        for name, runs, config, section in zip(
+            names_of(firsts), groups, settings, apart, strict=True
+        )
     ]
     lower = metric is not None and is_lower_better(metric)
     return SeedGroups(
         metric=metric,
-        title="" if metric is None else _title(metric, next(iter(configs.values()))),
+        title="" if metric is None else _title(metric, firsts[apart.index(None)]),
         why_none=why_none,
         measured_apart=measured_apart("eval/reward", list(configs.values())),
         is_lower_better=lower,
@@ -90,12 +76,14 @@ def compared(
 
 
 def _title(metric: str, config: Mapping[str, Any]) -> str:
-    """As the registry calls it, by the first run: those that a metric decides between are alike."""
+    """As the registry calls it; runs that a metric decides between are of one method."""
     known = metric_of(Method(config["method"]), metric)
     return metric if known is None else known.title
 
 
-def _group(name: str, runs: Sequence[str], config: dict[str, Any], last: Last) -> SeedGroup:
+def _group(
+    name: str, runs: Sequence[str], config: dict[str, Any], apart: str | None, last: Last
+) -> SeedGroup:
     values = [
         SeedValue(run=run, value=last[run][1], step=last[run][0]) for run in runs if run in last
     ]
@@ -108,13 +96,14 @@ def _group(name: str, runs: Sequence[str], config: dict[str, Any], last: Last) -
         value=None if together is None else together.value,
         interval=None if together is None else Span.of(together.low, together.high),
         is_iqm=together is not None and together.is_iqm,
+        apart=apart,
     )
 
 
 def _against_the_best(
     groups: Sequence[SeedGroup], *, is_lower_better: bool
 ) -> list[GroupDifference]:
-    places = [place for place, group in enumerate(groups) if group.values]
+    places = [n for n, group in enumerate(groups) if group.values and group.apart is None]
     if len(places) < 2:
         return []
     sign = -1 if is_lower_better else 1

@@ -9,6 +9,8 @@ from typing import Any
 from backend.domain.seeds.groups import WITHOUT_EFFECT, group_differences, without_seed
 from backend.schemas.vocabulary import Method
 
+# Sections whose settings nobody takes for those of another.
+_KNOWN_WITHOUT_SECTION = frozenset({"optim", "rollout"})
 # What comes with an estimator is not said beside it.
 _UNSAID = frozenset({"estimator", "critic", "gae"}) | WITHOUT_EFFECT
 _MOST_IN_NAME = 3
@@ -77,12 +79,15 @@ def _head(config: Mapping[str, Any]) -> str:
 
 
 def setting_of(path: str, value: Any) -> str:
-    """A setting in few words: the last word of its path says enough, and the end of an id."""
+    """A setting in few words: its section and the last word of its path, or the end of an id."""
     first, last = path.split(".")[0], path.split(".")[-1]
     if last == "id" and isinstance(value, str):
         return f"{first} …{value[-4:]}"
     # The kind of a reward term; the word alone says nothing.
-    return f"{first if last == 'kind' else last} {value_of(value)}"
+    if last == "kind":
+        return f"{first} {value_of(value)}"
+    is_known = first in (*_KNOWN_WITHOUT_SECTION, last)
+    return f"{last if is_known else f'{first}.{last}'} {value_of(value)}"
 
 
 def value_of(value: Any) -> str:

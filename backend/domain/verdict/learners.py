@@ -103,7 +103,7 @@ def dpo(evidence: Evidence) -> Verdict:
         evidence, gauges, "pairs", "", is_overfitted=has_turned(evidence.estimates("eval/loss"))
     )
     chosen = evidence.last("eval/chosen")
-    if chosen is None or chosen >= 0 or found.kind != Kind.IMPROVED:
+    if chosen is None or chosen >= 0 or found.kind != Kind.ABOVE_CHANCE:
         return found
     sentence = "It prefers the winners, but they became less likely, too."
     reason = f"{found.sentence} The winners' implicit reward is {shown(chosen)}. {found.reason}"
@@ -136,9 +136,9 @@ def _ranks(
     share = f"{percent(last.value)} of the held-out {what}"
     around = f"95 % interval {percent(interval.low)} to {percent(interval.high)}."
     level: Level
-    kind, level, sentence = Kind.IMPROVED, "good", f"It is right on {share}."
+    kind, level, sentence = Kind.ABOVE_CHANCE, "good", f"It is right on {share}."
     if interval.low <= _CHANCE:
-        kind, level = Kind.STALLED, "warn"
+        kind, level = Kind.AT_CHANCE, "warn"
         sentence = f"Not clearly better than chance: it is right on {share}."
     elif is_overfitted:
         lowest = min(evidence.estimates("eval/loss"), key=lambda one: one.value)

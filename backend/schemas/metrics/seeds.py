@@ -30,6 +30,10 @@ class SeedGroup(ApiAnswer):
     )
     interval: Span | None = Field(description="Its 95 % interval; null for fewer than 3 seeds.")
     is_iqm: bool
+    apart: str | None = Field(
+        description="The section of its config by which the metric that decides measures something "
+        "else in this group, so that it is left out of `differences`; null = it is compared."
+    )
 
 
 class GroupDifference(ApiAnswer):
@@ -51,7 +55,8 @@ class SeedGroups(ApiAnswer):
     """Groups of runs, and the best of them beside each of the others."""
 
     metric: str | None = Field(
-        description="The metric that all of them have and that decides; null = there is none."
+        description="The metric that all of them have and that decides between those that measure the "
+        "same by it; null = there is none."
     )
     title: str = Field(description="What people call this metric; empty without one.")
     why_none: str = Field(description="Why no metric decides; empty if one does.")

@@ -3627,6 +3627,11 @@ export interface components {
             interval: components["schemas"]["Span"] | null;
             /** Is Iqm */
             is_iqm: boolean;
+            /**
+             * Apart
+             * @description The section of its config by which the metric that decides measures something else in this group, so that it is left out of `differences`; null = it is compared.
+             */
+            apart: string | null;
         };
         /**
          * SeedGroups
@@ -3635,7 +3640,7 @@ export interface components {
         SeedGroups: {
             /**
              * Metric
-             * @description The metric that all of them have and that decides; null = there is none.
+             * @description The metric that all of them have and that decides between those that measure the same by it; null = there is none.
              */
             metric: string | null;
             /**
@@ -4184,7 +4189,7 @@ export interface components {
          * @description What the metrics of a run say of it. The rules are `backend.domain.verdict`.
          * @enum {string}
          */
-        VerdictKind: "waiting" | "unjudged" | "measured" | "improved" | "stalled" | "overfitted" | "over_optimized" | "inflated" | "collapsed" | "worse";
+        VerdictKind: "waiting" | "unjudged" | "measured" | "improved" | "stalled" | "above_chance" | "at_chance" | "overfitted" | "over_optimized" | "inflated" | "collapsed" | "worse";
         /**
          * VerdictsAnswer
          * @description Verdicts on runs, in the order in which they were asked for.

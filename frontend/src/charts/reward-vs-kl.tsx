@@ -37,7 +37,7 @@ export function paired(
   });
 }
 
-const PAD = { left: 52, right: 16, top: 14, bottom: 40 };
+const PAD = { left: 52, right: 16, top: 28, bottom: 40 };
 interface Near {
   readonly path: Path;
   readonly point: PathPoint;
@@ -109,6 +109,8 @@ interface RewardVsKlProps {
   paths: readonly Path[];
   isRoot: boolean;
   height: number;
+  /** What the reward is called. */
+  reward: string;
   /** What to say while nothing is pointed at. */
   caption: string;
   /** A point was clicked, or Enter pressed on it. */
@@ -253,6 +255,9 @@ function Picture(props: RewardVsKlProps) {
             </text>
           );
         })}
+        <text x={4} y={12}>
+          {props.reward}
+        </text>
         <text x={width - PAD.right} y={height - 4} textAnchor="end">
           {isRoot ? "√KL to the reference" : "KL to the reference, nats per response"}
         </text>

@@ -69,7 +69,7 @@ export function LastValue({ run, headline }: { run: Run; headline: Headline | un
   if (headline === undefined) return <span className="faint">{madeBy(run) ?? "–"}</span>;
   return (
     <span title={headline.name}>
-      {number(run.summary[headline.name])} <span className="faint">{headline.title}</span>
+      {number(run.summary[headline.name])} <span className="faint of-what">{headline.title}</span>
     </span>
   );
 }

@@ -7,6 +7,8 @@ const WORDS: Readonly<Record<Verdict["kind"], string>> = {
   measured: "measured",
   improved: "improved",
   stalled: "no clear change",
+  above_chance: "better than chance",
+  at_chance: "not above chance",
   overfitted: "overfitted",
   over_optimized: "over-optimized",
   inflated: "length inflated",

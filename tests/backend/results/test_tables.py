@@ -344,14 +344,16 @@ def test_what_comes_with_a_kind_of_reward_is_not_said_beside_it() -> None:
     # Two functions are told apart by their names.
     other = {"terms": [{"kind": "function", "function": "own:other"}]}
     found = names_of([policy("a", 0, reward=coin).config, policy("b", 1, reward=other).config])
-    assert found == ["function own:coin", "function own:other"]
+    assert found == ["reward.function own:coin", "reward.function own:other"]
 
 
 def test_a_table_without_data_is_not_there_and_the_answer_says_so() -> None:
     answer = answer_of([policy("g", 0, values={"kl/exact": 1.0, "gold/reward": 2.0})], [])
 
     assert [table.id for table in answer.tables] == ["runs"]
-    assert [one.name for one in answer.tables[0].columns] == ["gold/reward", "kl/exact"]
+    assert [(one.name, one.unit) for one in answer.tables[0].columns] == [
+        ("Gold reward", ""), ("Held-out KL", "nats per response")
+    ]  # fmt: skip
     assert "No table of score and length" in answer.missing
     assert answer_of([policy("g", 0)], []).tables == []
 
@@ -376,7 +378,7 @@ def test_a_run_that_has_no_such_metric_makes_it_no_other_measure() -> None:
     table = table_of(answer_of(runs, []), "runs")
 
     assert table.remarks == []
-    assert [one.direction for one in table.columns if one.name == "eval/reward"] == ["higher"]
+    assert [one.direction for one in table.columns if one.metric == "eval/reward"] == ["higher"]
 
 
 def test_provenance_is_commit_and_configs() -> None:

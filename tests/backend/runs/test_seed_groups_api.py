@@ -136,3 +136,20 @@ def test_rewards_that_measure_something_else_decide_nothing(
         body = {"points": [{"step": 20, "values": {"gold/reward": float(run == other)}}]}
         api.post(f"/runs/{run}/metrics", json=body).raise_for_status()
     assert api.get("/seed-groups", params={"runs": runs}).json()["metric"] == "gold/reward"
+
+
+def test_groups_that_measure_the_same_are_compared_and_the_others_are_shown(
+    api: TestClient, database: Database, seed: Seed, groups: list[list[str]]
+) -> None:
+    """One group with a reward of its own keeps nobody from an answer about the rest."""
+    rule = {"terms": [{"kind": "finished"}]}
+    other = made(api, database, seed, 0, [0.0, 100.0], reward=rule)
+    runs = ",".join([other, *groups[0], *groups[1]])
+
+    answer = api.get("/seed-groups", params={"runs": runs}).json()
+
+    assert answer["metric"] == "eval/reward"
+    assert [group["apart"] for group in answer["groups"]] == ["reward", None, None]
+    assert answer["groups"][0]["value"] == 100.0
+    assert [(one["better"], one["worse"]) for one in answer["differences"]] == [(1, 2)]
+    assert answer["measured_apart"] == "reward"

@@ -55,8 +55,8 @@ def test_an_accuracy_counts_only_if_its_whole_interval_is_above_chance(method: M
             method, eval__accuracy=[0.66], eval__accuracy_low=[low], eval__accuracy_high=[0.8]
         )
 
-    assert (of(0.51).kind, of(0.51).level) == (Kind.IMPROVED, "good")
-    assert (of(0.49).kind, of(0.49).level) == (Kind.STALLED, "warn")
+    assert (of(0.51).kind, of(0.51).level) == (Kind.ABOVE_CHANCE, "good")
+    assert (of(0.49).kind, of(0.49).level) == (Kind.AT_CHANCE, "warn")
 
 
 def test_a_reward_model_that_knows_only_its_training_pairs_is_overfitted() -> None:
@@ -81,7 +81,7 @@ def test_a_reward_model_that_scores_length_is_not_simply_good(shorter: float, le
         eval__accuracy_longer=[0.92], eval__accuracy_shorter=[shorter],
     )  # fmt: skip
 
-    assert (found.kind, found.level) == (Kind.IMPROVED, level)
+    assert (found.kind, found.level) == (Kind.ABOVE_CHANCE, level)
     but = ", but on 44 % of those that the shorter response won" if level == "warn" else ""
     assert found.sentence == f"It is right on 86 % of the held-out pairs{but}."
 
@@ -105,7 +105,7 @@ def test_dpo_that_makes_the_winners_unlikely_is_told() -> None:
         )  # fmt: skip
 
     assert of(0.5).level == "good"
-    assert (of(-0.5).level, of(-0.5).kind) == ("warn", Kind.IMPROVED)
+    assert (of(-0.5).level, of(-0.5).kind) == ("warn", Kind.ABOVE_CHANCE)
 
 
 @pytest.mark.parametrize(

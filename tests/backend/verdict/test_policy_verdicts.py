@@ -72,6 +72,7 @@ def test_a_held_out_reward_that_rises_clearly_is_an_improvement() -> None:
     assert found.sentence == "The held-out reward rose from 0 to 0.6."
     assert found.reason.startswith(
         "The held-out reward rose by 0.600, 95 % interval [0.529, 0.671], from step 0 to step 100."
+        " The interval is over prompts: another seed may end elsewhere."
     )
     assert (found.judged_by, found.best_step, found.shipped_step) == ("eval/reward", 100, 100)
 

@@ -212,8 +212,9 @@ class _Policy:
             f"The {self.name} rose by {amount(self.gain)}, from step {first.step:,} to step "
             f"{last.step:,}."
         )
+        known = () if self.gain.interval is None else (_ONE_SEED,)
         doubt = (_PROXY,) if self._is_proxy and level != "good" else ()
-        reasons = (by, *self.signs.sentences(besides=sign), *doubt)
+        reasons = (by, *known, *self.signs.sentences(besides=sign), *doubt)
         return _Told(kind, level, sentence, reasons)
 
     def _doubts(self) -> tuple[Kind, Level, str, str]:
@@ -284,6 +285,7 @@ class _Policy:
         return sorted(found, key=lambda one: one.step)
 
 
+_ONE_SEED = "The interval is over prompts: another seed may end elsewhere."
 _PROXY = (
     "The reward model that trains the policy also judges it here: rank some of its responses, or "
     "attach an evaluation as gold/reward."

@@ -12,7 +12,10 @@ function headline(answer: SeedGroups): string {
   if (groups.length < 2) return "These runs are seeds of one config.";
   if (metric === null) return whyNone;
   const [first] = differences;
-  if (first === undefined) return `Fewer than two groups have a ${lowerFirst(title)}.`;
+  if (first === undefined)
+    return groups.some(({ apart }) => apart !== null)
+      ? `No two groups measure the same ${lowerFirst(title)}.`
+      : `Fewer than two groups have a ${lowerFirst(title)}.`;
   const best = letterOf(first.better);
   if (differences.every((one) => one.is_decided))
     return `${best} is better than ${lettersOf(differences)} by ${lowerFirst(title)}.`;
@@ -27,8 +30,17 @@ const lettersOf = (differences: readonly GroupDifference[]): string =>
     ? `the ${number(differences.length)} others`
     : differences.map((one) => letterOf(one.worse)).join(", ");
 
+/** The letters of the groups that the answer leaves out, by the section of the config that differs. */
+function leftOut({ groups }: SeedGroups): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  groups.forEach(({ apart }, place) => {
+    if (apart !== null) found.set(apart, [...(found.get(apart) ?? []), letterOf(place)]);
+  });
+  return found;
+}
+
 export function Answer({ answer }: { answer: SeedGroups }) {
-  const { differences } = answer;
+  const { differences, title } = answer;
   const isDecided = differences.length > 0 && differences.every((one) => one.is_decided);
   const known = differences.filter((one) => one.interval != null);
   const unknown = differences.filter((one) => one.interval == null);
@@ -54,6 +66,13 @@ export function Answer({ answer }: { answer: SeedGroups }) {
             Fewer than three seeds do not tell whether a difference is more than chance.
           </li>
         )}
+        {[...leftOut(answer)].map(([section, letters]) => (
+          <li key={section}>
+            <b>{letters.join(", ")}.</b> Not compared, because another <code>{section}</code> makes{" "}
+            {lowerFirst(title)} another measure. Attach an evaluation of all as{" "}
+            <code>gold/reward</code>.
+          </li>
+        ))}
       </ul>
     </section>
   );

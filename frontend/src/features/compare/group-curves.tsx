@@ -7,6 +7,9 @@ import { groupCurvesQuery } from "@/api/seed-groups";
 import type { Run, SeedGroups } from "@/api/types";
 import { curveOf, type Zoom } from "@/charts/live-curves";
 import { Plot } from "@/charts/plot";
+import { AboutMetric } from "@/components/metrics/about-metric";
+import { unitOf, type Explain } from "@/components/metrics/explained";
+import { useExplain } from "@/components/metrics/use-explain";
 import { Failure, Skeleton } from "@/components/states";
 import { useTheme } from "@/lib/theme";
 
@@ -20,13 +23,16 @@ const HEIGHT = 240;
 
 interface Shared {
   readonly answer: SeedGroups;
+  readonly explain: Explain;
   readonly zoom: Zoom;
   readonly onZoom: (zoom: Zoom) => void;
 }
 
-function MetricCard({ name, answer, zoom, onZoom }: Shared & { name: string }) {
+function MetricCard({ name, answer, explain, zoom, onZoom }: Shared & { name: string }) {
   const { runIds, hidden } = useView();
   const theme = useTheme();
+  const explained = explain(name);
+  const { title } = explained;
   const groups = useQuery(groupCurvesQuery(runIds, name, POINTS));
   const runs = useQuery(metricsQuery(runIds, { names: name, points: POINTS }));
   const hiddenRuns = [...hidden].join();
@@ -53,14 +59,17 @@ function MetricCard({ name, answer, zoom, onZoom }: Shared & { name: string }) {
   return (
     <section className="card chart" aria-label={name}>
       <h3>
-        <span className="mono">{name}</span>
+        {title} <AboutMetric explained={explained} />
       </h3>
+      <p className="small faint metric-name">
+        {title !== name && <span className="mono">{name}</span>} {unitOf(explained)}
+      </p>
       <MeasuredApart metric={name} answer={answer} />
       {groups.error !== null && (
         <Failure error={groups.error} onRetry={() => void groups.refetch()} />
       )}
       {groups.data === undefined || runs.data === undefined ? (
-        <Skeleton label={`Loading ${name}`} />
+        <Skeleton label={`Loading ${title}`} />
       ) : (
         <Plot
           data={shown.data}
@@ -72,7 +81,7 @@ function MetricCard({ name, answer, zoom, onZoom }: Shared & { name: string }) {
           syncKey="compare"
           range={zoom}
           theme={theme}
-          label={`${name} of ${answer.groups.length} groups of runs by step`}
+          label={`${title} of ${answer.groups.length} groups of runs by step`}
           onZoom={onZoom}
         />
       )}
@@ -85,6 +94,9 @@ export function GroupCurveCards(props: { answer: SeedGroups; runs: ReadonlyMap<s
   const { names, set } = useView();
   const setNames = (next: readonly string[]) => set({ metrics: next });
   const [zoom, setZoom] = useState<Zoom>(null);
+  // Groups of several methods are called as the first one calls them.
+  const explain = useExplain([...runs.values()][0]?.method ?? "");
+  if (explain === undefined) return <Skeleton label="Loading the curves" />;
   const known = [...new Set([...runs.values()].flatMap((run) => Object.keys(run.summary)))].sort();
   const shown = names.length > 0 ? names : firstNames(known, answer.metric);
   return (
@@ -106,10 +118,11 @@ export function GroupCurveCards(props: { answer: SeedGroups; runs: ReadonlyMap<s
             key={name}
             type="button"
             className="tag"
-            aria-label={`Remove the chart of ${name}`}
+            title={name}
+            aria-label={`Remove the chart of ${explain(name).title}`}
             onClick={() => setNames(shown.filter((one) => one !== name))}
           >
-            {name} ×
+            {explain(name).title} ×
           </button>
         ))}
         <select
@@ -122,13 +135,22 @@ export function GroupCurveCards(props: { answer: SeedGroups; runs: ReadonlyMap<s
           {known
             .filter((name) => !shown.includes(name))
             .map((name) => (
-              <option key={name}>{name}</option>
+              <option key={name} value={name}>
+                {explain(name).title === name ? name : `${explain(name).title} (${name})`}
+              </option>
             ))}
         </select>
       </div>
       <div className="compare-grid">
         {shown.map((name) => (
-          <MetricCard key={name} name={name} answer={answer} zoom={zoom} onZoom={setZoom} />
+          <MetricCard
+            key={name}
+            name={name}
+            answer={answer}
+            explain={explain}
+            zoom={zoom}
+            onZoom={setZoom}
+          />
         ))}
       </div>
     </>

@@ -62,6 +62,12 @@ export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups })
               {group.interval != null && (
                 <span className="small faint"> {between(group.interval)}</span>
               )}
+              {group.apart !== null && (
+                <span className="small faint">
+                  {" "}
+                  by another <code>{group.apart}</code>
+                </span>
+              )}
               {group.interval == null && group.values.length > 0 && (
                 <span className="small faint">
                   {" "}

@@ -51,7 +51,11 @@ function RunLine({ run, asked }: { run: Run; asked: Asked }) {
         <span className="who">
           <b className="clip">{run.name}</b>
           <span className="small muted clip" title={run.error?.message}>
-            {run.error === null ? <MethodName run={run} /> : summaryLine(run.error.message)}
+            {run.error === null ? (
+              <MethodName run={run} />
+            ) : (
+              sentence(summaryLine(run.error.message))
+            )}
           </span>
         </span>
         <span className="pills">

@@ -12,6 +12,7 @@ const group = (...runs: string[]): SeedGroup => ({
   value: null,
   interval: null,
   is_iqm: false,
+  apart: null,
 });
 
 describe("the environment of a group", () => {

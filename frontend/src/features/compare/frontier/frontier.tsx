@@ -82,6 +82,7 @@ function Picture({ measure, answer, runs }: Shared & { measure: Measure }) {
       paths={paths}
       isRoot={isRoot}
       height={HEIGHT}
+      reward={measure.title}
       caption="Large rings are means of groups, with their 95 % interval from three seeds on; small ones are runs. Click a point to read its samples."
       onPick={pick}
     />

@@ -14,6 +14,7 @@ const group = (...runs: string[]): SeedGroup => ({
   value: null,
   interval: null,
   is_iqm: false,
+  apart: null,
 });
 const curve = (mean: number[]): Curve => {
   const x = mean.map((_, i) => 10 * i);

@@ -12,6 +12,7 @@ const group = (...runs: string[]): SeedGroup => ({
   value: null,
   interval: null,
   is_iqm: false,
+  apart: null,
 });
 const GROUPS = [group("a0", "a1"), group("b0", "b1")];
 

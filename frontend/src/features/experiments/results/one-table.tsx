@@ -15,10 +15,12 @@ import { scaleOf } from "./spread";
 /** The place of a run's group among the groups of the answer above, if there are several. */
 export type PlaceOf = (runId: string) => number | null;
 
+const SAID_BY_THE_NAME: ReadonlySet<string> = new Set(["", "share", "per token"]);
+
 /** Where sets stand side by side, those that were trained on are marked. */
 const headingOf = (table: ResultsTable, column: ResultsColumn): string =>
   column.name +
-  (column.unit === "tokens" ? ", tokens" : "") +
+  (SAID_BY_THE_NAME.has(column.unit) ? "" : `, ${column.unit}`) +
   (column.is_trained && table.set === "" ? " (trained on)" : "");
 
 function RowName({ row, placeOf }: { row: ResultsRow; placeOf: PlaceOf }) {

@@ -114,6 +114,7 @@ export function RewardVsKlTab({ run, live, tick }: RewardVsKlTabProps) {
             paths={paths}
             isRoot={isRoot}
             height={480}
+            reward="Reward"
             caption="Each dot is a training step; later ones are darker. Rings are held-out evaluations. Click a point to read the samples of its step."
             onPick={(_, point) =>
               void navigate(`/projects/${run.project_id}/runs/${run.id}/samples?step=${point.step}`)

@@ -11,7 +11,7 @@ import { Refused } from "@/components/refused";
 import { Failure } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Sentence } from "@/components/text/sentence";
-import { bytes, duration, number, plural, summaryLine, words } from "@/lib/format";
+import { bytes, duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
 
 import { useRunAction } from "./use-run-action";
 
@@ -139,7 +139,7 @@ function Message({ error }: { error: RunError }) {
   const line = summaryLine(error.message);
   return (
     <>
-      {line !== error.sentence && <p>{line}</p>}
+      {line !== error.sentence && <p>{sentence(line)}</p>}
       {error.message.trim() !== line && (
         <details>
           <summary>Full message</summary>

@@ -1,0 +1,26 @@
+"""verdicts of models that rank against chance are made anew, with kinds of their own."""
+
+from collections.abc import Sequence
+
+from alembic import op
+
+revision: str = "0029"
+down_revision: str | None = "0028"
+branch_labels: str | Sequence[str] | None = None
+depends_on: str | Sequence[str] | None = None
+
+# The worker judges what has ended without a verdict.
+_FORGET = (
+    "UPDATE runs SET verdict = NULL, verdict_level = NULL, verdict_sentence = NULL "
+    "WHERE method IN ('reward_model', 'process_reward_model', 'dpo')"
+)
+
+
+def upgrade() -> None:
+    """Bring the schema to this revision."""
+    op.execute(_FORGET)
+
+
+def downgrade() -> None:
+    """Bring the schema back to the revision before."""
+    op.execute(_FORGET)
