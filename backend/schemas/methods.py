@@ -107,6 +107,7 @@ METHODS: Mapping[str, MethodSpec] = {
         config=EvaluateConfig,
         loop="worker.trainer.methods.evaluate.evaluate",
         result=Records.NUMBERS,
+        next_steps=(NextStep(ModelKind.CAUSAL_LM, "Evaluate"),),
     ),
 }
 

@@ -37,7 +37,7 @@ SCHEMA_VERSION = 1
 
 
 class SftConfig(Common):
-    """Supervised fine-tuning on demonstrations; the loss covers the assistant's tokens only."""
+    """Train a policy to answer as demonstrations do; the loss covers the assistant's tokens only."""
 
     method: Literal["sft"] = "sft"
     model: LanguageModel = Field(description="The language model to train.")
@@ -113,7 +113,7 @@ class ProcessRewardModelConfig(Common):
 
 
 class DpoConfig(Common):
-    """Direct preference optimization: train the policy on ranked pairs, without a reward model."""
+    """Train the policy on ranked pairs, without a reward model."""
 
     method: Literal["dpo"] = "dpo"
     model: LanguageModel = Field(description="The language model to start from.")

@@ -56,7 +56,8 @@ export function Failure(props: { error: unknown; onRetry?: () => void; onDismiss
           <div className="small mono">request {problem.requestId}</div>
         )}
       </div>
-      {onRetry !== undefined && (
+      {/* What is not there will not be there at the next try. */}
+      {onRetry !== undefined && problem?.status !== 404 && (
         <button type="button" className="btn" onClick={onRetry}>
           Try again
         </button>

@@ -58,22 +58,24 @@ export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups })
               {group.runs.length}
             </td>
             <td className="num nowrap" data-label={by}>
-              {number(group.value)}
-              {group.interval != null && (
-                <span className="small faint"> {between(group.interval)}</span>
-              )}
-              {group.apart !== null && (
-                <span className="small faint">
-                  {" "}
-                  by another <code>{group.apart}</code>
-                </span>
-              )}
-              {group.interval == null && group.values.length > 0 && (
-                <span className="small faint">
-                  {" "}
-                  {plural(group.values.length, "seed")}: no interval
-                </span>
-              )}
+              <span>
+                {number(group.value)}
+                {group.interval != null && (
+                  <span className="small faint"> {between(group.interval)}</span>
+                )}
+                {group.apart !== null && (
+                  <span className="small faint">
+                    {" "}
+                    by another <code>{group.apart}</code>
+                  </span>
+                )}
+                {group.interval == null && group.values.length > 0 && (
+                  <span className="small faint">
+                    {" "}
+                    {plural(group.values.length, "seed")}: no interval
+                  </span>
+                )}
+              </span>
             </td>
             <td>
               <ul className="seeds">

@@ -4,6 +4,31 @@ import { Copyable } from "@/components/text/copyable";
 
 import { Tree } from "./tree";
 
+// What the run is, before how it computes.
+const FIRST = [
+  "method",
+  "estimator",
+  "model",
+  "reference",
+  "baseline_model",
+  "prompts",
+  "demonstrations",
+  "preferences",
+  "solutions",
+  "split",
+  "reward",
+  "kl",
+  "steps",
+  "optim",
+];
+
+/** The sections that tell runs apart come first; the others stay as they are. */
+function inOrder(config: JsonObject): JsonObject {
+  const first = FIRST.filter((name) => name in config);
+  const rest = Object.keys(config).filter((name) => !FIRST.includes(name));
+  return Object.fromEntries([...first, ...rest].map((name) => [name, config[name] ?? null]));
+}
+
 export function ConfigTab({ run }: { run: Run }) {
   return (
     <div className="two">
@@ -17,7 +42,7 @@ export function ConfigTab({ run }: { run: Run }) {
             label="config"
           />
         </header>
-        <Tree value={run.config as JsonObject} project={run.project_id} />
+        <Tree value={inOrder(run.config as JsonObject)} project={run.project_id} />
       </section>
       <section className="card padded">
         <h2>Environment</h2>

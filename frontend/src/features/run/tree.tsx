@@ -24,11 +24,13 @@ function Leaf({ name, value, project }: { name: string; value: Json; project: st
   if (Array.isArray(value)) {
     if (value.length === 0) return <span className="faint">none</span>;
     return (
-      <>
+      <ul>
         {value.map((item, place) => (
-          <Leaf key={place} name={name} value={item} project={project} />
+          <li key={place}>
+            <Leaf name={name} value={item} project={project} />
+          </li>
         ))}
-      </>
+      </ul>
     );
   }
   if (value !== null && typeof value === "object") return <Tree value={value} project={project} />;

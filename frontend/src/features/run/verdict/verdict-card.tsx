@@ -23,6 +23,10 @@ function useVerdict(run: Run) {
   });
 }
 
+/** Whether a run ended before it measured anything: it has neither gauges nor samples. */
+const isEmpty = ({ kind, gauges }: Verdict): boolean =>
+  kind === "unjudged" && gauges.every(({ value }) => value === null);
+
 /** The sentence alone, above every tab. */
 export function VerdictCard({ run, base }: { run: Run; base: string }) {
   const found = useVerdict(run);
@@ -45,7 +49,7 @@ export function VerdictCard({ run, base }: { run: Run; base: string }) {
       </div>
       <div className="aside">
         <VerdictPill verdict={verdict} />
-        {run.result !== "numbers" && verdict.kind !== "waiting" && (
+        {run.result !== "numbers" && verdict.kind !== "waiting" && !isEmpty(verdict) && (
           <Link className="btn" to={`${base}/samples`}>
             Read samples
           </Link>
@@ -61,11 +65,13 @@ export function VerdictDetails({ run, base }: { run: Run; base: string }) {
   if (verdict == null) return null;
   return (
     <>
-      <ul className="gauges" aria-label="Gauges">
-        {verdict.gauges.map((gauge) => (
-          <GaugeCard key={gauge.metric} gauge={gauge} />
-        ))}
-      </ul>
+      {!isEmpty(verdict) && (
+        <ul className="gauges" aria-label="Gauges">
+          {verdict.gauges.map((gauge) => (
+            <GaugeCard key={gauge.metric} gauge={gauge} />
+          ))}
+        </ul>
+      )}
       {verdict.happened.length > 0 && (
         <Happened happened={verdict.happened} base={base} canRead={run.result !== "numbers"} />
       )}

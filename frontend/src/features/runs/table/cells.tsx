@@ -4,7 +4,7 @@ import { StatePill } from "@/components/run-state";
 import { LastValue, Trend } from "@/components/run-trends";
 import type { Headline } from "@/components/metrics/headline";
 import { Ago } from "@/components/text/clock";
-import { MethodName } from "@/components/text/names";
+import { MethodTitle } from "@/components/text/names";
 import { VerdictPill } from "@/components/verdict-pill";
 import { duration, number } from "@/lib/format";
 
@@ -24,7 +24,7 @@ export function Cell({ column, ...of }: CellProps & { column: string }) {
     case "verdict":
       return <TheVerdict run={run} />;
     case "method":
-      return <MethodName run={run} />;
+      return <TheMethod run={run} />;
     case "experiment":
       return of.experiment ?? nothing;
     case "latest":
@@ -42,6 +42,16 @@ export function Cell({ column, ...of }: CellProps & { column: string }) {
     default:
       return <Value value={valueOf(run, column)} />;
   }
+}
+
+/** The estimator in a line of its own: the column of a table is narrow. */
+function TheMethod({ run }: { run: Run }) {
+  return (
+    <>
+      <MethodTitle method={run.method} />{" "}
+      {run.estimator !== null && <span className="small faint of-what">{run.estimator}</span>}
+    </>
+  );
 }
 
 /** What a run without a verdict waits for. */
