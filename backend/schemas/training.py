@@ -37,7 +37,7 @@ SCHEMA_VERSION = 1
 
 
 class SftConfig(Common):
-    """Train a policy to answer as demonstrations do; the loss covers the assistant's tokens only."""
+    """Learn to answer as demonstrations do; the loss covers the assistant's tokens only."""
 
     method: Literal["sft"] = "sft"
     model: LanguageModel = Field(description="The language model to train.")

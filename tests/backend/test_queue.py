@@ -19,7 +19,6 @@ from backend.settings import Settings
 from tests.backend.runs.conftest import plant
 from tests.conftest import Database
 
-RINGS = 10_000
 PROCESSES = 4
 DEAD_REDIS = "redis://127.0.0.1:1/0"
 
@@ -46,9 +45,8 @@ def drain(settings: Settings, wanted: int, *, timeout_s: float = 30) -> list[str
     return heard
 
 
-def _ring_and_listen(data_dir: Path, number: int, all_rung: Signal, out: Path) -> None:
+def _ring_and_listen(data_dir: Path, number: int, share: int, all_rung: Signal, out: Path) -> None:
     settings = Settings(data_dir=data_dir)
-    share = RINGS // PROCESSES
     heard: list[str] = []
     for index in range(share):
         assert queue.ring(settings, f"run_{number}_{index}")
@@ -65,12 +63,14 @@ def _ring_and_listen(data_dir: Path, number: int, all_rung: Signal, out: Path) -
 
 
 @pytest.mark.slow
-def test_four_processes_ring_and_hear_ten_thousand_times_and_none_dies(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rings", [2_000, pytest.param(10_000, marks=pytest.mark.chaos)])
+def test_four_processes_ring_and_hear_and_none_dies(tmp_path: Path, rings: int) -> None:
+    share = rings // PROCESSES
     data_dir = tmp_path / "data"
     context = multiprocessing.get_context("spawn")
     all_rung = context.Event()
     processes = [
-        context.Process(target=_ring_and_listen, args=(data_dir, number, all_rung, tmp_path))
+        context.Process(target=_ring_and_listen, args=(data_dir, number, share, all_rung, tmp_path))
         for number in range(PROCESSES)
     ]
 
@@ -89,9 +89,8 @@ def test_four_processes_ring_and_hear_ten_thousand_times_and_none_dies(tmp_path:
         for number in range(PROCESSES)
         for run_id in json.loads((tmp_path / f"{number}.json").read_text())
     ]
-    share = RINGS // PROCESSES
     expected = {f"run_{number}_{index}" for number in range(PROCESSES) for index in range(share)}
-    assert len(heard) == RINGS
+    assert len(heard) == rings
     assert set(heard) == expected
     assert os.listdir(data_dir / "broker" / "queue") == []
 

@@ -16,7 +16,10 @@ _FOLDERS = ("/usr/lib", "/usr/local/lib", "/lib")
 
 
 class Clock:
-    """One clock; the file with its offset is read at each look at it."""
+    """One clock; whoever sees it reads the file with its offset every second.
+
+    At each look at the clock would cost a site more processor time than all its work.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -24,7 +27,7 @@ class Clock:
         path.chmod(0o644)
 
     def move(self, offset_s: int) -> None:
-        """Go wrong by so many seconds from now on, at once for whoever reads."""
+        """Go wrong by so many seconds, within a second for whoever sees it."""
         unfinished = self._path.with_suffix(".part")
         unfinished.write_text(f"{offset_s:+d}\n")
         unfinished.chmod(0o644)
@@ -35,7 +38,7 @@ class Clock:
         return {
             "LD_PRELOAD": str(library()),
             "FAKETIME_TIMESTAMP_FILE": str(self._path),
-            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_CACHE_DURATION": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             "PYTHONPATH": os.pathsep.join(filter(None, (_SLEEP, os.environ.get("PYTHONPATH")))),
         }

@@ -202,9 +202,7 @@ def _runs(given: Given) -> Iterator[Draft]:
     )
 
 
-def _own_column(
-    name: str, configs: Sequence[Mapping[str, Any]], *, is_apart: bool
-) -> Column:
+def _own_column(name: str, configs: Sequence[Mapping[str, Any]], *, is_apart: bool) -> Column:
     """A metric of the runs, called what the first method that knows it calls it."""
     methods = (Method(str(config["method"])) for config in configs)
     known = next(filter(None, (metric_of(method, name) for method in methods)), None)

@@ -22,7 +22,9 @@ def measured_apart(metric: str, configs: Sequence[Config]) -> str | None:
     Only what runs measure themselves hangs on their configs; `gold/NAME` does not.
     """
     sections = _sections(metric)
-    return next((one for one in sections if any(_differ(configs[0], c, one) for c in configs)), None)
+    return next(
+        (one for one in sections if any(_differ(configs[0], c, one) for c in configs)), None
+    )
 
 
 def most_alike(metric: str, configs: Sequence[Config]) -> list[int]:

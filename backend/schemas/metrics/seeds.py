@@ -55,8 +55,8 @@ class SeedGroups(ApiAnswer):
     """Groups of runs, and the best of them beside each of the others."""
 
     metric: str | None = Field(
-        description="The metric that all of them have and that decides between those that measure the "
-        "same by it; null = there is none."
+        description="The metric that all of them have and that decides between those that measure "
+        "the same by it; null = there is none."
     )
     title: str = Field(description="What people call this metric; empty without one.")
     why_none: str = Field(description="Why no metric decides; empty if one does.")
