@@ -5,6 +5,8 @@ all three are given back together: whoever waits for another person, for a body 
 holds none of them. Nothing else in the service opens a session for a request.
 """
 
+import asyncio
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TypeVar
@@ -17,6 +19,8 @@ from backend.store.db import Database, service_errors
 from backend.store.group_commit import GroupCommit
 
 T = TypeVar("T")
+# Times as long as it took to read what a stream needs before it begins.
+REST_OF_OPENING = 4
 
 
 class Transactions:
@@ -39,9 +43,15 @@ class Transactions:
             return await run_in_threadpool(_within, self._database.read, work)
 
     async def open_stream(self, person: str, work: Callable[[Session], T]) -> T:
-        """The same for a stream that begins: browsers that all come back at once wait here."""
+        """The same for a stream that begins: browsers that all come back at once wait here.
+
+        The turn ends when it has rested, too: whoever opens many leaves the processor to others.
+        """
         async with self._turns.opening(person):
-            return await run_in_threadpool(_within, self._database.read, work)
+            began = time.monotonic()
+            found = await run_in_threadpool(_within, self._database.read, work)
+            await asyncio.sleep(REST_OF_OPENING * (time.monotonic() - began))
+            return found
 
     async def write(self, person: str, work: Callable[[Session], T], *, by: str) -> T:
         """What `work` answers, committed when this returns; undone if it raises.

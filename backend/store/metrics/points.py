@@ -31,8 +31,9 @@ T = TypeVar("T")
 
 # Values of one event at most, if every metric of the run has one at each of its steps.
 LARGEST_EVENT = 2000
-# Values of one run that are told in one go; the event that goes beyond is the last.
-MOST_TOLD = 10_000
+# Values of one run that are told in one go; the event that goes beyond is the last. Larger pages
+# would stop other threads for longer.
+MOST_TOLD = 2_000
 # Of a span of steps: all points within it are looked at.
 _WIDEST_STRIDE = 16
 # SQLite may read a number from JSON one digit off.
@@ -361,11 +362,13 @@ def _points(session: Session, events: Sequence[KeptEvent]) -> dict[_Event, list[
             point.time_s <= asked.c.latest,
         ),
     )
-    # An event has a name at a step once, so no value is compared.
-    for line, values in groupby(sorted(rows), lambda row: row[:5]):
-        run_id, seq, step, time_s, count = line
-        told = {name: value for *_, name, value in values}
-        said = {"step": step, "time": time_s, "tokens": count, "values": told}
+    # Not by sorting all rows, which would stop every other thread until it is done.
+    lines: defaultdict[tuple[Any, ...], dict[str, Any]] = defaultdict(dict)
+    for *line, name, value in rows:
+        lines[tuple(line)][name] = value
+    for run_id, seq, step, time_s, count in sorted(lines):
+        values = dict(sorted(lines[run_id, seq, step, time_s, count].items()))
+        said = {"step": step, "time": time_s, "tokens": count, "values": values}
         found[run_id, seq].append(said)
     return dict(found)
 
