@@ -35,8 +35,9 @@ def deciding_metric(
     found = next(iter((*gold_metrics(common), *held_out)), None)
     if found is None:
         return None, (
-            "These runs have no held-out metric and no evaluation from outside in common, so "
-            "nothing says which is better."
+            "These runs have no held-out metric and no evaluation from outside in common, so no "
+            "metric of their own says which is better. Evaluations of their models are in the "
+            "results of their experiment."
         )
     apart = measured_apart(found, configs)
     alike = [configs[place] for place in most_alike(found, configs)]
