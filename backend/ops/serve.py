@@ -39,6 +39,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
         super().__init__(config)
         self._guard = guard
+        self._is_checked = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start serving."""
@@ -53,8 +54,8 @@ class _Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to end; called ten times a second."""
-        if counter % _TICKS_BETWEEN_CHECKS == 0:
-            self._guard.check()
+        if not self._is_checked or counter % _TICKS_BETWEEN_CHECKS == 0:
+            self._is_checked = self._guard.check()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

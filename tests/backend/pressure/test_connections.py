@@ -111,6 +111,20 @@ def test_half_sent_headers_are_answered_with_408_and_closed(served: Served) -> N
     assert json.loads(body)["status"] == 408
 
 
+def test_many_that_are_late_are_ended_a_few_at_a_time(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "ENDED_AT_ONCE", 2)
+    check, whole = served.guard.check, []
+    monkeypatch.setattr(served.guard, "check", lambda: whole.append(check()) or whole[-1])
+
+    late = [served.connect(HALF) for _ in range(7)]
+
+    assert all(rest_of(one).startswith(b"HTTP/1.1 408 ") for one in late)
+    assert whole.count(False) >= 3  # six of the seven
+    wait_until(lambda: whole[-1], "nobody is late any more")
+
+
 def test_headers_that_come_byte_by_byte_do_not_last_longer(served: Served) -> None:
     connection = served.connect(HALF)
     connection.settimeout(0.05)
