@@ -19,8 +19,9 @@ from backend.store.db import Database, service_errors
 from backend.store.group_commit import GroupCommit
 
 T = TypeVar("T")
-# Times as long as it took to read what a stream needs before it begins.
-REST_OF_OPENING = 4
+# Times as long as it took to read what a stream needs before it begins, and seconds at most: where
+# everything takes long, a browser that comes back does not wait for nothing.
+REST_OF_OPENING, LONGEST_REST_S = 4, 0.1
 
 
 class Transactions:
@@ -50,7 +51,8 @@ class Transactions:
         async with self._turns.opening(person):
             began = time.monotonic()
             found = await run_in_threadpool(_within, self._database.read, work)
-            await asyncio.sleep(REST_OF_OPENING * (time.monotonic() - began))
+            rest_s = REST_OF_OPENING * (time.monotonic() - began)
+            await asyncio.sleep(min(rest_s, LONGEST_REST_S))
             return found
 
     async def write(self, person: str, work: Callable[[Session], T], *, by: str) -> T:

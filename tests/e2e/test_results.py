@@ -111,8 +111,8 @@ def test_a_comparison_has_the_figures_of_the_paper(
     assert (float(row["value"]), row["interval_of"]) == (pytest.approx(0.01), "seeds")
 
     page.get_by_role("button", name="Reward and KL").click()
-    for name in ("reward/mean", "kl/response"):
-        panel = page.get_by_role("img", name=f"{name} of 3 groups of runs by step")
+    for title in ("Training reward", "KL"):
+        panel = page.get_by_role("img", name=f"{title} of 3 groups of runs by step")
         expect(panel).to_be_visible()
     page.get_by_role("button", name="√KL").click()
     expect(page.get_by_text("√KL to the reference")).to_be_visible()
