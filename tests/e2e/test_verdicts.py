@@ -78,7 +78,9 @@ def test_seeds_are_compared_as_groups_and_hiding_one_changes_no_band(
     page.goto(f"/projects/{project}/compare?runs={','.join(seeds)}")
     expect(page.get_by_role("region", name="Answer")).to_contain_text("A is better than B by")
     expect(page.get_by_role("cell", name="optim.lr")).to_be_visible()
-    expect(page.get_by_role("img", name="eval/loss of 2 groups of runs by step")).to_be_visible()
+    expect(
+        page.get_by_role("img", name="Held-out loss of 2 groups of runs by step")
+    ).to_be_visible()
     assert barriers(page, axe) == []
 
     asked: list[str] = []
@@ -169,5 +171,7 @@ def test_a_comparison_fits_its_screen(
 ) -> None:
     page = open_page(f"/projects/{project}/compare?runs={','.join(seeds)}")
     page.set_viewport_size({"width": width, "height": 844})
-    expect(page.get_by_role("img", name="eval/loss of 2 groups of runs by step")).to_be_visible()
+    expect(
+        page.get_by_role("img", name="Held-out loss of 2 groups of runs by step")
+    ).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
