@@ -134,7 +134,7 @@ def test_results_are_a_row_for_each_group(
     answer = api.get("/seed-groups/results", params=query).raise_for_status().json()
 
     (table,) = answer["tables"]
-    assert [one["name"] for one in table["columns"]] == ["eval/reward", "kl/exact", "length/mean"]
+    assert [one["metric"] for one in table["columns"]] == ["eval/reward", "kl/exact", "length/mean"]
     assert table["remarks"] == []
     assert "4 runs have not ended." in answer["missing"]
     first, second = table["rows"]
