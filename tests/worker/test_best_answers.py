@@ -26,6 +26,13 @@ def graded(number: int) -> dict[str, Any]:
     return {"prompt": f"Which digit is {number}?", "reference": str(number), **of_it}
 
 
+def created(api: TestClient, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """What a POST has made."""
+    made = api.post(path, json=body)
+    assert made.status_code == 201, made.text
+    return dict(made.json())
+
+
 def imported(api: TestClient) -> str:
     """The prompts by the API, frozen as a snapshot; its id."""
     lines = "".join(json.dumps(graded(n)) + "\n" for n in range(PROMPTS))
@@ -33,10 +40,9 @@ def imported(api: TestClient) -> str:
     api.post(address, content=lines).raise_for_status()
     chosen = {"tags": ["digits"]}
     body = {"name": "graded", "kind": "prompts", "heldout_fraction": 0, "filter": chosen}
-    made = api.post(f"/projects/{PROJECT}/snapshots", json=body)
-    assert made.status_code == 201, made.text
-    assert made.json()["counts"]["train"]["prompts"] == PROMPTS
-    return str(made.json()["id"])
+    made = created(api, f"/projects/{PROJECT}/snapshots", body)
+    assert made["counts"]["train"]["prompts"] == PROMPTS
+    return str(made["id"])
 
 
 def check_what_came_along(answers: list[GeneratedRecord]) -> None:
@@ -61,9 +67,8 @@ def best_by_hand(answers: list[GeneratedRecord]) -> dict[str, list[int]]:
 
 def started(api: TestClient, name: str, config: dict[str, Any]) -> str:
     """A run by the API; its id."""
-    accepted = api.post("/runs", json={"project_id": PROJECT, "name": name, "config": config})
-    assert accepted.status_code == 201, accepted.text
-    return str(accepted.json()["id"])
+    body = {"project_id": PROJECT, "name": name, "config": config}
+    return str(created(api, "/runs", body)["id"])
 
 
 @pytest.mark.slow
@@ -86,9 +91,7 @@ def test_a_model_learns_from_the_best_of_its_own_answers(sqlite_floor: Floor) ->
         rule = {"run_id": sampled, "best": 1}
         body: dict[str, Any] = {"name": "best", "kind": "demonstrations"}
         body["filter"] = {"answers": rule}
-        made = api.post(f"/projects/{PROJECT}/snapshots", json=body)
-        assert made.status_code == 201, made.text
-        snapshot = made.json()
+        snapshot = created(api, f"/projects/{PROJECT}/snapshots", body)
         exported = api.get(f"/snapshots/{snapshot['id']}/export").text.splitlines()
         sft = {"method": "sft", "model": model, "demonstrations": {"id": snapshot["id"]}, **SMALL}
         trained = started(api, "best of n", sft)
