@@ -6,12 +6,14 @@ how many connections there are.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
 
 from backend.errors import TooBusy
+from backend.pressure.shares import Shares
 from backend.pressure.visitors import UNKNOWN
 from backend.store.db import EXPORTS, HEAVY, OPENINGS, READERS, WRITERS, Database
 
@@ -58,6 +60,9 @@ class Line:
 
     Persons take turns round robin, the requests of one person in the order in which they came. When
     more than `most_waiting` wait, the newest request of the person with the most is refused.
+
+    With `shares`, a person who took much rests before the next turn; others have the place
+    meanwhile.
     """
 
     def __init__(
@@ -67,12 +72,15 @@ class Line:
         each: int,
         most_waiting: int = WAITING,
         refuse_after_s: float = REFUSE_AFTER_S,
+        shares: Shares | None = None,
     ) -> None:
         self._free = places
+        self._shares = shares
         self._refuse_after_s = refuse_after_s
         self._each = each
         self._most_waiting = most_waiting
         self._n_waiting = 0
+        # By share, with those that rest.
         self._held: dict[str, int] = {}
         # In the order in which they are served next; within a share its members the same way.
         self._waiting: dict[str, dict[str, deque[asyncio.Future[bool]]]] = {}
@@ -93,10 +101,18 @@ class Line:
                 advice="Send fewer requests at once, and this one again after the time in "
                 "Retry-After.",
             )
+        began = time.monotonic()
         try:
             yield
         finally:
-            self._give_back(share)
+            self._give_back(share, self._rest_s(share, began))
+
+    def _rest_s(self, share: str, began: float) -> float:
+        """How long the holder of this turn, which ends now, rests; who is not known never does."""
+        if self._shares is None or share == UNKNOWN:
+            return 0.0
+        now = time.monotonic()
+        return self._shares.rest_s(share, now - began, at=now)
 
     async def _get(self, share: str, person: str) -> bool:
         """Wait for a turn; whether there is one."""
@@ -162,8 +178,15 @@ class Line:
         self._free -= 1
         self._held[share] = self._held.get(share, 0) + 1
 
-    def _give_back(self, share: str) -> None:
+    def _give_back(self, share: str, rest_s: float = 0.0) -> None:
         self._free += 1
+        if rest_s:
+            asyncio.get_running_loop().call_later(rest_s, self._end_rest, share)
+            self._serve()
+        else:
+            self._end_rest(share)
+
+    def _end_rest(self, share: str) -> None:
         self._held[share] -= 1
         if not self._held[share]:
             del self._held[share]
@@ -203,13 +226,14 @@ class Turns:
         readers, each = (
             (SQLITE_READERS, SQLITE_READING_EACH) if is_sqlite else (READERS, READING_EACH)
         )
-        self._reading = Line(readers, each=each)
+        shares = Shares()
+        self._reading = Line(readers, each=each, shares=shares)
         self._writing = Line(SQLITE_WRITERS if is_sqlite else WRITERS, each=WRITING_EACH)
-        self._reading_much = Line(HEAVY, each=1)
+        self._reading_much = Line(HEAVY, each=1, shares=shares)
         self._taking_much = Line(LARGE_BODIES, each=1)
         self._checking = Line(1, each=1)
         self._opening = Line(OPENINGS, each=1, most_waiting=WAITING_FOR_STREAMS)
-        self._exporting = Line(EXPORTS, each=1, most_waiting=WAITING_FOR_STREAMS)
+        self._exporting = Line(EXPORTS, each=1, most_waiting=WAITING_FOR_STREAMS, shares=shares)
 
     def reading(self, person: str) -> AbstractAsyncContextManager[None]:
         """A turn to read. Raises TooBusy if too many wait."""
