@@ -3,6 +3,7 @@
 Servers start at most once per test run and only when a test asks for them.
 """
 
+import gc
 import itertools
 import os
 import shutil
@@ -54,6 +55,17 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "numprocesses", None):
         folder = str(servers.fast_folder(least_bytes=8 << 30))
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is loaded to find the tests stays to the end: nobody looks through it for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
