@@ -1,5 +1,5 @@
 /** The axes of a plot: names, ticks and the room they take. */
-import type uPlot from "uplot";
+import uPlot from "uplot";
 
 import { number } from "@/lib/format";
 
@@ -17,6 +17,8 @@ export const AXIS_NAMES: Readonly<Record<Axis, string>> = {
   time: "Time",
 };
 
+/** Beyond the values, of their range. */
+const MARGIN = 0.1;
 const NAME_PX = 16;
 const TICKS_PX = 22;
 /** Two lines of text: the time, and below it the day. */
@@ -31,6 +33,12 @@ function common(isY: boolean): uPlot.Axis {
     font: MONO,
     gap: 6,
   };
+}
+
+/** Of one value the plot would make 0 to 100 where it is 0, as if it were in percent. */
+export function roomOf(_: uPlot, least: number | null, most: number | null): uPlot.Range.MinMax {
+  if (least === null || most === null) return [null, null];
+  return least === 0 && most === 0 ? [0, 1] : uPlot.rangeNum(least, most, MARGIN, true);
 }
 
 export function yAxis(isLog: boolean): uPlot.Axis {

@@ -11,7 +11,7 @@ import "./plot.css";
 import { useEffect, useRef, type KeyboardEvent } from "react";
 import uPlot from "uplot";
 
-import { rightOf, xAxis, yAxis } from "./axes";
+import { rightOf, roomOf, xAxis, yAxis } from "./axes";
 import { resolved } from "./colours";
 import { drawMarks, drawPlaces, drawWhiskers, type Place } from "./drawing";
 import type { Axis, Zoom } from "./live-curves";
@@ -98,7 +98,7 @@ function options(props: PlotProps, width: number): uPlot.Options {
     },
     scales: {
       x: { time: props.axis === "time" },
-      y: { distr: props.isLog ? 3 : 1 },
+      y: props.isLog ? { distr: 3 } : { distr: 1, range: roomOf },
     },
     axes: [xAxis(props.axis), yAxis(props.isLog)],
     series: [{}, ...props.lines.map(series)],

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 
-import { byPlace, folded, lined, told, type Frame, type Marker, type MarkerKind } from "./folding";
+import {
+  byPlace,
+  countText,
+  folded,
+  lined,
+  told,
+  type Frame,
+  type Marker,
+  type MarkerKind,
+} from "./folding";
 
 const marker = (x: number, kind: MarkerKind = "checkpoint"): Marker => ({
   ...{ x, kind, text: `${kind} of ${x}` },
@@ -40,6 +49,14 @@ describe("markers", () => {
     });
     const many = { ...place, markers: Array.from({ length: 20 }, () => marker(1)) };
     expect(told(many, String)).toMatchObject({ rest: 14 });
+  });
+  it("are counted: of one kind all, of several those that the sign does not say", () => {
+    const count = (...kinds: MarkerKind[]) =>
+      folded(byPlace(kinds.map((kind) => marker(40, kind))), FRAME).map(countText);
+    expect(count("alert")).toEqual([""]);
+    expect(count("checkpoint", "checkpoint")).toEqual(["2"]);
+    expect(count("note", "checkpoint", "evaluation")).toEqual(["+2"]);
+    expect(count(...Array.from({ length: 120 }, () => "evaluation" as const))).toEqual(["99+"]);
   });
   it("have a line through the plot where they are rare, or pointed at", () => {
     const all = [marker(10), marker(10, "resume"), marker(50), marker(90, "alert")];

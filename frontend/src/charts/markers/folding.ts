@@ -1,7 +1,7 @@
 /** Markers of what happened to a run, folded where they would lie on each other; pure. */
 
 /** Most telling first: what lies in one place is drawn as the first of these. */
-export const KINDS = ["alert", "resume", "checkpoint", "evaluation"] as const;
+export const KINDS = ["alert", "resume", "note", "checkpoint", "evaluation"] as const;
 
 export type MarkerKind = (typeof KINDS)[number];
 
@@ -66,6 +66,14 @@ export function lined(clusters: readonly Cluster[], pointedAt: Cluster | null): 
     LINED.flatMap((kind) => markers.find((marker) => marker.kind === kind) ?? []),
   );
   return [...always, ...(pointedAt?.markers ?? [])];
+}
+
+/** How many markers share the sign of a place; of several kinds, how many more than the sign says. */
+export function countText({ markers }: Cluster): string {
+  const isMixed = new Set(markers.map(({ kind }) => kind)).size > 1;
+  const n = isMixed ? markers.length - 1 : markers.length;
+  if (markers.length === 1) return "";
+  return `${isMixed ? "+" : ""}${n > 99 ? "99+" : n}`;
 }
 
 /** Sentences of a place that are told in full; the rest is a number. */

@@ -7,7 +7,7 @@ import "./markers.css";
 
 import { useState, type KeyboardEvent } from "react";
 
-import { told, type Cluster, type Frame } from "./folding";
+import { countText, told, type Cluster, type Frame } from "./folding";
 import { Glyph } from "./glyph";
 
 const TIP_PX = 280;
@@ -56,9 +56,7 @@ export function MarkerLane(props: {
           onClick={() => cluster.to > cluster.from && props.onZoom(cluster.from, cluster.to)}
         >
           <Glyph kind={cluster.kind} />
-          {cluster.markers.length > 1 && (
-            <span>{cluster.markers.length > 99 ? "99+" : cluster.markers.length}</span>
-          )}
+          {cluster.markers.length > 1 && <span>{countText(cluster)}</span>}
         </button>
       ))}
       {open !== undefined && frame !== null && <Tip {...{ cluster: open, frame, placeText }} />}

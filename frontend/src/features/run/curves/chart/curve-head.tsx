@@ -28,7 +28,7 @@ function readingOf(drawn: Drawn, view: View, place: number | null): Reading {
   const [low, high] = [end(drawn.low), end(drawn.high)];
   return {
     value: values[index] ?? null,
-    interval: low === null || high === null ? "" : `${number(low)} to ${number(high)}`,
+    interval: low === null || high === null ? "" : `95 % [${number(low)}, ${number(high)}]`,
     place: place === null || x === undefined ? "" : placeText(view.axis, x),
   };
 }
@@ -49,6 +49,8 @@ export function CurveHead(props: {
   const { explained } = drawn;
   const reading = readingOf(drawn, props.view, props.place);
   const nNan = nNanOf(drawn);
+  // The line is its smoothed course; the number is one value.
+  const isSmoothed = props.view.smoothing > 0 && !explained.isEvaluation && reading.place === "";
   const known = knownOf(drawn);
   const [first, last] = [known[0], known.at(-1)];
   return (
@@ -66,6 +68,7 @@ export function CurveHead(props: {
           </span>
         )}
         <span className="value" title={reading.place === "" ? "Newest value" : reading.place}>
+          {isSmoothed && <span className="faint small">last </span>}
           {number(reading.value)}
         </span>
         {props.menu}
@@ -85,9 +88,10 @@ export function CurveHead(props: {
         {reading.place === "" &&
           reading.interval === "" &&
           first !== undefined &&
-          last !== undefined && (
-            <span className="mono" title="Change since the first point">
-              {signed(last - first)}
+          last !== undefined &&
+          explained.metric?.unit !== "step" && (
+            <span className="mono" title="Newest value less the first that is shown">
+              {signed(last - first)} {props.view.zoom === null ? "since start" : "in this part"}
             </span>
           )}
       </p>

@@ -5,7 +5,11 @@ import { Glyph } from "@/charts/markers/glyph";
 import type { Markers } from "./use-markers";
 
 const NAMES: Readonly<Record<MarkerKind, readonly [string, string]>> = {
-  alert: ["Alerts", "Alerts with a step; all are on the Events tab."],
+  alert: ["Alerts", "Warnings and errors with a step; all are on the Events tab."],
+  note: [
+    "Notes",
+    "What the trainer told without a warning, such as which checkpoint is the output.",
+  ],
   resume: ["Resumes", "A new attempt went on after this step."],
   checkpoint: ["Checkpoints", "Weights and optimizer state were saved after this step."],
   evaluation: ["Evaluations", "Something held out, or measured outside, has a value here."],
@@ -29,7 +33,8 @@ export function MarkerLegend({ counts, hidden, toggle }: Markers) {
         </button>
       ))}
       <span className="small faint wide">
-        A number beside a sign counts what lies in one place; click it to zoom in.
+        A number counts the markers that share a place, +2 two more of other kinds; click to zoom
+        in.
       </span>
     </div>
   );

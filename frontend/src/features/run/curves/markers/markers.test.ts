@@ -39,6 +39,14 @@ describe("what happened", () => {
       ["checkpoint", 40],
     ]);
   });
+  it("is a note, not an alert, where nothing is wrong", () => {
+    const told = (level: string) =>
+      event(1, "alert", { level, rule: "best_checkpoint", message: "step 30", step: 45 });
+    const of = (level: string) => found(BY_STEP, new Map(), [told(level)]);
+    expect(of("info")).toEqual([["note", 45]]);
+    expect(of("warning")).toEqual([["alert", 45]]);
+    expect(of("error")).toEqual([["alert", 45]]);
+  });
   it("is marked whatever the order in which it is told", () => {
     expect(found(BY_STEP, new Map(), EVENTS.toReversed())).toEqual(found(BY_STEP));
   });

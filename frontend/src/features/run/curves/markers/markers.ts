@@ -31,7 +31,7 @@ export function markersOf(
 }
 
 function kindOf({ type, data }: RunEvent): MarkerKind | null {
-  if (type === "alert") return "alert";
+  if (type === "alert") return data["level"] === "info" ? "note" : "alert";
   if (type === "start") return Number(data["attempt"]) > 1 || stepOf(data) > 0 ? "resume" : null;
   // A pin changes a checkpoint that has its marker already.
   if (type === "checkpoint") return "is_pinned" in data ? null : "checkpoint";

@@ -52,6 +52,7 @@ export function useMarkers(
   const counts = {
     alert: count("alert"),
     resume: count("resume"),
+    note: count("note"),
     checkpoint: count("checkpoint"),
     evaluation: count("evaluation"),
   };
