@@ -97,6 +97,17 @@ def test_length_bias_worked_by_hand() -> None:
     assert (found.accuracy_longer, found.accuracy_shorter) == (1.0, 0.0)
 
 
+def test_the_shares_by_length_have_intervals_by_prompt() -> None:
+    """Of two prompts the shorter one won in both, right in one: exact for 1 of 2, .0126 to .9874."""
+    judged = [ranking([[0], [1]], [1, 2]), ranking([[0], [1]], [1, 2], prompt_id="other")]
+    found = length_bias([torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])], judged).metrics()
+
+    assert found["eval/accuracy_shorter"] == 0.5
+    ends = (found["eval/accuracy_shorter_low"], found["eval/accuracy_shorter_high"])
+    assert ends == pytest.approx((0.0126, 0.9874), abs=1e-4)
+    assert "eval/accuracy_longer_low" not in found
+
+
 def test_a_tied_score_is_half_right_whichever_is_longer() -> None:
     """Scores 0.1, 0.1 and 0, lengths 1, 2 and 3, the longer always better; then the shorter."""
     scores = [torch.tensor([0.1, 0.1, 0.0])]

@@ -15,6 +15,8 @@ from backend.schemas.metrics.verdicts import Span
 Part = tuple[PromptSet, str]
 Direction = Literal["higher", "lower", "none"]
 
+# Shares of responses or prompts; a t interval over seeds does not know that.
+_SHARES = ("pass@", "maj@", "coverage", "truncated_fraction", "distinct", "win_rate")
 _NEITHER = ("length", "length_right", "length_wrong", "truncated_fraction")
 # Measured response by response against the baseline of the same draw.
 _PAIRED = {"pass@1": "pass_gain", "reward": "gain"}
@@ -79,12 +81,19 @@ def _cell(
     return ResultsCell(
         n=all_seeds.n,
         value=all_seeds.reading.value,
-        interval=_span(all_seeds.reading),
+        interval=_possible(_span(all_seeds.reading), parts),
         interval_of=all_seeds.interval_of,
         is_iqm=all_seeds.is_iqm,
         points=[_point(one, got, parts, measured) for one, got in found.items()],
         change=_change(row, list(found), all_seeds.reading, parts, measured, direction),
     )
+
+
+def _possible(interval: Span | None, parts: Sequence[Part]) -> Span | None:
+    """The part of an interval in which the measure can lie."""
+    if interval is None or not all(measure.startswith(_SHARES) for _, measure in parts):
+        return interval
+    return Span(low=max(0.0, interval.low), high=min(1.0, interval.high))
 
 
 def _point(

@@ -19,6 +19,9 @@ from backend.schemas.metrics.seeds import GroupDifference, SeedGroup, SeedGroups
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.vocabulary import Method
 
+# Seeds that somebody may still run; a difference that takes more is as good as none.
+_FEW = 30
+
 Last = Mapping[str, tuple[int, float]]
 
 # What decides without an evaluation from elsewhere, the first that all runs have: never a training
@@ -140,7 +143,9 @@ def _sentence(value: float, interval: Span | None, more: int | None, *, is_decid
     by = f"{shown(value)} {between(interval.low, interval.high)}"
     if is_decided:
         return f"The difference is {by}: more than chance."
-    if more is None:
-        return f"The difference is {by}: it may be chance, and more seeds would hardly decide it."
+    may_be_chance = f"The difference is {by}: it may be chance."
+    if more is None or more > _FEW:
+        largest = shown(max(abs(interval.low), abs(interval.high)))
+        return f"{may_be_chance} One larger than {largest} either way is unlikely."
     seeds = f"{more} more seed{'' if more == 1 else 's'}"
-    return f"The difference is {by}: it may be chance. About {seeds} each would decide it."
+    return f"{may_be_chance} If it is real, about {seeds} each would show it."

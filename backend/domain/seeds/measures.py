@@ -12,6 +12,10 @@ Config = Mapping[str, Any]
 
 # What a held-out number is a measure of, and on what.
 _MEASURES = ("method", "reward", "prompts", "demonstrations", "preferences", "solutions", "split")
+# Those that say how much was written, whatever it is worth.
+_WHATEVER_THE_REWARD = re.compile(
+    r"eval/(.*/)?(length|truncated_fraction|distinct|distinct_2|text_.*)"
+)
 # Those that another baseline changes.
 _BESIDE_A_BASELINE = re.compile(r"eval/(win_rate|win_rate_lc|gain|pass_gain|text_change)(/.*)?")
 
@@ -46,7 +50,12 @@ def _sections(metric: str) -> tuple[str, ...]:
     if not metric.startswith("eval/"):
         return ()
     beside = ("baseline_model",) if _BESIDE_A_BASELINE.fullmatch(metric) else ()
-    return (*_MEASURES, *beside)
+    measures = (one for one in _MEASURES if one != "reward" or not _is_unrewarded(metric))
+    return (*measures, *beside)
+
+
+def _is_unrewarded(metric: str) -> bool:
+    return _WHATEVER_THE_REWARD.fullmatch(metric) is not None
 
 
 def _differ(one: Config, other: Config, section: str) -> bool:

@@ -6,8 +6,8 @@ Held-out records decide, as everywhere. Called by `backend.domain.verdict.judgin
 from collections.abc import Sequence
 
 from backend.domain.verdict.evidence import Estimate, Evidence
-from backend.domain.verdict.measured import Judged, gauge
-from backend.domain.verdict.words import output_sentence, percent, shown
+from backend.domain.verdict.measured import LAST_PART, Judged, gauge
+from backend.domain.verdict.words import output_sentence, percent, shown, with_span
 from backend.schemas.metrics.verdicts import Gauge, Happening, Level, Span, Verdict
 from backend.schemas.vocabulary import VerdictKind as Kind
 
@@ -52,7 +52,7 @@ def reward_model(evidence: Evidence) -> Verdict:
     trained = evidence.trend("accuracy")
     gauges = [
         _accuracy(evidence, "eval/accuracy"),
-        gauge(evidence, "accuracy", scale=_SHARES),
+        _trained(evidence),
         gauge(evidence, "eval/calibration_error", healthy=_of(0, 0.05)),
         gauge(evidence, "eval/length_correlation", scale=_of(-1, 1)),
         gauge(evidence, "eval/margin"),
@@ -66,12 +66,22 @@ def reward_model(evidence: Evidence) -> Verdict:
     )
     is_overfitted = gap > _LARGEST_GAP and has_turned(evidence.estimates("eval/loss"))
     found = _ranks(evidence, gauges, "pairs", seen, is_overfitted=is_overfitted)
-    shorter = evidence.last("eval/accuracy_shorter")
-    if found.level != "good" or shorter is None or shorter >= _CHANCE:
+    shorter = next(reversed(evidence.estimates("eval/accuracy_shorter")), None)
+    if found.level != "good" or shorter is None or shorter.value >= _CHANCE:
         return found
-    where = f"on {percent(shorter)} of those that the shorter response won"
+    where = f"on {with_span(shorter)} of those that the shorter response won"
     sentence = f"{found.sentence.removesuffix('.')}, but {where}."
     return found.model_copy(update={"level": "warn", "sentence": sentence})
+
+
+def _trained(evidence: Evidence) -> Gauge:
+    """Right pairs of training: the mean of its end, for one step has few pairs."""
+    found = gauge(evidence, "accuracy", scale=_SHARES)
+    trend = evidence.trend("accuracy")
+    if trend is None:
+        return found
+    beside = f"{LAST_PART}, was {shown(trend.before)}"
+    return found.model_copy(update={"value": trend.after, "beside": beside})
 
 
 def process_reward_model(evidence: Evidence) -> Verdict:

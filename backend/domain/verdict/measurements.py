@@ -16,31 +16,46 @@ _NO_BASELINE = "No baseline: set `baseline_model`."
 
 
 def evaluate(evidence: Evidence) -> Verdict:
-    """An evaluation: does the model win against its baseline, if it has one?"""
+    """An evaluation: does the model win against its baseline, if it has one?
+
+    It may measure several sets; prompts that are not held out decide only where no others are.
+    """
+    prefix, where = _deciding_set(evidence)
     gauges = [
-        gauge(evidence, "eval/reward"),
+        gauge(evidence, f"{prefix}reward"),
         gauge(
             evidence,
-            "eval/win_rate",
+            f"{prefix}win_rate",
             scale=_SHARES,
             judged=_against_even,
             missing=_NO_BASELINE,
         ),
-        gauge(evidence, "eval/pass@1", scale=_SHARES),
-        gauge(evidence, "eval/length"),
-        _cut(evidence, "eval/truncated_fraction"),
+        gauge(evidence, f"{prefix}pass@1", scale=_SHARES),
+        gauge(evidence, f"{prefix}length"),
+        _cut(evidence, f"{prefix}truncated_fraction"),
     ]
-    won, reward = evidence.estimates("eval/win_rate"), evidence.estimates("eval/reward")
+    won, reward = evidence.estimates(f"{prefix}win_rate"), evidence.estimates(f"{prefix}reward")
     if not won:
         if not reward:
             return _nothing(evidence, gauges)
-        sentence = f"The mean reward is {with_interval(reward[-1])}."
+        sentence = f"The mean reward{where} is {with_interval(reward[-1])}."
         return _verdict(Kind.MEASURED, "none", sentence, _NO_BASELINE, gauges)
     level, words = _against_even(won[-1])
     kinds = {"good": Kind.IMPROVED, "bad": Kind.WORSE}
-    sentence = f"By its reward the model {words}: it wins {_share(won[-1])}."
+    sentence = f"By its reward the model {words}{where}: it wins {_share(won[-1])}."
     reason = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
     return _verdict(kinds.get(level, Kind.STALLED), level, sentence, reason, gauges)
+
+
+def _deciding_set(evidence: Evidence) -> tuple[str, str]:
+    """What the metrics of the set that decides begin with, and how a sentence names it."""
+    if evidence.config.get("split") != "train":
+        return "eval/", ""
+    for one in evidence.config.get("evaluation_sets") or []:
+        prefix = f"eval/{one['name']}/"
+        if one.get("split") == "heldout" and evidence.curve(f"{prefix}reward"):
+            return prefix, f" on the held-out set {one['name']}"
+    return "eval/", " on training prompts"
 
 
 def _share(won: Estimate) -> str:

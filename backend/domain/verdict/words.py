@@ -16,6 +16,14 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def with_span(share: Estimate) -> str:
+    """A share in percent with its interval, if it has one: 44 % [22, 69]."""
+    span = share.interval
+    if span is None:
+        return percent(share.value)
+    return f"{percent(share.value)} [{100 * span.low:.0f}, {100 * span.high:.0f}]"
+
+
 def alike(*values: float) -> list[str]:
     """Numbers that stand side by side, with the decimals that the greatest one needs."""
     greatest = max(map(abs, values))
@@ -54,6 +62,8 @@ def difference(found: Change) -> str:
     return f"{'+' if found.size >= 0 else ''}{amount(found)}"
 
 
-def output_sentence(shipped_step: int | None) -> str:
-    """Which weights the run left; empty if it left none."""
-    return "" if shipped_step is None else f"The weights of step {shipped_step:,} are the output."
+def output_sentence(shipped_step: int | None, what: str = "") -> str:
+    """Which weights the run left, and what those measured; empty if it left none."""
+    if shipped_step is None:
+        return ""
+    return f"The output is step {shipped_step:,}{', ' if what else ''}{what}."

@@ -21,6 +21,25 @@ from tests.backend.results.plain_runs import (
 T_OF_2 = 4.302653
 
 
+def test_no_interval_of_a_share_goes_beyond_what_a_share_can_be() -> None:
+    """.9, .98 and 1 over seeds: the t interval would end at 1.09; a length has no such end."""
+    runs = [policy(f"g{n}", n, seed=n) for n in range(3)]
+    found = [
+        evaluation(10 + n, f"model_g{n}", spread("eval/pass@1", rate) | {"eval/length": 20 + 9 * n})
+        for n, rate in enumerate((0.9, 0.98, 1.0))
+    ]
+
+    rate, length = table_of(answer_of(runs, found), "score/test").rows[0].cells
+    assert rate is not None
+    assert rate.interval is not None
+    assert rate.interval.high == 1.0
+    mean, spread_of_rates = 2.88 / 3, 0.0529150
+    assert rate.interval.low == pytest.approx(mean - T_OF_2 * spread_of_rates / 3**0.5, abs=1e-5)
+    assert length is not None
+    assert length.interval is not None
+    assert length.interval.high == pytest.approx(29 + T_OF_2 * 9 / 3**0.5, abs=1e-4)
+
+
 def test_evaluations_are_measurements_of_the_run_that_made_the_model() -> None:
     """Seeds at .4, .5, .6: s = .1, so the t interval is .5 +- 4.302653 x .1 / sqrt(3)."""
     runs = [policy(f"g{n}", n, seed=n) for n in range(3)]

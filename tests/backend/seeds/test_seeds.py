@@ -7,8 +7,11 @@ from statistics import fmean
 
 import pytest
 
+from backend.domain.seeds.compared import _sentence
 from backend.domain.seeds.estimates import difference, interquartile_mean, summarised
 from backend.domain.seeds.groups import differences, seed_groups
+from backend.domain.seeds.measures import measured_apart
+from backend.schemas.metrics.verdicts import Span
 from intervals.student import cdf, quantile
 
 # Of the tables of every textbook.
@@ -98,6 +101,25 @@ def test_a_difference_by_hand() -> None:
 
     assert (found.low, found.high) == pytest.approx((-3 - half, -3 + half), abs=1e-4)
     assert (found.is_decided, found.more_seeds) == (True, 0)
+
+
+def test_a_difference_that_takes_many_seeds_promises_none() -> None:
+    few = _sentence(0.3, Span(low=-0.1, high=0.7), 4, is_decided=False)
+    assert few == (
+        "The difference is 0.3 [−0.1, 0.7]: it may be chance. "
+        "If it is real, about 4 more seeds each would show it."
+    )
+    many = _sentence(0.007, Span(low=-0.108, high=0.122), 315, is_decided=False)
+    assert many.endswith("it may be chance. One larger than 0.122 either way is unlikely.")
+
+
+def test_how_much_was_written_is_one_measure_whatever_the_reward() -> None:
+    configs = [{"reward": {"clip": 1}}, {"reward": {"clip": 2}}]
+    assert measured_apart("eval/reward", configs) == "reward"
+    assert measured_apart("eval/cold/pass@1", configs) == "reward"
+    for metric in ("eval/length", "eval/cold/length", "eval/truncated_fraction"):
+        assert measured_apart(metric, configs) is None
+    assert measured_apart("eval/length", [{"prompts": 1}, {"prompts": 2}]) == "prompts"
 
 
 def test_the_seeds_still_needed_would_decide() -> None:

@@ -9,7 +9,13 @@ from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
 
 
-def verdict(method: Method, *, is_over: bool = True, **curves: list[float]) -> Verdict:
+def verdict(
+    method: Method,
+    *,
+    is_over: bool = True,
+    config: dict[str, object] | None = None,
+    **curves: list[float],
+) -> Verdict:
     """Of these values at steps 0, 10, 20, ... (`__` for /)."""
     named = {
         name.replace("__", "/").replace("_at_", "@"): [
@@ -17,7 +23,7 @@ def verdict(method: Method, *, is_over: bool = True, **curves: list[float]) -> V
         ]
         for name, values in curves.items()
     }
-    return judge(method, Evidence({}, named, is_over))
+    return judge(method, Evidence(config or {}, named, is_over))
 
 
 @pytest.mark.parametrize(
@@ -86,6 +92,21 @@ def test_a_reward_model_that_scores_length_is_not_simply_good(shorter: float, le
     assert found.sentence == f"It is right on 86 % of the held-out pairs{but}."
 
 
+def test_the_share_that_scores_length_comes_with_its_interval() -> None:
+    found = verdict(
+        Method.REWARD_MODEL,
+        accuracy=[0.5, 0.8, 0.8, 0.8, 0.8, 0.9],
+        eval__accuracy=[0.86], eval__accuracy_low=[0.69], eval__accuracy_high=[0.95],
+        eval__accuracy_shorter=[0.44],
+        eval__accuracy_shorter_low=[0.22], eval__accuracy_shorter_high=[0.69],
+    )  # fmt: skip
+
+    assert "but on 44 % [22, 69] of those that the shorter response won." in found.sentence
+    # The sentence and the gauge speak of the same mean.
+    assert found.gauges[1].value == 0.9
+    assert "right on 90 % of the training pairs" in found.reason
+
+
 def test_a_process_model_that_calls_every_step_right_is_not_good() -> None:
     found = verdict(
         Method.PROCESS_REWARD_MODEL,
@@ -121,6 +142,37 @@ def test_an_evaluation_is_judged_against_its_baseline(low: float, high: float, k
     )  # fmt: skip
 
     assert found.kind == kind
+
+
+HELD_OUT: dict[str, object] = {
+    "split": "train",
+    "evaluation_sets": [
+        {"name": "seen", "split": "train"},
+        {"name": "cold", "split": "heldout"},
+    ],
+}
+
+
+def test_an_evaluation_is_judged_on_held_out_prompts_where_there_are_any() -> None:
+    curves = {
+        f"eval/{part}{name}{end}": [Point(1, value)]
+        for part, value in (("", 0.9), ("seen/", 0.9), ("cold/", 0.3))
+        for name in ("reward", "win_rate")
+        for end in ("", "_low", "_high")
+    }
+    found = judge(Method.EVALUATE, Evidence(HELD_OUT, curves, is_over=True))
+
+    assert found.kind == Kind.WORSE
+    assert found.sentence.startswith(
+        "By its reward the model is worse than its baseline on the held-out set cold: it wins 30 %"
+    )
+    assert {gauge.metric.rpartition("/")[0] for gauge in found.gauges} == {"eval/cold"}
+
+
+def test_an_evaluation_on_training_prompts_alone_says_so() -> None:
+    found = verdict(Method.EVALUATE, config=HELD_OUT, eval__reward=[1.0])
+
+    assert found.sentence == "The mean reward on training prompts is 1."
 
 
 def test_without_a_baseline_an_evaluation_is_a_number() -> None:

@@ -13,7 +13,7 @@ from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
 
 STEPS = 100
-LEARNED = {"reward": {"terms": [{"kind": "model"}]}}
+LEARNED = {"reward": {"terms": [{"kind": "model"}]}, "estimator": "rloo"}
 RULES = {"reward": {"terms": [{"kind": "regex"}]}}
 
 
@@ -227,7 +227,7 @@ def test_there_are_five_gauges_and_each_says_how_good_it_is_or_what_is_missing()
     found = verdict([0.0, 0.3, 0.6])
 
     assert [gauge.title for gauge in found.gauges] == [
-        "Held-out reward", "KL", "Entropy", "Length", "Groups that teach",
+        "Held-out reward", "KL", "Entropy", "Length", "Prompts with different rewards",
     ]  # fmt: skip
     assert [gauge.level for gauge in found.gauges] == ["good"] * 5
     assert all((gauge.value is None) == bool(gauge.missing) for gauge in found.gauges)
@@ -263,6 +263,65 @@ def test_what_happened_says_since_when() -> None:
     assert told["KL above 10 nats per response."] == 53
     assert told["Length below half of its start."] == 67
     assert told["Best held-out reward: 0.800 [0.750, 0.850]."] == 50
+
+
+def test_a_reward_by_rule_has_no_limit_of_its_distance_in_any_place() -> None:
+    far = line(0, 20, 0)
+    found = verdict([0.0, 0.5, 1.0], config=RULES, kl__response=far)
+    assert not [one for one in found.happened if "KL" in one.sentence]
+
+    limited = RULES | {"kl": {"max": 5.0}}
+    found = verdict([0.0, 0.5, 1.0], config=limited, kl__response=far)
+    assert found.happened[0].sentence == "KL above 5 nats per response."
+
+
+def test_without_a_kl_at_every_step_the_evaluations_say_since_when_it_is_far() -> None:
+    curves = {name: points for name, points in HEALTHY.items() if name != "kl/response"}
+    curves |= evaluated("eval/reward", [0.0, 0.5, 1.0], 0.1)
+    curves |= evaluated("kl/exact", [0.0, 12.0, 30.0], 0.1)
+    found = judge(Method.POLICY_GRADIENT, Evidence(LEARNED, curves, True, STEPS))
+
+    assert (50, "KL above 10 nats per response.") in [(h.step, h.sentence) for h in found.happened]
+    [gauge] = [one for one in found.gauges if one.metric == "kl/exact"]
+    assert gauge.note == "above 10 since step 50"
+
+
+def test_equal_rewards_teach_nothing_only_where_a_prompt_is_its_own_baseline() -> None:
+    alike = line(0.2, 0.95, 0)
+
+    def last(estimator: str) -> tuple[str, str]:
+        config = RULES | {"estimator": estimator}
+        gauge = verdict([0, 0.5], config=config, group__zero_std_fraction=alike).gauges[-1]
+        return gauge.level, gauge.note
+
+    assert last("grpo") == ("warn", "the others teach nothing: little is left to learn")
+    assert last("reinforce_pp") == ("none", "this estimator compares with the whole batch")
+
+
+@pytest.mark.parametrize(
+    ("end", "level", "note"),
+    [(1.2, "good", "steady"), (0.6, "none", "fell by 60 %"), (0.3, "warn", "fell by 80 %")],
+)
+def test_an_entropy_that_falls_far_is_not_called_healthy(end: float, level: str, note: str) -> None:
+    entropy = [Point(step, 1.5 if step <= 10 else end) for step in range(1, STEPS + 1)]
+    gauge = verdict([0.0, 0.5], entropy=entropy).gauges[2]
+
+    assert (gauge.level, gauge.note) == (level, note)
+    assert gauge.beside == "mean of the last fifth, was 1.5"
+
+
+def test_a_length_that_came_back_says_where_it_was() -> None:
+    valley = [*line(10, 10, 0)[:5], *line(3, 3, 0)[5:60], *line(10, 10, 0)[60:]]
+    gauge = verdict([0.0, 0.5], length__mean=valley).gauges[3]
+
+    assert (gauge.value, gauge.note.split(" at ")[0]) == (10, "was 3")
+
+
+def test_the_output_is_told_with_what_it_measured() -> None:
+    curves = HEALTHY | evaluated("eval/reward", [0.0, 0.8, 0.75], 0.05)
+    found = judge(Method.POLICY_GRADIENT, Evidence(RULES, curves, True, shipped_step=50))
+
+    assert "The output is step 50, held-out reward 0.800 [0.750, 0.850]." in found.reason
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1, 1e3])

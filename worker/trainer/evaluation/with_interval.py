@@ -13,9 +13,10 @@ from intervals.clustered import Clusters, Interval, interval_of_mean, interval_o
 def mean_with_interval(
     name: str, value_N: Sequence[float], prompt_N: Sequence[Hashable]
 ) -> dict[str, float]:
-    """The mean of values of any size. Raises ValueError without any."""
+    """The mean of values of any size, a rate if they are zeros and ones. Raises ValueError."""
+    interval = interval_of_rate if set(value_N) == {0.0, 1.0} else interval_of_mean
     clusters = Clusters.of(value_N, prompt_N)
-    return with_interval(name, clusters.mean, interval_of_mean(clusters))
+    return with_interval(name, clusters.mean, interval(clusters))
 
 
 def scored_mean_with_interval(

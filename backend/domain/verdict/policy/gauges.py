@@ -11,15 +11,19 @@ from backend.domain.verdict.evidence import (
     first_beyond,
     quietened,
 )
-from backend.domain.verdict.policy.signs import FAR, LEAST_ENTROPY, Signs
+from backend.domain.verdict.measured import LAST_PART, Judged
+from backend.domain.verdict.policy.signs import LEAST_ENTROPY, Signs
 from backend.domain.verdict.words import percent, shown
 from backend.schemas.metrics.verdicts import Gauge, Level, Span
+from backend.schemas.vocabulary import GROUPED_ESTIMATORS
 
 _FEWEST_THAT_TEACH = 0.2
+# Of what it was at first: the policy tries little else any more.
+_MUCH_LESS = 0.25
 
 
 def of(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> list[Gauge]:
-    """Reward, distance, entropy, length and groups that teach."""
+    """Reward, distance, entropy, length, and how many prompts have responses that differ."""
     evidence = signs.evidence
     return [
         _reward(signs, evaluations, judge),
@@ -68,8 +72,8 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
             value=None,
             missing=_why_no_distance(evidence),
         )
-    limit = value_at(evidence.config, "kl.max") or (FAR if signs.is_learned else None)
-    since = None if limit is None else first_beyond(_sampled(evidence), limit)
+    limit = signs.kl_limit
+    since = None if limit is None else first_beyond(signs.kl_curve, limit)
     level: Level = "none" if limit is None else "good"
     note = "no limit for a reward by rule"
     if limit is not None:
@@ -96,10 +100,6 @@ def _why_no_distance(evidence: Evidence) -> str:
     return "No step was measured yet."
 
 
-def _sampled(evidence: Evidence) -> Sequence[Point]:
-    return quietened(evidence.curve("kl/response"))
-
-
 def _entropy(evidence: Evidence) -> Gauge:
     trend = evidence.trend("entropy")
     if trend is None:
@@ -112,8 +112,10 @@ def _entropy(evidence: Evidence) -> Gauge:
         level, note = "bad", "collapsing: the policy repeats itself"
     elif trend.after > high:
         level, note = "bad", "diverging"
+    elif trend.ratio < _MUCH_LESS:
+        level, note = "warn", f"fell by {percent(1 - trend.ratio)}"
     elif trend.ratio < 1 / 2:
-        note = "falling"
+        level, note = "none", f"fell by {percent(1 - trend.ratio)}"
     return _course("entropy", trend, Span(low=low, high=high), level, note)
 
 
@@ -124,7 +126,7 @@ def _length(evidence: Evidence, signs: Signs) -> Gauge:
     limit = value_at(evidence.config, "rollout.max_new_tokens")
     high = min(2 * trend.before, float(limit)) if limit else 2 * trend.before
     level: Level = "good"
-    note = "steady"
+    note = _steady(evidence.curve("length/mean"), trend, high)
     if trend.after > high or signs.is_cut:
         level, note = "warn", "growing"
     elif trend.ratio < 1 / 2:
@@ -134,12 +136,26 @@ def _length(evidence: Evidence, signs: Signs) -> Gauge:
     return _course("length/mean", trend, Span(low=trend.before / 2, high=high), level, note)
 
 
+def _steady(curve: Sequence[Point], trend: Trend, high: float) -> str:
+    """That a metric ends where it began, and where it was meanwhile if that was far away."""
+    course = quietened(curve)
+    least, most = min(course, key=_value_of), max(course, key=_value_of)
+    for far, is_far in ((least, least.value < trend.before / 2), (most, most.value > high)):
+        if is_far:
+            return f"was {shown(far.value)} at step {far.step:,}"
+    return "steady"
+
+
+def _value_of(point: Point) -> float:
+    return point.value
+
+
 def _course(metric: str, trend: Trend, healthy: Span, level: Level, note: str) -> Gauge:
     """Where a metric stands beside where it began, on a scale that shows what is healthy."""
     return Gauge(
         metric=metric,
         value=trend.after,
-        beside=f"was {shown(trend.before)}",
+        beside=f"{LAST_PART}, was {shown(trend.before)}",
         healthy=healthy,
         scale=Span(low=0, high=max(1.1 * (healthy.high or 0), trend.after)),
         level=level,
@@ -149,7 +165,7 @@ def _course(metric: str, trend: Trend, healthy: Span, level: Level, note: str) -
 
 def _groups(evidence: Evidence) -> Gauge:
     alike = evidence.trend("group/zero_std_fraction")
-    metric, title = "group/zero_std_fraction", "Groups that teach"
+    metric, title = "group/zero_std_fraction", "Prompts with different rewards"
     if alike is None:
         is_single = value_at(evidence.config, "rollout.samples_per_prompt") == 1
         missing = (
@@ -159,18 +175,27 @@ def _groups(evidence: Evidence) -> Gauge:
         )
         return Gauge(metric=metric, title=title, unit="%", value=None, missing=missing)
     teach = 1 - alike.after
-    is_enough = teach >= _FEWEST_THAT_TEACH
+    level, note = _taught(evidence, teach)
     return Gauge(
         metric=metric,
         title=title,
         unit="%",
         value=100 * teach,
-        beside=f"was {shown(100 * (1 - alike.before))}",
+        beside=f"{LAST_PART}, was {shown(100 * (1 - alike.before))}",
         healthy=Span(low=100 * _FEWEST_THAT_TEACH, high=100),
         scale=Span(low=0, high=100),
-        level="good" if is_enough else "warn",
-        note="responses to a prompt differ in reward" if is_enough else "little is left to learn",
+        level=level,
+        note=note,
     )
+
+
+def _taught(evidence: Evidence, teach: float) -> Judged:
+    """How good it is that so many prompts have responses whose rewards differ."""
+    if evidence.config.get("estimator") not in GROUPED_ESTIMATORS:
+        return "none", "this estimator compares with the whole batch"
+    if teach < _FEWEST_THAT_TEACH:
+        return "warn", "the others teach nothing: little is left to learn"
+    return "good", "the others teach nothing"
 
 
 def _not_yet(metric: str) -> Gauge:

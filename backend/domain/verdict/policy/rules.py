@@ -58,15 +58,19 @@ class _Policy:
             kind=told.kind,
             level=told.level,
             sentence=told.sentence,
-            reason=" ".join(
-                filter(None, (*told.reasons, output_sentence(self.evidence.shipped_step)))
-            ),
+            reason=" ".join(filter(None, (*told.reasons, self._output()))),
             judged_by=self.judge if self.evaluations else None,
             gauges=gauges.of(self.signs, self.evaluations, self.judge),
             best_step=None if best is None else best.step,
             shipped_step=self.evidence.shipped_step,
             happened=self._happened(),
         )
+
+    def _output(self) -> str:
+        shipped = self.evidence.shipped_step
+        found = [one for one in self.evaluations if one.step == shipped]
+        what = "".join(f"{self.name} {with_interval(one)}" for one in found)
+        return output_sentence(shipped, what)
 
     @cached_property
     def judge(self) -> str:

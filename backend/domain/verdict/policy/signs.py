@@ -4,11 +4,12 @@ The thresholds were chosen on runs of `tests/benchmarks/verdict_proof.py`, on ot
 those that it judges.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from backend.domain.dotted_path import value_at
-from backend.domain.verdict.evidence import Evidence, Trend, first_beyond, quietened
+from backend.domain.verdict.evidence import Evidence, Point, Trend, first_beyond, quietened
 from backend.domain.verdict.words import percent, shown
 from backend.schemas.metrics.verdicts import Happening
 
@@ -51,6 +52,18 @@ class Signs:
         if exact is None:
             return None if sampled is None else sampled.after
         return exact
+
+    @cached_property
+    def kl_limit(self) -> float | None:
+        """Nats per response beyond which there is a warning; a reward by rule alone has none."""
+        limit: float | None = value_at(self.evidence.config, "kl.max")
+        return limit or (FAR if self.is_learned else None)
+
+    @property
+    def kl_curve(self) -> Sequence[Point]:
+        """The KL by step: sampled at every step, or as the evaluations measured it."""
+        sampled = quietened(self.evidence.curve("kl/response"))
+        return sampled or self.evidence.curve("kl/exact")
 
     @property
     def is_far(self) -> bool:
@@ -136,7 +149,7 @@ class Signs:
     def happened(self) -> list[Happening]:
         """Since when a sign has held."""
         found = [
-            self._since("kl/response", FAR, "KL above {} nats per response"),
+            self._since_limit(),
             self._since_part("length/mean", 0.5, "Length below half of its start"),
             self._since_part("length/mean", _GROWN, "Length above twice its start"),
             self._since("entropy", LEAST_ENTROPY, "Entropy below {} nats per token", below=True),
@@ -153,8 +166,18 @@ class Signs:
     def _since(
         self, name: str, limit: float, text: str, *, below: bool = False
     ) -> Happening | None:
-        curve = quietened(self.evidence.curve(name))
-        step = first_beyond(curve, limit, below=below)
-        if step is None or step == curve[0].step:
+        return _since(quietened(self.evidence.curve(name)), limit, text, below=below)
+
+    def _since_limit(self) -> Happening | None:
+        if self.kl_limit is None:
             return None
-        return Happening(step=step, sentence=f"{text.format(shown(limit))}.", level="warn")
+        return _since(self.kl_curve, self.kl_limit, "KL above {} nats per response")
+
+
+def _since(
+    curve: Sequence[Point], limit: float, text: str, *, below: bool = False
+) -> Happening | None:
+    step = first_beyond(curve, limit, below=below)
+    if step is None or step == curve[0].step:
+        return None
+    return Happening(step=step, sentence=f"{text.format(shown(limit))}.", level="warn")

@@ -56,6 +56,20 @@ test("groups that are left out are named with what makes them another measure", 
   expect(said).toContain("C. Not compared, because another prompts makes held-out reward");
 });
 
+test("groups that are not told apart are not called ahead", () => {
+  const open = {
+    ...{ better: 1, worse: 0, value: 0.007, is_decided: false, more_seeds: 315 },
+    interval: { low: -0.1, high: 0.12 },
+    sentence: "The difference is 0.007 [−0.1, 0.12]: it may be chance.",
+  };
+  const said = (one: SeedGroups["differences"][number]) =>
+    text(answer([null, null], { differences: [one] }));
+  expect(said(open)).toContain("Not decided by held-out reward: B and A cannot be told apart.");
+  expect(said({ ...open, interval: null })).toContain(
+    "Not decided by held-out reward: there are too few seeds of B and A.",
+  );
+});
+
 test("where no two measure the same, nothing is said to be better", () => {
   expect(text(answer([null, "reward"]))).toContain(
     "No two groups measure the same held-out reward.",

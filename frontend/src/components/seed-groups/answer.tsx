@@ -19,7 +19,16 @@ function headline(answer: SeedGroups): string {
   const best = letterOf(first.better);
   if (differences.every((one) => one.is_decided))
     return `${best} is better than ${lettersOf(differences)} by ${lowerFirst(title)}.`;
-  return `Not decided: ${best} is ahead by ${lowerFirst(title)}.`;
+  return `Not decided by ${lowerFirst(title)}: ${undecided(first.better, differences)}.`;
+}
+
+/** Which groups are not told apart from the best, and why. */
+function undecided(better: number, differences: readonly GroupDifference[]): string {
+  const open = differences.filter((one) => !one.is_decided);
+  const letters = `${letterOf(better)} and ${lettersOf(open)}`;
+  return open.every((one) => one.interval == null)
+    ? `there are too few seeds of ${letters}`
+    : `${letters} cannot be told apart`;
 }
 
 /** As many letters as the eye takes in at once. */
