@@ -58,6 +58,9 @@ class VerdictKind(StrEnum):
     STALLED = "stalled"  # no clear change
     ABOVE_CHANCE = "above_chance"  # ranks or tells better than a coin
     AT_CHANCE = "at_chance"  # not clearly better than a coin
+    ABOVE_BASELINE = "above_baseline"  # an evaluated model wins against its baseline
+    AT_BASELINE = "at_baseline"  # not clearly different from it
+    BELOW_BASELINE = "below_baseline"
     OVERFITTED = "overfitted"  # better in training, not on what is held out
     OVER_OPTIMIZED = "over_optimized"  # worse by what is held out, better by what is trained
     INFLATED = "inflated"  # the reward grew with the length

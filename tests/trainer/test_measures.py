@@ -8,6 +8,7 @@ import pytest
 
 from worker.trainer.evaluation.length_controlled import win_rate_at_equal_length
 from worker.trainer.evaluation.measures import Row, TooManyValues, broken_down, measures
+from worker.trainer.evaluation.with_interval import mean_with_interval, rate_with_interval
 
 
 def row(prompt_id: str, passed: bool | None = None, **more: Any) -> Row:
@@ -15,6 +16,19 @@ def row(prompt_id: str, passed: bool | None = None, **more: Any) -> Row:
     reward = float(bool(passed))
     known = {"text": "a b a", "n_tokens": 4, "is_cut": False, "reward": reward, "raw": reward}
     return Row(prompt_id=prompt_id, passed=passed, **(known | more))
+
+
+def test_a_mean_of_zeros_and_ones_has_the_interval_of_a_rate() -> None:
+    """A reward of right or wrong is as uncertain as the pass rate of the same responses."""
+    right, prompts = [1.0] * 20 + [0.0], [f"p{n}" for n in range(21)]
+    assert mean_with_interval("reward", right, prompts) == rate_with_interval(
+        "reward", right, prompts
+    )
+    assert mean_with_interval("reward", right, prompts)["reward_high"] <= 1
+    # Of other values, and of a single one, nothing is known but their spread.
+    assert mean_with_interval("reward", [0.0, 2.0], ["p", "q"])["reward_high"] > 2
+    nothing = mean_with_interval("kl", [0.0, 0.0], ["p", "q"])
+    assert (nothing["kl_low"], nothing["kl_high"]) == (0, 0)
 
 
 def test_two_prompts_worked_by_hand() -> None:

@@ -98,7 +98,7 @@ def test_length_bias_worked_by_hand() -> None:
 
 
 def test_the_shares_by_length_have_intervals_by_prompt() -> None:
-    """Of two prompts the shorter one won in both, right in one: exact for 1 of 2, .0126 to .9874."""
+    """The shorter one won in two prompts, right in one: exact for 1 of 2, .0126 to .9874."""
     judged = [ranking([[0], [1]], [1, 2]), ranking([[0], [1]], [1, 2], prompt_id="other")]
     found = length_bias([torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])], judged).metrics()
 

@@ -131,7 +131,7 @@ def _breakdowns(given: Given) -> Iterator[Draft]:
                 name=f"{_called(str(score))} by {key}",
                 set=label,
                 caption=f"{_called(str(score))} on {_told(given, prompts)}, by `{key}`: {how}. The "
-                f"mean counts each value of `{key}` once.",
+                f"mean gives each value of `{key}` equal weight.",
                 columns=_with_mean(columns),
                 by=len(columns) if len(columns) > 1 else 0,
                 remarks=given.remarks.get(prompts, ()),

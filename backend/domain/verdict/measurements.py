@@ -41,10 +41,10 @@ def evaluate(evidence: Evidence) -> Verdict:
         sentence = f"The mean reward{where} is {with_interval(reward[-1])}."
         return _verdict(Kind.MEASURED, "none", sentence, _NO_BASELINE, gauges)
     level, words = _against_even(won[-1])
-    kinds = {"good": Kind.IMPROVED, "bad": Kind.WORSE}
+    kinds = {"good": Kind.ABOVE_BASELINE, "bad": Kind.BELOW_BASELINE}
     sentence = f"By its reward the model {words}{where}: it wins {_share(won[-1])}."
     reason = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
-    return _verdict(kinds.get(level, Kind.STALLED), level, sentence, reason, gauges)
+    return _verdict(kinds.get(level, Kind.AT_BASELINE), level, sentence, reason, gauges)
 
 
 def _deciding_set(evidence: Evidence) -> tuple[str, str]:

@@ -88,10 +88,11 @@ _REWARD = (
     Metric(
         name="group/zero_std_fraction",
         group=Group.REWARD,
-        title="Groups without a difference",
+        title="Zero-variance groups",
         what="Share of prompts whose responses all have the same reward.",
         unit="share",
-        healthy="Well below 1; at 1 there is nothing to learn from.",
+        healthy="Well below 1 where a prompt's responses are its baseline; at 1 such an estimator "
+        "learns nothing.",
         is_key=True,
     ),
     Metric(
@@ -212,7 +213,7 @@ _KL = (
     Metric(
         name="logp_drift",
         group=Group.KL,
-        title="Drift from the sampler",
+        title="Sampler-trainer mismatch",
         what="Mean distance of the sampler's log-probabilities from the trainer's.",
         unit="nats per token",
         healthy="Constant; about .04 in bf16, below 1e-4 in fp32; if it grows, sampler and "
@@ -249,7 +250,7 @@ _RESPONSES = (
     Metric(
         name="truncated_fraction",
         group=Group.RESPONSES,
-        title="Responses cut",
+        title="Truncated responses",
         what="Share of the responses of the step that the token limit cut.",
         unit="share",
         healthy="Near 0 and not rising.",

@@ -79,7 +79,7 @@ GENERATE = (
     Metric(
         name="truncated_fraction",
         group=Group.RESPONSES,
-        title="Responses cut",
+        title="Truncated responses",
         what="Share of the responses that the token limit cut.",
         unit="share",
         healthy="Near 0; otherwise annotators rank incomplete responses.",
@@ -165,7 +165,7 @@ OF_A_SET = (
     ),
     _evaluated(
         "eval/truncated_fraction",
-        "Responses cut",
+        "Truncated responses",
         "Share of the responses that the token limit cut.",
         "Near 0; otherwise incomplete responses are scored.",
         unit="share",

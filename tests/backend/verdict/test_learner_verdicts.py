@@ -131,7 +131,11 @@ def test_dpo_that_makes_the_winners_unlikely_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "kind"),
-    [(0.55, 0.7, Kind.IMPROVED), (0.3, 0.45, Kind.WORSE), (0.45, 0.6, Kind.STALLED)],
+    [
+        (0.55, 0.7, Kind.ABOVE_BASELINE),
+        (0.3, 0.45, Kind.BELOW_BASELINE),
+        (0.45, 0.6, Kind.AT_BASELINE),
+    ],
 )
 def test_an_evaluation_is_judged_against_its_baseline(low: float, high: float, kind: Kind) -> None:
     middle = (low + high) / 2
@@ -162,7 +166,7 @@ def test_an_evaluation_is_judged_on_held_out_prompts_where_there_are_any() -> No
     }
     found = judge(Method.EVALUATE, Evidence(HELD_OUT, curves, is_over=True))
 
-    assert found.kind == Kind.WORSE
+    assert found.kind == Kind.BELOW_BASELINE
     assert found.sentence.startswith(
         "By its reward the model is worse than its baseline on the held-out set cold: it wins 30 %"
     )

@@ -49,7 +49,7 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
     below = best.value - last.value
     is_best = below <= 0 and len(evaluations) > 1
     is_doubted = judge.startswith("eval/") and signs.is_doubted
-    note = "the best so far" if is_best else ""
+    note = "the best evaluation" if is_best else ""
     if below > 0:
         note = f"{shown(below)} below its best, step {best.step:,}"
     return Gauge(

@@ -64,7 +64,7 @@ export function VotesFields(props: { value: Votes; onChange: (votes: Votes) => v
         <span className="hint">
           {isOff
             ? "Every comparison gets two votes or more already, so this changes nothing."
-            : "Two people who judge the same comparison show how far annotators agree. 0 and 0 turn it off."}
+            : "Two people who judge the same comparison show how far annotators agree. Set both to 0 for none."}
         </span>
       </div>
     </fieldset>

@@ -2,7 +2,7 @@
 import "./data.css";
 
 import { useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "react-router";
+import { Link, Navigate, useParams } from "react-router";
 
 import { projectQuery } from "@/api/projects";
 import { Icon } from "@/components/icons";
@@ -53,6 +53,7 @@ export function DataPage() {
   const { tab = "prompts" } = useParams();
   const counts = useQuery(projectQuery(projectId)).data?.counts;
   const base = `/projects/${projectId}/data`;
+  if (!TABS.some(([path]) => path === tab)) return <Navigate to={base} replace />;
   return (
     <div className="page">
       <div className="page-head">

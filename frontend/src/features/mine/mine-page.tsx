@@ -101,7 +101,7 @@ function Nothing({ words, projectId }: { words: string; projectId: string }) {
         </Link>
       }
     >
-      Your judgments will stand here with their texts. You can revise each of them.
+      Each judgment that you send is listed here with its texts, and you can revise it.
     </EmptyCard>
   );
 }

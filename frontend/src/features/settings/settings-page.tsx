@@ -2,7 +2,7 @@
 import "./settings.css";
 
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "react-router";
+import { Navigate, useParams } from "react-router";
 
 import { meQuery } from "@/api/session";
 import type { User } from "@/api/types";
@@ -39,6 +39,8 @@ export function SettingsPage() {
   const projectId = useProjectId();
   const { tab = "project" } = useParams();
   const me = useQuery(meQuery);
+  if (!TABS.some(([path]) => path === tab))
+    return <Navigate to={`/projects/${projectId}/settings`} replace />;
   return (
     <div className="page">
       <div className="page-head">

@@ -48,10 +48,10 @@ function RunRow(props: {
           <button
             type="button"
             className="btn ghost"
-            aria-label={`Take out ${run.name}`}
+            aria-label={`Remove ${run.name} from the experiment`}
             onClick={() => remove(run.id)}
           >
-            Take out
+            Remove
           </button>
         </td>
       )}

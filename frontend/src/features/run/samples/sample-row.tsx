@@ -2,6 +2,7 @@
 import type { Sample } from "@/api/types";
 import { Scores } from "@/components/response/scores";
 import { PlainText } from "@/components/text/plain-text";
+import { Sentence } from "@/components/text/sentence";
 
 import { Known, Passed } from "./known";
 import type { Shading } from "./shades";
@@ -14,17 +15,29 @@ const REASONS: Record<Sample["chosen_for"][number], string> = {
   longest: "longest",
   truncated: "cut by the token limit",
   largest_kl: "largest KL",
-  zero_variance: "its group has one reward",
+  zero_variance: "example of a zero-variance group",
 };
 
-function marksOf(sample: Sample): string[] {
-  const marks = sample.chosen_for.map((reason) => REASONS[reason]);
+/** What an example cannot be of where all have one reward. */
+const OF_A_REWARD: ReadonlySet<string> = new Set(["best", "worst", "median"]);
+
+/** The reward of several samples if they all have the same; null if not, or if one has none. */
+export function rewardOfAll(samples: readonly Sample[]): number | null {
+  const first = samples[0]?.scores["reward"] ?? null;
+  const isOne = samples.every(({ scores }) => scores["reward"] === first);
+  return samples.length > 1 && isOne ? first : null;
+}
+
+function marksOf(sample: Sample, isFlat: boolean): string[] {
+  const marks = sample.chosen_for
+    .filter((reason) => !isFlat || !OF_A_REWARD.has(reason))
+    .map((reason) => REASONS[reason]);
   const isCut = sample.finish_reason === "length" && !marks.includes(REASONS.truncated);
   return isCut ? [...marks, REASONS.truncated] : marks;
 }
 
-export function Marks({ sample }: { sample: Sample }) {
-  const marks = marksOf(sample);
+export function Marks({ sample, isFlat = false }: { sample: Sample; isFlat?: boolean }) {
+  const marks = marksOf(sample, isFlat);
   return (
     marks.length > 0 && (
       <ul className="marks" aria-label="What it is an example of">
@@ -41,6 +54,8 @@ export function Marks({ sample }: { sample: Sample }) {
 /** `unshaded`: why tokens have no numbers, where they have none. */
 export function SampleRow(props: {
   sample: Sample;
+  /** Whether all samples beside it have its reward. */
+  isFlat: boolean;
   shading: Shading;
   unshaded: string;
   onPrompt: (promptId: string) => void;
@@ -61,11 +76,13 @@ export function SampleRow(props: {
         )}
       </div>
       <div>
-        <Marks sample={sample} />
+        <Marks sample={sample} isFlat={props.isFlat} />
         <Passed sample={sample} />
         <Tokens sample={sample} shading={props.shading} />
         {sample.tokens === null && props.unshaded !== "" && (
-          <p className="small faint">{props.unshaded}</p>
+          <p className="small faint">
+            <Sentence text={props.unshaded} />
+          </p>
         )}
       </div>
       <Scores className="nums" scores={sample.scores} />

@@ -10,7 +10,7 @@ import { Empty, Loaded } from "@/components/states";
 import { useView } from "@/features/run/view";
 import { number } from "@/lib/format";
 
-import { SampleRow } from "./sample-row";
+import { rewardOfAll, SampleRow } from "./sample-row";
 import { MEANINGS, shadingOf, type Shading } from "./shades";
 import { ThroughTraining } from "./through-training";
 import { Toolbar } from "./toolbar";
@@ -20,7 +20,7 @@ function unshadedBecause(run: Run): string {
   const log = run.config["log"] as { tokens?: string } | undefined;
   if (run.method !== "policy_gradient") return "";
   if (log?.tokens === "none") return "log.tokens is none: no numbers of tokens were logged.";
-  return "Only examples carry numbers of their tokens; log.tokens: all would log them here.";
+  return "Token values were logged for the tagged samples only; `log.tokens: all` logs them for each.";
 }
 
 function askedOf(search: URLSearchParams): AskedSamples {
@@ -95,17 +95,22 @@ function Found({ data, asked, run }: { data: Samples; asked: AskedSamples; run: 
     return <ThroughTraining run={run} samples={data.items} shading={shading} onAll={onAll} />;
   }
   const onPrompt = (id: string) => set({ prompt: id, step: null });
+  const flat = rewardOfAll(data.items);
   return (
-    <ol>
-      {data.items.map((sample) => (
-        <SampleRow
-          key={sample.number}
-          sample={sample}
-          shading={shading}
-          unshaded={unshadedBecause(run)}
-          onPrompt={onPrompt}
-        />
-      ))}
-    </ol>
+    <>
+      {flat !== null && <p className="small muted">Every sample here has reward {number(flat)}.</p>}
+      <ol>
+        {data.items.map((sample) => (
+          <SampleRow
+            key={sample.number}
+            sample={sample}
+            isFlat={flat !== null}
+            shading={shading}
+            unshaded={unshadedBecause(run)}
+            onPrompt={onPrompt}
+          />
+        ))}
+      </ol>
+    </>
   );
 }

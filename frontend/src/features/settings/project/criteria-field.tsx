@@ -85,7 +85,7 @@ export function CriteriaField(props: {
       </div>
       <span id={id} className={wrong === null ? "hint" : "wrong"}>
         {wrong ??
-          "Annotators rank each comparison by one criterion after the other. Without any they rank it once. Judgments keep the criteria that they were given under."}
+          "Annotators rank each comparison once per criterion, one after the other; without criteria, once. A judgment keeps the criteria under which it was given."}
       </span>
     </fieldset>
   );

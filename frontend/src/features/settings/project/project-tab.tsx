@@ -76,7 +76,7 @@ function ProjectForm({ project }: { project: Project }) {
       <GuidelinesField text={guidelines} onChange={setGuidelines} isNew={isNewText} />
       <VotesFields value={votes} onChange={setVotes} />
       <p className="small muted">
-        Votes count for comparisons that are made from now on; those that are there keep theirs.
+        This applies to new comparisons; existing ones keep their number of votes.
       </p>
       <CriteriaField rows={criteria} onChange={setCriteria} />
       <ReasonsField text={reasons} onChange={setReasons} />
@@ -120,7 +120,7 @@ function ReasonsField(props: { text: string; onChange: (text: string) => void })
       <span className={isWrong ? "wrong" : "hint"}>
         {isWrong
           ? `These are ${linesOf(props.text).length} reasons; write 1 to ${MOST_REASONS}.`
-          : "Annotators choose one or more by a digit, in this order."}
+          : "Annotators choose one or more of these by digit: 1 is the first."}
       </span>
     </div>
   );

@@ -33,6 +33,19 @@ function readingOf(drawn: Drawn, view: View, place: number | null): Reading {
   };
 }
 
+/** The newest value less the first that is shown; of a metric that is itself a step, nothing. */
+function Change({ drawn, view }: { drawn: Drawn; view: View }) {
+  const known = knownOf(drawn);
+  const [first, last] = [known[0], known.at(-1)];
+  const isStep = drawn.explained.name.endsWith("best_step");
+  if (first === undefined || last === undefined || isStep) return null;
+  return (
+    <span className="mono" title="Newest value less the first that is shown">
+      {signed(last - first)} {view.zoom === null ? "since start" : "in this part"}
+    </span>
+  );
+}
+
 export function CurveHead(props: {
   drawn: Drawn;
   view: View;
@@ -51,8 +64,6 @@ export function CurveHead(props: {
   const nNan = nNanOf(drawn);
   // The line is its smoothed course; the number is one value.
   const isSmoothed = props.view.smoothing > 0 && !explained.isEvaluation && reading.place === "";
-  const known = knownOf(drawn);
-  const [first, last] = [known[0], known.at(-1)];
   return (
     <header>
       <div className="row">
@@ -79,21 +90,11 @@ export function CurveHead(props: {
           <span className="unit">{unitOf(explained)}</span>
         </span>
         <span className="grow" />
-        {reading.interval !== "" && (
-          <span className="mono" title="95 % interval">
-            {reading.interval}
-          </span>
-        )}
+        {reading.interval !== "" && <span className="mono">{reading.interval}</span>}
         {reading.place !== "" && <span className="mono at">{reading.place}</span>}
-        {reading.place === "" &&
-          reading.interval === "" &&
-          first !== undefined &&
-          last !== undefined &&
-          explained.metric?.unit !== "step" && (
-            <span className="mono" title="Newest value less the first that is shown">
-              {signed(last - first)} {props.view.zoom === null ? "since start" : "in this part"}
-            </span>
-          )}
+        {reading.place === "" && reading.interval === "" && (
+          <Change drawn={drawn} view={props.view} />
+        )}
       </p>
       <span className="sr-only" aria-live="polite">
         {props.isReadAloud && reading.place !== "" && `${reading.place}: ${number(reading.value)}`}
