@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from backend.domain.dotted_path import value_at
 from backend.domain.seeds.groups import WITHOUT_EFFECT, group_differences, without_seed
 from backend.schemas.vocabulary import Method
 
@@ -13,7 +14,9 @@ from backend.schemas.vocabulary import Method
 _KNOWN_WITHOUT_SECTION = frozenset({"optim", "rollout"})
 # What comes with an estimator is not said beside it.
 _UNSAID = frozenset({"estimator", "critic", "gae"}) | WITHOUT_EFFECT
-_MOST_IN_NAME = 3
+_MOST_IN_NAME = 4
+# Of one list: more settings that differ are told as one, such as other reward terms.
+_MOST_OF_A_LIST = 3
 _LONGEST_VALUE = 40
 _SMALL = 1e-3
 
@@ -40,7 +43,7 @@ def names_of(configs: Sequence[Mapping[str, Any]]) -> list[str]:
 def _names(alike: Sequence[Mapping[str, Any]], n_methods: int) -> list[str]:
     """Of the groups of one method."""
     by_place = {str(place): one for place, one in enumerate(alike)}
-    apart = group_differences(by_place, [[place] for place in by_place])
+    apart = _lists_as_one(alike, group_differences(by_place, [[place] for place in by_place]))
     own = {path for path in apart[0] if any(one[path] is None for one in apart)}
     beside = {_parent(path) for path in apart[0] if path not in own}
     # What only some have comes with what all have beside it, as a function with its kind of reward.
@@ -52,6 +55,39 @@ def _names(alike: Sequence[Mapping[str, Any]], n_methods: int) -> list[str]:
     )
     often = Counter(short)
     return [a if often[a] == 1 else b for a, b in zip(short, full, strict=True)]
+
+
+def _lists_as_one(
+    alike: Sequence[Mapping[str, Any]], apart: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Differences of which those within a list, if they are many, are one; that comes first."""
+    many = {
+        root: leaves
+        for root in dict.fromkeys(filter(None, map(_list_of, apart[0])))
+        if len(leaves := [path for path in apart[0] if _list_of(path) == root]) > _MOST_OF_A_LIST
+    }
+    gone = {path for leaves in many.values() for path in leaves}
+    return [
+        {f"{root}.kind": _kinds(value_at(config, root)) for root in many}
+        | {path: value for path, value in one.items() if path not in gone}
+        for config, one in zip(alike, apart, strict=True)
+    ]
+
+
+def _list_of(path: str) -> str:
+    """The path of the list that a setting lies in; empty for none."""
+    words = path.split(".")
+    place = next((i for i, word in enumerate(words) if word.isdecimal()), 0)
+    return ".".join(words[:place])
+
+
+def _kinds(items: Any) -> str:
+    """What is in a list, each kind once: model, regex x6."""
+    known = [one.get("kind", "other") for one in items or [] if isinstance(one, Mapping)]
+    counts = Counter(known)
+    return (
+        " + ".join(f"{kind} ×{n}" if n > 1 else str(kind) for kind, n in counts.items()) or "none"
+    )
 
 
 def _parent(path: str) -> str:

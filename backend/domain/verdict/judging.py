@@ -1,5 +1,6 @@
 """Which rules judge the runs of which method, and the metrics that they look at."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from backend.domain.verdict import learners, measurements
@@ -18,6 +19,8 @@ _RULES: Mapping[Method, Callable[[Evidence], Verdict]] = {
     Method.GENERATE: measurements.generate,
     Method.EVALUATE: measurements.evaluate,
 }
+
+_OF_A_SET = re.compile(r"eval/[^/]+/([^/]+)")
 
 # Attempts that are told one by one.
 MOST_RESUMES = 5
@@ -72,7 +75,9 @@ def _resumed(resumes: Sequence[Resume]) -> Iterator[Happening]:
 
 
 def _named(method: Method, gauge: Gauge) -> Gauge:
-    metric = None if gauge.title else metric_of(method, gauge.metric)
+    # The sentence of an evaluation says of which set its gauges are.
+    name = _OF_A_SET.sub(r"eval/\1", gauge.metric) if method == Method.EVALUATE else gauge.metric
+    metric = None if gauge.title else metric_of(method, name)
     if metric is None:
         return gauge
     return gauge.model_copy(update={"title": metric.title, "unit": metric.unit})

@@ -4,6 +4,7 @@ Held-out records decide, as everywhere. Called by `backend.domain.verdict.judgin
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from backend.domain.verdict.evidence import Estimate, Evidence
 from backend.domain.verdict.measured import LAST_PART, Judged, gauge
@@ -19,6 +20,8 @@ _TURN = 0.1
 # Less of a loss than this part is no progress.
 _LEAST_PROGRESS = 0.01
 _LARGEST_GAP = 0.2
+# From here on a correlation of score and length is a strong one.
+_FOLLOWS_LENGTH = 0.5
 _NO_HELDOUT = "No held-out records: make the snapshot with a `heldout_fraction` above 0."
 
 
@@ -54,7 +57,12 @@ def reward_model(evidence: Evidence) -> Verdict:
         _accuracy(evidence, "eval/accuracy"),
         _trained(evidence),
         gauge(evidence, "eval/calibration_error", healthy=_of(0, 0.05)),
-        gauge(evidence, "eval/length_correlation", scale=_of(-1, 1)),
+        gauge(
+            evidence,
+            "eval/length_correlation",
+            scale=_of(-1, 1),
+            judged=partial(_against_length, evidence.last("eval/accuracy_shorter")),
+        ),
         gauge(evidence, "eval/margin"),
     ]
     last = evidence.last("eval/accuracy")
@@ -175,6 +183,13 @@ def _against_chance(found: Estimate) -> Judged:
     if found.low > _CHANCE:
         return "good", "better than chance"
     return "warn", "not clearly better than chance"
+
+
+def _against_length(shorter: float | None, found: Estimate) -> Judged:
+    """A score may follow the length where judgments do; not where it fails on the others."""
+    if shorter is None or shorter >= _CHANCE or found.value < _FOLLOWS_LENGTH:
+        return "none", ""
+    return "warn", "longer responses score higher"
 
 
 def _likelier(found: Estimate) -> Judged:

@@ -7,7 +7,7 @@ from backend.domain.verdict.words import shown
 from backend.schemas.metrics.verdicts import Gauge, Level, Span
 
 # Of what has a course, a gauge shows the mean of its last part.
-LAST_PART = "mean of the last fifth"
+LAST_PART = "last fifth"
 
 Judged = tuple[Level, str]
 

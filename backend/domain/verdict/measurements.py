@@ -54,7 +54,8 @@ def _deciding_set(evidence: Evidence) -> tuple[str, str]:
     for one in evidence.config.get("evaluation_sets") or []:
         prefix = f"eval/{one['name']}/"
         if one.get("split") == "heldout" and evidence.curve(f"{prefix}reward"):
-            return prefix, f" on the held-out set {one['name']}"
+            is_called_so = one["name"].replace("-", "").replace("_", "") == "heldout"
+            return prefix, " on held-out prompts" + ("" if is_called_so else f" ({one['name']})")
     return "eval/", " on training prompts"
 
 
@@ -94,7 +95,7 @@ def generate(evidence: Evidence) -> Verdict:
     if cut > _MOST_CUT:
         reason = "Annotators would rank incomplete responses: raise `rollout.max_new_tokens`."
         return _verdict(Kind.MEASURED, "warn", sentence, reason, gauges)
-    return _verdict(Kind.MEASURED, "good", sentence, "", gauges)
+    return _verdict(Kind.MEASURED, "none", sentence, "", gauges)
 
 
 def _nothing(evidence: Evidence, gauges: list[Gauge]) -> Verdict:

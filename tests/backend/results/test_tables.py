@@ -360,6 +360,11 @@ def test_what_comes_with_a_kind_of_reward_is_not_said_beside_it() -> None:
 
     assert names_of(configs) == ["grpo, reward knights", "rloo, reward knights",
                                  "grpo, reward function"]  # fmt: skip
+    # Many terms are one setting, and the first.
+    several = {"terms": [{"kind": "regex", "pattern": str(n), "weight": n} for n in range(4)]}
+    model = {"terms": [{"kind": "model", "weight": 1.0, "model": {"id": "model_a"}}]}
+    found = names_of([policy("a", 0, reward=several).config, policy("b", 1, reward=model).config])
+    assert found == ["reward regex ×4", "reward model"]
     # Two functions are told apart by their names.
     other = {"terms": [{"kind": "function", "function": "own:other"}]}
     found = names_of([policy("a", 0, reward=coin).config, policy("b", 1, reward=other).config])

@@ -102,9 +102,25 @@ def test_the_share_that_scores_length_comes_with_its_interval() -> None:
     )  # fmt: skip
 
     assert "but on 44 % [22, 69] of those that the shorter response won." in found.sentence
+    assert (found.gauges[3].level, found.gauges[3].value) == ("none", None)
     # The sentence and the gauge speak of the same mean.
     assert found.gauges[1].value == 0.9
     assert "right on 90 % of the training pairs" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("correlation", "shorter", "level"),
+    [(0.9, 0.44, "warn"), (0.9, 0.8, "none"), (0.3, 0.44, "none")],
+)
+def test_a_score_that_follows_the_length_is_marked_where_it_fails_on_short_winners(
+    correlation: float, shorter: float, level: str
+) -> None:
+    found = verdict(
+        Method.REWARD_MODEL,
+        eval__accuracy_shorter=[shorter], eval__length_correlation=[correlation],
+    )  # fmt: skip
+
+    assert found.gauges[3].level == level
 
 
 def test_a_process_model_that_calls_every_step_right_is_not_good() -> None:
@@ -168,9 +184,10 @@ def test_an_evaluation_is_judged_on_held_out_prompts_where_there_are_any() -> No
 
     assert found.kind == Kind.BELOW_BASELINE
     assert found.sentence.startswith(
-        "By its reward the model is worse than its baseline on the held-out set cold: it wins 30 %"
+        "By its reward the model is worse than its baseline on held-out prompts (cold): it wins 30 %"
     )
     assert {gauge.metric.rpartition("/")[0] for gauge in found.gauges} == {"eval/cold"}
+    assert [gauge.title for gauge in found.gauges][:2] == ["Reward", "Win rate"]
 
 
 def test_an_evaluation_on_training_prompts_alone_says_so() -> None:
@@ -186,7 +203,7 @@ def test_without_a_baseline_an_evaluation_is_a_number() -> None:
 
 
 def test_responses_that_were_cut_are_no_good_to_rank() -> None:
-    assert verdict(Method.GENERATE, truncated_fraction=[0.05]).level == "good"
+    assert verdict(Method.GENERATE, truncated_fraction=[0.05]).level == "none"
     assert verdict(Method.GENERATE, truncated_fraction=[0.5]).level == "warn"
 
 

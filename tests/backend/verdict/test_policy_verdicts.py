@@ -307,7 +307,7 @@ def test_an_entropy_that_falls_far_is_not_called_healthy(end: float, level: str,
     gauge = verdict([0.0, 0.5], entropy=entropy).gauges[2]
 
     assert (gauge.level, gauge.note) == (level, note)
-    assert gauge.beside == "mean of the last fifth, was 1.5"
+    assert gauge.beside == "last fifth, was 1.5"
 
 
 def test_a_length_that_came_back_says_where_it_was() -> None:

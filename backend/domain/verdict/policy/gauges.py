@@ -125,8 +125,8 @@ def _length(evidence: Evidence, signs: Signs) -> Gauge:
         return _not_yet("length/mean")
     limit = value_at(evidence.config, "rollout.max_new_tokens")
     high = min(2 * trend.before, float(limit)) if limit else 2 * trend.before
-    level: Level = "good"
     note = _steady(evidence.curve("length/mean"), trend, high)
+    level: Level = "good" if note == "steady" else "none"
     if trend.after > high or signs.is_cut:
         level, note = "warn", "growing"
     elif trend.ratio < 1 / 2:

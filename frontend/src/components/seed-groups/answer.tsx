@@ -78,8 +78,8 @@ export function Answer({ answer }: { answer: SeedGroups }) {
         {[...leftOut(answer)].map(([section, letters]) => (
           <li key={section}>
             <b>{letters.join(", ")}.</b> Not compared, because another <code>{section}</code> makes{" "}
-            {lowerFirst(title)} another measure. Attach an evaluation of all as{" "}
-            <code>gold/reward</code>.
+            {lowerFirst(title)} another measure. Evaluate the models of all by one reward; results
+            of an experiment compare evaluations.
           </li>
         ))}
       </ul>
