@@ -184,7 +184,7 @@ def test_an_evaluation_is_judged_on_held_out_prompts_where_there_are_any() -> No
 
     assert found.kind == Kind.BELOW_BASELINE
     assert found.sentence.startswith(
-        "By its reward the model is worse than its baseline on held-out prompts (cold): it wins 30 %"
+        "By its reward the model is worse than its baseline on held-out prompts (cold): it wins 30"
     )
     assert {gauge.metric.rpartition("/")[0] for gauge in found.gauges} == {"eval/cold"}
     assert [gauge.title for gauge in found.gauges][:2] == ["Reward", "Win rate"]

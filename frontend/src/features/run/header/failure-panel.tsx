@@ -96,7 +96,7 @@ function EarlierFailures({ failures }: { failures: readonly RunFailure[] }) {
               <span className="muted">
                 attempt {end.attempt}, step {number(end.step)}, <Ago at={end.created_at} />:
               </span>{" "}
-              {summaryLine(end.message)}
+              {sentence(summaryLine(end.message))}
             </p>
             <Evidence end={end} />
           </li>
@@ -106,16 +106,26 @@ function EarlierFailures({ failures }: { failures: readonly RunFailure[] }) {
   );
 }
 
+/** The exit code of a trainer that refused its config or its data. */
+const CONFIG_OR_DATA = 2;
+
 /** Queue the same config again; nobody has to know what retry means to press it. */
 function Resume({ run }: { run: Run }) {
   const again = useRunAction(run.id, (from: "checkpoint" | "start") => retryRun(run.id, from));
   if (!run.allowed.includes("retry")) return null;
   const step = run.pruned_at === null ? run.checkpoint_step : null;
+  // The same config fails the same way; who changes it begins with a clone.
+  const isRefused = run.exit_code === CONFIG_OR_DATA;
   return (
     <div className="row">
+      {isRefused && (
+        <Link className="btn primary" to={`/projects/${run.project_id}/runs/new?from=${run.id}`}>
+          <Icon name="copy" /> Clone and change the config
+        </Link>
+      )}
       {step !== null && (
         <PendingButton
-          className="btn primary"
+          className={isRefused ? "btn" : "btn primary"}
           isPending={again.isPending}
           onPress={() => again.mutate("checkpoint")}
         >
@@ -123,7 +133,7 @@ function Resume({ run }: { run: Run }) {
         </PendingButton>
       )}
       <PendingButton
-        className={step === null ? "btn primary" : "btn"}
+        className={step === null && !isRefused ? "btn primary" : "btn"}
         isPending={again.isPending}
         onPress={() => again.mutate("start")}
       >

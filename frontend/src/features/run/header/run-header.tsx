@@ -22,6 +22,7 @@ import { duration, number, plural, shortId, words } from "@/lib/format";
 
 import { ExperimentLink } from "./experiment-link";
 import { FailurePanel } from "./failure-panel";
+import { MeasuredModels } from "./measured-models";
 import { useRunAction } from "./use-run-action";
 
 const VERBS: readonly (readonly [Verb, string, IconName])[] = [
@@ -225,6 +226,7 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
                   : `continues from step ${number(run.parent_step)} of another run`}
               </Link>
             )}
+            <MeasuredModels run={run} />
             <ExperimentLink run={run} />
             {run.tags.map((tag) => (
               <span className="tag" key={tag}>
