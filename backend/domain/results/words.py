@@ -10,11 +10,10 @@ from backend.domain.verdict.words import between, shown
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
 
 LEGEND = (
-    "Means over seeds. Brackets hold the 95 % interval: from three seeds on a t interval over the "
-    "seeds, each of which is shown; for one or two seeds, and where all have one value, as is said "
-    "beside it, their own interval by prompt, which says nothing of other seeds. An arrow: better "
-    "than the start by the 95 % interval of the difference. Bold: the best of the column, if its "
-    "difference from the next is more than chance."
+    "Means over seeds, [95 % interval]. With three or more seeds that differ it is a t interval "
+    "over the seeds (solid line, each seed a dot). Otherwise it is over prompts (dashed line, "
+    "marked “by prompt”) and says nothing of other seeds. An arrow: better than the start by the "
+    "95 % interval of the difference. Bold: best of its column by more than chance."
 )
 _MOST_MISSING = 4
 _MOST_POINTS = 9
@@ -51,9 +50,11 @@ def title_of(table: ResultsTable) -> str:
 def provenance_of(answer: ResultsAnswer) -> str:
     """Which code and which configs the numbers come from."""
     commits = [one[:_SHORT_HASH] for one in answer.commits]
-    code = f"Commit{'' if len(commits) == 1 else 's'} {', '.join(commits)}" if commits else (
-        "The commit of the code was not recorded"
-    )  # fmt: skip
+    code = "The commit of the code was not recorded"
+    if len(commits) == 1:
+        code = f"Commit {commits[0]}"
+    if len(commits) > 1:
+        code = f"Made by {len(commits)} versions of the code: commits {', '.join(commits)}"
     return f"{code}; configs {answer.configs_sha256[:_SHORT_HASH] or 'none'}."
 
 

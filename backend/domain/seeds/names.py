@@ -131,5 +131,7 @@ def value_of(value: Any) -> str:
     if isinstance(value, float) and 0 < abs(value) < _SMALL:
         mantissa, exponent = f"{value:.6e}".split("e")
         return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"

@@ -48,7 +48,7 @@ function RunRow(props: {
           <button
             type="button"
             className="btn ghost"
-            aria-label={`Remove ${run.name} from the experiment`}
+            aria-label={`Remove ${run.name}`}
             onClick={() => remove(run.id)}
           >
             Remove

@@ -159,7 +159,8 @@ function ProgressLine({ run }: { run: Run }) {
         <i style={{ width: `${run.state === "succeeded" ? 100 : share}%` }} />
       </div>
       <span className="small muted mono nowrap">
-        {parts.filter((part) => part !== null).join(" · ") || "not started"}
+        {parts.filter((part) => part !== null).join(" · ") ||
+          (run.started_at === null ? "not started" : "no step finished")}
       </span>
     </div>
   );

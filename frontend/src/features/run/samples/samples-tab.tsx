@@ -98,7 +98,9 @@ function Found({ data, asked, run }: { data: Samples; asked: AskedSamples; run: 
   const flat = rewardOfAll(data.items);
   return (
     <>
-      {flat !== null && <p className="small muted">Every sample here has reward {number(flat)}.</p>}
+      {flat !== null && (
+        <p className="small muted legend">Every sample here has reward {number(flat)}.</p>
+      )}
       <ol>
         {data.items.map((sample) => (
           <SampleRow
