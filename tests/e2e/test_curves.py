@@ -84,7 +84,7 @@ def test_the_cursor_of_one_chart_is_that_of_all_and_moves_by_keyboard(
 
     expect(gold.locator("header")).to_contain_text("step 600")
     expect(gold.locator("header")).to_contain_text("0.400")
-    expect(gold.locator("header")).to_contain_text("0.150 to 0.525")
+    expect(gold.locator("header")).to_contain_text("95 % [0.150, 0.525]")
     expect(gold.locator("[aria-live]")).to_have_text("step 600: 0.400")
     loss = page.locator("section[aria-label='loss']")
     expect(loss.locator("header")).to_contain_text("step 600")

@@ -114,6 +114,7 @@ REWARD_MODEL = (
         unit="share",
         healthy="Close to `eval/accuracy_shorter`; if they are far apart, the model scores length.",
         is_evaluation=True,
+        has_interval=True,
     ),
     Metric(
         name="eval/accuracy_shorter",
@@ -123,6 +124,7 @@ REWARD_MODEL = (
         unit="share",
         healthy="Close to `eval/accuracy_longer`; if they are far apart, the model scores length.",
         is_evaluation=True,
+        has_interval=True,
     ),
     Metric(
         name="eval/chosen",

@@ -8,7 +8,7 @@ import { batches, isLive } from "@/components/run-batches";
 import { Sparkline } from "@/charts/sparkline";
 import { number } from "@/lib/format";
 
-import { candidates, headlineOf, madeBy, type Headline } from "./metrics/headline";
+import { candidates, headlineOf, madeBy, trendRange, type Headline } from "./metrics/headline";
 
 const POINTS = 60;
 const LIVE_MS = 5000;
@@ -56,10 +56,12 @@ export function useTrendsOf(
 }
 
 export function Trend({ headline }: { headline: Headline | undefined }) {
+  if (headline === undefined) return <Sparkline values={[]} label="metric over the run" />;
   return (
     <Sparkline
-      values={headline?.values ?? []}
-      label={`${headline?.title ?? "metric"} over the run`}
+      values={headline.values}
+      range={trendRange(headline)}
+      label={`${headline.title} over the run`}
     />
   );
 }

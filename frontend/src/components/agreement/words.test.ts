@@ -85,7 +85,7 @@ test("an interval that is missing says how many comparisons it needs", () => {
 
 test("the headline names both shares", () => {
   const words = headline({ ...NONE, value: 0.2, observed: 0.6, expected: 0.5 });
-  expect(words).toContain("60 % of the time");
+  expect(words).toContain("agreed on 60 % of the pairs");
   expect(words).toContain("By chance it would have been 50 %.");
 });
 

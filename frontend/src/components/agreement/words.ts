@@ -52,7 +52,7 @@ export function certainty({ interval, comparisons }: Pairwise): string {
 
 /** What the headline says, as a sentence with both shares that it is made of. */
 export function headline({ observed, expected }: Pairwise): string {
-  return `Two annotators who placed the same two responses agreed about them ${percent(observed)} of the time: which is better, or that they are equal. By chance it would have been ${percent(expected)}.`;
+  return `Averaged over comparisons, two annotators agreed on ${percent(observed)} of the pairs of responses that both placed: which is better, or that they are equal. By chance it would have been ${percent(expected)}.`;
 }
 
 /** Whether a share's interval leaves chance out: "above", "below", or null where nobody can tell. */

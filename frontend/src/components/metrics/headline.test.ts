@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Run } from "@/api/types";
 
-import { candidates, headlineOf, madeBy } from "./headline";
+import { candidates, headlineOf, madeBy, trendRange } from "./headline";
 
 const run = (method: Run["method"], ...names: string[]) => ({
   method,
@@ -34,6 +34,23 @@ describe("the metric that stands for a run", () => {
     const evaluation = run("evaluate", "eval/reward", "eval/win_rate");
     expect(title(evaluation, { "eval/win_rate": [0.6], "eval/reward": [1] })).toBe("win rate");
     expect(title(run("evaluate", "eval/reward"), { "eval/reward": [1] })).toBe("reward");
+  });
+});
+
+describe("the trend of a run", () => {
+  const trend = (values: number[], low: number, high: number) => {
+    const summary = { "eval/reward": 1, "eval/reward_low": low, "eval/reward_high": high };
+    const found = headlineOf(
+      { method: "policy_gradient", summary },
+      curves({ "eval/reward": values }),
+    );
+    return found === null ? null : trendRange(found);
+  };
+  it("has its own range where it moves more than twice its interval", () => {
+    expect(trend([0, 1], 0.8, 1.2)).toEqual([0, 1]);
+  });
+  it("is never drawn finer than that, so that noise does not look like a course", () => {
+    expect(trend([1, 1.5], 1, 2)).toEqual([0.25, 2.25]);
   });
 });
 

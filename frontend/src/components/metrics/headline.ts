@@ -27,6 +27,8 @@ export interface Headline {
   readonly name: string;
   readonly title: string;
   readonly values: Column;
+  /** How wide the 95 % interval of the newest value is; 0 = it has none. */
+  readonly uncertainty: number;
 }
 
 /** Metrics that may stand for the run, best first. A policy's loss says nothing: it is near 0. */
@@ -49,7 +51,21 @@ export function headlineOf(
   const heldOut = names.find((name) => HELD_OUT.includes(name) && (!isKnown || hasCourse(name)));
   const name = heldOut ?? training ?? names[0];
   if (name === undefined) return null;
-  return { name, title: titleOf(run, name), values: curves.get(name) ?? [] };
+  const values = curves.get(name) ?? [];
+  return { name, title: titleOf(run, name), values, uncertainty: uncertaintyOf(run, name) };
+}
+
+function uncertaintyOf({ summary }: Pick<Run, "summary">, name: string): number {
+  const [low, high] = [summary[`${name}_low`] ?? null, summary[`${name}_high`] ?? null];
+  return low === null || high === null ? 0 : high - low;
+}
+
+/** From where to where a trend is drawn: twice as much as is uncertain, so that noise stays small. */
+export function trendRange({ values, uncertainty }: Headline): readonly [number, number] {
+  const known = values.filter((value) => value !== null);
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const more = Math.max(0, 2 * uncertainty - (high - low)) / 2;
+  return [low - more, high + more];
 }
 
 /** An evaluate run has no other reward than that which it measures. */

@@ -5,13 +5,14 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 
 import { modelQuery } from "@/api/models";
-import { methodsQuery } from "@/api/runs";
+import { methodsQuery, verdictsQuery } from "@/api/runs";
 import type { ModelDetail } from "@/api/types";
 import { Pruned } from "@/components/pruned";
 import { Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
+import { VerdictPill } from "@/components/verdict-pill";
 import { bytes, number, shortHash, shortId } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
@@ -62,6 +63,27 @@ function NextSteps({ model, projectId }: { model: ModelDetail; projectId: string
     ));
 }
 
+/** What the run that made it measured: how good it is comes before what can be done with it. */
+function MadeBy(props: { runId: string; step: number | null; projectId: string }) {
+  const verdict = useQuery(verdictsQuery([props.runId])).data?.[0];
+  if (verdict === undefined) return null;
+  return (
+    <section className="card padded">
+      <div className="row">
+        <h2>{verdict.sentence}</h2>
+        <span className="grow" />
+        <VerdictPill verdict={verdict} />
+      </div>
+      <p className="small muted">
+        {verdict.reason}{" "}
+        <Link to={`/projects/${props.projectId}/runs/${props.runId}`}>
+          {props.step === null ? "The run" : `The run, step ${number(props.step)}`}
+        </Link>
+      </p>
+    </section>
+  );
+}
+
 export function ModelPage() {
   const projectId = useProjectId();
   const { modelId = "" } = useParams();
@@ -94,6 +116,9 @@ export function ModelPage() {
               <Pruned at={model.pruned_at}>
                 Runs can no longer use this model. To get it back, clone the run that produced it.
               </Pruned>
+            )}
+            {model.run_id !== null && (
+              <MadeBy runId={model.run_id} step={model.step} projectId={projectId} />
             )}
             <section className="card padded">
               <h2>Lineage</h2>

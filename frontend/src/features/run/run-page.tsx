@@ -88,7 +88,7 @@ function LoadedRun({ run }: { run: Run }) {
         label="Parts of the run"
         links={TABS.filter(([name]) => !OF_POLICIES.has(name) || "kl" in run.config).map(
           ([name, label]) => ({
-            label,
+            label: name === "curves" && run.method === "evaluate" ? "Results" : label,
             to: { pathname: name === "curves" ? base : `${base}/${name}`, search: kept },
           }),
         )}

@@ -51,6 +51,7 @@ function ShareCell({ share }: { share: Facts["first_shown"] }) {
         {beside === null
           ? `chance ${percent(share.by_chance)}`
           : `${beside} chance (${percent(share.by_chance)})`}
+        , n = {number(share.cases)}
       </span>
     </td>
   );
