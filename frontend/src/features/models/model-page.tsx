@@ -74,8 +74,8 @@ function MadeBy(props: { runId: string; step: number | null; projectId: string }
         <span className="grow" />
         <VerdictPill verdict={verdict} />
       </div>
-      <p className="small muted">
-        {verdict.reason}{" "}
+      <p className="small muted">{verdict.reason}</p>
+      <p className="small">
         <Link to={`/projects/${props.projectId}/runs/${props.runId}`}>
           {props.step === null ? "The run" : `The run, step ${number(props.step)}`}
         </Link>

@@ -14,7 +14,9 @@ function idOf(run: Run, section: string): string | null {
 function ModelLink({ run, id }: { run: Run; id: string }) {
   const model = useQuery(modelQuery(id));
   return (
-    <Link to={`/projects/${run.project_id}/models/${id}`}>{model.data?.name ?? "a model"}</Link>
+    <Link className="in-text" to={`/projects/${run.project_id}/models/${id}`}>
+      {model.data?.name ?? "a model"}
+    </Link>
   );
 }
 
