@@ -27,12 +27,11 @@ class Shares:
 
     def rest_s(self, person: str, took_s: float, *, at: float) -> float:
         """How long this person rests after a turn that took so long and ended now."""
-        is_alone = not self._note(person, at)
-        even_at = max(self._even_at.get(person, at), at)
-        if not is_alone:
-            even_at += took_s / SHARE
+        if not self._note(person, at):
+            return 0.0
+        even_at = max(self._even_at.get(person, at), at) + took_s / SHARE
         self._remember(person, even_at, at)
-        return 0.0 if is_alone else max(0.0, even_at - at - SAVED_S / SHARE)
+        return max(0.0, even_at - at - SAVED_S / SHARE)
 
     def _note(self, person: str, at: float) -> bool:
         """Whether another person had a turn lately."""

@@ -82,7 +82,7 @@ def _list_of(path: str) -> str:
 
 
 def _kinds(items: Any) -> str:
-    """What is in a list, each kind once: model, regex x6."""
+    """What is in a list, each kind once: model + regex ×6."""
     known = [one.get("kind", "other") for one in items or [] if isinstance(one, Mapping)]
     counts = Counter(known)
     return (

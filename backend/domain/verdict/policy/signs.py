@@ -166,17 +166,18 @@ class Signs:
     def _since(
         self, name: str, limit: float, text: str, *, below: bool = False
     ) -> Happening | None:
-        return _since(quietened(self.evidence.curve(name)), limit, text, below=below)
+        return _begun(quietened(self.evidence.curve(name)), limit, text, below=below)
 
     def _since_limit(self) -> Happening | None:
         if self.kl_limit is None:
             return None
-        return _since(self.kl_curve, self.kl_limit, "KL above {} nats per response")
+        return _begun(self.kl_curve, self.kl_limit, "KL above {} nats per response")
 
 
-def _since(
+def _begun(
     curve: Sequence[Point], limit: float, text: str, *, below: bool = False
 ) -> Happening | None:
+    """Since when a curve has stayed beyond a limit; None if it does not, or always did."""
     step = first_beyond(curve, limit, below=below)
     if step is None or step == curve[0].step:
         return None

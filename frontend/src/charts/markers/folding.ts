@@ -68,7 +68,7 @@ export function lined(clusters: readonly Cluster[], pointedAt: Cluster | null): 
   return [...always, ...(pointedAt?.markers ?? [])];
 }
 
-/** How many markers share the sign of a place; of several kinds, how many more than the sign says. */
+/** How many markers share a sign, empty for one; of several kinds, how many more than it says. */
 export function countText({ markers }: Cluster): string {
   const isMixed = new Set(markers.map(({ kind }) => kind)).size > 1;
   const n = isMixed ? markers.length - 1 : markers.length;

@@ -56,13 +56,15 @@ export function MarkerLane(props: {
           onClick={() => cluster.to > cluster.from && props.onZoom(cluster.from, cluster.to)}
         >
           <Glyph kind={cluster.kind} />
-          {cluster.markers.length > 1 && <span>{countText(cluster)}</span>}
+          <Count text={countText(cluster)} />
         </button>
       ))}
       {open !== undefined && frame !== null && <Tip {...{ cluster: open, frame, placeText }} />}
     </div>
   );
 }
+
+const Count = ({ text }: { text: string }) => (text === "" ? null : <span>{text}</span>);
 
 function Tip(props: { cluster: Cluster; frame: Frame; placeText: (x: number) => string }) {
   const { cluster, frame } = props;

@@ -78,8 +78,8 @@ export function Answer({ answer }: { answer: SeedGroups }) {
         {[...leftOut(answer)].map(([section, letters]) => (
           <li key={section}>
             <b>{letters.join(", ")}.</b> Not compared, because another <code>{section}</code> makes{" "}
-            {lowerFirst(title)} another measure. To compare, evaluate all of them with one reward;
-            the results of their experiment show that.
+            {lowerFirst(title)} another measure. To compare, evaluate all of them alike; the results
+            of their experiment show that.
           </li>
         ))}
       </ul>
