@@ -1,6 +1,7 @@
 /** The filter: a field that completes keys, operators and values, and says what is wrong with it. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type RefObject } from "react";
+import { flushSync } from "react-dom";
 
 import { experimentsQuery } from "@/api/experiments";
 import { runKeysQuery } from "@/api/runs";
@@ -71,8 +72,9 @@ export function FilterBox(props: {
     const option = options[place];
     if (option === undefined) return;
     const next = taken(text, caret, { from, insert: option.insert });
-    write(next.text, next.caret);
-    requestAnimationFrame(() => field.current?.setSelectionRange(next.caret, next.caret));
+    // At once: a caret that is set a frame later jumps back behind letters typed meanwhile.
+    flushSync(() => write(next.text, next.caret));
+    field.current?.setSelectionRange(next.caret, next.caret);
   };
   // Whoever is faster than the list finds its first option chosen when it comes.
   const openAtFirst = () => {
