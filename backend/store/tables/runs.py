@@ -131,11 +131,15 @@ class RunEvent(Base):
 
 
 class MetricPoint(Base):
-    """One value: a run, a name, a step; a replay overwrites, never doubles."""
+    """One value: a run, a name, a step; a replay overwrites, never doubles.
+
+    Whoever writes points holds their run, and their curve has the foreign key: one for each point
+    would cost PostgreSQL more than to store it (docs/decisions/0017).
+    """
 
     __tablename__ = "metric_points"
     __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    run_id: Mapped[str] = mapped_column(String(64), primary_key=True)
     name: Mapped[str] = mapped_column(String(100), primary_key=True)
     step: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     value: Mapped[float | None]

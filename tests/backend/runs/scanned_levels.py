@@ -11,9 +11,11 @@ from backend.store.tables.runs import MetricCurve, MetricLevel, MetricPoint
 def check_levels(session: Session, run_id: str) -> int:
     """Every level has each of its buckets up to the curve's sealed step, and nothing beyond it.
 
-    Returns how many buckets there are.
+    Every point has a curve. Returns how many buckets there are.
     """
     curves = session.scalars(select(MetricCurve).where(MetricCurve.run_id == run_id)).all()
+    names = session.scalars(select(MetricPoint.name).where(MetricPoint.run_id == run_id).distinct())
+    assert set(names) <= {curve.name for curve in curves}
     return sum(_check_curve(session, curve) for curve in curves)
 
 
