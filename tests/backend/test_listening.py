@@ -1,5 +1,7 @@
 """Where the API may listen, and what it says about it."""
 
+import asyncio
+import socket
 from pathlib import Path
 
 import pytest
@@ -40,3 +42,26 @@ def test_it_listens_for_others_where_that_is_meant(
 def test_it_listens_on_this_machine_as_it_is(tmp_path: Path, host: str) -> None:
     with listen(settings(tmp_path, host=host)) as listener:
         assert reach_of(listener) == "this machine alone"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_what_is_written_is_sent_at_once(tmp_path: Path, host: str) -> None:
+    """Else the second part of an answer waits until the first is acknowledged, 40 ms later."""
+
+    async def sends_at_once(listener: socket.socket) -> bool:
+        taken: asyncio.Queue[asyncio.BaseTransport] = asyncio.Queue()
+
+        class Taking(asyncio.Protocol):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                taken.put_nowait(transport)
+
+        server = await asyncio.get_running_loop().create_server(Taking, sock=listener)
+        _, writer = await asyncio.open_connection(*listener.getsockname()[:2])
+        own = (await taken.get()).get_extra_info("socket")
+        is_set = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+        writer.close()
+        server.close()
+        return is_set
+
+    with listen(settings(tmp_path, host=host)) as listener:
+        assert asyncio.run(sends_at_once(listener))
