@@ -215,6 +215,38 @@ def test_evaluations_from_anywhere_in_the_project_count_for_the_runs_of_an_exper
     assert api.get("/seed-groups/results", params={"runs": ",".join(runs)}).json() == answer
 
 
+def test_evaluations_of_all_models_decide_before_what_the_runs_measured(
+    api: TestClient, seed: Seed, database_of_service: Database
+) -> None:
+    """The runs' own numbers say the opposite; they chose the checkpoints."""
+    store = database_of_service
+    runs = [run_of(api, seed), run_of(api, seed, optim={"lr": 0.5})]
+    with store.write() as session:
+        for run, reward in zip(runs, (1.0, 2.0), strict=True):
+            lines = [MetricLine(step=10, time=1.0, values={"eval/reward": reward})]
+            metrics.append(session, run, 1, lines, at=AT)
+    evaluated(seed, store, 1, left_by(seed, store, runs[0]), 0.75)
+
+    def answer() -> dict[str, Any]:
+        # The newer run is asked for first: letters go by age all the same.
+        query = {"runs": ",".join(reversed(runs))}
+        found: dict[str, Any] = api.get("/seed-groups", params=query).raise_for_status().json()
+        assert [group["runs"] for group in found["groups"]] == [[runs[0]], [runs[1]]]
+        return found
+
+    own = answer()
+    assert (own["metric"], own["evaluated_on"]) == ("eval/reward", None)
+    assert own["differences"][0]["better"] == 1
+
+    evaluated(seed, store, 2, left_by(seed, store, runs[1]), 0.25)
+    found = answer()
+    assert (found["metric"], found["title"]) == ("eval/pass@1", "pass@1")
+    assert found["evaluated_on"] == "prompts, heldout"
+    assert [group["value"] for group in found["groups"]] == [0.75, 0.25]
+    assert found["groups"][0]["values"][0]["step"] is None
+    assert found["differences"][0]["better"] == 0
+
+
 def test_the_sets_of_a_run_have_their_prompts(
     api: TestClient, seed: Seed, database_of_service: Database
 ) -> None:

@@ -6,6 +6,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from backend.domain.results.cells import Direction, Measured, Part, direction_of
@@ -70,13 +71,20 @@ class Given:
         """All sets that were measured, those that were trained on last, then by their names."""
         return sorted(self.labels, key=lambda one: (self.is_trained(one), self.labels[one]))
 
+    @cached_property
+    def _trained_data(self) -> set[str]:
+        """The snapshots whose training side policies were trained on."""
+        runs = self.measured.runs.values()
+        configs = (one.config for one in runs if "estimator" in one.config)
+        return {str((config.get("prompts") or {}).get("id")) for config in configs}
+
     def is_trained(self, prompts: PromptSet) -> bool:
         """Whether a run was trained on prompts of this set."""
-        of_policies = (
-            one.config for one in self.measured.runs.values() if "estimator" in one.config
-        )
-        data = {str((config.get("prompts") or {}).get("id")) for config in of_policies}
-        return prompts.data in data and prompts.split != "heldout"
+        return prompts.data in self._trained_data and prompts.split != "heldout"
+
+    def has_chosen(self, prompts: PromptSet) -> bool:
+        """Whether a run kept its best checkpoint by prompts of this set."""
+        return prompts.data in self._trained_data and prompts.split == "heldout"
 
     def measures(self, prompts: PromptSet) -> set[str]:
         """What was measured on a set."""
@@ -97,7 +105,7 @@ def _scores(given: Given) -> Iterator[Draft]:
     """Table 1: score, length and score per token, on each set."""
     for prompts in given.sets:
         measures = given.measures(prompts)
-        score = _score_of(measures)
+        score = score_of(measures)
         if score is None or "length" not in measures:
             continue
         names = [score, *(one for one in ("length", "score_per_token") if one in measures)]
@@ -117,7 +125,7 @@ def _breakdowns(given: Given) -> Iterator[Draft]:
     """The tables of Knights and Knaves: accuracy by any key of the prompts' metadata."""
     for prompts in given.sets:
         measures = given.measures(prompts)
-        score = _score_of(measures)
+        score = score_of(measures)
         parts = [one for one in measures if score and one.startswith(f"{score}/")]
         keys = sorted({one.partition("/")[2].partition(".")[0] for one in parts})
         for key in keys:
@@ -164,7 +172,7 @@ def _passes(given: Given) -> Iterator[Draft]:
 def _sets(given: Given) -> Iterator[Draft]:
     """Table 4: the score on each set that was not trained on, and the mean of all."""
     sets = [one for one in given.sets if not given.is_trained(one)]
-    scored = [(one, score) for one in sets if (score := _score_of(given.measures(one)))]
+    scored = [(one, score) for one in sets if (score := score_of(given.measures(one)))]
     common = "pass@1" if any(score == "pass@1" for _, score in scored) else "reward"
     kept = [one for one, score in scored if score == common]
     if len(kept) < 2:
@@ -260,7 +268,7 @@ def _with_mean(columns: Sequence[Column]) -> list[Column]:
     return [*columns, Column(_MEAN, parts, first.direction, first.unit, is_mean=True)]
 
 
-def _score_of(measures: Iterable[str]) -> str | None:
+def score_of(measures: Iterable[str]) -> str | None:
     """What is right where a term judges that, else the reward."""
     return next((one for one in ("pass@1", "reward") if one in set(measures)), None)
 

@@ -5,6 +5,7 @@ Pure; `backend.store.metrics.seed_groups` reads what it needs.
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Any
 
 from backend.domain.better import is_lower_better
@@ -21,8 +22,6 @@ from backend.schemas.vocabulary import Method
 
 # Seeds that somebody may still run; a difference that takes more is as good as none.
 _FEW = 30
-
-Last = Mapping[str, tuple[int, float]]
 
 # What decides without an evaluation from elsewhere, the first that all runs have: never a training
 # reward or a training loss.
@@ -46,32 +45,47 @@ def deciding_metric(
     alike = [configs[place] for place in most_alike(found, configs)]
     if apart is not None and len({without_seed(config) for config in alike}) < 2:
         return None, (
-            f"{_title(found, configs[0])} measures something else in each group, because "
+            f"{_called(found, configs[0])} measures something else in each group, because "
             f"`{apart}` differs. "
             "Attach an evaluation of all of them as `gold/reward`."
         )
     return found, ""
 
 
-def compared(
-    configs: Mapping[str, Mapping[str, Any]], metric: str | None, why_none: str, last: Last
-) -> SeedGroups:
-    """The runs in groups by their configs, with `last`, the newest value of each run's metric."""
+@dataclass(frozen=True)
+class Measure:
+    """What groups are compared by: a value of each run that has one. `why_none`: why by nothing.
+
+    `evaluated_on`: the set on which evaluations measured what the runs left; None if the runs have
+    measured it themselves, or somebody attached it. `title`: by default as their method calls it.
+    """
+
+    metric: str | None
+    title: str = ""
+    values: Sequence[SeedValue] = ()
+    why_none: str = ""
+    evaluated_on: str | None = None
+
+
+def compared(configs: Mapping[str, Mapping[str, Any]], by: Measure) -> SeedGroups:
+    """The runs in groups by their configs, beside each other."""
     groups = seed_groups(configs)
     firsts = [configs[runs[0]] for runs in groups]
-    apart = apart_from_most(metric or "", firsts)
+    is_own = by.evaluated_on is None
+    apart = apart_from_most(by.metric or "", firsts) if is_own else [None] * len(firsts)
     settings = group_differences(configs, groups)
     shown_groups = [
-        _group(name, runs, config, section, last)
+        _group(name, runs, config, section, by.values)
         for name, runs, config, section in zip(
             names_of(firsts), groups, settings, apart, strict=True
         )
     ]
-    lower = metric is not None and is_lower_better(metric)
+    lower = by.metric is not None and is_lower_better(by.metric)
     return SeedGroups(
-        metric=metric,
-        title="" if metric is None else _title(metric, firsts[apart.index(None)]),
-        why_none=why_none,
+        metric=by.metric,
+        title=_title(by, firsts[apart.index(None)]),
+        evaluated_on=by.evaluated_on,
+        why_none=by.why_none,
         measured_apart=measured_apart("eval/reward", list(configs.values())),
         is_lower_better=lower,
         groups=shown_groups,
@@ -79,18 +93,26 @@ def compared(
     )
 
 
-def _title(metric: str, config: Mapping[str, Any]) -> str:
+def _title(by: Measure, config: Mapping[str, Any]) -> str:
     """As the registry calls it; runs that a metric decides between are of one method."""
+    if by.metric is None or by.title:
+        return by.title
+    return _called(by.metric, config)
+
+
+def _called(metric: str, config: Mapping[str, Any]) -> str:
     known = metric_of(Method(config["method"]), metric)
     return metric if known is None else known.title
 
 
 def _group(
-    name: str, runs: Sequence[str], config: dict[str, Any], apart: str | None, last: Last
+    name: str,
+    runs: Sequence[str],
+    config: dict[str, Any],
+    apart: str | None,
+    measured: Sequence[SeedValue],
 ) -> SeedGroup:
-    values = [
-        SeedValue(run=run, value=last[run][1], step=last[run][0]) for run in runs if run in last
-    ]
+    values = [one for one in measured if one.run in runs]
     together = summarised([one.value for one in values]) if values else None
     return SeedGroup(
         name=name,

@@ -9,18 +9,18 @@ from backend.schemas.paging import ApiAnswer
 
 
 class SeedValue(ApiAnswer):
-    """The newest value of one run."""
+    """The newest value of one run, or what an evaluation found of the model that it left."""
 
     run: str
     value: float
-    step: int
+    step: int | None = Field(description="Of the run; null for an evaluation of its model.")
 
 
 class SeedGroup(ApiAnswer):
     """Runs whose configs differ by the seed alone, and what they say together."""
 
     name: str = Field(description="What sets it apart from the other groups, in few words.")
-    runs: list[str] = Field(description="In the order in which they were asked for.")
+    runs: list[str] = Field(description="Oldest first.")
     config: dict[str, Any] = Field(
         description="By dotted path what is not the same in all groups; null = not in this one."
     )
@@ -52,13 +52,17 @@ class GroupDifference(ApiAnswer):
 
 
 class SeedGroups(ApiAnswer):
-    """Groups of runs, and the best of them beside each of the others."""
+    """Groups of runs, that of the oldest run first, and the best beside each of the others."""
 
     metric: str | None = Field(
         description="The metric that all of them have and that decides between those that measure "
         "the same by it; null = there is none."
     )
     title: str = Field(description="What people call this metric; empty without one.")
+    evaluated_on: str | None = Field(
+        description="The set of prompts on which evaluations of the models that the runs left "
+        "measured it, all alike; null = the runs measured it themselves, or it is attached."
+    )
     why_none: str = Field(description="Why no metric decides; empty if one does.")
     measured_apart: str | None = Field(
         description="The section of the configs that differs, so that `eval/` and `reward/` "

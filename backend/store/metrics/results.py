@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from backend.domain.results.drafts import Given
 from backend.domain.results.gathered import KnownModel, Read, gathered
 from backend.domain.results.measurements import MeasuredRun, key_of, sets_of
 from backend.domain.results.one_run import sets_measured
@@ -30,6 +31,11 @@ _AT_WORK = (RunState.QUEUED, RunState.RUNNING, RunState.STOPPING, RunState.PAUSE
 
 def of_runs(session: Session, run_ids: Sequence[str]) -> ResultsAnswer:
     """The tables of these runs, measured by any evaluation of what they made in their projects."""
+    return results(given(session, run_ids))
+
+
+def given(session: Session, run_ids: Sequence[str]) -> Given:
+    """Rows and measurements of these runs: what tables are made of."""
     rows = _runs(session, run_ids)
     projects = {row.project_id for row in rows}
     asked = [row for row in rows if row.method != Method.EVALUATE]
@@ -50,7 +56,7 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> ResultsAnswer:
         models=models,
         data=_data_names(session, configs),
     )
-    return results(gathered(read))
+    return gathered(read)
 
 
 def of_experiment(session: Session, experiment_id: str) -> ResultsAnswer:

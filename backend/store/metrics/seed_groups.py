@@ -3,20 +3,22 @@
 Called by `backend.api.seed_groups`; the statistics are `backend.domain.seeds`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 
+from backend.domain.results.deciding import evaluated
 from backend.domain.seeds import groups as seeds
 from backend.domain.seeds.bands import Points, band
-from backend.domain.seeds.compared import compared, deciding_metric
-from backend.schemas.metrics.seeds import GroupCurve, GroupCurves, SeedGroups
+from backend.domain.seeds.compared import Measure, compared, deciding_metric
+from backend.domain.verdict.gold import gold_metrics
+from backend.schemas.metrics.seeds import GroupCurve, GroupCurves, SeedGroups, SeedValue
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.runs import Series
-from backend.store.metrics import curves
+from backend.store.metrics import curves, results
 from backend.store.metrics.curves import Window
 from backend.store.tables.runs import MetricPoint, Run
 
@@ -24,25 +26,42 @@ _FINER = 4
 
 
 def of_runs(session: Session, run_ids: Sequence[str], metric: str | None) -> SeedGroups:
-    """These runs in groups, by `metric` or by the one that decides."""
-    columns = (Run.id, Run.config, Run.summary)
-    found = {run.id: run for run in session.execute(select(*columns).where(Run.id.in_(run_ids)))}
-    configs = {run_id: found[run_id].config for run_id in run_ids}
-    by, why_none = metric, ""
-    if metric is None:
-        names = [set(found[run_id].summary) for run_id in run_ids]
-        by, why_none = deciding_metric(list(configs.values()), names)
-    last = {} if by is None else _last(session, run_ids, by)
-    return compared(configs, by, why_none, last)
+    """These runs in groups, by `metric` or by what decides."""
+    configs = _configs(session, run_ids)
+    by = _deciding(session, configs) if metric is None else _newest(session, run_ids, metric)
+    return compared(configs, by)
+
+
+def _configs(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Oldest first, so that a group has the same letter in whichever order runs are asked for."""
+    rows = select(Run.id, Run.config).where(Run.id.in_(run_ids)).order_by(Run.number)
+    return dict(session.execute(rows).all())
+
+
+def _deciding(session: Session, configs: Mapping[str, dict[str, Any]]) -> Measure:
+    """What somebody attached, else evaluations of all models, else what the runs measured."""
+    run_ids = list(configs)
+    rows = session.execute(select(Run.id, Run.summary).where(Run.id.in_(run_ids)))
+    names = {run_id: set(summary) for run_id, summary in rows}
+    metric, why_none = deciding_metric(
+        list(configs.values()), [names[run_id] for run_id in run_ids]
+    )
+    if metric is not None and gold_metrics([metric]):
+        return _newest(session, run_ids, metric)
+    found = evaluated(results.given(session, run_ids), run_ids)
+    if found is not None:
+        values = [SeedValue(run=run, value=one, step=None) for run, one in found.values.items()]
+        return Measure(found.metric, found.title, values, evaluated_on=found.label)
+    if metric is not None:
+        return _newest(session, run_ids, metric)
+    return Measure(None, why_none=why_none)
 
 
 def group_curves(
     session: Session, run_ids: Sequence[str], names: Sequence[str], window: Window
 ) -> GroupCurves:
     """What the seeds of each group say together of these metrics, in at most so many bins."""
-    rows = session.execute(select(Run.id, Run.config).where(Run.id.in_(run_ids)))
-    configs: dict[str, dict[str, Any]] = dict(rows.all())
-    groups = seeds.seed_groups({run_id: configs[run_id] for run_id in run_ids})
+    groups = seeds.seed_groups(_configs(session, run_ids))
     # Finer than the bins, which their own buckets would not fit otherwise.
     fine = replace(window, points=_FINER * window.points)
     answer = curves.read(session, run_ids, names, fine, exact=True)
@@ -57,8 +76,8 @@ def group_curves(
     return GroupCurves(items=items)
 
 
-def _last(session: Session, run_ids: Sequence[str], name: str) -> dict[str, tuple[int, float]]:
-    """Step and value of the newest point of each run that has a finite one."""
+def _newest(session: Session, run_ids: Sequence[str], name: str) -> Measure:
+    """By the newest point of each run that has a finite one."""
     points = (
         MetricPoint.run_id == Run.id,
         MetricPoint.name == name,
@@ -71,8 +90,11 @@ def _last(session: Session, run_ids: Sequence[str], name: str) -> dict[str, tupl
         .join(MetricPoint, and_(*points, MetricPoint.step == last))
         .where(Run.id.in_(run_ids))
     )
-    rows = session.execute(found)
-    return {run_id: (step, value) for run_id, step, value in rows if value is not None}
+    rows = session.execute(found.order_by(Run.number))
+    values = [
+        SeedValue(run=run, value=value, step=step) for run, step, value in rows if value is not None
+    ]
+    return Measure(name, values=values)
 
 
 def _width(series: Sequence[Series], name: str, window: Window) -> float:

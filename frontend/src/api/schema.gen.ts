@@ -3603,7 +3603,7 @@ export interface components {
             name: string;
             /**
              * Runs
-             * @description In the order in which they were asked for.
+             * @description Oldest first.
              */
             runs: string[];
             /**
@@ -3635,7 +3635,7 @@ export interface components {
         };
         /**
          * SeedGroups
-         * @description Groups of runs, and the best of them beside each of the others.
+         * @description Groups of runs, that of the oldest run first, and the best beside each of the others.
          */
         SeedGroups: {
             /**
@@ -3648,6 +3648,11 @@ export interface components {
              * @description What people call this metric; empty without one.
              */
             title: string;
+            /**
+             * Evaluated On
+             * @description The set of prompts on which evaluations of the models that the runs left measured it, all alike; null = the runs measured it themselves, or it is attached.
+             */
+            evaluated_on: string | null;
             /**
              * Why None
              * @description Why no metric decides; empty if one does.
@@ -3667,15 +3672,18 @@ export interface components {
         };
         /**
          * SeedValue
-         * @description The newest value of one run.
+         * @description The newest value of one run, or what an evaluation found of the model that it left.
          */
         SeedValue: {
             /** Run */
             run: string;
             /** Value */
             value: number;
-            /** Step */
-            step: number;
+            /**
+             * Step
+             * @description Of the run; null for an evaluation of its model.
+             */
+            step: number | null;
         };
         /**
          * Series

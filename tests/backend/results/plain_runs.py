@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from backend.domain.results.drafts import Given
 from backend.domain.results.gathered import KnownModel, Read, gathered
 from backend.domain.results.measurements import MeasuredRun
 from backend.domain.results.tables import results
@@ -51,17 +52,27 @@ def spread(name: str, value: float, half: float = 0.1) -> dict[str, float]:
     return {name: value, f"{name}_low": value - half, f"{name}_high": value + half}
 
 
+def given_of(
+    asked: Sequence[MeasuredRun],
+    evaluations: Sequence[MeasuredRun],
+    makers: Sequence[MeasuredRun] = (),
+    **models: KnownModel,
+) -> Given:
+    """What was measured; the run `x` made `model_x`, and nobody known made the SFT model."""
+    known = {f"model_{run.id}": KnownModel(f"of {run.id}", run.id) for run in (*asked, *makers)}
+    data = {"snapshot_test": "test", "snapshot_train": "train"}
+    read = Read(asked, makers, evaluations, {SFT: KnownModel("sft")} | known | models, data)
+    return gathered(read)
+
+
 def answer_of(
     asked: Sequence[MeasuredRun],
     evaluations: Sequence[MeasuredRun],
     makers: Sequence[MeasuredRun] = (),
     **models: KnownModel,
 ) -> ResultsAnswer:
-    """The tables; a model `model_x` was made by the run `x`, and the SFT model by nobody known."""
-    known = {f"model_{run.id}": KnownModel(f"of {run.id}", run.id) for run in (*asked, *makers)}
-    data = {"snapshot_test": "test", "snapshot_train": "train"}
-    read = Read(asked, makers, evaluations, {SFT: KnownModel("sft")} | known | models, data)
-    return results(gathered(read))
+    """The tables of what `given_of` gives."""
+    return results(given_of(asked, evaluations, makers, **models))
 
 
 def table_of(answer: ResultsAnswer, table_id: str) -> ResultsTable:

@@ -43,7 +43,7 @@ def groups(api: TestClient, database: Database, seed: Seed) -> list[list[str]]:
 
 def test_the_answer_comes_by_the_held_out_reward(api: TestClient, groups: list[list[str]]) -> None:
     high, low = groups
-    # In any order: runs are grouped, not positions.
+    # In any order: runs are grouped by their configs and ordered by their age.
     runs = [one for pair in zip(low, high, strict=True) for one in pair]
 
     answer = api.get("/seed-groups", params={"runs": ",".join(runs)}).json()
@@ -51,13 +51,13 @@ def test_the_answer_comes_by_the_held_out_reward(api: TestClient, groups: list[l
     assert (answer["metric"], answer["title"]) == ("eval/reward", "Held-out reward")
     assert not answer["is_lower_better"]
     first, second = answer["groups"]
-    assert (first["runs"], second["runs"]) == (low, high)
-    assert (first["config"]["optim.lr"], first["value"]) == (0.5, 2.0)
+    assert (first["runs"], second["runs"]) == (high, low)
+    assert (second["config"]["optim.lr"], second["value"]) == (0.5, 2.0)
     assert set(first["config"]) == {"optim.lr"}
     # 4.30265 / sqrt(3) to each side.
-    assert second["interval"]["low"] == pytest.approx(5 - 2.48414, abs=1e-4)
+    assert first["interval"]["low"] == pytest.approx(5 - 2.48414, abs=1e-4)
     (found,) = answer["differences"]
-    assert (found["better"], found["worse"], found["value"]) == (1, 0, 3.0)
+    assert (found["better"], found["worse"], found["value"]) == (0, 1, 3.0)
     assert found["is_decided"]
     assert found["sentence"] == "The difference is 3 [0.733, 5.27]: more than chance."
 
@@ -149,7 +149,7 @@ def test_groups_that_measure_the_same_are_compared_and_the_others_are_shown(
     answer = api.get("/seed-groups", params={"runs": runs}).json()
 
     assert answer["metric"] == "eval/reward"
-    assert [group["apart"] for group in answer["groups"]] == ["reward", None, None]
-    assert answer["groups"][0]["value"] == 100.0
-    assert [(one["better"], one["worse"]) for one in answer["differences"]] == [(1, 2)]
+    assert [group["apart"] for group in answer["groups"]] == [None, None, "reward"]
+    assert answer["groups"][2]["value"] == 100.0
+    assert [(one["better"], one["worse"]) for one in answer["differences"]] == [(0, 1)]
     assert answer["measured_apart"] == "reward"

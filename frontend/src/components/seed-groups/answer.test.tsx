@@ -23,6 +23,7 @@ const answer = (
 ): SeedGroups => ({
   metric: "eval/reward",
   title: "Held-out reward",
+  evaluated_on: null,
   why_none: "",
   measured_apart: "reward",
   is_lower_better: false,
@@ -74,4 +75,27 @@ test("where no two measure the same, nothing is said to be better", () => {
   expect(text(answer([null, "reward"]))).toContain(
     "No two groups measure the same held-out reward.",
   );
+});
+
+test("evaluations that decide are named with their set", () => {
+  const difference = {
+    better: 1,
+    worse: 0,
+    value: 0.2,
+    interval: { low: 0.1, high: 0.3 },
+    is_decided: true,
+    more_seeds: null,
+    sentence: "The difference is 0.2 [0.1, 0.3]: more than chance.",
+  };
+
+  const shown = text(
+    answer([null, null], {
+      title: "pass@1",
+      evaluated_on: "unseen",
+      differences: [difference],
+    }),
+  );
+
+  expect(shown).toContain("B is better than A by pass@1 on unseen.");
+  expect(shown).toContain("Measured by evaluations of the models that the runs left, all alike.");
 });

@@ -7,19 +7,24 @@ import { lowerFirst, number } from "@/lib/format";
 
 import { letterOf } from "./group-names";
 
+/** What decides, as it stands within a sentence. */
+const measureOf = ({ title, evaluated_on: on }: SeedGroups): string =>
+  on === null ? lowerFirst(title) : `${lowerFirst(title)} on \`${on}\``;
+
 function headline(answer: SeedGroups): string {
-  const { metric, title, why_none: whyNone, groups, differences } = answer;
+  const { metric, why_none: whyNone, groups, differences } = answer;
+  const measure = measureOf(answer);
   if (groups.length < 2) return "These runs are seeds of one config.";
   if (metric === null) return whyNone;
   const [first] = differences;
   if (first === undefined)
     return groups.some(({ apart }) => apart !== null)
-      ? `No two groups measure the same ${lowerFirst(title)}.`
-      : `Fewer than two groups have a ${lowerFirst(title)}.`;
+      ? `No two groups measure the same ${measure}.`
+      : `Fewer than two groups have a ${measure}.`;
   const best = letterOf(first.better);
   if (differences.every((one) => one.is_decided))
-    return `${best} is better than ${lettersOf(differences)} by ${lowerFirst(title)}.`;
-  return `Not decided by ${lowerFirst(title)}: ${undecided(first.better, differences)}.`;
+    return `${best} is better than ${lettersOf(differences)} by ${measure}.`;
+  return `Not decided by ${measure}: ${undecided(first.better, differences)}.`;
 }
 
 /** Which groups are not told apart from the best, and why. */
@@ -73,6 +78,11 @@ export function Answer({ answer }: { answer: SeedGroups }) {
               {letterOf(unknown[0]?.better ?? 0)} and {lettersOf(unknown)}.
             </b>{" "}
             Fewer than three seeds do not tell whether a difference is more than chance.
+          </li>
+        )}
+        {answer.evaluated_on !== null && (
+          <li className="muted">
+            Measured by evaluations of the models that the runs left, all alike.
           </li>
         )}
         {[...leftOut(answer)].map(([section, letters]) => (

@@ -35,7 +35,8 @@ function SeedLine(props: Known & { runId: string; group: SeedGroup }) {
 }
 
 export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups }) {
-  const by = answer.title || "Value";
+  const { title, evaluated_on: on } = answer;
+  const by = on === null ? title || "Value" : `${title} on ${on}`;
   const columns: readonly Column[] = ["Group", ["Seeds", "num"], [by, "num"], "Runs"];
   const groups = answer.groups.map((group, place) => ({ group, place }));
   return (

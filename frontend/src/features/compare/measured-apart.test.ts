@@ -7,6 +7,7 @@ import { isMeasuredApart } from "./measured-apart";
 const answer = (section: string | null): SeedGroups => ({
   metric: null,
   title: "",
+  evaluated_on: null,
   why_none: "",
   measured_apart: section,
   is_lower_better: false,

@@ -1,0 +1,55 @@
+"""Which evaluation says which of some runs is better: one of all their models, on unseen prompts.
+
+Called by `backend.store.metrics.seed_groups`; pure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from backend.domain.results.drafts import Given, score_of
+from backend.domain.results.measurements import PromptSet, metric_on
+from backend.schemas.metrics.registry import metric_of
+from backend.schemas.vocabulary import Method
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What evaluations found of the models of some runs on one set, all sampled alike.
+
+    `metric` is pass@1 or else the reward, and `title` what people call it; `label` is the name of
+    the set. `values` are by run.
+    """
+
+    metric: str
+    title: str
+    label: str
+    values: Mapping[str, float]
+
+
+def evaluated(given: Given, run_ids: Sequence[str]) -> Evaluated | None:
+    """By the first set that all of these runs' models were evaluated on; None if there is none.
+
+    Sets that a run was trained on never decide. Those that chose its checkpoint come last: the
+    best of several numbers on a set is partly luck.
+    """
+    unseen = [one for one in given.sets if not given.is_trained(one)]
+    by_choice = sorted(unseen, key=given.has_chosen)
+    found = (_on(given, prompts, run_ids) for prompts in by_choice)
+    return next((one for one in found if one is not None), None)
+
+
+def _on(given: Given, prompts: PromptSet, run_ids: Sequence[str]) -> Evaluated | None:
+    measure = score_of(given.measures(prompts))
+    if measure is None:
+        return None
+    measured = {run: given.measured.chosen.get((run, prompts)) for run in run_ids}
+    values = {
+        run: one.readings[measure].value
+        for run, one in measured.items()
+        if one is not None and not one.is_own and measure in one.readings
+    }
+    if len(values) < len(measured):
+        return None
+    known = metric_of(Method.EVALUATE, f"eval/{measure}")
+    title = measure if known is None else known.title
+    return Evaluated(metric_on(prompts, measure), title, given.labels[prompts], values)

@@ -1,0 +1,82 @@
+"""Which evaluation decides between runs, and when none does."""
+
+from typing import Any
+
+from backend.domain.results.deciding import Evaluated, evaluated
+from backend.domain.results.measurements import MeasuredRun
+from tests.backend.results.plain_runs import evaluation, given_of, named, policy
+
+RUNS = [policy("a", 1), policy("b", 2, estimator="rloo")]
+
+
+def decided(*evaluations: MeasuredRun) -> Evaluated | None:
+    return evaluated(given_of(RUNS, evaluations), [run.id for run in RUNS])
+
+
+def both(number: int, values: tuple[float, float], **changes: Any) -> list[MeasuredRun]:
+    """Evaluations of both models that differ in nothing else."""
+    return [
+        evaluation(
+            number + i, f"model_{run.id}", {"eval/pass@1": one, "eval/reward": 9.0}, **changes
+        )
+        for i, (run, one) in enumerate(zip(RUNS, values, strict=True))
+    ]
+
+
+def test_one_set_on_which_all_models_were_evaluated_alike_decides() -> None:
+    found = decided(*both(10, (0.4, 0.6)))
+
+    assert found == Evaluated("eval/pass@1", "pass@1", "test", {"a": 0.4, "b": 0.6})
+
+
+def test_the_reward_decides_where_no_term_says_what_is_right() -> None:
+    found = decided(
+        evaluation(10, "model_a", {"eval/reward": 1.5}),
+        evaluation(11, "model_b", {"eval/reward": 0.5}),
+    )
+
+    assert found == Evaluated("eval/reward", "Reward", "test", {"a": 1.5, "b": 0.5})
+
+
+def test_a_model_that_was_not_evaluated_leaves_it_open() -> None:
+    assert decided(both(10, (0.4, 0.6))[0]) is None
+
+
+def test_evaluations_that_were_sampled_otherwise_are_not_compared() -> None:
+    first, second = both(10, (0.4, 0.6))
+    other = evaluation(12, "model_b", {"eval/pass@1": 0.6}, samples_per_prompt=1)
+
+    assert decided(first, other) is None
+    assert decided(first, other, second) is not None
+
+
+def test_prompts_that_a_run_was_trained_on_never_decide() -> None:
+    assert decided(*both(10, (0.4, 0.6), prompts={"id": "snapshot_train"})) is None
+
+
+def test_prompts_that_chose_the_checkpoint_decide_only_where_no_others_do() -> None:
+    """`train, heldout` comes after `unseen` also by name; so its rival is called `z`."""
+    chose = {"prompts": {"id": "snapshot_train"}, "split": "heldout"}
+
+    alone = decided(*both(10, (0.4, 0.6), **chose))
+    assert alone is not None
+    assert (alone.label, alone.values["a"]) == ("train, heldout", 0.4)
+    beside = decided(
+        *(
+            evaluation(
+                20 + i,
+                f"model_{run.id}",
+                {"eval/pass@1": 0.4, "eval/z/pass@1": 0.1},
+                evaluation_sets=[named("z")],
+                **chose,
+            )
+            for i, run in enumerate(RUNS)
+        )
+    )
+    assert beside == Evaluated("eval/z/pass@1", "pass@1", "z", {"a": 0.1, "b": 0.1})
+
+
+def test_what_the_runs_measured_themselves_is_no_evaluation() -> None:
+    own = [policy("a", 1, values={"eval/pass@1": 0.4}), policy("b", 2, values={"eval/pass@1": 0.6})]
+
+    assert evaluated(given_of(own, []), ["a", "b"]) is None
