@@ -104,7 +104,10 @@ def test_answers_given_offline_are_kept_and_sent_later(
     page = open_page(f"/projects/{project}/rank")
     shown(page)
     page.wait_for_function(_NEXT_IS_AT_HAND, arg=project)
+    sign = page.get_by_role("button", name="No connection since")
+    expect(sign).to_have_count(0)
     page.context.set_offline(True)
+    expect(sign).to_be_visible()
     page.keyboard.type("abcd")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 judgment not sent yet")).to_be_visible()
@@ -117,6 +120,7 @@ def test_answers_given_offline_are_kept_and_sent_later(
     kept = wait_for_judgments(workshop, project, 2)
 
     assert {one["verdict"] for one in kept} == {"ranked", "all_bad"}
+    expect(sign).to_have_count(0)
     expect(page.get_by_text("not sent yet")).to_have_count(0)
     complaints = open_page.complaints  # type: ignore[attr-defined]
     assert all("ERR_INTERNET_DISCONNECTED" in text for text in complaints)

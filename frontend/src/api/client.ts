@@ -1,4 +1,5 @@
 /** One request to the API, or one clear error; every file of this folder uses it. */
+import { noteAnswer } from "./reachable";
 
 const PREFIX = "/api/v1";
 
@@ -105,12 +106,14 @@ async function sent(path: string, options: RequestOptions): Promise<globalThis.R
     response = await fetch(address(path, options.query ?? {}), prepared(options));
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
+    noteAnswer(null);
     throw new Problem(0, {
       title: "No connection",
       detail: "The service could not be reached.",
       advice: "Check that Podium is running and that you are online.",
     });
   }
+  noteAnswer(response.status);
   if (!response.ok) throw await problemOf(response);
   return response;
 }

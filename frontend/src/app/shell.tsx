@@ -6,6 +6,7 @@ import { Suspense, useEffect, useState } from "react";
 import { Navigate, NavLink, Outlet, useLocation, useParams } from "react-router";
 
 import { Problem } from "@/api/client";
+import { useLostConnection } from "@/api/reachable";
 import { meQuery, roleIn } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
@@ -47,7 +48,7 @@ function usePaletteKey(open: () => void) {
   }, [open]);
 }
 
-const SIGNED_OUT_POLL_MS = 3000;
+const ASK_AGAIN_MS = 3000;
 
 const isRefused = (error: unknown) => error instanceof Problem && error.status === 401;
 
@@ -55,12 +56,13 @@ export function Shell() {
   const { projectId } = useParams();
   const { pathname, search } = useLocation();
   const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const isLost = useLostConnection() !== null;
   // In a shared browser somebody else may have signed in meanwhile.
   const me = useQuery({
     ...meQuery,
     refetchOnWindowFocus: "always",
-    // A session that came back elsewhere ends the note without a click.
-    refetchInterval: ({ state }) => (isRefused(state.error) ? SIGNED_OUT_POLL_MS : false),
+    // A session or a connection that came back ends its note without a click.
+    refetchInterval: ({ state }) => (isRefused(state.error) || isLost ? ASK_AGAIN_MS : false),
   });
   usePaletteKey(() => setPaletteOpen(true));
   useEffect(() => {

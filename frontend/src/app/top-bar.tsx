@@ -10,6 +10,7 @@ import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme, useThemeChoice, type Choice } from "@/lib/theme";
 
 import { ProjectForm } from "./first-project";
+import { LostConnection } from "./lost-connection";
 
 const NEXT: Readonly<Record<Choice, readonly [Choice, IconName, string]>> = {
   system: ["light", "system", "system"],
@@ -105,6 +106,7 @@ export function TopBar(props: { user: User; onSearch: () => void }) {
     <header className="top">
       <ProjectSwitcher user={props.user} />
       <span className="grow" />
+      <LostConnection />
       <button
         type="button"
         className="btn ghost search"
