@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.backend.test_gguf_header import write_gguf
 from tests.e2e.conftest import OpenPage
+from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -155,3 +156,28 @@ def test_a_template_and_stop_strings_are_chosen_or_written(
     template.select_option("plain")
     expect(own).to_have_count(0)
     assert rollout() == sampled | {"template": "plain"}
+
+
+def test_a_setting_is_found_by_a_word_and_a_problem_shows_all_again(
+    open_page: OpenPage, config: dict[str, Any], axe: str
+) -> None:
+    page = open_page(f"/projects/{config['project_id']}/runs/new?method=policy_gradient")
+    show(page, {"method": "policy_gradient", "kl": {"max": 5}})
+    search = page.get_by_label("Find a setting")
+    seed, limit = page.get_by_label("seed (seed)"), page.get_by_label("max (kl.max)")
+    expect(seed).to_be_visible()
+
+    search.fill("kl limit")
+    expect(limit).to_have_value("5")
+    expect(seed).to_have_count(0)
+    assert barriers(page, axe) == []
+    search.fill("no such thing")
+    page.get_by_role("button", name="Show all settings").click()
+    expect(seed).to_be_visible()
+
+    page.get_by_label("only what is set").check()
+    expect(limit).to_be_visible()
+    expect(seed).to_have_count(0)
+    page.get_by_role("list").get_by_role("button", name="prompts", exact=True).click()
+    expect(page.get_by_label("prompts (prompts)")).to_be_focused()
+    expect(seed).to_be_visible()

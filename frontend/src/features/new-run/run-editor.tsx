@@ -12,9 +12,11 @@ import { Empty, Failure } from "@/components/states";
 import { randomId } from "@/lib/random-id";
 
 import { differences, suggestedName, type Candidates } from "./config/initial-config";
-import { fieldsOf, grouped } from "./config/schema";
+import { fieldsOf, grouped, type Field } from "./config/schema";
+import { bySaid, bySearch, found } from "./config/find";
 import { Fields } from "./fields/field-row";
 import { fieldId, FormProvider, isMissing } from "./fields/form-context";
+import { EVERYTHING, FindSettings, isSearching, type Finding } from "./find-settings";
 import { JsonTab } from "./json-tab";
 import { LabelFields, labelsOf, type Labels } from "./labels";
 import { startRun } from "./start-run";
@@ -85,6 +87,7 @@ function Form(props: {
   const draft = useDraft(props.first, props.given, inputs);
   const validation = useValidation(projectId, draft.config);
   const [isAttempted, setAttempted] = useState(false);
+  const [finding, setFinding] = useState(EVERYTHING);
   const problems = validation.data?.problems ?? [];
   const isText = search.get("view") === "json";
   const inAddress = (values: Record<string, string>) => setSearch(values, { replace: true });
@@ -111,6 +114,7 @@ function Form(props: {
   };
   const go = (path: string) => {
     if (isText) show("form");
+    setFinding(EVERYTHING);
     // The form may first have to appear.
     requestAnimationFrame(() => focusField(path));
   };
@@ -126,15 +130,18 @@ function Form(props: {
           onStep={continueFrom}
         />
         {draft.undo !== null && <ReplacedNotice onUndo={draft.undo} />}
-        <Segmented
-          label="Form or JSON"
-          value={isText ? "json" : "form"}
-          options={[
-            ["form", "Form"],
-            ["json", "JSON"],
-          ]}
-          onChange={show}
-        />
+        <div className="row form-or-json">
+          <Segmented
+            label="Form or JSON"
+            value={isText ? "json" : "form"}
+            options={[
+              ["form", "Form"],
+              ["json", "JSON"],
+            ]}
+            onChange={show}
+          />
+          {!isText && <FindSettings finding={finding} onFind={setFinding} />}
+        </div>
         {isText ? (
           <JsonTab
             key={JSON.stringify(draft.origin)}
@@ -149,11 +156,17 @@ function Form(props: {
               config: draft.config,
               candidates: inputs,
               problems,
+              isSearching: isSearching(finding),
               isAttempted,
               change: draft.change,
             }}
           >
-            <Groups methods={inputs.methods} draft={draft} />
+            <Groups
+              methods={inputs.methods}
+              draft={draft}
+              finding={finding}
+              onFindAll={() => setFinding(EVERYTHING)}
+            />
           </FormProvider>
         )}
       </div>
@@ -193,7 +206,13 @@ function ReplacedNotice({ onUndo }: { onUndo: () => void }) {
   );
 }
 
-function Groups({ methods, draft }: { methods: readonly Method[]; draft: Draft }) {
+function Groups(props: {
+  methods: readonly Method[];
+  draft: Draft;
+  finding: Finding;
+  onFindAll: () => void;
+}) {
+  const { methods, draft, finding } = props;
   const name = draft.config["method"];
   const method = methods.find((one) => one.method === name);
   const groups = useMemo(
@@ -206,12 +225,32 @@ function Groups({ methods, draft }: { methods: readonly Method[]; draft: Draft }
         Choose a method above, or correct the key <code>method</code> in the JSON.
       </Empty>
     );
-  return groups.map((group) => (
-    <section key={`${method.method} ${group.title}`} className="card group">
+  const shown = groups
+    .map(({ title, fields }) => ({ title, fields: foundIn(fields, finding, draft.config) }))
+    .filter(({ fields }) => fields.length > 0);
+  if (shown.length === 0)
+    return (
+      <Empty icon="search" title="No setting has these words">
+        <button type="button" className="btn" onClick={props.onFindAll}>
+          Show all settings
+        </button>
+      </Empty>
+    );
+  // A search opens the sections that hold what is found; afterwards they are as they were.
+  return shown.map((group) => (
+    <section
+      key={`${method.method} ${group.title} ${String(isSearching(finding))}`}
+      className="card group"
+    >
       <h2>{group.title}</h2>
       <Fields fields={group.fields} prefix="" />
     </section>
   ));
+}
+
+function foundIn(fields: readonly Field[], finding: Finding, config: JsonObject): readonly Field[] {
+  const ofText = finding.text.trim() === "" ? fields : found(fields, bySearch(finding.text));
+  return finding.isSetOnly ? found(ofText, bySaid(config)) : ofText;
 }
 
 function StartPanel(props: {

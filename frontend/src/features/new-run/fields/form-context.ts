@@ -10,6 +10,8 @@ export interface Form {
   readonly config: JsonObject;
   readonly candidates: Candidates;
   readonly problems: readonly ConfigProblem[];
+  /** Some fields are looked for: sections that hold them are open. */
+  readonly isSearching: boolean;
   /** After the first try to start, what is missing is a mistake and no longer a thing to do. */
   readonly isAttempted: boolean;
   /** Undefined takes the value out: the default holds again. */

@@ -15,7 +15,8 @@ export function Section(props: { field: FieldOf<"section">; path: string; childr
   const hasProblem = form.problems.some((problem) => problem.path.startsWith(`${path}.`));
   const [isOpen, setOpen] = useState<boolean | null>(null);
   const id = useId();
-  const isShown = !isOff && (isOpen ?? (saidKeys > 0 || field.isRequired || hasProblem));
+  const isOpenAtFirst = form.isSearching || saidKeys > 0 || field.isRequired || hasProblem;
+  const isShown = !isOff && (isOpen ?? isOpenAtFirst);
   return (
     <section className="part" aria-labelledby={id}>
       <header>
