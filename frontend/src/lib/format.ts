@@ -5,7 +5,7 @@ export function number(value: number | null | undefined, digits = 3): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
   if (Number.isSafeInteger(value)) return value.toLocaleString("en-US").replace("-", "−");
-  if (size >= 1e6 || size < 1e-3)
+  if (size >= 1e6 || size < 1e-4)
     return value.toExponential(2).replace("e+", "e").replace(/^-/, "−");
   const shown = size >= 100 ? value.toFixed(1) : value.toPrecision(digits);
   return shown.replace("-", "−");
@@ -27,7 +27,7 @@ interface Span {
 export function between({ low, high }: Span): string {
   if (low === high) return "no spread";
   const greatest = Math.max(Math.abs(low), Math.abs(high));
-  if (greatest < 1e-3 || greatest >= 1000) return `[${number(low)}, ${number(high)}]`;
+  if (greatest < 1e-4 || greatest >= 1000) return `[${number(low)}, ${number(high)}]`;
   const decimals = Math.max(0, 2 - Math.floor(Math.log10(greatest)));
   return `[${fixed(low, decimals)}, ${fixed(high, decimals)}]`;
 }

@@ -8,7 +8,7 @@ import type { Assignment } from "@/api/types";
 import { Card } from "../card";
 import type { DragHandlers } from "../drag";
 import type { Move, Ranking } from "../ranking/ranking";
-import { lengthOf } from "./length";
+import { lengthOf, type Length } from "./length";
 import { useTogether } from "./scroll";
 import type { View } from "./view";
 
@@ -27,11 +27,18 @@ export interface CardsProps {
   readonly onAlone: (card: number) => void;
 }
 
+const CLASSES: Readonly<Record<Length, string>> = {
+  "few words": "short few",
+  short: "short",
+  medium: "medium",
+  long: "long",
+};
+
 export function Cards(props: CardsProps) {
   const { area, responses, ranking, focus, view, drag } = props;
   const length = useMemo(() => lengthOf(responses.map(({ content }) => content)), [responses]);
   useTogether(area, view.isTogether);
-  const classes = ["cards", `k${responses.length}`, length, view.isAlone && "alone"];
+  const classes = ["cards", `k${responses.length}`, CLASSES[length], view.isAlone && "alone"];
   return (
     <section className={classes.filter(Boolean).join(" ")} aria-label="Responses" ref={area}>
       {responses.map(({ id, content }, card) => (

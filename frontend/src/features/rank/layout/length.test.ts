@@ -6,7 +6,10 @@ const words = (count: number) => Array.from({ length: count }, () => "word").joi
 
 describe("the length of responses", () => {
   it.each([
-    ["nothing", [""], "short"],
+    ["nothing", [""], "few words"],
+    ["8 words", [words(8)], "few words"],
+    ["9 words", ["yes", words(9)], "short"],
+    ["two lines", ["yes\nno"], "short"],
     ["60 words", [words(60)], "short"],
     ["61 words", [words(61)], "medium"],
     ["300 words", [words(300)], "medium"],

@@ -1,8 +1,10 @@
 /** How long the responses of a comparison are: their columns and the size of their type follow from it. */
 import { splitThinking } from "@/components/response/thinking";
 
-export type Length = "short" | "medium" | "long";
+export type Length = "few words" | "short" | "medium" | "long";
 
+// A name, a number, a line: read at a glance, also when it is large.
+const MOST_OF_A_GLANCE = 8;
 const MOST_WORDS_OF_SHORT = 60;
 const MOST_WORDS_OF_MEDIUM = 300;
 // What a word takes where a script has no spaces, and a line where lines are short, as in code.
@@ -11,6 +13,7 @@ const WORDS_OF_A_LINE = 6;
 
 export function lengthOf(responses: readonly string[]): Length {
   const words = Math.max(...responses.map((text) => wordsOf(splitThinking(text).answer)));
+  if (words <= MOST_OF_A_GLANCE) return "few words";
   if (words <= MOST_WORDS_OF_SHORT) return "short";
   return words <= MOST_WORDS_OF_MEDIUM ? "medium" : "long";
 }
