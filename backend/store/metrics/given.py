@@ -4,21 +4,19 @@ Used by the metric modules beside this one.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 import orjson
 from sqlalchemy import (
-    JSON,
-    BindParameter,
     ColumnElement,
     FromClause,
     String,
+    TextualSelect,
     and_,
     bindparam,
-    cast,
-    column,
-    func,
     select,
+    text,
     true,
 )
 from sqlalchemy.orm import InstrumentedAttribute, Session
@@ -37,12 +35,13 @@ def is_sqlite(session: Session) -> bool:
 
 def rows(session: Session, types: Types, values: Iterable[Sequence[Any]]) -> FromClause:
     """A table `given` with these columns and values, passed as one parameter of JSON."""
-    return _table(types, bindparam(None, json_of(types, values)), sqlite=is_sqlite(session))
+    passed = bindparam("given", json_of(types, values), String(), unique=True)
+    return _statement(_kinds(types), is_sqlite(session)).bindparams(passed).subquery("given")
 
 
 def table(types: Types, *, sqlite: bool) -> FromClause:
     """The same for a statement that is built once; its parameter is `given`, made by `json_of`."""
-    return _table(types, bindparam("given", type_=String()), sqlite=sqlite)
+    return _statement(_kinds(types), sqlite).subquery("given")
 
 
 def json_of(types: Types, values: Iterable[Sequence[Any]]) -> str:
@@ -50,18 +49,21 @@ def json_of(types: Types, values: Iterable[Sequence[Any]]) -> str:
     return orjson.dumps([dict(zip(types, row, strict=True)) for row in values]).decode()
 
 
-def _table(types: Types, passed: BindParameter[str], *, sqlite: bool) -> FromClause:
-    if not sqlite:
-        columns = [column(name, kind) for name, kind in types.items()]
-        recordset = func.json_to_recordset(cast(passed, JSON))
-        return recordset.table_valued(*columns, name="given").render_derived(with_types=True)
-    each = func.json_each(passed).table_valued("value")
-    found = [
-        func.json_extract(each.c.value, f"$.{name}", type_=kind).label(name)
-        for name, kind in types.items()
-    ]
-    # The limit (none) keeps SQLite from taking the JSON apart for each row that is joined with it.
-    return select(*found).limit(-1).subquery("given")
+def _kinds(types: Types) -> tuple[tuple[str, type[TypeEngine[Any]]], ...]:
+    return tuple((name, type(kind)) for name, kind in types.items())
+
+
+@cache
+def _statement(kinds: tuple[tuple[str, type[TypeEngine[Any]]], ...], sqlite: bool) -> TextualSelect:
+    """As text: built of SQLAlchemy's functions it takes a tenth of the time of a chart."""
+    if sqlite:
+        columns = ", ".join(f"json_extract(value, '$.{name}') AS \"{name}\"" for name, _ in kinds)
+        # The limit (none) keeps SQLite from taking the JSON apart for each row joined with it.
+        said = f"SELECT {columns} FROM json_each(:given) LIMIT -1"
+    else:
+        columns = ", ".join(f'"{name}" {kind().compile()}' for name, kind in kinds)
+        said = f"SELECT * FROM json_to_recordset(CAST(:given AS JSON)) AS given({columns})"
+    return text(said).columns(**{name: kind() for name, kind in kinds})
 
 
 def search(
