@@ -49,12 +49,40 @@ def _names(alike: Sequence[Mapping[str, Any]], n_methods: int) -> list[str]:
     # What only some have comes with what all have beside it, as a function with its kind of reward.
     hanging = {path for path in own if _parent(path) in beside}
     told = [{p: value for p, value in one.items() if p not in hanging} for one in apart]
-    short, full = (
-        [_name(config, one, n_methods=n_methods) for config, one in zip(alike, many, strict=True)]
-        for many in (told, apart)
-    )
+    short, full = (_named(alike, many, n_methods) for many in (told, apart))
     often = Counter(short)
     return [a if often[a] == 1 else b for a, b in zip(short, full, strict=True)]
+
+
+def _named(
+    alike: Sequence[Mapping[str, Any]], apart: Sequence[Mapping[str, Any]], n_methods: int
+) -> list[str]:
+    first = _telling(alike, apart)[:_MOST_IN_NAME]
+    return [_name(c, one, first, n_methods) for c, one in zip(alike, apart, strict=True)]
+
+
+def _telling(alike: Sequence[Mapping[str, Any]], apart: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The settings, those first that set most groups apart which the ones before leave alike."""
+    left = [path for path in apart[0] if _is_said(path)]
+    known = [_head(config) for config in alike]
+    ordered: list[str] = []
+    while left:
+        told = {path: _with(known, path, apart) for path in left}
+        best = max(left, key=lambda path: len(set(told[path])))
+        if len(set(told[best])) == len(set(known)):
+            break
+        ordered.append(best)
+        left.remove(best)
+        known = told[best]
+    return [*ordered, *left]
+
+
+def _with(known: Sequence[str], path: str, apart: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [f"{one}, {json.dumps(own[path])}" for one, own in zip(known, apart, strict=True)]
+
+
+def _is_said(path: str) -> bool:
+    return not path.endswith(".sha256") and path.split(".")[0] not in _UNSAID
 
 
 def _lists_as_one(
@@ -94,17 +122,17 @@ def _parent(path: str) -> str:
     return path.rpartition(".")[0]
 
 
-def _name(config: Mapping[str, Any], apart: Mapping[str, Any], *, n_methods: int) -> str:
-    head = _head(config)
-    settings = [
-        setting_of(path, value)
-        for path, value in apart.items()
-        if value is not None and not path.endswith(".sha256") and path.split(".")[0] not in _UNSAID
-    ]
-    if not settings or "estimator" in apart or n_methods > 1:
-        settings = [head, *settings]
-    rest = len(settings) - _MOST_IN_NAME
-    said = ", ".join(settings[:_MOST_IN_NAME])
+def _name(
+    config: Mapping[str, Any], apart: Mapping[str, Any], first: Sequence[str], n_methods: int
+) -> str:
+    """In the order of the config, of its settings those that come first."""
+    own = [path for path, value in apart.items() if value is not None and _is_said(path)]
+    has_head = not own or "estimator" in apart or n_methods > 1
+    most = _MOST_IN_NAME - has_head
+    kept = sorted(own, key=lambda path: first.index(path) if path in first else len(first))[:most]
+    settings = [setting_of(path, apart[path]) for path in own if path in kept]
+    said = ", ".join([_head(config), *settings] if has_head else settings)
+    rest = len(own) - len(kept)
     return f"{said} and {rest} more settings" if rest > 1 else said
 
 

@@ -40,6 +40,24 @@ def test_no_interval_of_a_share_goes_beyond_what_a_share_can_be() -> None:
     assert length.interval.high == pytest.approx(29 + T_OF_2 * 9 / 3**0.5, abs=1e-4)
 
 
+def test_a_name_has_the_settings_that_tell_its_group_from_all_others() -> None:
+    """Four fit; the model tells no two apart that the others do not, so it is left out."""
+    base = {"method": "policy_gradient", "estimator": "reinforce_pp", "kl": {"coef": 0.02},
+            "model": {"id": "model_base"}, "optim": {"lr": 0.003}, "eval_every": 10}  # fmt: skip
+    changes: list[dict[str, Any]] = [
+        {}, {"optim": {"lr": 1e-6}}, {"kl": {"coef": 0.0}, "eval_every": 20}, {"estimator": "rloo"},
+        {"kl": {"coef": 0.0}, "model": {"id": "model_good"}, "optim": {"lr": 0.1}},
+    ]  # fmt: skip
+
+    assert names_of([base | change for change in changes]) == [
+        "reinforce_pp, eval_every 10, kl.coef 0.02, lr 0.003",
+        "reinforce_pp, eval_every 10, kl.coef 0.02, lr 1e-6",
+        "reinforce_pp, eval_every 20, kl.coef 0, lr 0.003",
+        "rloo, eval_every 10, kl.coef 0.02, lr 0.003",
+        "reinforce_pp, eval_every 10, kl.coef 0, lr 0.1",
+    ]
+
+
 def test_evaluations_are_measurements_of_the_run_that_made_the_model() -> None:
     """Seeds at .4, .5, .6: s = .1, so the t interval is .5 +- 4.302653 x .1 / sqrt(3)."""
     runs = [policy(f"g{n}", n, seed=n) for n in range(3)]
