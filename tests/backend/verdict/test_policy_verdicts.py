@@ -92,6 +92,24 @@ def test_a_reward_that_its_own_model_judges_is_not_shown_as_good() -> None:
     assert (level(LEARNED), level(RULES)) == ("none", "good")
 
 
+def test_tokens_that_the_reference_would_never_write_are_seen_by_evaluations_alone() -> None:
+    """With `kl.coef` 0 no step asks the reference: 70 nats on responses of 10 tokens are 7 each."""
+    of_steps = ("kl/response", "kl/token")
+    curves = {name: curve for name, curve in HEALTHY.items() if name not in of_steps}
+    curves |= evaluated("eval/reward", [0.0, 0.3, 0.6], 0.05)
+    curves |= evaluated("kl/exact", [0.0, 40.0, 70.0], 1.0)
+
+    def found(tokens: float) -> Verdict:
+        lengths = evaluated("eval/length", [tokens] * 3, 0.1)
+        return judge(Method.POLICY_GRADIENT, Evidence(LEARNED, curves | lengths, True, STEPS))
+
+    exploited = found(10.0)
+    assert (exploited.kind, exploited.level) == (Kind.OVER_OPTIMIZED, "bad")
+    assert "its tokens are 7 nats each from the reference" in exploited.sentence
+    assert exploited.gauges[1].beside == "7 per token"
+    assert (found(40.0).kind, found(40.0).level) == (Kind.IMPROVED, "warn")
+
+
 def test_a_run_that_ended_before_its_first_step_is_not_told_to_hold_out_prompts() -> None:
     found = judge(Method.POLICY_GRADIENT, Evidence(RULES, {}, True))
 

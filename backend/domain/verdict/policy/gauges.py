@@ -81,12 +81,12 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     if limit is not None and signs.kl > limit:
         level = "warn"
         note = f"above {shown(limit)}" + ("" if since is None else f" since step {since:,}")
-    per_token = evidence.trend("kl/token")
+    per_token = signs.kl_per_token
     return Gauge(
         metric=metric,
         value=signs.kl,
         interval=exact[-1].interval if exact else None,
-        beside="" if per_token is None else f"{shown(per_token.after)} per token",
+        beside="" if per_token is None else f"{shown(per_token)} per token",
         healthy=None if limit is None else Span(low=0, high=limit),
         scale=Span(low=0, high=max(signs.kl, 1.25 * (limit or signs.kl))),
         level=level,

@@ -54,6 +54,15 @@ class Signs:
         return exact
 
     @cached_property
+    def kl_per_token(self) -> float | None:
+        """Nats per token from the reference: sampled, else of the responses last evaluated."""
+        sampled = self.evidence.trend("kl/token")
+        if sampled is not None:
+            return sampled.after
+        exact, length = self.evidence.last("kl/exact"), self.evidence.last("eval/length")
+        return None if exact is None or not length else exact / length
+
+    @cached_property
     def kl_limit(self) -> float | None:
         """Nats per response beyond which there is a warning; a reward by rule alone has none."""
         limit: float | None = value_at(self.evidence.config, "kl.max")
@@ -111,11 +120,11 @@ class Signs:
         return f"in {percent(alike.after)} of the groups all responses have the same reward"
 
     def _alien(self) -> str:
-        trend = self.evidence.trend("kl/token")
-        if trend is None or trend.after < _ALIEN:
+        each = self.kl_per_token
+        if each is None or each < _ALIEN:
             return ""
         return (
-            f"its tokens are {shown(trend.after)} nats each from the reference, which would hardly "
+            f"its tokens are {shown(each)} nats each from the reference, which would hardly "
             "ever write them"
         )
 

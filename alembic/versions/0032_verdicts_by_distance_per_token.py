@@ -1,0 +1,26 @@
+"""verdicts of policies are made anew: evaluations alone tell the distance per token, too."""
+
+from collections.abc import Sequence
+
+from alembic import op
+
+revision: str = "0032"
+down_revision: str | None = "0031"
+branch_labels: str | Sequence[str] | None = None
+depends_on: str | Sequence[str] | None = None
+
+# The worker judges what has ended without a verdict.
+_FORGET = (
+    "UPDATE runs SET verdict = NULL, verdict_level = NULL, verdict_sentence = NULL "
+    "WHERE method = 'policy_gradient'"
+)
+
+
+def upgrade() -> None:
+    """Bring the schema to this revision."""
+    op.execute(_FORGET)
+
+
+def downgrade() -> None:
+    """Bring the schema back to the revision before."""
+    op.execute(_FORGET)
