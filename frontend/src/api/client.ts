@@ -1,5 +1,5 @@
 /** One request to the API, or one clear error; every file of this folder uses it. */
-import { noteAnswer } from "./reachable";
+import { noteAnswer } from "@/lib/reachable";
 
 const PREFIX = "/api/v1";
 

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
 import { Problem } from "@/api/client";
-import { useLostConnection } from "@/api/reachable";
+import { useLostConnection } from "@/lib/reachable";
 import { meQuery } from "@/api/session";
 import { Icon } from "@/components/icons";
 import { Popover } from "@/components/popover/popover";

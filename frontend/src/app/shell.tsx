@@ -6,7 +6,7 @@ import { Suspense, useEffect, useState } from "react";
 import { Navigate, NavLink, Outlet, useLocation, useParams } from "react-router";
 
 import { Problem } from "@/api/client";
-import { useLostConnection } from "@/api/reachable";
+import { useLostConnection } from "@/lib/reachable";
 import { meQuery, roleIn } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
