@@ -62,7 +62,7 @@ def test_what_is_written_is_sent_at_once(tmp_path: Path, host: str) -> None:
         is_set = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
         writer.close()
         server.close()
-        return is_set
+        return bool(is_set)
 
     # In a thread of its own: the browser's tests may leave a running loop in this one.
     with listen(settings(tmp_path, host=host)) as listener, ThreadPoolExecutor(1) as thread:
