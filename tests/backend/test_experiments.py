@@ -240,6 +240,14 @@ def test_evaluations_of_all_models_decide_before_what_the_runs_measured(
 
     evaluated(seed, store, 2, left_by(seed, store, runs[1]), 0.25)
     found = answer()
+    # Evaluations that are asked for beside what they measure are in no group.
+    evaluated(seed, store, 3, seed.policy, 0.1)
+    both = {"runs": ",".join([*runs, "run_eval1", "run_eval2", "run_eval3"])}
+    beside = api.get("/seed-groups", params=both).raise_for_status().json()
+    assert (found["n_evaluations"], beside["n_evaluations"]) == (0, 3)
+    assert beside["groups"] == found["groups"]
+    alone = api.get("/seed-groups", params={"runs": "run_eval1,run_eval2"}).json()
+    assert len(alone["groups"]) == 2
     assert (found["metric"], found["title"]) == ("eval/pass@1", "pass@1")
     assert found["evaluated_on"] == "prompts, heldout"
     assert [group["value"] for group in found["groups"]] == [0.75, 0.25]

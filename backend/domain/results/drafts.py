@@ -68,8 +68,17 @@ class Given:
 
     @property
     def sets(self) -> list[PromptSet]:
-        """All sets that were measured, those that were trained on last, then by their names."""
-        return sorted(self.labels, key=lambda one: (self.is_trained(one), self.labels[one]))
+        """All sets that were measured: trained on last, first those that measured most runs."""
+        return sorted(
+            self.labels,
+            key=lambda one: (self.is_trained(one), -self._n_measured(one), self.labels[one]),
+        )
+
+    def _n_measured(self, prompts: PromptSet) -> int:
+        """How many of the runs in groups were measured on a set."""
+        groups = (row for row in self.rows if row.is_group and not row.is_start)
+        runs = (one for row in groups for one in row.subjects)
+        return sum((one, prompts) in self.measured.chosen for one in runs)
 
     @cached_property
     def _trained_data(self) -> set[str]:

@@ -69,6 +69,11 @@ class SeedGroups(ApiAnswer):
         "metrics measure something else in each run; null = they can be compared."
     )
     is_lower_better: bool
+    n_evaluations: int = Field(
+        0,
+        description="How many of the runs are evaluations of what others of them left or started "
+        "from: they measure those, and are in no group.",
+    )
     groups: list[SeedGroup]
     differences: list[GroupDifference]
 

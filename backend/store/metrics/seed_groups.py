@@ -11,6 +11,7 @@ from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 
 from backend.domain.results.deciding import evaluated
+from backend.domain.results.measurements import key_of
 from backend.domain.seeds import groups as seeds
 from backend.domain.seeds.bands import Points, band
 from backend.domain.seeds.compared import Measure, compared, deciding_metric
@@ -18,8 +19,10 @@ from backend.domain.verdict.gold import gold_metrics
 from backend.schemas.metrics.seeds import GroupCurve, GroupCurves, SeedGroups, SeedValue
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.runs import Series
+from backend.schemas.vocabulary import Method
 from backend.store.metrics import curves, results
 from backend.store.metrics.curves import Window
+from backend.store.tables.models import Model
 from backend.store.tables.runs import MetricPoint, Run
 
 _FINER = 4
@@ -28,14 +31,28 @@ _FINER = 4
 def of_runs(session: Session, run_ids: Sequence[str], metric: str | None) -> SeedGroups:
     """These runs in groups, by `metric` or by what decides."""
     configs = _configs(session, run_ids)
-    by = _deciding(session, configs) if metric is None else _newest(session, run_ids, metric)
-    return compared(configs, by)
+    by = _deciding(session, configs) if metric is None else _newest(session, list(configs), metric)
+    found = compared(configs, by)
+    return found.model_copy(update={"n_evaluations": len(set(run_ids)) - len(configs)})
 
 
 def _configs(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Oldest first, so that a group has the same letter in whichever order runs are asked for."""
+    """Oldest first, so that a group has the same letter in whichever order runs are asked for.
+
+    Evaluations of what others of these runs left or started from measure them, and are left out.
+    """
     rows = select(Run.id, Run.config).where(Run.id.in_(run_ids)).order_by(Run.number)
-    return dict(session.execute(rows).all())
+    configs: dict[str, dict[str, Any]] = dict(session.execute(rows).all())
+    models = {run_id: key_of(config.get("model")) for run_id, config in configs.items()}
+    evaluations = {one for one, config in configs.items() if config["method"] == Method.EVALUATE}
+    others = configs.keys() - evaluations
+    left = set(session.scalars(select(Model.id).where(Model.run_id.in_(others))))
+    measured = left | {models[one] for one in others}
+    return {
+        run_id: config
+        for run_id, config in configs.items()
+        if run_id not in evaluations or models[run_id] not in measured
+    }
 
 
 def _deciding(session: Session, configs: Mapping[str, dict[str, Any]]) -> Measure:

@@ -3665,6 +3665,12 @@ export interface components {
             measured_apart: string | null;
             /** Is Lower Better */
             is_lower_better: boolean;
+            /**
+             * N Evaluations
+             * @description How many of the runs are evaluations of what others of them left or started from: they measure those, and are in no group.
+             * @default 0
+             */
+            n_evaluations: number;
             /** Groups */
             groups: components["schemas"]["SeedGroup"][];
             /** Differences */

@@ -24,6 +24,7 @@ const answer = (
   metric: "eval/reward",
   title: "Held-out reward",
   evaluated_on: null,
+  n_evaluations: 0,
   why_none: "",
   measured_apart: "reward",
   is_lower_better: false,

@@ -3,7 +3,7 @@ import "./answer.css";
 
 import type { GroupDifference, SeedGroups } from "@/api/types";
 import { Sentence } from "@/components/text/sentence";
-import { lowerFirst, number } from "@/lib/format";
+import { lowerFirst, number, plural } from "@/lib/format";
 
 import { letterOf } from "./group-names";
 
@@ -78,6 +78,13 @@ export function Answer({ answer }: { answer: SeedGroups }) {
               {letterOf(unknown[0]?.better ?? 0)} and {lettersOf(unknown)}.
             </b>{" "}
             Fewer than three seeds do not tell whether a difference is more than chance.
+          </li>
+        )}
+        {answer.n_evaluations > 0 && (
+          <li className="muted">
+            {plural(answer.n_evaluations, "evaluation")} of these runs{" "}
+            {answer.n_evaluations === 1 ? "measures" : "measure"} them and{" "}
+            {answer.n_evaluations === 1 ? "is" : "are"} in no group.
           </li>
         )}
         {answer.evaluated_on !== null && (

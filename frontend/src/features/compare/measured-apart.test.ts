@@ -8,6 +8,7 @@ const answer = (section: string | null): SeedGroups => ({
   metric: null,
   title: "",
   evaluated_on: null,
+  n_evaluations: 0,
   why_none: "",
   measured_apart: section,
   is_lower_better: false,
