@@ -67,7 +67,9 @@ export function ComparePage() {
 
 function Compared({ runs, answer }: { runs: readonly Run[]; answer: SeedGroups }) {
   const verdicts = useVerdicts(runs);
-  const byId = new Map(runs.map((run) => [run.id, run]));
+  // Without evaluations that measure the others.
+  const inGroups = new Set(answer.groups.flatMap((group) => group.runs));
+  const byId = new Map(runs.filter(({ id }) => inGroups.has(id)).map((run) => [run.id, run]));
   const { runIds } = useView();
   const asChosen = runIds.flatMap((id) => byId.get(id) ?? []);
   return (
