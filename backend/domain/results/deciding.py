@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from backend.domain.results.drafts import Given, score_of
 from backend.domain.results.measurements import PromptSet, metric_on
-from backend.schemas.metrics.registry import metric_of
+from backend.schemas.metrics.registry import title_of
 from backend.schemas.vocabulary import Method
 
 
@@ -50,6 +50,5 @@ def _on(given: Given, prompts: PromptSet, run_ids: Sequence[str]) -> Evaluated |
     }
     if len(values) < len(measured):
         return None
-    known = metric_of(Method.EVALUATE, f"eval/{measure}")
-    title = measure if known is None else known.title
+    title = title_of(Method.EVALUATE, f"eval/{measure}")
     return Evaluated(metric_on(prompts, measure), title, given.labels[prompts], values)

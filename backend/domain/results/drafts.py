@@ -66,7 +66,7 @@ class Given:
     missing: str = ""
     commits: Sequence[str] = ()
 
-    @property
+    @cached_property
     def sets(self) -> list[PromptSet]:
         """All sets that were measured: trained on last, first those that measured most runs."""
         return sorted(

@@ -15,7 +15,7 @@ from backend.domain.seeds.measures import apart_from_most, measured_apart, most_
 from backend.domain.seeds.names import names_of
 from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.words import between, shown
-from backend.schemas.metrics.registry import metric_of
+from backend.schemas.metrics.registry import title_of
 from backend.schemas.metrics.seeds import GroupDifference, SeedGroup, SeedGroups, SeedValue
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.vocabulary import Method
@@ -101,8 +101,7 @@ def _title(by: Measure, config: Mapping[str, Any]) -> str:
 
 
 def _called(metric: str, config: Mapping[str, Any]) -> str:
-    known = metric_of(Method(config["method"]), metric)
-    return metric if known is None else known.title
+    return title_of(Method(config["method"]), metric)
 
 
 def _group(

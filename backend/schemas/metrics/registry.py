@@ -46,6 +46,12 @@ def metric_of(method: Method, name: str) -> Metric | None:
     return None
 
 
+def title_of(method: Method, name: str) -> str:
+    """What people call a metric of this method; its name if nobody says."""
+    known = metric_of(method, name)
+    return name if known is None else known.title
+
+
 def _parts(pattern: str, name: str) -> dict[str, str]:
     """What stands in a name where the pattern has `{term}` and the like; empty if it does not."""
     literal = re.split(r"(\{\w+\})", pattern)

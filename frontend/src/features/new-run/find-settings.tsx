@@ -15,7 +15,7 @@ export function FindSettings(props: { finding: Finding; onFind: (finding: Findin
   const { finding, onFind } = props;
   return (
     <div className="row find-settings">
-      <span className="find-field">
+      <span className="find-field icon-field">
         <Icon name="search" />
         <input
           className="input"

@@ -101,7 +101,7 @@ export function FilterBox(props: {
 
   return (
     <div className="filter-box">
-      <div className="filter-field">
+      <div className="filter-field icon-field">
         <Icon name="search" />
         <input
           ref={field}
