@@ -23,7 +23,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 ##@ Use
 .PHONY: demo up paper
-demo: $(VENV)/.ready frontend/dist/.ready ## run the whole loop on a small real model, about eight minutes with bf16 (KEEP=0: stop at the end)
+demo: $(VENV)/.ready frontend/dist/.ready ## run the whole loop on a small real model, about nine minutes with bf16 (KEEP=0: stop at the end)
 	$(BIN)/podium demo
 
 up: $(VENV)/.ready frontend/dist/.ready ## start the API, the browser UI and one worker, until Ctrl-C

@@ -38,7 +38,10 @@ GUIDELINES = (
 )
 RUN_NAMES = {
     "sft": "SFT on human answers",
-    "to_rank": "Responses to rank",
+    "first_to_rank": "Responses of the SFT model to rank",
+    "first_reward_model": "Reward model, round 1",
+    "first_policy": "REINFORCE++, round 1",
+    "to_rank": "Responses of the first policy to rank",
     "reward_model": "Reward model",
     "policy": "REINFORCE++",
     "base_answers": "Answers of the base model",
@@ -56,14 +59,19 @@ class DemoFailed(RuntimeError):
 
 @dataclass
 class Demo:
-    """A project of the service and what the loop has made in it: the ended runs by their part."""
+    """A project of the service and what the loop has made in it.
+
+    `runs` holds the ended runs by their part, `frozen` the ids of snapshots by their name.
+    """
 
     podium: Podium
     course: Course
     seed: int
+    known_words: frozenset[str]
     project_id: str
     experiment_id: str
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    frozen: dict[str, str] = field(default_factory=dict)
     annotators: list[Podium] = field(default_factory=list)
 
     def run(self, part: str, config: recipe.Config, done: int = 0, of: int = 1) -> str:
@@ -104,6 +112,7 @@ class Demo:
             "filter": chosen,
         }
         answer: dict[str, Any] = self.podium.post(f"/projects/{self.project_id}/snapshots", body)
+        self.frozen[name] = str(answer["id"])
         return answer
 
     def import_pairs(self, kind: str, name: str, pairs: Sequence[Pair]) -> None:
@@ -152,33 +161,24 @@ def close_the_loop(
         known_words = gold.known_words(model_folder / "tokenizer.json")
 
     with course.stage("import"):
-        demo = _new_project(podium, course, seed)
+        demo = _new_project(podium, course, seed, known_words)
         base = _register(demo, model_folder)
-        frozen = _import_and_freeze(demo, questions, asked)
+        _import_and_freeze(demo, questions, asked)
 
     with course.stage("sft"):
-        sft = demo.train("sft", recipe.sft(base, frozen["demonstrations"], seed=seed))
+        sft = demo.train("sft", recipe.sft(base, demo.frozen["demonstrations"], seed=seed))
 
-    with course.stage("generate"):
-        demo.run("to_rank", recipe.to_rank(sft, frozen["ranking"], seed=seed))
-
-    with course.stage("judge"):
-        _judge(demo, known_words)
-        preferences = _freeze_preferences(demo)
-
-    with course.stage("reward_model"):
-        reward = demo.train("reward_model", recipe.reward_model(sft, preferences, seed=seed))
-
-    with course.stage("policy"):
-        final = demo.train("policy", recipe.policy(sft, reward, frozen["policy"], seed=seed))
+    final = sft
+    for which in recipe.ROUNDS:
+        reward, final = _go_round(demo, which, sft=sft, sampled=final)
 
     with course.stage("evaluate"):
-        answers = _answer(demo, frozen[asked], base=base, sft=sft, final=final)
+        answers = _answer(demo, demo.frozen[asked], base=base, sft=sft, final=final)
 
     with course.stage("yours"):
         # They are tuning questions, too: a try that measures on those leaves none.
         is_a_try = asked == "tuning"
-        left = 0 if is_a_try else _leave_some(demo, questions, reward, final, known_words)
+        left = 0 if is_a_try else _leave_some(demo, questions, reward, final)
 
     with course.stage("report"):
         finished = report.make(
@@ -187,7 +187,7 @@ def close_the_loop(
             reward=demo.curve("policy", "eval/reward"),
             answers=answers,
             known_words=known_words,
-            differences=_recorded_differences(demo, preferences, known_words),
+            differences=_recorded_differences(demo),
             counts=podium.get(f"/projects/{demo.project_id}")["counts"],
         )
     finished |= {"questions": asked, "seconds": course.seconds, "url": podium.url}
@@ -196,14 +196,39 @@ def close_the_loop(
     return finished
 
 
-def _new_project(podium: Podium, course: Course, seed: int) -> Demo:
+def _go_round(demo: Demo, which: str, *, sft: str, sampled: str) -> tuple[str, str]:
+    """Sample from a model, rank, train reward model and policy: the ids of these two models.
+
+    Both start from the SFT model each time; the reward model learns from all rankings so far.
+    """
+    stage, frozen, seed = demo.course.stage, demo.frozen, demo.seed
+    with stage(f"{which}generate"):
+        config = recipe.to_rank(sampled, frozen[f"{which}ranking"], seed=seed)
+        demo.run(f"{which}to_rank", config)
+
+    with stage(f"{which}judge"):
+        _judge(demo)
+        _freeze_preferences(demo, which)
+
+    with stage(f"{which}reward_model"):
+        config = recipe.reward_model(sft, frozen[f"{which}preferences"], seed=seed)
+        reward = demo.train(f"{which}reward_model", config)
+
+    with stage(f"{which}policy"):
+        make = recipe.first_policy if which else recipe.policy
+        policy = demo.train(f"{which}policy", make(sft, reward, frozen["policy"], seed=seed))
+    return reward, policy
+
+
+def _new_project(podium: Podium, course: Course, seed: int, known_words: frozenset[str]) -> Demo:
     taken = {project["name"] for project in podium.pages("/projects")}
     names = (f"Demo {number}" if number > 1 else "Demo" for number in range(1, len(taken) + 2))
     name = next(name for name in names if name not in taken)
     project = podium.post("/projects", {"name": name, "guidelines": GUIDELINES})["id"]
     body = {"project_id": project, "name": "Closed loop", "notes": recipe.__doc__}
     course.say(f"project: {name}")
-    return Demo(podium, course, seed, project, podium.post("/experiments", body)["id"])
+    experiment = podium.post("/experiments", body)["id"]
+    return Demo(podium, course, seed, known_words, project, experiment)
 
 
 def _register(demo: Demo, folder: Path) -> str:
@@ -215,17 +240,15 @@ def _register(demo: Demo, folder: Path) -> str:
     return str(demo.podium.post("/models", body)["id"])
 
 
-def _import_and_freeze(demo: Demo, questions: Corpus, asked: str) -> dict[str, str]:
-    """Import each set of questions and freeze it: snapshot ids by set."""
-    frozen = {}
-    for name in ("demonstrations", "ranking", "policy", asked):
+def _import_and_freeze(demo: Demo, questions: Corpus, asked: str) -> None:
+    """Import each set of questions and freeze it."""
+    for name in ("demonstrations", "first_ranking", "ranking", "policy", asked):
         kind = "demonstrations" if name == "demonstrations" else "prompts"
         demo.import_pairs(kind, name, getattr(questions, name))
-        frozen[name] = demo.freeze(name, kind, tags=[name])["id"]
-    return frozen
+        demo.freeze(name, kind, tags=[name])
 
 
-def _judge(demo: Demo, known_words: frozenset[str]) -> None:
+def _judge(demo: Demo) -> None:
     """Let the simulated annotators rank every comparison."""
     wanted = demo.podium.get(f"/projects/{demo.project_id}")["counts"]["open_comparisons"]
     done = count()
@@ -233,25 +256,23 @@ def _judge(demo: Demo, known_words: frozenset[str]) -> None:
     def on_judgment() -> None:
         demo.course.at(next(done) / wanted, "simulated annotators rank")
 
-    demo.annotators = annotators.hire(demo.podium, demo.project_id)
-    score = _gold_score(known_words)
-    annotators.work(demo.annotators, demo.project_id, score, demo.seed, on_judgment)
+    demo.annotators = demo.annotators or annotators.hire(demo.podium, demo.project_id)
+    annotators.work(demo.annotators, demo.project_id, _gold_score(demo), demo.seed, on_judgment)
 
 
-def _gold_score(known_words: frozenset[str]) -> annotators.Scorer:
-    return lambda question, answer: gold.score(question, answer, known_words).total
+def _gold_score(demo: Demo) -> annotators.Scorer:
+    return lambda question, answer: gold.score(question, answer, demo.known_words).total
 
 
-def _freeze_preferences(demo: Demo) -> str:
-    snapshot = demo.freeze("preferences", "preferences")
-    heldout = snapshot["counts"]["heldout"]
+def _freeze_preferences(demo: Demo, which: str) -> None:
+    """Freeze all judgments so far; there must be enough to test the last reward model on."""
+    heldout = demo.freeze(f"{which}preferences", "preferences")["counts"]["heldout"]
     for what, least in SMALLEST_HELDOUT.items():
-        if heldout[what] < least:
+        if not which and heldout[what] < least:
             raise DemoFailed(
                 f"found {heldout[what]} held-out {what}, expected at least {least}: the responses "
                 "were too much alike to rank. Rank more questions (corpus.SIZES)."
             )
-    return str(snapshot["id"])
 
 
 def _answer(
@@ -281,18 +302,17 @@ def _answer(
     return answers
 
 
-def _leave_some(
-    demo: Demo, questions: Corpus, reward: str, policy: str, known_words: frozenset[str]
-) -> int:
+def _leave_some(demo: Demo, questions: Corpus, reward: str, policy: str) -> int:
     """Put answers of the final policy up for a person to rank; how many comparisons."""
     demo.import_pairs("prompts", "yours", questions.tuning[: yours.QUESTIONS])
-    prompts = demo.freeze("yours", "prompts", tags=["yours"])["id"]
-    run_id = demo.run("yours", recipe.yours(policy, reward, prompts, seed=demo.seed))
+    demo.freeze("yours", "prompts", tags=["yours"])
+    config = recipe.yours(policy, reward, demo.frozen["yours"], seed=demo.seed)
+    run_id = demo.run("yours", config)
     project = f"/projects/{demo.project_id}"
     bodies = yours.comparisons(demo.podium.pages(f"{project}/responses", run_id=run_id))
     for body in bodies:
         demo.podium.post(f"{project}/comparisons", body)
-    score = _gold_score(known_words)
+    score = _gold_score(demo)
     annotators.take_turns(demo.annotators, demo.project_id, score, demo.seed, len(bodies))
     return len(bodies)
 
@@ -310,13 +330,14 @@ def _measured(response: dict[str, Any], prompt: dict[str, Any]) -> AnsweredQuest
     )
 
 
-def _recorded_differences(demo: Demo, preferences: str, known_words: frozenset[str]) -> list[float]:
+def _recorded_differences(demo: Demo) -> list[float]:
     """gold(preferred) - gold(other) of every strict pair that the reward model was tested on."""
     differences: list[float] = []
-    for record in demo.podium.records(f"/snapshots/{preferences}/export", split="heldout"):
+    exported = f"/snapshots/{demo.frozen['preferences']}/export"
+    for record in demo.podium.records(exported, split="heldout"):
         question = record["messages"][-1]["content"]
         gold_of = {
-            response["id"]: gold.score(question, response["content"], known_words).total
+            response["id"]: gold.score(question, response["content"], demo.known_words).total
             for response in record["responses"]
         }
         differences += strict_differences(record["tiers"], gold_of)

@@ -15,7 +15,13 @@ import yaml
 SHORTEST_CHARACTERS, LONGEST_CHARACTERS = 12, 120
 DEMONSTRATION_WORDS = range(4, 21)
 # Questions for each use. Settings are chosen on `tuning` alone and reported on `reported` alone.
-SIZES = {"reported": 80, "tuning": 64, "ranking": 136, "demonstrations": 80}
+SIZES = {
+    "reported": 80,
+    "tuning": 64,
+    "first_ranking": 68,
+    "ranking": 68,
+    "demonstrations": 80,
+}
 DEAL_SEED = 20
 
 
@@ -32,13 +38,15 @@ class Corpus:
     """Sets of questions that have none in common.
 
     demonstrations  answered by people, for supervised fine-tuning
-    ranking         sampled from and ranked, for the reward model
+    first_ranking   answered by the SFT model and ranked, for the first reward model
+    ranking         answered by the first policy and ranked: for the last one, with those before
     policy          what the policy is optimized on; a part held out chooses its best checkpoint
     tuning          on which the demo's settings were chosen
     reported        on which the report measures; no setting was ever chosen on them
     """
 
     demonstrations: list[Pair]
+    first_ranking: list[Pair]
     ranking: list[Pair]
     policy: list[Pair]
     tuning: list[Pair]
@@ -58,7 +66,7 @@ def load(folder: Path) -> Corpus:
             "the corpus is incomplete, delete the folder and start again"
         )
     dealt: dict[str, list[Pair]] = {}
-    for name in ("reported", "tuning", "ranking"):
+    for name in ("reported", "tuning", "first_ranking", "ranking"):
         dealt[name], pairs = pairs[: SIZES[name]], pairs[SIZES[name] :]
     fit = [pair for pair in pairs if len(pair.answer.split()) in DEMONSTRATION_WORDS]
     dealt["demonstrations"] = fit[: SIZES["demonstrations"]]

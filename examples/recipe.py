@@ -19,7 +19,9 @@ MAX_TOKENS = 160
 # the question's text alone, so it is the same in every demo.
 HELDOUT = {
     "demonstrations": 0.2,
+    "first_ranking": 0.0,
     "ranking": 0.0,
+    "first_preferences": 0.3,
     "preferences": 0.3,
     "policy": 0.2,
     "tuning": 0.0,
@@ -27,6 +29,8 @@ HELDOUT = {
     "yours": 0.0,
 }
 SPLIT_SEED = 0
+# The loop goes round twice; what is made the first time has names that begin so.
+ROUNDS = ("first_", "")
 # Before and after are sampled with the same random numbers: no other seed, whatever the demo's.
 REPORT_SEED = 1_000_003
 
@@ -48,40 +52,31 @@ def sft(model: str, demonstrations: str, *, seed: int) -> Config:
 
 
 def to_rank(model: str, prompts: str, *, seed: int) -> Config:
-    """Four responses to each question; one comparison per question comes of them."""
+    """Eight responses to each question; one comparison per question comes of them.
+
+    Warmer than the policy samples: the more the responses differ, the more a ranking says.
+    """
     return {
-        "method": "generate",
-        "model": {"id": model},
-        "prompts": {"id": prompts},
-        "seed": seed,
-        "samples_per_prompt": 4,
-        "rollout": SAMPLING,
+        **_answer(model, prompts, 8, seed=seed),
+        "rollout": {**SAMPLING, "temperature": 1.0},
         "make_comparisons": True,
     }
 
 
 def to_report(model: str, prompts: str, *, reference: str | None) -> Config:
-    """Two responses to each question, compared with a reference model if one is given."""
-    return {
-        "method": "generate",
-        "model": {"id": model},
-        "prompts": {"id": prompts},
-        "seed": REPORT_SEED,
-        "samples_per_prompt": 2,
-        "rollout": SAMPLING,
-        "make_comparisons": False,
-        **({"reference": {"id": reference}} if reference else {}),
-    }
+    """Eight responses to each question, compared with a reference model if one is given."""
+    compared = {"reference": {"id": reference}} if reference else {}
+    return {**_answer(model, prompts, 8, seed=REPORT_SEED), **compared}
 
 
 def yours(policy: str, reward: str, prompts: str, *, seed: int) -> Config:
     """Four answers of the final policy to each question, scored by the reward model."""
-    scored = {"reward": [{"kind": "model", "model": {"id": reward}}], "make_comparisons": False}
-    return to_rank(policy, prompts, seed=seed) | scored
+    scored = {"reward": [{"kind": "model", "model": {"id": reward}}]}
+    return {**_answer(policy, prompts, 4, seed=seed), **scored}
 
 
 def reward_model(model: str, preferences: str, *, seed: int) -> Config:
-    """One epoch over the rankings, starting from the model whose responses were ranked."""
+    """Two epochs over all rankings so far, starting from the SFT model."""
     return {
         "method": "reward_model",
         "model": {"id": model},
@@ -90,8 +85,20 @@ def reward_model(model: str, preferences: str, *, seed: int) -> Config:
         "system": SYSTEM,
         "max_tokens": MAX_TOKENS,
         "lora": {"r": 8, "alpha": 16},
-        "optim": {"lr": 1e-3, "batch_size": 4, "epochs": 1, "micro_batch_tokens": 1024},
+        "optim": {
+            "lr": 1e-3,
+            "schedule": "linear",
+            "batch_size": 2,
+            "epochs": 2,
+            "micro_batch_tokens": 1024,
+        },
     }
+
+
+def first_policy(model: str, reward: str, prompts: str, *, seed: int) -> Config:
+    """Half as many steps at an even pace: its answers are ranked, it is not kept."""
+    whole = policy(model, reward, prompts, seed=seed)
+    return {**whole, "steps": 8, "optim": {**whole["optim"], "schedule": "constant"}}
 
 
 def policy(model: str, reward: str, prompts: str, *, seed: int) -> Config:
@@ -110,4 +117,16 @@ def policy(model: str, reward: str, prompts: str, *, seed: int) -> Config:
         "steps": 16,
         "eval_every": 8,
         "checkpoint_every": 8,
+    }
+
+
+def _answer(model: str, prompts: str, samples: int, *, seed: int) -> Config:
+    return {
+        "method": "generate",
+        "model": {"id": model},
+        "prompts": {"id": prompts},
+        "seed": seed,
+        "samples_per_prompt": samples,
+        "rollout": SAMPLING,
+        "make_comparisons": False,
     }

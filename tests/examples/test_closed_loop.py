@@ -63,7 +63,7 @@ def test_the_demo_goes_all_the_way_and_tells_the_api_every_number(
     for part, names in PROMISED.items():
         assert set(names.split()) <= report[part].keys()
     assert report["policy"]["n_prompts"] >= 64
-    assert report["policy"]["n_responses"] == 2 * report["policy"]["n_prompts"]
+    assert report["policy"]["n_responses"] == 8 * report["policy"]["n_prompts"]
     assert report["judgments"] == report["comparisons"] > 100
     project = service.get(f"/projects/{report['project_id']}/annotation")
     assert report["left_for_you"] == project["available"] == 20
