@@ -24,12 +24,20 @@ def compare_runs(
         str | None,
         Query(max_length=100, description="Default: the one that decides, if all have it."),
     ] = None,
+    evaluated_on: Annotated[
+        str | None,
+        Query(
+            max_length=200,
+            description="One of `evaluation_sets`: evaluations on it decide, if no metric is asked "
+            "for. Another name is passed over.",
+        ),
+    ] = None,
 ) -> SeedGroups:
     """Groups of runs that differ by their seed alone, and whether the best is better than each.
 
     A mean has a t interval from three seeds on; from ten on it is the interquartile mean.
     """
-    return seed_groups.of_runs(session, seen_runs(session, caller, runs), metric)
+    return seed_groups.of_runs(session, seen_runs(session, caller, runs), metric, evaluated_on)
 
 
 @router.get("/seed-groups/curves")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import select
 
 from backend.schemas.events import MetricLine
 from backend.store.db import Database
@@ -253,6 +254,34 @@ def test_evaluations_of_all_models_decide_before_what_the_runs_measured(
     assert [group["value"] for group in found["groups"]] == [0.75, 0.25]
     assert found["groups"][0]["values"][0]["step"] is None
     assert found["differences"][0]["better"] == 0
+
+
+def test_which_of_several_sets_decides_can_be_chosen(
+    api: TestClient, seed: Seed, database_of_service: Database
+) -> None:
+    """They need not agree: on `hard` the other run is better."""
+    store = database_of_service
+    runs = [run_of(api, seed), run_of(api, seed, optim={"lr": 0.5})]
+    hard = {"name": "hard", "prompts": {"id": seed.prompts}, "split": "heldout",
+            "samples_per_prompt": 4}  # fmt: skip
+    for number, (run, value) in enumerate(zip(runs, (0.75, 0.25), strict=True)):
+        evaluated(seed, store, number, left_by(seed, store, run), value)
+        with store.write() as session:
+            found = session.scalars(select(Run).where(Run.id == f"run_eval{number}")).one()
+            found.config = found.config | {"evaluation_sets": [hard]}
+            found.summary = found.summary | {"eval/hard/pass@1": 1 - value}
+
+    def answer(**query: str) -> dict[str, Any]:
+        query |= {"runs": ",".join(runs)}
+        found: dict[str, Any] = api.get("/seed-groups", params=query).raise_for_status().json()
+        return found
+
+    both = answer()
+    assert both["evaluation_sets"] == ["hard", "prompts, heldout"]
+    assert (both["evaluated_on"], both["differences"][0]["better"]) == ("hard", 1)
+    other = answer(evaluated_on="prompts, heldout")
+    assert (other["metric"], other["differences"][0]["better"]) == ("eval/pass@1", 0)
+    assert answer(evaluated_on="no such set") == both
 
 
 def test_the_sets_of_a_run_have_their_prompts(

@@ -26,8 +26,8 @@ class Evaluated:
     values: Mapping[str, float]
 
 
-def evaluated(given: Given, run_ids: Sequence[str]) -> Evaluated | None:
-    """By the first set that all of these runs' models were evaluated on; None if there is none.
+def evaluated(given: Given, run_ids: Sequence[str]) -> list[Evaluated]:
+    """By each set that all of these runs' models were evaluated on: the first one decides.
 
     Sets that a run was trained on never decide. Those that chose its checkpoint come last: the
     best of several numbers on a set is partly luck.
@@ -35,7 +35,7 @@ def evaluated(given: Given, run_ids: Sequence[str]) -> Evaluated | None:
     unseen = [one for one in given.sets if not given.is_trained(one)]
     by_choice = sorted(unseen, key=given.has_chosen)
     found = (_on(given, prompts, run_ids) for prompts in by_choice)
-    return next((one for one in found if one is not None), None)
+    return [one for one in found if one is not None]
 
 
 def _on(given: Given, prompts: PromptSet, run_ids: Sequence[str]) -> Evaluated | None:

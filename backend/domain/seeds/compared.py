@@ -57,7 +57,8 @@ class Measure:
     """What groups are compared by: a value of each run that has one. `why_none`: why by nothing.
 
     `evaluated_on`: the set on which evaluations measured what the runs left; None if the runs have
-    measured it themselves, or somebody attached it. `title`: by default as their method calls it.
+    measured it themselves, or somebody attached it; `sets`: all that evaluations could decide by.
+    `title`: by default as their method calls it.
     """
 
     metric: str | None
@@ -65,6 +66,7 @@ class Measure:
     values: Sequence[SeedValue] = ()
     why_none: str = ""
     evaluated_on: str | None = None
+    sets: Sequence[str] = ()
 
 
 def compared(configs: Mapping[str, Mapping[str, Any]], by: Measure) -> SeedGroups:
@@ -85,6 +87,7 @@ def compared(configs: Mapping[str, Mapping[str, Any]], by: Measure) -> SeedGroup
         metric=by.metric,
         title=_title(by, firsts[apart.index(None)]),
         evaluated_on=by.evaluated_on,
+        evaluation_sets=list(by.sets),
         why_none=by.why_none,
         measured_apart=measured_apart("eval/reward", list(configs.values())),
         is_lower_better=lower,

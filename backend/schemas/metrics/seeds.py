@@ -63,6 +63,11 @@ class SeedGroups(ApiAnswer):
         description="The set of prompts on which evaluations of the models that the runs left "
         "measured it, all alike; null = the runs measured it themselves, or it is attached."
     )
+    evaluation_sets: list[str] = Field(
+        description="All sets of prompts on which the models of all runs were evaluated, all "
+        "alike, and none was trained; by default the first decides. Empty where a metric was asked "
+        "for.",
+    )
     why_none: str = Field(description="Why no metric decides; empty if one does.")
     measured_apart: str | None = Field(
         description="The section of the configs that differs, so that `eval/` and `reward/` "

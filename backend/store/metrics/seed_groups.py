@@ -28,10 +28,16 @@ from backend.store.tables.runs import MetricPoint, Run
 _FINER = 4
 
 
-def of_runs(session: Session, run_ids: Sequence[str], metric: str | None) -> SeedGroups:
-    """These runs in groups, by `metric` or by what decides."""
+def of_runs(
+    session: Session, run_ids: Sequence[str], metric: str | None, evaluated_on: str | None
+) -> SeedGroups:
+    """These runs in groups, by `metric`, or else evaluations on that set, or what decides."""
     configs = _configs(session, run_ids)
-    by = _deciding(session, configs) if metric is None else _newest(session, list(configs), metric)
+    by = (
+        _deciding(session, configs, evaluated_on)
+        if metric is None
+        else _newest(session, list(configs), metric)
+    )
     found = compared(configs, by)
     return found.model_copy(update={"n_evaluations": len(set(run_ids)) - len(configs)})
 
@@ -55,23 +61,25 @@ def _configs(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, An
     }
 
 
-def _deciding(session: Session, configs: Mapping[str, dict[str, Any]]) -> Measure:
-    """What somebody attached, else evaluations of all models, else what the runs measured."""
+def _deciding(
+    session: Session, configs: Mapping[str, dict[str, Any]], evaluated_on: str | None
+) -> Measure:
+    """The set that was asked for, else what somebody attached, else evaluations, else the runs."""
     run_ids = list(configs)
     rows = session.execute(select(Run.id, Run.summary).where(Run.id.in_(run_ids)))
     names = {run_id: set(summary) for run_id, summary in rows}
     metric, why_none = deciding_metric(
         list(configs.values()), [names[run_id] for run_id in run_ids]
     )
-    if metric is not None and gold_metrics([metric]):
-        return _newest(session, run_ids, metric)
     found = evaluated(results.given(session, run_ids), run_ids)
-    if found is not None:
-        values = [SeedValue(run=run, value=one, step=None) for run, one in found.values.items()]
-        return Measure(found.metric, found.title, values, evaluated_on=found.label)
-    if metric is not None:
-        return _newest(session, run_ids, metric)
-    return Measure(None, why_none=why_none)
+    labels = [one.label for one in found]
+    is_attached = metric is not None and bool(gold_metrics([metric]))
+    if found and (not is_attached or evaluated_on in labels):
+        one = next((one for one in found if one.label == evaluated_on), found[0])
+        values = [SeedValue(run=run, value=value, step=None) for run, value in one.values.items()]
+        return Measure(one.metric, one.title, values, evaluated_on=one.label, sets=labels)
+    by = Measure(None, why_none=why_none) if metric is None else _newest(session, run_ids, metric)
+    return replace(by, sets=labels)
 
 
 def group_curves(

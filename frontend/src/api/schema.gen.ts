@@ -3654,6 +3654,11 @@ export interface components {
              */
             evaluated_on: string | null;
             /**
+             * Evaluation Sets
+             * @description All sets of prompts on which the models of all runs were evaluated, all alike, and none was trained; by default the first decides. Empty where a metric was asked for.
+             */
+            evaluation_sets: string[];
+            /**
              * Why None
              * @description Why no metric decides; empty if one does.
              */

@@ -4,11 +4,19 @@ import { queryOptions } from "@tanstack/react-query";
 import { request } from "./client";
 import type { GroupCurves, SeedGroups } from "./types";
 
-export const seedGroupsQuery = (runIds: readonly string[], metric: string | null) =>
+/** By `metric`, or else by evaluations on the set `evaluatedOn`; null: by what decides. */
+export const seedGroupsQuery = (
+  runIds: readonly string[],
+  metric: string | null,
+  evaluatedOn: string | null = null,
+) =>
   queryOptions({
-    queryKey: ["seed-groups", runIds, "answer", metric],
+    queryKey: ["seed-groups", runIds, "answer", metric, evaluatedOn],
     queryFn: ({ signal }) =>
-      request<SeedGroups>("/seed-groups", { signal, query: { runs: runIds.join(","), metric } }),
+      request<SeedGroups>("/seed-groups", {
+        signal,
+        query: { runs: runIds.join(","), metric, evaluated_on: evaluatedOn },
+      }),
   });
 
 /** The curve of each group: what its seeds say together. */

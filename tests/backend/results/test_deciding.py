@@ -9,8 +9,12 @@ from tests.backend.results.plain_runs import evaluation, given_of, named, policy
 RUNS = [policy("a", 1), policy("b", 2, estimator="rloo")]
 
 
-def decided(*evaluations: MeasuredRun) -> Evaluated | None:
+def deciding(*evaluations: MeasuredRun) -> list[Evaluated]:
     return evaluated(given_of(RUNS, evaluations), [run.id for run in RUNS])
+
+
+def decided(*evaluations: MeasuredRun) -> Evaluated | None:
+    return next(iter(deciding(*evaluations)), None)
 
 
 def both(number: int, values: tuple[float, float], **changes: Any) -> list[MeasuredRun]:
@@ -76,7 +80,28 @@ def test_prompts_that_chose_the_checkpoint_decide_only_where_no_others_do() -> N
     assert beside == Evaluated("eval/z/pass@1", "pass@1", "z", {"a": 0.1, "b": 0.1})
 
 
+def test_every_set_that_all_models_were_evaluated_on_could_decide() -> None:
+    half = evaluation(30, "model_a", {"eval/pass@1": 0.9}, prompts={"id": "snapshot_half"})
+    found = deciding(
+        half,
+        *(
+            evaluation(
+                10 + i,
+                f"model_{run.id}",
+                {"eval/pass@1": test, "eval/ood/pass@1": ood},
+                evaluation_sets=[named("ood")],
+            )
+            for i, (run, test, ood) in enumerate(zip(RUNS, (0.4, 0.6), (0.3, 0.2), strict=True))
+        ),
+    )
+
+    assert {one.label: one.values for one in found} == {
+        "ood": {"a": 0.3, "b": 0.2},
+        "test": {"a": 0.4, "b": 0.6},
+    }
+
+
 def test_what_the_runs_measured_themselves_is_no_evaluation() -> None:
     own = [policy("a", 1, values={"eval/pass@1": 0.4}), policy("b", 2, values={"eval/pass@1": 0.6})]
 
-    assert evaluated(given_of(own, []), ["a", "b"]) is None
+    assert evaluated(given_of(own, []), ["a", "b"]) == []

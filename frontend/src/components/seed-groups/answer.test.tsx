@@ -24,6 +24,7 @@ const answer = (
   metric: "eval/reward",
   title: "Held-out reward",
   evaluated_on: null,
+  evaluation_sets: [],
   n_evaluations: 0,
   why_none: "",
   measured_apart: "reward",
@@ -35,7 +36,7 @@ const answer = (
 
 const text = (of: SeedGroups): string => {
   const shown = document.createElement("div");
-  shown.innerHTML = renderToStaticMarkup(<Answer answer={of} />);
+  shown.innerHTML = renderToStaticMarkup(<Answer answer={of} onSet={() => undefined} />);
   return shown.textContent;
 };
 
@@ -93,10 +94,23 @@ test("evaluations that decide are named with their set", () => {
     answer([null, null], {
       title: "pass@1",
       evaluated_on: "unseen",
+      evaluation_sets: ["unseen"],
       differences: [difference],
     }),
   );
 
   expect(shown).toContain("B is better than A by pass@1 on unseen.");
   expect(shown).toContain("Measured by evaluations of the models that the runs left, all alike.");
+});
+
+test("of several sets the one that decides is chosen, and where none does, one may be", () => {
+  const sets = ["ood", "unseen"];
+
+  const one = text(answer([null, null], { evaluated_on: "ood", evaluation_sets: sets }));
+  expect(one).toContain("They were evaluated on 2 sets, which need not agree. This one decides:");
+  const none = text(answer([null, null], { evaluation_sets: ["ood"] }));
+  expect(none).toContain("The models were also evaluated, all alike, on choose a set");
+  expect(
+    text(answer([null, null], { evaluated_on: "ood", evaluation_sets: ["ood"] })),
+  ).not.toContain("need not agree");
 });

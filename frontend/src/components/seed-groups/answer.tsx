@@ -53,7 +53,8 @@ function leftOut({ groups }: SeedGroups): ReadonlyMap<string, readonly string[]>
   return found;
 }
 
-export function Answer({ answer }: { answer: SeedGroups }) {
+export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void }) {
+  const { answer, onSet } = props;
   const { differences, title } = answer;
   const isDecided = differences.length > 0 && differences.every((one) => one.is_decided);
   const known = differences.filter((one) => one.interval != null);
@@ -92,6 +93,7 @@ export function Answer({ answer }: { answer: SeedGroups }) {
             Measured by evaluations of the models that the runs left, all alike.
           </li>
         )}
+        <SetChoice answer={answer} onSet={onSet} />
         {[...leftOut(answer)].map(([section, letters]) => (
           <li key={section}>
             <b>{letters.join(", ")}.</b> Not compared, because another <code>{section}</code> makes{" "}
@@ -101,5 +103,30 @@ export function Answer({ answer }: { answer: SeedGroups }) {
         ))}
       </ul>
     </section>
+  );
+}
+
+/** Which set decides, where evaluations on several could: they need not agree. */
+function SetChoice(props: { answer: SeedGroups; onSet: (set: string) => void }) {
+  const { evaluated_on: on, evaluation_sets: sets } = props.answer;
+  if (sets.length < (on === null ? 1 : 2)) return null;
+  return (
+    <li className="muted">
+      <label>
+        {on === null
+          ? "The models were also evaluated, all alike, on"
+          : `They were evaluated on ${number(sets.length)} sets, which need not agree. This one decides:`}{" "}
+        <select
+          className="input"
+          value={on ?? ""}
+          onChange={(event) => props.onSet(event.currentTarget.value)}
+        >
+          {on === null && <option value="">choose a set</option>}
+          {sets.map((set) => (
+            <option key={set}>{set}</option>
+          ))}
+        </select>
+      </label>
+    </li>
   );
 }

@@ -26,9 +26,10 @@ import { useView } from "./view";
 
 export function ComparePage() {
   const projectId = useProjectId();
-  const { runIds, metric, saved } = useView();
-  const runs = useQuery({ ...runsByIdQuery(runIds), enabled: runIds.length > 0 });
-  const groups = useQuery({ ...seedGroupsQuery(runIds, metric), enabled: runIds.length > 0 });
+  const { runIds, metric, evaluatedOn, saved } = useView();
+  const enabled = runIds.length > 0;
+  const runs = useQuery({ ...runsByIdQuery(runIds), enabled });
+  const groups = useQuery({ ...seedGroupsQuery(runIds, metric, evaluatedOn), enabled });
   return (
     <div className="page compare">
       <div className="page-head">
@@ -70,12 +71,14 @@ function Compared({ runs, answer }: { runs: readonly Run[]; answer: SeedGroups }
   // Without evaluations that measure the others.
   const inGroups = new Set(answer.groups.flatMap((group) => group.runs));
   const byId = new Map(runs.filter(({ id }) => inGroups.has(id)).map((run) => [run.id, run]));
-  const { runIds } = useView();
+  const { runIds, set } = useView();
   const asChosen = runIds.flatMap((id) => byId.get(id) ?? []);
   return (
     <>
       {/* Of two runs that only sample, people decide. */}
-      {(answer.metric !== null || !canBeJudged(asChosen)) && <Answer answer={answer} />}
+      {(answer.metric !== null || !canBeJudged(asChosen)) && (
+        <Answer answer={answer} onSet={(on) => set({ on })} />
+      )}
       <ByPeople runs={asChosen} />
       <GroupTable answer={answer} runs={byId} verdicts={verdicts} />
       <Frontier answer={answer} runs={byId} />

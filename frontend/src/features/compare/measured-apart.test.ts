@@ -8,6 +8,7 @@ const answer = (section: string | null): SeedGroups => ({
   metric: null,
   title: "",
   evaluated_on: null,
+  evaluation_sets: [],
   n_evaluations: 0,
   why_none: "",
   measured_apart: section,

@@ -42,6 +42,8 @@ export function useView() {
     saved,
     runIds: listed(search.get("runs")).slice(0, MOST_RUNS),
     metric: search.get("by"),
+    /** The set whose evaluations decide; null: the first that could. */
+    evaluatedOn: search.get("on"),
     names: listed(search.get("metrics")),
     hidden,
     /** What reward against KL is told by; null: by what decides. */

@@ -3,7 +3,7 @@ import "@/features/experiments/experiments.css";
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useParams } from "react-router";
+import { useParams, useSearchParams } from "react-router";
 
 import { experimentQuery } from "@/api/experiments";
 import { resultsQuery } from "@/api/measured/results";
@@ -50,8 +50,9 @@ function Texts({ experiment }: { experiment: Experiment }) {
 
 function AnswerOf(props: { experiment: Experiment; refetchMs: number | false }) {
   const { experiment, refetchMs } = props;
+  const [search, setSearch] = useSearchParams();
   const groups = useQuery({
-    ...seedGroupsQuery(experiment.run_ids, null),
+    ...seedGroupsQuery(experiment.run_ids, null, search.get("on")),
     refetchInterval: refetchMs,
   });
   const results = useQuery(resultsQuery(experiment.id)).data;
@@ -59,7 +60,11 @@ function AnswerOf(props: { experiment: Experiment; refetchMs: number | false }) 
   const isEvaluated = results?.tables.some((table) => table.kind !== "runs") === true;
   return (
     <Loaded query={groups} lines={3}>
-      {(answer) => (answer.metric === null && isEvaluated ? null : <Answer answer={answer} />)}
+      {(answer) =>
+        answer.metric === null && isEvaluated ? null : (
+          <Answer answer={answer} onSet={(on) => setSearch({ on }, { replace: true })} />
+        )
+      }
     </Loaded>
   );
 }
