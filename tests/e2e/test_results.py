@@ -50,8 +50,13 @@ def test_another_set_is_chosen_and_stays_in_the_address(
     scores.get_by_label("Set").select_option("word-problems")
     expect(page).to_have_url(re.compile(r"\?set=word-problems$"))
     expect(scores.get_by_role("row").nth(2)).to_contain_text("0.316")
+    answer = page.get_by_role("region", name="Answer")
+    expect(answer.get_by_role("heading")).to_contain_text("pass@1 on word-problems")
     page.reload()
     expect(scores.get_by_label("Set")).to_have_value("word-problems")
+    answer.get_by_label("They were evaluated on 2 sets").select_option("unseen")
+    expect(answer.get_by_role("heading")).to_contain_text("pass@1 on unseen")
+    expect(scores.get_by_label("Set")).to_have_value("unseen")
 
 
 def test_the_tables_are_saved_as_csv_and_latex(

@@ -77,7 +77,7 @@ function Compared({ runs, answer }: { runs: readonly Run[]; answer: SeedGroups }
     <>
       {/* Of two runs that only sample, people decide. */}
       {(answer.metric !== null || !canBeJudged(asChosen)) && (
-        <Answer answer={answer} onSet={(on) => set({ on })} />
+        <Answer answer={answer} onSet={(name) => set({ set: name })} />
       )}
       <ByPeople runs={asChosen} />
       <GroupTable answer={answer} runs={byId} verdicts={verdicts} />

@@ -43,7 +43,7 @@ export function useView() {
     runIds: listed(search.get("runs")).slice(0, MOST_RUNS),
     metric: search.get("by"),
     /** The set whose evaluations decide; null: the first that could. */
-    evaluatedOn: search.get("on"),
+    evaluatedOn: search.get("set"),
     names: listed(search.get("metrics")),
     hidden,
     /** What reward against KL is told by; null: by what decides. */

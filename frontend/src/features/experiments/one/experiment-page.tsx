@@ -3,7 +3,7 @@ import "@/features/experiments/experiments.css";
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useParams, useSearchParams } from "react-router";
+import { useParams } from "react-router";
 
 import { experimentQuery } from "@/api/experiments";
 import { resultsQuery } from "@/api/measured/results";
@@ -16,6 +16,7 @@ import { isLive } from "@/components/run-batches";
 import { Answer } from "@/components/seed-groups/answer";
 import { EmptyCard, Loaded } from "@/components/states";
 import { Markdown } from "@/components/text/markdown";
+import { useChosenSet } from "@/features/experiments/results/chosen-set";
 import { ResultsCard } from "@/features/experiments/results/results-card";
 import { number } from "@/lib/format";
 
@@ -50,9 +51,9 @@ function Texts({ experiment }: { experiment: Experiment }) {
 
 function AnswerOf(props: { experiment: Experiment; refetchMs: number | false }) {
   const { experiment, refetchMs } = props;
-  const [search, setSearch] = useSearchParams();
+  const [set, choose] = useChosenSet();
   const groups = useQuery({
-    ...seedGroupsQuery(experiment.run_ids, null, search.get("on")),
+    ...seedGroupsQuery(experiment.run_ids, null, set),
     refetchInterval: refetchMs,
   });
   const results = useQuery(resultsQuery(experiment.id)).data;
@@ -61,9 +62,7 @@ function AnswerOf(props: { experiment: Experiment; refetchMs: number | false }) 
   return (
     <Loaded query={groups} lines={3}>
       {(answer) =>
-        answer.metric === null && isEvaluated ? null : (
-          <Answer answer={answer} onSet={(on) => setSearch({ on }, { replace: true })} />
-        )
+        answer.metric === null && isEvaluated ? null : <Answer answer={answer} onSet={choose} />
       }
     </Loaded>
   );

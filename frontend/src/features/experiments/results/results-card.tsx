@@ -1,6 +1,5 @@
 /** The tables of the paper for the runs of an experiment, and what to take them away with. */
 import { useQuery } from "@tanstack/react-query";
-import { useSearchParams } from "react-router";
 
 import { resultsQuery } from "@/api/measured/results";
 import { seedGroupsQuery } from "@/api/seed-groups";
@@ -9,11 +8,10 @@ import { Loaded } from "@/components/states";
 import { Sentence } from "@/components/text/sentence";
 import { shortHash } from "@/lib/format";
 
+import { useChosenSet } from "./chosen-set";
 import { familiesOf } from "./families";
 import { OneTable, type PlaceOf } from "./one-table";
 import { TakeAway } from "./take-away";
-
-const SET = "set";
 
 function Provenance({ results }: { results: Results }) {
   const { commits, configs_sha256: configs } = results;
@@ -29,26 +27,11 @@ function Provenance({ results }: { results: Results }) {
 }
 
 function Tables({ results, placeOf }: { results: Results; placeOf: PlaceOf }) {
-  const [search, setSearch] = useSearchParams();
-  const choose = (set: string) =>
-    setSearch(
-      (now) => {
-        const next = new URLSearchParams(now);
-        next.set(SET, set);
-        return next;
-      },
-      { replace: true },
-    );
+  const [set, choose] = useChosenSet();
   return (
     <>
       {familiesOf(results.tables).map((family) => (
-        <OneTable
-          key={family.name}
-          family={family}
-          set={search.get(SET)}
-          onChoose={choose}
-          placeOf={placeOf}
-        />
+        <OneTable key={family.name} family={family} set={set} onChoose={choose} placeOf={placeOf} />
       ))}
       {results.missing !== "" && (
         <p className="small muted remark">
