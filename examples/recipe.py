@@ -7,7 +7,7 @@ left out are the service's defaults.
 from typing import Any
 
 SYSTEM = "Answer in one short sentence."
-# The same numbers for every sampling: before and after must differ in the model alone.
+# The same for whatever is compared: before and after must differ in the model alone.
 SAMPLING = {
     "max_prompt_tokens": 96,
     "max_new_tokens": 32,

@@ -1,5 +1,5 @@
 /** The tables of the paper for the runs of an experiment, and what to take them away with. */
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
 import { resultsQuery } from "@/api/measured/results";
 import { seedGroupsQuery } from "@/api/seed-groups";
@@ -44,9 +44,14 @@ function Tables({ results, placeOf }: { results: Results; placeOf: PlaceOf }) {
   );
 }
 
-/** The letters that the answer above gives to groups. */
+/** The letters that the answer above gives to groups: by the same request, whichever set decides. */
 function usePlaces(runIds: readonly string[]): PlaceOf {
-  const groups = useQuery(seedGroupsQuery(runIds, null)).data?.groups ?? [];
+  const [set] = useChosenSet();
+  const answer = useQuery({
+    ...seedGroupsQuery(runIds, null, set),
+    placeholderData: keepPreviousData,
+  });
+  const groups = answer.data?.groups ?? [];
   return (runId) => {
     const place = groups.findIndex((group) => group.runs.includes(runId));
     return groups.length > 1 && place >= 0 ? place : null;
