@@ -1,9 +1,7 @@
 """A run from the form to the curve that grows by itself."""
 
-import os
 import random
 import re
-import signal
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -40,17 +38,6 @@ window.fetch = async (...asked) => {
 """
 # Its stream is then its own, and a test can hold it back.
 _SHARE_NOTHING = "delete window.SharedWorker;"
-
-# The word stands for as long as the API takes to start, which may be shorter than one look.
-_REMEMBER_NO_CONNECTION = """() => {
-  const isTold = () =>
-    [...document.querySelectorAll("[role=status]")].some(
-      (one) => one.textContent.includes("no connection") && one.checkVisibility(),
-    );
-  const look = () => (window.toldOfNoConnection ||= isTold());
-  const what = { subtree: true, childList: true, characterData: true, attributes: true };
-  new MutationObserver(look).observe(document.body, what);
-}"""
 
 
 def points(page: Page) -> int:
@@ -309,11 +296,9 @@ def test_the_curve_goes_on_without_a_reload_when_the_api_was_killed(
     page.on("load", lambda _: loads.append(page.url))
     wait_for_points(page, 3)
     killed = workshop.api_pid()
-    page.evaluate(_REMEMBER_NO_CONNECTION)
 
-    os.kill(killed, signal.SIGKILL)
-
-    wait_until(lambda: page.evaluate("window.toldOfNoConnection"), "the page has told of it")
+    with workshop.killed_api():
+        expect(page.get_by_text("no connection, reconnecting")).to_be_visible()
     wait_for_points(page, 60)
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
     assert workshop.api_pid() != killed

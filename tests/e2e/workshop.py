@@ -292,9 +292,28 @@ class Workshop:
 
     def api_pid(self) -> int:
         """The process that answers; the launcher starts another one when it dies."""
-        launcher = psutil.Process(json.loads((self.data_dir / "server.json").read_text())["pid"])
-        (api,) = [one for one in launcher.children() if "backend.ops.serve" in one.cmdline()]
-        return int(api.pid)
+        return int(self._api().pid)
+
+    @contextmanager
+    def killed_api(self) -> Iterator[None]:
+        """The API is killed, and stays dead as long as this lasts."""
+        launcher = self._launcher()
+        api = self._api()
+        # A launcher at work would have another one ready before a page may speak of it.
+        launcher.suspend()
+        try:
+            api.kill()
+            yield
+        finally:
+            launcher.resume()
+
+    def _api(self) -> psutil.Process:
+        children = self._launcher().children()
+        (api,) = [one for one in children if "backend.ops.serve" in one.cmdline()]
+        return api
+
+    def _launcher(self) -> psutil.Process:
+        return psutil.Process(json.loads((self.data_dir / "server.json").read_text())["pid"])
 
     def wait_for_run(self, run_id: str, *states: str) -> None:
         """Wait until a run is in one of these states."""
