@@ -282,6 +282,19 @@ def test_which_of_several_sets_decides_can_be_chosen(
     other = answer(evaluated_on="prompts, heldout")
     assert (other["metric"], other["differences"][0]["better"]) == ("eval/pass@1", 0)
     assert answer(evaluated_on="no such set") == both
+    assert both["attached"] is None
+
+    for run, value in zip(runs, (1.0, 2.0), strict=True):
+        body = {"points": [{"step": 3, "values": {"gold/reward": value}}]}
+        api.post(f"/runs/{run}/metrics", json=body).raise_for_status()
+    attached = answer()
+    assert (attached["metric"], attached["evaluated_on"]) == ("gold/reward", None)
+    chosen = answer(evaluated_on="prompts, heldout")
+    assert (chosen["metric"], chosen["evaluated_on"]) == ("eval/pass@1", "prompts, heldout")
+    # Either way a page can offer the way to the other.
+    for one in (attached, chosen):
+        assert one["attached"] == "Gold reward"
+        assert one["evaluation_sets"] == ["hard", "prompts, heldout"]
 
 
 def test_the_sets_of_a_run_have_their_prompts(

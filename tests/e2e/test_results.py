@@ -54,7 +54,7 @@ def test_another_set_is_chosen_and_stays_in_the_address(
     expect(answer.get_by_role("heading")).to_contain_text("pass@1 on word-problems")
     page.reload()
     expect(scores.get_by_label("Set")).to_have_value("word-problems")
-    answer.get_by_label("They were evaluated on 2 sets").select_option("unseen")
+    answer.get_by_label("measured in 2 ways").select_option("unseen")
     expect(answer.get_by_role("heading")).to_contain_text("pass@1 on unseen")
     expect(scores.get_by_label("Set")).to_have_value("unseen")
 

@@ -3,7 +3,7 @@
 Pure; `backend.store.metrics.seed_groups` reads what it needs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,12 @@ from typing import Any
 from backend.domain.better import is_lower_better
 from backend.domain.seeds.estimates import difference, summarised
 from backend.domain.seeds.groups import group_differences, seed_groups, without_seed
-from backend.domain.seeds.measures import apart_from_most, measured_apart, most_alike
+from backend.domain.seeds.measures import (
+    all_measured_apart,
+    apart_from_most,
+    measured_apart,
+    most_alike,
+)
 from backend.domain.seeds.names import names_of
 from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.words import between, shown
@@ -58,7 +63,7 @@ class Measure:
 
     `evaluated_on`: the set on which evaluations measured what the runs left; None if the runs have
     measured it themselves, or somebody attached it; `sets`: all that evaluations could decide by.
-    `title`: by default as their method calls it.
+    `attached`: what was attached to all of them. `title`: by default as their method calls it.
     """
 
     metric: str | None
@@ -67,10 +72,13 @@ class Measure:
     why_none: str = ""
     evaluated_on: str | None = None
     sets: Sequence[str] = ()
+    attached: str | None = None
 
 
-def compared(configs: Mapping[str, Mapping[str, Any]], by: Measure) -> SeedGroups:
-    """The runs in groups by their configs, beside each other."""
+def compared(
+    configs: Mapping[str, Mapping[str, Any]], by: Measure, metrics: Iterable[str]
+) -> SeedGroups:
+    """The runs in groups by their configs, beside each other; `metrics`: all that any has."""
     groups = seed_groups(configs)
     firsts = [configs[runs[0]] for runs in groups]
     is_own = by.evaluated_on is None
@@ -88,8 +96,9 @@ def compared(configs: Mapping[str, Mapping[str, Any]], by: Measure) -> SeedGroup
         title=_title(by, firsts[apart.index(None)]),
         evaluated_on=by.evaluated_on,
         evaluation_sets=list(by.sets),
+        attached=None if by.attached is None else _called(by.attached, firsts[0]),
         why_none=by.why_none,
-        measured_apart=measured_apart("eval/reward", list(configs.values())),
+        measured_apart=all_measured_apart(metrics, firsts),
         is_lower_better=lower,
         groups=shown_groups,
         differences=_against_the_best(shown_groups, is_lower_better=lower),

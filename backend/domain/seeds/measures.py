@@ -3,15 +3,17 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from backend.domain.seeds.groups import without_seed
 
 Config = Mapping[str, Any]
 
-# What a held-out number is a measure of, and on what.
-_MEASURES = ("method", "reward", "prompts", "demonstrations", "preferences", "solutions", "split")
+# What a number is a measure of, and on what.
+_OF = ("method", "reward")
+_ON = ("prompts", "demonstrations", "preferences", "solutions", "split")
+_SETS = "evaluation_sets"
 # Those that say how much was written, whatever it is worth.
 _WHATEVER_THE_REWARD = re.compile(
     r"eval/(.*/)?(length|truncated_fraction|distinct|distinct_2|text_.*)"
@@ -23,20 +25,33 @@ _BESIDE_A_BASELINE = re.compile(r"eval/(win_rate|win_rate_lc|gain|pass_gain|text
 def measured_apart(metric: str, configs: Sequence[Config]) -> str | None:
     """The section that differs, so that a metric measures something else in each config.
 
-    Only what runs measure themselves hangs on their configs; `gold/NAME` does not.
+    Only what runs measure themselves depends on their configs; `gold/NAME` does not.
     """
-    sections = _sections(metric)
+    first, *others = (_measured(metric, config) for config in configs)
     return next(
-        (one for one in sections if any(_differ(configs[0], c, one) for c in configs)), None
+        (one for one, value in first.items() if any(o.get(one) != value for o in others)), None
     )
+
+
+def all_measured_apart(metrics: Iterable[str], configs: Sequence[Config]) -> dict[str, str]:
+    """Each of these metrics that measures something else in each config, with what differs."""
+    known: dict[tuple[str, ...], str | None] = {}
+    found = {}
+    for metric in metrics:
+        # A name has few forms, and runs may have hundreds of names.
+        form = (*_sections(metric), _of_a_set(metric))
+        if form not in known:
+            known[form] = measured_apart(metric, configs)
+        if (section := known[form]) is not None:
+            found[metric] = section
+    return found
 
 
 def most_alike(metric: str, configs: Sequence[Config]) -> list[int]:
     """Places of the configs that measure the same: of most groups of seeds, the first of equals."""
     alike: defaultdict[str, list[int]] = defaultdict(list)
     for place, config in enumerate(configs):
-        measured = [config.get(section) for section in _sections(metric)]
-        alike[json.dumps(measured, sort_keys=True)].append(place)
+        alike[json.dumps(_measured(metric, config), sort_keys=True)].append(place)
     return max(alike.values(), key=lambda places: len({without_seed(configs[i]) for i in places}))
 
 
@@ -46,17 +61,25 @@ def apart_from_most(metric: str, configs: Sequence[Config]) -> list[str | None]:
     return [measured_apart(metric, [first, config]) for config in configs]
 
 
+def _measured(metric: str, config: Config) -> dict[str, Any]:
+    """What this metric measures in a run with this config, by section."""
+    sections = {one: config.get(one) for one in _sections(metric)}
+    name = _of_a_set(metric)
+    sets = {one["name"]: one for one in config.get(_SETS) or () if one["name"] == name}
+    if not sections or not sets:
+        return sections
+    return {one: sections[one] for one in sections if one not in _ON} | {_SETS: sets[name]}
+
+
 def _sections(metric: str) -> tuple[str, ...]:
-    if not metric.startswith("eval/"):
+    if not metric.startswith(("eval/", "reward/")):
         return ()
+    of = _OF if _WHATEVER_THE_REWARD.fullmatch(metric) is None else ("method",)
     beside = ("baseline_model",) if _BESIDE_A_BASELINE.fullmatch(metric) else ()
-    measures = (one for one in _MEASURES if one != "reward" or not _is_unrewarded(metric))
-    return (*measures, *beside)
+    return (*of, *_ON, *beside)
 
 
-def _is_unrewarded(metric: str) -> bool:
-    return _WHATEVER_THE_REWARD.fullmatch(metric) is not None
-
-
-def _differ(one: Config, other: Config, section: str) -> bool:
-    return bool(one.get(section) != other.get(section))
+def _of_a_set(metric: str) -> str:
+    """The name that a set would have whose metric this is; empty if it can be of none."""
+    parts = metric.split("/")
+    return parts[1] if parts[0] == "eval" and len(parts) > 2 else ""

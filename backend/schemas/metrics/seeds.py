@@ -68,10 +68,14 @@ class SeedGroups(ApiAnswer):
         "alike, and none was trained; by default the first decides. Empty where a metric was asked "
         "for.",
     )
+    attached: str | None = Field(
+        description="What people call the metric that was attached to all runs (`gold/NAME`): it "
+        "decides unless a set is chosen; null = there is none, or a metric was asked for."
+    )
     why_none: str = Field(description="Why no metric decides; empty if one does.")
-    measured_apart: str | None = Field(
-        description="The section of the configs that differs, so that `eval/` and `reward/` "
-        "metrics measure something else in each run; null = they can be compared."
+    measured_apart: dict[str, str] = Field(
+        description="Metrics that measure something else in each group, each with the section of "
+        "the configs that differs; all others can be compared."
     )
     is_lower_better: bool
     n_evaluations: int = Field(

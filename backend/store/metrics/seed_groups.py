@@ -3,7 +3,7 @@
 Called by `backend.api.seed_groups`; the statistics are `backend.domain.seeds`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,12 +33,13 @@ def of_runs(
 ) -> SeedGroups:
     """These runs in groups, by `metric`, or else evaluations on that set, or what decides."""
     configs = _configs(session, run_ids)
+    names = _names(session, configs)
     by = (
-        _deciding(session, configs, evaluated_on)
+        _deciding(session, configs, names, evaluated_on)
         if metric is None
         else _newest(session, list(configs), metric)
     )
-    found = compared(configs, by)
+    found = compared(configs, by, sorted(set().union(*names.values())))
     return found.model_copy(update={"n_evaluations": len(set(run_ids)) - len(configs)})
 
 
@@ -61,25 +62,35 @@ def _configs(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, An
     }
 
 
+def _names(session: Session, run_ids: Iterable[str]) -> dict[str, set[str]]:
+    """The metrics that each run has."""
+    rows = session.execute(select(Run.id, Run.summary).where(Run.id.in_(list(run_ids))))
+    return {run_id: set(summary) for run_id, summary in rows}
+
+
 def _deciding(
-    session: Session, configs: Mapping[str, dict[str, Any]], evaluated_on: str | None
+    session: Session,
+    configs: Mapping[str, dict[str, Any]],
+    names: Mapping[str, set[str]],
+    evaluated_on: str | None,
 ) -> Measure:
     """The set that was asked for, else what somebody attached, else evaluations, else the runs."""
     run_ids = list(configs)
-    rows = session.execute(select(Run.id, Run.summary).where(Run.id.in_(run_ids)))
-    names = {run_id: set(summary) for run_id, summary in rows}
     metric, why_none = deciding_metric(
         list(configs.values()), [names[run_id] for run_id in run_ids]
     )
+    attached = metric if metric is not None and gold_metrics([metric]) else None
     found = evaluated(results.given(session, run_ids), run_ids)
     labels = [one.label for one in found]
-    is_attached = metric is not None and bool(gold_metrics([metric]))
-    if found and (not is_attached or evaluated_on in labels):
+    if found and (attached is None or evaluated_on in labels):
         one = next((one for one in found if one.label == evaluated_on), found[0])
         values = [SeedValue(run=run, value=value, step=None) for run, value in one.values.items()]
-        return Measure(one.metric, one.title, values, evaluated_on=one.label, sets=labels)
-    by = Measure(None, why_none=why_none) if metric is None else _newest(session, run_ids, metric)
-    return replace(by, sets=labels)
+        by = Measure(one.metric, one.title, values, evaluated_on=one.label)
+    elif metric is None:
+        by = Measure(None, why_none=why_none)
+    else:
+        by = _newest(session, run_ids, metric)
+    return replace(by, sets=labels, attached=attached)
 
 
 def group_curves(

@@ -3659,15 +3659,22 @@ export interface components {
              */
             evaluation_sets: string[];
             /**
+             * Attached
+             * @description What people call the metric that was attached to all runs (`gold/NAME`): it decides unless a set is chosen; null = there is none, or a metric was asked for.
+             */
+            attached: string | null;
+            /**
              * Why None
              * @description Why no metric decides; empty if one does.
              */
             why_none: string;
             /**
              * Measured Apart
-             * @description The section of the configs that differs, so that `eval/` and `reward/` metrics measure something else in each run; null = they can be compared.
+             * @description Metrics that measure something else in each group, each with the section of the configs that differs; all others can be compared.
              */
-            measured_apart: string | null;
+            measured_apart: {
+                [key: string]: string;
+            };
             /** Is Lower Better */
             is_lower_better: boolean;
             /**

@@ -130,7 +130,7 @@ def test_rewards_that_measure_something_else_decide_nothing(
 
     assert (answer["metric"], answer["differences"]) == (None, [])
     assert "because `reward` differs" in answer["why_none"]
-    assert answer["measured_apart"] == "reward"
+    assert answer["measured_apart"] == {"eval/reward": "reward"}
 
     for run in [other, *groups[0]]:
         body = {"points": [{"step": 20, "values": {"gold/reward": float(run == other)}}]}
@@ -152,4 +152,4 @@ def test_groups_that_measure_the_same_are_compared_and_the_others_are_shown(
     assert [group["apart"] for group in answer["groups"]] == [None, None, "reward"]
     assert answer["groups"][2]["value"] == 100.0
     assert [(one["better"], one["worse"]) for one in answer["differences"]] == [(0, 1)]
-    assert answer["measured_apart"] == "reward"
+    assert answer["measured_apart"] == {"eval/reward": "reward"}

@@ -10,7 +10,7 @@ import pytest
 from backend.domain.seeds.compared import _sentence
 from backend.domain.seeds.estimates import difference, interquartile_mean, summarised
 from backend.domain.seeds.groups import differences, seed_groups
-from backend.domain.seeds.measures import measured_apart
+from backend.domain.seeds.measures import all_measured_apart, apart_from_most, measured_apart
 from backend.schemas.metrics.verdicts import Span
 from intervals.student import cdf, quantile
 
@@ -120,6 +120,43 @@ def test_how_much_was_written_is_one_measure_whatever_the_reward() -> None:
     for metric in ("eval/length", "eval/cold/length", "eval/truncated_fraction"):
         assert measured_apart(metric, configs) is None
     assert measured_apart("eval/length", [{"prompts": 1}, {"prompts": 2}]) == "prompts"
+
+
+def test_each_metric_is_told_apart_by_what_it_depends_on() -> None:
+    configs = [{"reward": {"clip": 1}}, {"reward": {"clip": 2}}]
+    names = (
+        "reward/mean",
+        "eval/reward",
+        "eval/length",
+        "gold/reward",
+        "kl/exact",
+        "eval/a/pass@1",
+    )
+    assert all_measured_apart(names, configs) == {
+        "reward/mean": "reward", "eval/reward": "reward", "eval/a/pass@1": "reward"
+    }  # fmt: skip
+    alone, beside = {"prompts": 1}, {"prompts": 1, "baseline_model": 2}
+    assert all_measured_apart(("eval/win_rate", "eval/reward"), [alone, beside]) == {
+        "eval/win_rate": "baseline_model"
+    }
+    assert all_measured_apart(names, [alone]) == {}
+
+
+def test_a_set_of_its_own_is_what_its_metrics_measure() -> None:
+    """Whatever else the runs answer; and another set of the same name is another measure."""
+    cold, warm = ({"name": "cold", "temperature": one} for one in (0, 1))
+    configs = [{"prompts": 1, "evaluation_sets": [cold]}, {"prompts": 2, "evaluation_sets": [cold]}]
+    assert measured_apart("eval/pass@1", configs) == "prompts"
+    assert measured_apart("eval/cold/pass@1", configs) is None
+    # A value of a breakdown has the form of a set.
+    assert measured_apart("eval/pass@1/level.2", configs) == "prompts"
+
+    others = [{"prompts": 1, "evaluation_sets": [one, {"name": "more"}]} for one in (cold, warm)]
+    assert measured_apart("eval/cold/pass@1", others) == "evaluation_sets"
+    assert measured_apart("eval/more/pass@1", others) is None
+    assert apart_from_most("eval/cold/length", [*configs, *others]) == [
+        None, None, None, "evaluation_sets"
+    ]  # fmt: skip
 
 
 def test_the_seeds_still_needed_would_decide() -> None:

@@ -25,9 +25,10 @@ const answer = (
   title: "Held-out reward",
   evaluated_on: null,
   evaluation_sets: [],
+  attached: null,
   n_evaluations: 0,
   why_none: "",
-  measured_apart: "reward",
+  measured_apart: { "eval/reward": "reward" },
   is_lower_better: false,
   groups: aparts.map(group),
   differences: [],
@@ -103,14 +104,26 @@ test("evaluations that decide are named with their set", () => {
   expect(shown).toContain("Measured by evaluations of the models that the runs left, all alike.");
 });
 
-test("of several sets the one that decides is chosen, and where none does, one may be", () => {
+test("of several measures the one that decides is chosen, and the attached one can be taken back", () => {
+  const choice = (more: Partial<SeedGroups>) => {
+    const page = document.createElement("div");
+    page.innerHTML = renderToStaticMarkup(
+      <Answer answer={answer([null, null], more)} onSet={() => undefined} />,
+    );
+    const select = page.querySelector("select");
+    return select && [select.value, ...[...select.options].map((one) => one.text)];
+  };
   const sets = ["ood", "unseen"];
 
-  const one = text(answer([null, null], { evaluated_on: "ood", evaluation_sets: sets }));
-  expect(one).toContain("They were evaluated on 2 sets, which need not agree. This one decides:");
-  const none = text(answer([null, null], { evaluation_sets: ["ood"] }));
-  expect(none).toContain("The models were also evaluated, all alike, on choose a set");
-  expect(
-    text(answer([null, null], { evaluated_on: "ood", evaluation_sets: ["ood"] })),
-  ).not.toContain("need not agree");
+  expect(choice({ evaluated_on: "ood", evaluation_sets: sets })).toEqual([
+    "ood",
+    "evaluations on ood",
+    "evaluations on unseen",
+  ]);
+  const gold = { attached: "Gold reward", evaluation_sets: ["ood"] };
+  const both = ["Gold reward, attached to the runs", "evaluations on ood"];
+  expect(choice(gold)).toEqual(["", ...both]);
+  expect(choice({ ...gold, evaluated_on: "ood" })).toEqual(["ood", ...both]);
+  expect(choice({ evaluated_on: "ood", evaluation_sets: ["ood"] })).toBeNull();
+  expect(choice({ attached: "Gold reward" })).toBeNull();
 });

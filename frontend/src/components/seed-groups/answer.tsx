@@ -93,7 +93,7 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
             Measured by evaluations of the models that the runs left, all alike.
           </li>
         )}
-        <SetChoice answer={answer} onSet={onSet} />
+        <MeasureChoice answer={answer} onSet={onSet} />
         {[...leftOut(answer)].map(([section, letters]) => (
           <li key={section}>
             <b>{letters.join(", ")}.</b> Not compared, because another <code>{section}</code> makes{" "}
@@ -106,24 +106,25 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
   );
 }
 
-/** Which set decides, where evaluations on several could: they need not agree. */
-function SetChoice(props: { answer: SeedGroups; onSet: (set: string) => void }) {
-  const { evaluated_on: on, evaluation_sets: sets } = props.answer;
-  if (sets.length < (on === null ? 1 : 2)) return null;
+/** What decides, where several measures could: they need not agree. */
+function MeasureChoice(props: { answer: SeedGroups; onSet: (set: string) => void }) {
+  const { evaluated_on: on, evaluation_sets: sets, attached } = props.answer;
+  const count = sets.length + (attached === null ? 0 : 1);
+  if (sets.length === 0 || count < 2) return null;
   return (
     <li className="muted">
       <label>
-        {on === null
-          ? "The models were also evaluated, all alike, on"
-          : `They were evaluated on ${number(sets.length)} sets, which need not agree. This one decides:`}{" "}
+        These models were measured in {number(count)} ways, which need not agree. This one decides:{" "}
         <select
           className="input"
           value={on ?? ""}
           onChange={(event) => props.onSet(event.currentTarget.value)}
         >
-          {on === null && <option value="">choose a set</option>}
+          {attached !== null && <option value="">{attached}, attached to the runs</option>}
           {sets.map((set) => (
-            <option key={set}>{set}</option>
+            <option key={set} value={set}>
+              evaluations on {set}
+            </option>
           ))}
         </select>
       </label>

@@ -3,13 +3,15 @@ import { useSearchParams } from "react-router";
 
 const SET = "set";
 
+/** The chosen set, or null, and how to choose another; an empty name chooses none. */
 export function useChosenSet(): readonly [string | null, (set: string) => void] {
   const [search, setSearch] = useSearchParams();
   const choose = (set: string) =>
     setSearch(
       (now) => {
         const next = new URLSearchParams(now);
-        next.set(SET, set);
+        if (set === "") next.delete(SET);
+        else next.set(SET, set);
         return next;
       },
       { replace: true },
