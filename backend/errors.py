@@ -18,6 +18,7 @@
 Raised by any layer; turned into `application/problem+json` by `backend.api.problems` alone.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -149,3 +150,30 @@ class Damaged(ServiceError):
     """Something that is kept is not what was stored; no waiting mends it."""
 
     title = "Damaged"
+
+
+def error_message(error: ServiceError) -> dict[str, Any]:
+    """An error as JSON says it, so that another process of the service can raise it again."""
+    return {
+        "type": type(error).__name__,
+        "detail": error.detail,
+        "advice": error.advice,
+        "retry_after_s": error.retry_after_s,
+        "extra": error.extra,
+    }
+
+
+def error_of(message: Mapping[str, Any]) -> ServiceError:
+    """The error that `error_message` was given."""
+    found = globals().get(message["type"])
+    is_known = isinstance(found, type) and issubclass(found, ServiceError)
+    error: ServiceError = found.__new__(found) if is_known else ServiceError("")
+    # Some say their detail themselves, of what they are made with.
+    ServiceError.__init__(
+        error,
+        message["detail"],
+        advice=message["advice"],
+        retry_after_s=message["retry_after_s"],
+        **message["extra"],
+    )
+    return error

@@ -62,6 +62,7 @@ from backend.pressure.permissions import Permissions
 from backend.pressure.sign_in_delay import SignInDelay
 from backend.pressure.turns import Turns
 from backend.pressure.visitors import Visitors
+from backend.reading.reader import Reader
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import idempotency
@@ -112,10 +113,16 @@ ROUTERS: tuple[APIRouter, ...] = (
 )
 
 
-def create_app(settings: Settings | None = None, *, children: Children | None = None) -> FastAPI:
+def create_app(
+    settings: Settings | None = None,
+    *,
+    children: Children | None = None,
+    reader: Reader | None = None,
+) -> FastAPI:
     """The ASGI application; it opens nothing before its lifespan starts.
 
-    `children`: processes for jobs that somebody else ends; by default it has its own.
+    `children`: processes for jobs that somebody else ends; by default it has its own. `reader`: the
+    process for large answers, which ends with the application; without it they are made here.
     """
     settings = settings or Settings()
     app = FastAPI(
@@ -131,7 +138,8 @@ def create_app(settings: Settings | None = None, *, children: Children | None = 
     app.state.database = Database(settings.sqlalchemy_url)
     app.state.passwords = Passwords()
     app.state.turns = Turns(app.state.database)
-    app.state.transactions = Transactions(app.state.database, app.state.turns)
+    app.state.reader = reader
+    app.state.transactions = Transactions(app.state.database, app.state.turns, reader)
     app.state.sign_in_delay = SignInDelay()
     app.state.readiness = anyio.CapacityLimiter(1)
     app.state.visitors = Visitors()
@@ -187,6 +195,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.streams.close()
         app.state.lookout.close()
         await app.state.jobs.close()
+        if app.state.reader is not None:
+            app.state.reader.close()
         database.close()
 
 

@@ -31,6 +31,7 @@ from backend.errors import InvalidInput
 from backend.pressure.permissions import Claim
 from backend.pressure.turns import Turns
 from backend.pressure.visitors import Connection, Visitors
+from backend.reading.calls import Call, Made
 from backend.schemas.vocabulary import Role, Scope
 from backend.store.owners import Owner, owner_of
 from backend.store.people import audit, idempotency
@@ -111,9 +112,9 @@ class Phases:
         read = transactions.open_stream if self.opens_stream else transactions.read
         return await read(self._person, work)
 
-    async def read_much(self, work: Callable[[Session], T]) -> T:
-        """The same in the turn of a heavy operation."""
-        return await self._transactions.read_much(self._person, work)
+    async def make(self, values: Mapping[str, Any]) -> Made:
+        """The large answer of this operation, whose endpoint gets these values."""
+        return await self._transactions.make(self._person, Call(self.name, values, self.caller))
 
     async def write(self, work: Callable[[Session, Caller], T]) -> T:
         """Do the work of this request and remember it, in one transaction.

@@ -10,7 +10,7 @@ import asyncio
 import functools
 import inspect
 import json
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Self
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -21,11 +21,14 @@ from pydantic_core import to_json
 from starlette.types import Message
 
 from backend.auth import SAFE_METHODS
+from backend.deps import SessionDep
+from backend.domain.access import Caller
 from backend.domain.operations import KIB, OPERATIONS, Operation
 from backend.errors import TooLarge
 from backend.phases import Phases
 from backend.pressure.json_text import check_text
 from backend.pressure.turns import REFUSE_AFTER_S, refusing_late
+from backend.reading.calls import Function, Made, register
 from backend.schemas.paging import Malformed
 
 # Bytes; checking them takes a fraction of a millisecond.
@@ -113,9 +116,7 @@ def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
         if "session" not in given:
             return await run_in_threadpool(endpoint, **_filled(values, **known))
         if phases.operation.is_heavy:
-            return await phases.read_much(
-                lambda session: _as_answer(endpoint(**_filled(values, **known, session=session)))
-            )
+            return _response(await phases.make(values))
         if request.method in SAFE_METHODS:
             return await phases.read(
                 lambda session: endpoint(**_filled(values, **known, session=session))
@@ -126,14 +127,32 @@ def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
             )
         )
 
+    if OPERATIONS[endpoint.__name__].is_heavy:
+        register(endpoint.__name__, _making(endpoint, given))
     del _call.__wrapped__  # FastAPI would look through this wrapper
     _call.__signature__ = _asked(signature)  # type: ignore[attr-defined]
     _call.is_phased = True  # type: ignore[attr-defined]
     return _call
 
 
+def _making(endpoint: Callable[..., BaseModel | Response], given: list[str]) -> Function:
+    """The endpoint as the reading process calls it: what it answers, as bytes."""
+
+    def _made(session: SessionDep, caller: Caller | None, values: Mapping[str, Any]) -> Made:
+        known = {"session": session, "caller": caller}
+        answer = _as_answer(endpoint(**values, **{name: known[name] for name in given}))
+        facts = {"status": answer.status_code, "headers": answer.headers.items()}
+        return Made(facts, bytes(answer.body))
+
+    return _made
+
+
+def _response(made: Made) -> Response:
+    return Response(made.body, made.facts["status"], dict(made.facts["headers"]))
+
+
 def _as_answer(made: BaseModel | Response) -> Response:
-    """The answer as JSON, made where it is called and in pieces, unless the endpoint has done so.
+    """The answer as JSON, in pieces, unless the endpoint has made it.
 
     Pydantic lets no other thread compute until a call returns: one call for all of a large answer
     would keep everybody waiting.

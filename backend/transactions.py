@@ -1,4 +1,4 @@
-"""The two ways in which a request may use the database: a short read, and the write turn.
+"""The ways in which a request may use the database: a short read, a large one, the write turn.
 
 Called by `backend.phases`. A turn is taken before a thread and a thread before a connection, and
 all three are given back together: whoever waits for another person, for a body or for a password
@@ -15,6 +15,8 @@ from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.orm import Session
 
 from backend.pressure.turns import Turns
+from backend.reading.calls import Call, Made
+from backend.reading.reader import Reader
 from backend.store.db import Database, service_errors
 from backend.store.group_commit import GroupCommit
 
@@ -27,9 +29,11 @@ REST_OF_OPENING, LONGEST_REST_S = 4, 0.1
 class Transactions:
     """Reads and writes for requests; turns are shared by person."""
 
-    def __init__(self, database: Database, turns: Turns) -> None:
+    def __init__(self, database: Database, turns: Turns, reader: Reader | None = None) -> None:
+        """`reader`: the process for large answers; None: they are made here."""
         self._database = database
         self._turns = turns
+        self._reader = reader
         # PostgreSQL's writers need not wait for one another.
         self._group = GroupCommit(database) if database.is_sqlite else None
 
@@ -38,10 +42,19 @@ class Transactions:
         async with self._turns.reading(person):
             return await run_in_threadpool(_within, self._database.read, work)
 
-    async def read_much(self, person: str, work: Callable[[Session], T]) -> T:
-        """The same for what computes for long: one at a time. Raises TooBusy."""
+    async def make(self, person: str, call: Call) -> Made:
+        """A large answer; one at a time is made. Raises TooBusy, and Unavailable."""
         async with self._turns.reading_much(person):
-            return await run_in_threadpool(_within, self._database.read, work)
+            return await run_in_threadpool(self._made, call)
+
+    async def make_batch(self, person: str, call: Call) -> Made:
+        """The next part of an export, for which others wait that are as long. Raises TooBusy."""
+        async with self._turns.exporting(person):
+            return await run_in_threadpool(self._made, call)
+
+    def _made(self, call: Call) -> Made:
+        made = None if self._reader is None else self._reader.make(call)
+        return _within(self._database.read, call.made) if made is None else made
 
     async def open_stream(self, person: str, work: Callable[[Session], T]) -> T:
         """The same for a stream that begins: browsers that all come back at once wait here.

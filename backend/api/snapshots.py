@@ -1,21 +1,21 @@
 """Snapshots: freeze, look at, export."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
+from typing import Any
 
 from fastapi import Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, answer_of_job
-from backend.deps import IDEMPOTENT, DatabaseDep, Now, PageDep, SessionDep
+from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
 from backend.domain.records import exports
 from backend.jobs.work import JSON
 from backend.phases import Phases
 from backend.pressure.permissions import Claim, NoLongerPermitted, Permissions
-from backend.pressure.turns import Turns
+from backend.reading.calls import Call, Made, register
 from backend.routes import api_router
 from backend.schemas.data import (
     ExportFormat,
@@ -26,7 +26,7 @@ from backend.schemas.data import (
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import Role, SnapshotKind, Split
 from backend.store.data import snapshots
-from backend.store.db import Database
+from backend.transactions import Transactions
 
 router = api_router("snapshots")
 
@@ -90,11 +90,8 @@ def list_lines(
     response_class=StreamingResponse,
     responses={200: {"content": {"application/x-ndjson": {}}}},
 )
-def export_snapshot(
+async def export_snapshot(
     snapshot_id: str,
-    session: SessionDep,
-    database: DatabaseDep,
-    caller: Caller,
     phases: Phases,
     format: ExportFormat = "native",
     split: Split | None = None,
@@ -103,12 +100,13 @@ def export_snapshot(
 
     In the native format all lines together have the sha256 of the snapshot.
     """
-    snapshot = snapshots.get(session, snapshot_id, caller)
+    caller = phases.caller
+    snapshot = await phases.read(lambda session: snapshots.get(session, snapshot_id, caller))
     exports.check_format(snapshot.kind, format)
-    dropped = _dropped_ties(session, snapshot, format, split)
-    claim = phases.claim(partial(_may_export, snapshot.project_id))
     state = phases.request.app.state
-    file = _File(database, state.turns, snapshot, format, split)
+    file = _File(state.transactions, snapshot, format, split)
+    dropped = await file.dropped_ties(caller.id)
+    claim = phases.claim(partial(_may_export, snapshot.project_id))
     name = "-".join([snapshot_id, format, *([split] if split else [])])
     return StreamingResponse(
         file.batches(state.permissions, claim),
@@ -140,18 +138,27 @@ class _File:
 
     def __init__(
         self,
-        database: Database,
-        turns: Turns,
+        transactions: Transactions,
         snapshot: SnapshotAnswer,
         name: ExportFormat,
         split: Split | None,
     ) -> None:
-        self._database = database
-        self._turns = turns
-        self._snapshot = snapshot
+        self._transactions = transactions
         self._name = name
-        self._split = split
-        self._after = -1
+        self._values = {
+            "snapshot_id": snapshot.id,
+            "kind": snapshot.kind,
+            "name": name,
+            "split": split,
+        }
+
+    async def dropped_ties(self, user_id: str) -> int:
+        """How many ties the format cannot say."""
+        if self._name == "native":
+            return 0
+        made = await self._transactions.make(user_id, Call("dropped_ties", self._values))
+        dropped: int = made.facts["dropped"]
+        return dropped
 
     async def batches(self, permissions: Permissions, claim: Claim) -> AsyncIterator[bytes]:
         """The file, while this person may have it.
@@ -160,43 +167,43 @@ class _File:
         while a slow client reads.
         """
         permission = permissions.open(claim)
+        after: int | None = -1
         try:
             while True:
-                async with self._turns.exporting(claim.user_id):
-                    batch = await run_in_threadpool(self._next)
-                if batch is None:
+                call = Call("export_batch", self._values | {"after": after})
+                batch = await self._transactions.make_batch(claim.user_id, call)
+                after = batch.facts["after"]
+                if after is None:
                     return
                 # Asked after the read, which may have waited for its turn.
                 if not await permission.holds():
                     raise NoLongerPermitted
-                yield batch
+                yield batch.body
         finally:
             permission.end()
-
-    def _next(self) -> bytes | None:
-        with self._database.read() as session:
-            batch = snapshots.lines(
-                session, self._snapshot.id, split=self._split, after=self._after
-            )
-        if not batch:
-            return None
-        self._after = batch[-1][0]
-        return b"".join(_written(self._snapshot.kind, self._name, line) for _, line in batch)
 
 
 def _may_export(project_id: str, caller: Caller) -> bool:
     return caller.holds_in(project_id, Role.VIEWER)
 
 
-def _dropped_ties(
-    session: SessionDep, snapshot: SnapshotAnswer, name: ExportFormat, split: Split | None
-) -> int:
-    if name == "native":
-        return 0
-    return sum(
-        exports.dropped_ties(snapshot.kind, name, line)
-        for line in snapshots.every_line(session, snapshot.id, split=split)
-    )
+def _batch(session: SessionDep, _: Caller | None, asked: Mapping[str, Any]) -> Made:
+    """The next lines of a snapshot in a format; `after` is the position of the last, or null."""
+    kind, split = SnapshotKind(asked["kind"]), asked["split"]
+    batch = snapshots.lines(session, asked["snapshot_id"], split=split, after=asked["after"])
+    text = b"".join(_written(kind, asked["name"], line) for _, line in batch)
+    return Made({"after": batch[-1][0] if batch else None}, text)
+
+
+def _dropped_ties(session: SessionDep, _: Caller | None, asked: Mapping[str, Any]) -> Made:
+    kind = SnapshotKind(asked["kind"])
+    lines = snapshots.every_line(session, asked["snapshot_id"], split=asked["split"])
+    dropped = sum(exports.dropped_ties(kind, asked["name"], line) for line in lines)
+    return Made({"dropped": dropped}, b"")
+
+
+register("export_batch", _batch)
+register("dropped_ties", _dropped_ties)
 
 
 def _written(kind: SnapshotKind, name: ExportFormat, line: str) -> bytes:

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from backend.errors import ServiceError
+from backend.errors import ServiceError, error_message
 from backend.jobs.kinds import KINDS
-from backend.jobs.messages import Message, Unpacker, error_message, packed
+from backend.jobs.messages import Message, Unpacker, packed
 from backend.jobs.work import JSON, Cancelled, Work
 from backend.settings import Settings
 from backend.store.db import Database, service_errors

@@ -5,9 +5,9 @@ import atexit
 import anyio
 import anyio.to_thread
 
-from backend.errors import Unavailable
+from backend.errors import Unavailable, error_of
 from backend.jobs.children import Child, Children
-from backend.jobs.messages import Message, error_of
+from backend.jobs.messages import Message
 from backend.jobs.work import JSON
 from backend.settings import Settings
 

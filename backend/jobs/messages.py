@@ -7,10 +7,9 @@ Down: `{"begin": {job_id, kind, arguments, settings}}`, `{"cancel": job_id}`. Up
 
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from backend import errors
 from backend.errors import ServiceError
 
 _LENGTH = struct.Struct(">I")
@@ -44,22 +43,6 @@ class Unpacker:
             message: Message = json.loads(self._bytes[_LENGTH.size : end])
             del self._bytes[:end]
             yield message
-
-
-def error_message(error: ServiceError) -> Message:
-    """An error of the service, so that the other side can raise it again."""
-    return {
-        "type": type(error).__name__,
-        "detail": error.detail,
-        "advice": error.advice,
-        "extra": error.extra,
-    }
-
-
-def error_of(message: Message) -> ServiceError:
-    """The error that `error_message` was given."""
-    named: Callable[..., ServiceError] = getattr(errors, message["type"], ServiceError)
-    return named(message["detail"], advice=message["advice"], **message["extra"])
 
 
 def problem_of(error: ServiceError) -> Message:

@@ -22,10 +22,10 @@ import anyio.to_thread
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from backend.errors import Conflict, ServiceError, TooManyTries, Unavailable
+from backend.errors import Conflict, ServiceError, TooManyTries, Unavailable, error_of
 from backend.jobs import freeze_snapshot
 from backend.jobs.children import Child, Children
-from backend.jobs.messages import Message, error_of, problem_of
+from backend.jobs.messages import Message, problem_of
 from backend.jobs.queue import Queue, Turn
 from backend.jobs.work import JSON
 from backend.schemas.data import JobAnswer

@@ -21,6 +21,7 @@ from backend.errors import ServiceError
 from backend.main import create_app
 from backend.ops.connections import Guard, raise_file_limit
 from backend.ops.listening import BACKLOG, listen, reach_of, url_of
+from backend.reading.reader import Reader
 from backend.settings import UMASK, Settings
 from backend.traces import json_log
 
@@ -77,7 +78,7 @@ def server_of(settings: Settings, *, most_connections: int) -> uvicorn.Server:
     """The server of the application with these settings; `run` gives it its sockets."""
     guard = Guard(most_connections, settings.trusted_networks)
     config = uvicorn.Config(
-        create_app(settings),
+        create_app(settings, reader=Reader(settings.sqlalchemy_url)),
         http=guard.protocol,  # type: ignore[arg-type]
         ws="none",
         # `backend.api.edge` believes the proxies that the settings name, and no other.

@@ -14,10 +14,10 @@ from sqlalchemy import event, update
 from sqlalchemy.exc import OperationalError
 
 from backend import auth
-from backend.api import snapshots as snapshot_routes
 from backend.domain.access import Caller
 from backend.pressure import permissions as permissions_module
 from backend.pressure.permissions import FRESH_S, Claim, NoLongerPermitted, Permissions
+from backend.reading.calls import Call, Made
 from backend.schemas.vocabulary import Role
 from backend.store.data import snapshots
 from backend.store.db import Database
@@ -25,6 +25,7 @@ from backend.store.people import users
 from backend.store.people.credentials import Secret, callers_of
 from backend.store.tables.access import ApiKey
 from backend.store.tables.people import User
+from backend.transactions import Transactions
 from tests.backend.conftest import Service
 from tests.loops import in_a_loop
 
@@ -182,9 +183,9 @@ def test_a_running_export_is_cut_off_and_not_ended(
     assert len(whole.splitlines()) == 40
 
     batches = 0
-    next_batch = snapshot_routes._File._next
+    made = Transactions._made
 
-    def slow(self: Any) -> bytes | None:
+    def slow(self: Transactions, call: Call) -> Made:
         nonlocal batches
         batches += 1
         if batches == 2:
@@ -192,10 +193,10 @@ def test_a_running_export_is_cut_off_and_not_ended(
             with database.write() as session:
                 session.execute(update(User).where(User.id == user["id"]).values(is_active=False))
             time.sleep(2.5 * FRESH_S)
-        return next_batch(self)
+        return made(self, call)
 
     # The file is read outside of what counts a request's sessions: its own is closed by then.
-    monkeypatch.setattr(snapshot_routes._File, "_next", slow)
+    monkeypatch.setattr(Transactions, "_made", slow)
     with pytest.raises(NoLongerPermitted):
         viewer.get(f"/snapshots/{snapshot}/export")
     assert batches == 2

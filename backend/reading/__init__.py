@@ -1,0 +1,1 @@
+"""A process beside the API that makes large answers; what they hold, nothing here knows."""

@@ -1,0 +1,131 @@
+"""The API's side of the reading process: started when a large answer is wanted, ended with the API.
+
+Python computes in one thread at a time, and a thread that reads many rows or encodes many numbers
+keeps all small requests waiting. So such answers are made in another process, which gives way to
+the API. Until it is ready, and where there is none, they are made in the API.
+"""
+
+import logging
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from backend.errors import Unavailable, error_of
+from backend.reading import wire
+from backend.reading.calls import Call, Made
+
+log = logging.getLogger("podium.reading")
+
+# One that failed to start is not tried again for so long.
+START_AGAIN_S = 60.0
+_END_S = 5.0
+
+
+class Reader:
+    """One process, asked by one thread at a time."""
+
+    def __init__(self, database_url: str) -> None:
+        self._database_url = database_url
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._is_ready = False
+        self._is_closed = False
+        self._not_before = 0.0
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process, if there is one."""
+        process = self._process
+        return None if process is None else process.pid
+
+    def make(self, call: Call) -> Made | None:
+        """What the process makes of the call; None: it is not ready, so make it here.
+
+        Raises what the function raises, and Unavailable if the process was killed meanwhile: what
+        it died of, such as too little memory, must not reach the API.
+        """
+        with self._lock:
+            connection = self._connection()
+            if connection is None:
+                return None
+            try:
+                wire.send(connection, call.as_message())
+                answer, body = wire.receive(connection)
+            except (EOFError, OSError):
+                if self._ended() == 0:
+                    # It had nothing to do for long, and has gone before it was asked.
+                    return None
+                raise Unavailable(
+                    "the process that makes large answers has ended",
+                    advice="Try again in a moment, or ask for less at once; the service's log "
+                    "(api.log) may say why.",
+                    retry_after_s=1,
+                ) from None
+        if "error" in answer:
+            raise error_of(answer["error"])
+        return Made(answer["facts"], body)
+
+    def close(self) -> None:
+        """End the process; what it is making is not waited for."""
+        self._is_closed = True
+        connection = self._socket
+        if connection is not None:
+            # Whoever waits for an answer gets an end of file, and gives the lock back.
+            connection.shutdown(socket.SHUT_RDWR)
+        with self._lock:
+            if self._process is not None:
+                self._process.kill()
+                self._ended()
+
+    def _connection(self) -> socket.socket | None:
+        """The socket if the process is ready; starts it if there is none."""
+        if self._process is not None and self._process.poll() is not None:
+            self._ended()
+        if self._process is None or self._socket is None:
+            self._start()
+            return None
+        if not self._is_ready and select.select([self._socket], [], [], 0)[0]:
+            try:
+                wire.receive(self._socket)
+            except EOFError:
+                self._ended()
+                return None
+            self._is_ready = True
+        return self._socket if self._is_ready else None
+
+    def _start(self) -> None:
+        if self._is_closed or time.monotonic() < self._not_before:
+            return
+        ours, theirs = socket.socketpair()
+        with theirs:
+            number = theirs.fileno()
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "backend.ops.reading", str(number)],
+                stdin=subprocess.DEVNULL,
+                pass_fds=(number,),
+                start_new_session=True,  # A Ctrl-C reaches it through us alone.
+            )
+        self._socket = ours
+        wire.send(ours, {"database_url": self._database_url})
+
+    def _ended(self) -> int:
+        """Forget the process, which has ended or is ending; its exit code."""
+        assert self._process is not None
+        assert self._socket is not None
+        self._socket.close()
+        try:
+            code = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        if code and not self._is_closed:
+            log.warning("reading.ended code=%d was_ready=%s", code, self._is_ready)
+            if not self._is_ready:
+                self._not_before = time.monotonic() + START_AGAIN_S
+        self._process = self._socket = None
+        self._is_ready = False
+        return code
