@@ -165,9 +165,8 @@ def error_message(error: ServiceError) -> dict[str, Any]:
 
 def error_of(message: Mapping[str, Any]) -> ServiceError:
     """The error that `error_message` was given."""
-    found = globals().get(message["type"])
-    is_known = isinstance(found, type) and issubclass(found, ServiceError)
-    error: ServiceError = found.__new__(found) if is_known else ServiceError("")
+    kind = _kind(message["type"])
+    error = kind.__new__(kind)
     # Some say their detail themselves, of what they are made with.
     ServiceError.__init__(
         error,
@@ -177,3 +176,10 @@ def error_of(message: Mapping[str, Any]) -> ServiceError:
         **message["extra"],
     )
     return error
+
+
+def _kind(name: str) -> type[ServiceError]:
+    found = globals().get(name)
+    if isinstance(found, type) and issubclass(found, ServiceError):
+        return found
+    return ServiceError
