@@ -145,7 +145,7 @@ def create_app(
     app.state.visitors = Visitors()
     app.state.permissions = Permissions(app.state.database)
     app.state.upload_turns = UploadTurns()
-    app.state.streams = Streams(app.state.database)
+    app.state.streams = Streams(app.state.database, reader)
     app.state.lookout = Lookout(app.state.database, now)
     app.state.numbers = Numbers()
     app.state.database.on_hold = app.state.numbers.held

@@ -19,8 +19,12 @@ from typing import Any
 import anyio
 import anyio.to_thread
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
+from backend.domain.access import Caller
 from backend.pressure.permissions import Permission
+from backend.reading.calls import Call, Made, register
+from backend.reading.reader import Reader, made
 from backend.store.db import CATCH_UPS, Database
 from backend.store.metrics import points
 from backend.store.runs import events as run_events
@@ -91,8 +95,10 @@ class _Subscription:
 class Streams:
     """Everybody who follows runs in this process."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, reader: Reader | None = None) -> None:
+        """`reader`: the process that reads what is old; None: it is read here."""
         self._database = database
+        self._reader = reader
         self._catch_ups = anyio.CapacityLimiter(CATCH_UPS)
         self._catch_up_turn = anyio.Lock()
         # Apart from them: what is new waits for nobody who reads what is old.
@@ -241,23 +247,30 @@ class Streams:
 
     async def _caught_up(self, run_id: str, at: dict[str, int]) -> bytes:
         """The next page of a run as it goes over the wire, empty at its end; moves `at` along."""
-        read = partial(self._page, run_id, at)
+        call = Call("catch_up", {"run_id": run_id, "at": at})
+        read = partial(made, self._database, self._reader, call)
         async with self._catch_up_turn:
             began = time.monotonic()
             page = await anyio.to_thread.run_sync(read, limiter=self._catch_ups)
-            await asyncio.sleep(REST * (time.monotonic() - began) if page else 0)
-            return page
-
-    def _page(self, run_id: str, at: dict[str, int]) -> bytes:
-        with self._database.read() as session:
-            page = points.told_after(session, {run_id: at[run_id]}, limit=PAGE)
-        return _encoded(page, at)
+            await asyncio.sleep(REST * (time.monotonic() - began) if page.body else 0)
+        at |= page.facts["at"]
+        return page.body
 
     def _newer(self, fanned: Mapping[str, int]) -> list[KeptEvent]:
         with self._database.read() as session:
             heads = run_events.heads(session, fanned)
             behind = {run: fanned[run] for run, seq in heads.items() if seq > fanned[run]}
             return points.told_after(session, behind, limit=PAGE)
+
+
+def _page(session: Session, _: Caller | None, asked: Mapping[str, Any]) -> Made:
+    """The next events of a run as they go over the wire, and where its stream then is."""
+    at, run_id = dict(asked["at"]), asked["run_id"]
+    page = points.told_after(session, {run_id: at[run_id]}, limit=PAGE)
+    return Made(body=_encoded(page, at), facts={"at": at})
+
+
+register("catch_up", _page)
 
 
 def _begin(

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from backend.pressure.turns import Turns
 from backend.reading.calls import Call, Made
-from backend.reading.reader import Reader
+from backend.reading.reader import Reader, made
 from backend.store.db import Database, service_errors
 from backend.store.group_commit import GroupCommit
 
@@ -53,8 +53,7 @@ class Transactions:
             return await run_in_threadpool(self._made, call)
 
     def _made(self, call: Call) -> Made:
-        made = None if self._reader is None else self._reader.make(call)
-        return _within(self._database.read, call.made) if made is None else made
+        return made(self._database, self._reader, call)
 
     async def open_stream(self, person: str, work: Callable[[Session], T]) -> T:
         """The same for a stream that begins: browsers that all come back at once wait here.

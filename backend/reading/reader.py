@@ -16,6 +16,7 @@ import time
 from backend.errors import Unavailable, error_of
 from backend.reading import wire
 from backend.reading.calls import Call, Made
+from backend.store.db import Database, service_errors
 
 log = logging.getLogger("podium.reading")
 
@@ -129,3 +130,12 @@ class Reader:
         self._process = self._socket = None
         self._is_ready = False
         return code
+
+
+def made(database: Database, reader: Reader | None, call: Call) -> Made:
+    """What the call makes: in the process if it is ready, else here."""
+    there = None if reader is None else reader.make(call)
+    if there is not None:
+        return there
+    with service_errors(), database.read() as session:
+        return call.made(session)
