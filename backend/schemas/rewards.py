@@ -5,12 +5,14 @@ that name in `worker/trainer/rewards/`, and a test holds the two equal.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from backend.schemas.references import PointsTo, Reference
+from backend.schemas.sections import when_absent
 from backend.schemas.vocabulary import ModelKind
 
 TAG_NAME = r"^[A-Za-z0-9_-]{1,40}$"
@@ -19,6 +21,17 @@ Language = Literal[
     "id", "it", "ja", "ko", "nl", "no", "pl", "pt", "ro", "ru", "sv", "th", "tr", "uk", "ur", "vi",
     "zh",
 ]  # fmt: skip
+
+
+# What is told beside the scores of terms, under reward/ or in the scores of a response.
+RESERVED_NAMES = frozenset(
+    {"chosen", "greedy", "mean", "overlong_penalty", "raw_mean", "ref_logp_sum", "rejected", "std"}
+)
+RESERVED_ENDS = ("_coverage", "_high", "_low")
+
+
+def _is_none(value: object) -> bool:
+    return value is None
 
 
 class RewardTerm(BaseModel):
@@ -31,6 +44,15 @@ class RewardTerm(BaseModel):
 
     weight: float = Field(
         1.0, ge=-1000, le=1000, description="Weight of this term in the reward sum."
+    )
+    # Left out of a config that does not say it: such configs stay what they were.
+    name: str | None = Field(
+        None,
+        pattern=r"^[a-z][a-z0-9_]{0,39}$",
+        exclude_if=_is_none,
+        json_schema_extra=when_absent("its kind"),
+        description="What scores, charts and tables call this term, as in reward/polite; by "
+        "default its kind.",
     )
 
 
@@ -244,12 +266,33 @@ REWARD_TERMS: Mapping[str, type[RewardTerm]] = {
 }
 
 
-def term_names(kinds: Sequence[str]) -> list[str]:
-    """What the terms of a reward are called in scores and metrics: a kind that comes again gets a
-    number, as in math_2.
+def term_names(terms: Sequence[tuple[str, str | None]]) -> list[str]:
+    """What terms of these kinds and names are called in scores and metrics.
+
+    One without a name is called its kind; where that comes again it gets a number, as in math_2.
     """
-    same = [kinds[:place].count(kind) for place, kind in enumerate(kinds)]
-    return [kind if n == 0 else f"{kind}_{n + 1}" for kind, n in zip(kinds, same, strict=True)]
+    names = []
+    seen: Counter[str] = Counter()
+    for kind, name in terms:
+        seen[kind] += name is None
+        names.append(name or (kind if seen[kind] == 1 else f"{kind}_{seen[kind]}"))
+    return names
+
+
+def _told_apart(terms: list[AnyRewardTerm]) -> list[AnyRewardTerm]:
+    """The same terms. Raises ValueError if scores could not say which is meant."""
+    names = term_names([(term.kind, term.name) for term in terms])
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"{count} terms are called {name}; give each another `name`")
+        if name in RESERVED_NAMES or name.endswith(RESERVED_ENDS):
+            raise ValueError(
+                f"a term is called {name}, as another metric of rewards is; give it another `name`"
+            )
+    return terms
+
+
+RewardTerms = Annotated[list[AnyRewardTerm], AfterValidator(_told_apart)]
 
 
 class Reward(BaseModel):
@@ -257,7 +300,7 @@ class Reward(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    terms: list[AnyRewardTerm] = Field(
+    terms: RewardTerms = Field(
         min_length=1, max_length=16, description="The reward is the weighted sum of these terms."
     )
     clip: float | None = Field(

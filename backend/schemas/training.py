@@ -18,7 +18,7 @@ from backend.schemas.references import (
     Prompts,
     Reference,
 )
-from backend.schemas.rewards import AnyRewardTerm, Reward
+from backend.schemas.rewards import Reward, RewardTerms
 from backend.schemas.sections import (
     Breakdown,
     Common,
@@ -168,7 +168,7 @@ class GenerateConfig(Common):
     )
     samples_per_prompt: int = Field(4, ge=1, le=1024, description="Responses per prompt.")
     rollout: Rollout = Field(default_factory=Rollout)
-    reward: list[AnyRewardTerm] = Field(
+    reward: RewardTerms = Field(
         default_factory=list, max_length=16, description="Terms that score each response."
     )
     make_comparisons: bool = Field(

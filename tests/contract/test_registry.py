@@ -11,8 +11,9 @@ import pytest
 
 from backend.domain.presets.registry import PRESETS
 from backend.schemas.methods import METHODS, SAMPLERS
+from backend.schemas.metrics.registry import metrics_of
 from backend.schemas.references import wanted
-from backend.schemas.rewards import REWARD_TERMS
+from backend.schemas.rewards import RESERVED_NAMES, REWARD_TERMS
 from backend.schemas.training import RunConfig
 from backend.schemas.vocabulary import Method
 from worker.trainer.__main__ import loop_of
@@ -46,6 +47,14 @@ def test_a_next_step_puts_the_model_where_one_of_its_kind_fits(method: str) -> N
     for step in METHODS[method].next_steps:
         field = METHODS[method].field_for(step.kind)
         assert fields[field.replace(".0.", ".*.")].fits(step.kind)
+
+
+def test_no_term_can_be_called_as_what_is_told_beside_it() -> None:
+    names = {metric.name for method in METHODS for metric in metrics_of(method)}
+    beside = {name.removeprefix("reward/") for name in names if name.startswith("reward/")}
+
+    assert beside - RESERVED_NAMES == {"{term}", "{term}_coverage"}
+    assert RESERVED_NAMES - beside == {"ref_logp_sum"}
 
 
 @pytest.mark.parametrize("kind", REWARD_TERMS)

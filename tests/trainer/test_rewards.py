@@ -57,6 +57,43 @@ def test_a_term_of_a_kind_that_comes_again_gets_a_number() -> None:
     assert [term.score(ANSWERS)[0].score for term in built] == [1.0, 1.0, 1.0]
 
 
+def test_terms_of_one_kind_are_told_apart_by_their_names() -> None:
+    given = [
+        {"kind": "length", "low": 1, "high": 9, "name": "short"},
+        {"kind": "length", "low": 1},
+        {"kind": "length", "low": 90, "name": "long"},
+        {"kind": "length", "low": 5},
+    ]
+    terms = Reward.model_validate({"terms": given}).terms
+    nothing = cast("Any", None)
+
+    built = build_terms(terms, nothing, nothing, system="")
+
+    assert [term.name for term in built] == ["short", "length", "long", "length_2"]
+    # A config that names no term is written as before there were names.
+    assert [("name" in term.model_dump()) for term in terms] == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["a", "a"], "2 terms are called a; give each another `name`"),
+        (["regex_2", None, None], "2 terms are called regex_2"),
+        (["mean"], "a term is called mean, as another metric of rewards is"),
+        (["a_coverage"], "a term is called a_coverage"),
+        (["a_low"], "a term is called a_low"),
+        (["Über"], "String should match pattern"),
+        (["a/b"], "String should match pattern"),
+    ],
+)
+def test_names_that_scores_could_not_tell_apart_are_refused(
+    names: list[str | None], says: str
+) -> None:
+    terms = [{"kind": "regex", "pattern": "a", "name": name} for name in names]
+    with pytest.raises(ValueError, match=re.escape(says)):
+        Reward.model_validate({"terms": terms})
+
+
 @pytest.mark.parametrize(
     ("n_words", "expected"), [(0, 0.0), (1, 0.5), (2, 1.0), (4, 1.0), (6, 0.5), (8, 0.0), (99, 0.0)]
 )

@@ -56,7 +56,7 @@ def rule_of(wanted: AnswersFilter, config: Mapping[str, Any]) -> Rule:
     """
     given = config.get("reward") or []
     terms = given.get("terms", []) if isinstance(given, dict) else given
-    names = term_names([term["kind"] for term in terms])
+    names = term_names([(term["kind"], term.get("name")) for term in terms])
     weights = {n: float(term.get("weight", 1.0)) for n, term in zip(names, terms, strict=True)}
     if wanted.term is not None:
         if wanted.term not in weights:

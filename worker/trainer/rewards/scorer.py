@@ -34,9 +34,10 @@ class Term:
 def build_terms(
     terms: Sequence[AnyRewardTerm], tokenizer: PreTrainedTokenizerBase, run: Run, *, system: str
 ) -> list[Term]:
-    """The terms of a config, ready to score; a kind that comes again gets a number."""
+    """The terms of a config, ready to score."""
     built: list[Term] = []
-    for name, term in zip(term_names([term.kind for term in terms]), terms, strict=True):
+    names = term_names([(term.kind, term.name) for term in terms])
+    for name, term in zip(names, terms, strict=True):
         score = _build(term, tokenizer, run)
         if isinstance(score, TrainedScorer) and score.system != system:
             run.events.alert(

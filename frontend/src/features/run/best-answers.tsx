@@ -9,17 +9,23 @@ import { Field } from "@/components/form/field";
 import { HeldOutField } from "@/components/form/held-out-field";
 import { Icon } from "@/components/icons";
 
-/** The reward terms of a run that samples, as its scores name them: a kind that comes again is numbered. */
+/**
+ * The reward terms of a run that samples, as its scores name them: by their names, or else by their
+ * kinds, numbered where one comes again.
+ */
 export function termNames(config: Run["config"]): string[] {
   const reward = config["reward"];
   const terms: unknown = Array.isArray(reward)
     ? reward
     : typeof reward === "object" && reward !== null && "terms" in reward && reward.terms;
   if (!Array.isArray(terms)) return [];
-  const kinds = (terms as readonly { kind?: unknown }[]).map((term) => String(term.kind));
-  return kinds.map((kind, place) => {
-    const before = kinds.slice(0, place).filter((other) => other === kind).length;
-    return before === 0 ? kind : `${kind}_${before + 1}`;
+  const seen = new Map<string, number>();
+  return (terms as readonly { kind?: unknown; name?: unknown }[]).map((term) => {
+    if (typeof term.name === "string") return term.name;
+    const kind = String(term.kind);
+    const count = (seen.get(kind) ?? 0) + 1;
+    seen.set(kind, count);
+    return count === 1 ? kind : `${kind}_${count}`;
   });
 }
 
