@@ -6,8 +6,9 @@ from fastapi import Query
 
 from backend.deps import PageDep, SessionDep
 from backend.routes import api_router
-from backend.schemas.data import DemonstrationAnswer, PromptAnswer, ResponseAnswer, SolutionAnswer
+from backend.schemas.data import DemonstrationAnswer, ListedResponse, PromptAnswer, SolutionAnswer
 from backend.schemas.paging import Id, Label, Listing
+from backend.store import record_texts
 from backend.store.data import prompts, responses, solutions
 
 router = api_router("data")
@@ -57,9 +58,9 @@ def list_responses(
     run_id: Id | None = None,
     prompt_id: Id | None = None,
     token_ids: Annotated[bool, Query(description="With the ids that were sampled.")] = False,
-) -> Listing[ResponseAnswer]:
+) -> Listing[ListedResponse]:
     """The responses to be ranked and those ranked, with where they came from."""
-    return responses.listing(
+    found = responses.listing(
         session,
         project_id,
         page,
@@ -67,3 +68,4 @@ def list_responses(
         prompt_id=prompt_id,
         has_token_ids=token_ids,
     )
+    return record_texts.of_responses(session, found)

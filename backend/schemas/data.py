@@ -92,6 +92,13 @@ class ResponseAnswer(ApiAnswer):
     created_at: datetime
 
 
+class ListedResponse(ResponseAnswer):
+    """A response in a list."""
+
+    prompt: str = Field(description="The beginning of the last turn of its prompt.")
+    run_name: str | None = Field(description="Name of the run that sampled it, if one did.")
+
+
 class AnswersFilter(Body):
     """Which answers of a run become demonstrations: the best of each prompt, by score.
 

@@ -1,4 +1,4 @@
-"""Lists of comparisons and judgments in words: how prompts and responses begin, and who judged."""
+"""Lists of records in words: how prompts and responses begin, and who judged."""
 
 from collections.abc import Iterable
 
@@ -11,9 +11,11 @@ from backend.schemas.comparisons import (
     ListedComparison,
     ListedJudgment,
 )
+from backend.schemas.data import ListedResponse, ResponseAnswer
 from backend.schemas.paging import Listing
-from backend.store.data import agreement, comparisons
+from backend.store.data import agreement, comparisons, prompts
 from backend.store.tables.data import Response
+from backend.store.tables.runs import Run
 
 # Characters: whoever wants to read all of it asks for the record.
 MOST_OF_RESPONSE = 80
@@ -21,8 +23,21 @@ MOST_OF_RESPONSE = 80
 
 def of_comparisons(session: Session, found: Listing[ComparisonAnswer]) -> Listing[ListedComparison]:
     """This page of comparisons, each with the beginning of its prompt."""
-    prompts = comparisons.prompt_beginnings(session, [one.id for one in found.items])
-    items = [ListedComparison(**dict(one), prompt=prompts[one.id]) for one in found.items]
+    texts = prompts.beginnings(session, {one.prompt_id for one in found.items})
+    items = [ListedComparison(**dict(one), prompt=texts[one.prompt_id]) for one in found.items]
+    return Listing(items=items, next_cursor=found.next_cursor)
+
+
+def of_responses(session: Session, found: Listing[ResponseAnswer]) -> Listing[ListedResponse]:
+    """This page of responses, each with the beginning of its prompt and the name of its run."""
+    texts = prompts.beginnings(session, {one.prompt_id for one in found.items})
+    run_ids = {one.run_id for one in found.items if one.run_id is not None}
+    named = session.execute(select(Run.id, Run.name).where(Run.id.in_(run_ids)))
+    runs: dict[str | None, str] = {row[0]: row[1] for row in named}
+    items = [
+        ListedResponse(**dict(one), prompt=texts[one.prompt_id], run_name=runs.get(one.run_id))
+        for one in found.items
+    ]
     return Listing(items=items, next_cursor=found.next_cursor)
 
 
@@ -30,7 +45,7 @@ def of_judgments(
     session: Session, found: Listing[JudgmentAnswer], *, viewer: str, sees_names: bool
 ) -> Listing[ListedJudgment]:
     """This page of judgments with what was judged; names of others only for who may see them."""
-    prompts = comparisons.prompt_beginnings(session, [one.comparison_id for one in found.items])
+    asked = comparisons.prompt_beginnings(session, [one.comparison_id for one in found.items])
     texts = _responses(session, {name for one in found.items for name in _ranked(one)})
     names = agreement.annotator_names(
         session, {one.user_id for one in found.items if sees_names} | {viewer}
@@ -39,7 +54,7 @@ def of_judgments(
         ListedJudgment(
             **dict(one),
             by=names.get(one.user_id),
-            prompt=prompts[one.comparison_id],
+            prompt=asked[one.comparison_id],
             responses={name: texts[name] for name in _ranked(one) if name in texts},
         )
         for one in found.items

@@ -1,4 +1,4 @@
-"""Lists of comparisons and judgments say what was judged and by whom, each in its first words."""
+"""Lists of records say what was asked, answered and judged, and by whom, in first words."""
 
 from fastapi.testclient import TestClient
 
@@ -30,3 +30,7 @@ def test_judgments_are_listed_in_words(api: TestClient, new_user: NewUser) -> No
     assert by_ann == by_all
     (comparison,) = api.get(f"/projects/{project}/comparisons").json()["items"]
     assert comparison["prompt"] == PROMPT[:200]
+    answers = api.get(f"/projects/{project}/responses").json()["items"]
+    assert {one["content"] for one in answers} == {"Because.", "x" * 500}
+    assert {one["prompt"] for one in answers} == {PROMPT[:200]}
+    assert {one["run_name"] for one in answers} == {None}

@@ -1,5 +1,7 @@
 """Two generate runs in Compare: pairs are put up for ranking, and people's win rate is read."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -52,3 +54,32 @@ def test_people_decide_between_two_runs(workshop: Workshop, open_page: OpenPage,
     expect(card.get_by_text("People prefer good to bad.")).to_be_visible()
     expect(card.get_by_text(f"{PROMPTS} wins, 0 ties, 0 losses")).to_be_visible()
     assert barriers(page, axe) == []
+
+
+def test_the_responses_of_a_run_are_read_with_their_prompts(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    project = str(workshop.post("/projects", {"name": "What was sampled"})["id"])
+    good, _ = two_runs(workshop, project)
+    (prompt, *_) = workshop.get(f"/projects/{project}/prompts", limit=PROMPTS)["items"]
+    hostile = "<img src=x onerror=alert(1)>\n" + "and on\n" * 30
+    workshop.respond(good, {prompt["id"]: hostile})
+    page = open_page(f"/projects/{project}/runs/{good}/checkpoints", width=390)
+    page.get_by_role("link", name="Read the responses").click()
+
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(PROMPTS + 1)
+    expect(rows.nth(0)).to_contain_text(prompt["messages"][-1]["content"])
+    expect(rows.nth(0)).to_contain_text("<img src=x onerror=alert(1)>")
+    assert page.locator("tbody img").count() == 0
+    text = rows.nth(0).locator(".first-lines")
+    assert text.evaluate("one => one.scrollHeight > one.clientHeight")
+    rows.nth(0).get_by_role("button", name="Show all").press("Enter")
+    expect(rows.nth(0).get_by_role("button", name="Show less")).to_be_focused()
+    expect(text).to_have_count(0)
+    assert barriers(page, axe) == []
+
+    page.get_by_role("link", name="Show all responses").click()
+    expect(rows).to_have_count(2 * PROMPTS + 1)
+    expect(rows.nth(1).get_by_role("link")).to_have_text("bad")
+    expect(page.get_by_role("link", name=re.compile("^Responses *25$"))).to_be_visible()

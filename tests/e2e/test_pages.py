@@ -31,8 +31,8 @@ def pages(workshop: Workshop) -> list[str]:
     experiment = workshop.post("/experiments", asked)["id"]
     workshop.post(f"/experiments/{experiment}/runs", {"run_ids": [run]})
     base = f"/projects/{project}"
-    records = ("", "/demonstrations", "/solutions", "/comparisons", "/judgments", "/agreement")
-    data = (*records, "/snapshots", "/import")
+    records = ("", "/demonstrations", "/solutions", "/responses", "/comparisons", "/judgments")
+    data = (*records, "/agreement", "/snapshots", "/import")
     tabs = ("", "/samples", "/logs", "/config", "/checkpoints", "/events")
     return [
         f"{base}/now",

@@ -24,9 +24,6 @@ from backend.store.paging import Page, page_of
 from backend.store.tables.data import Comparison, Prompt, Response
 from backend.store.tables.runs import Run
 
-# Characters of a prompt in a list: whoever wants to read all of it asks for the record.
-MOST_OF_PROMPT = 200
-
 
 class Ensured(NamedTuple):
     """Comparisons that are there now: (id, response ids) by the hash of their content.
@@ -223,12 +220,10 @@ def listing(
 
 def prompt_beginnings(session: Session, comparison_ids: Sequence[str]) -> dict[str, str]:
     """How the last turn of each comparison's prompt begins, by the comparison's id."""
-    found = session.execute(
-        select(Comparison.id, Prompt.messages)
-        .join(Prompt, Prompt.id == Comparison.prompt_id)
-        .where(Comparison.id.in_(comparison_ids))
-    )
-    return {row[0]: row[1][-1]["content"][:MOST_OF_PROMPT] for row in found}
+    named = select(Comparison.id, Comparison.prompt_id).where(Comparison.id.in_(comparison_ids))
+    of = {row[0]: row[1] for row in session.execute(named)}
+    texts = prompts.beginnings(session, of.values())
+    return {one: texts[prompt_id] for one, prompt_id in of.items()}
 
 
 def _answer(row: Comparison) -> ComparisonAnswer:

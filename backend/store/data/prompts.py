@@ -16,6 +16,9 @@ from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import Demonstration, Prompt
 
+# Characters of a prompt in a list: whoever wants to read all of it asks for the record.
+MOST_OF_BEGINNING = 200
+
 
 def ensure(
     session: Session,
@@ -129,6 +132,12 @@ def listing(
         statement = statement.where(Prompt.external_id == external_id)
     rows, cursor = page_of(session, statement, Prompt.number, page)
     return Listing(items=[PromptAnswer.model_validate(row) for row in rows], next_cursor=cursor)
+
+
+def beginnings(session: Session, prompt_ids: Iterable[str]) -> dict[str, str]:
+    """How the last turn of each prompt begins, by the prompt's id."""
+    found = session.execute(select(Prompt.id, Prompt.messages).where(Prompt.id.in_(prompt_ids)))
+    return {row[0]: row[1][-1]["content"][:MOST_OF_BEGINNING] for row in found}
 
 
 def demonstrations(

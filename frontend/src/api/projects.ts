@@ -8,6 +8,7 @@ import type {
   ImportResult,
   ListedComparison,
   ListedJudgment,
+  ListedResponse,
   Listing,
   Project,
   ProjectBody,
@@ -39,7 +40,7 @@ export const changeProject = (projectId: string, change: ProjectChange) =>
 const pages = <Item>(
   projectId: string,
   resource: string,
-  filter: Readonly<Record<string, boolean>> = {},
+  filter: Readonly<Record<string, boolean | string>> = {},
 ) =>
   infiniteQueryOptions({
     queryKey: ["project", projectId, resource, filter],
@@ -53,6 +54,9 @@ const pages = <Item>(
   });
 
 export const promptPages = (projectId: string) => pages<Prompt>(projectId, "prompts");
+/** Of all, or of a generate run alone. */
+export const responsePages = (projectId: string, runId: string | null) =>
+  pages<ListedResponse>(projectId, "responses", runId === null ? {} : { run_id: runId });
 export const comparisonPages = (projectId: string) =>
   pages<ListedComparison>(projectId, "comparisons");
 export const demonstrationPages = (projectId: string) =>

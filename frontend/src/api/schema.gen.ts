@@ -1529,6 +1529,52 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /**
+         * ListedResponse
+         * @description A response in a list.
+         */
+        ListedResponse: {
+            /** Id */
+            id: string;
+            /** Prompt Id */
+            prompt_id: string;
+            /** Run Id */
+            run_id: string | null;
+            /** Model Id */
+            model_id: string | null;
+            /** Source */
+            source: string;
+            /** Index */
+            index: number;
+            /** Content */
+            content: string;
+            finish_reason: components["schemas"]["FinishReason"] | null;
+            /** N Tokens */
+            n_tokens: number | null;
+            /** Logp Sum */
+            logp_sum: number | null;
+            /** Scores */
+            scores: {
+                [key: string]: number | null;
+            };
+            /** @description As what it was sampled; only where it is asked for. */
+            token_ids?: components["schemas"]["TokenIds"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Prompt
+             * @description The beginning of the last turn of its prompt.
+             */
+            prompt: string;
+            /**
+             * Run Name
+             * @description Name of the run that sampled it, if one did.
+             */
+            run_name: string | null;
+        };
         /** Listing[ArtifactAnswer] */
         Listing_ArtifactAnswer_: {
             /** Items */
@@ -1613,6 +1659,13 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
+        /** Listing[ListedResponse] */
+        Listing_ListedResponse_: {
+            /** Items */
+            items: components["schemas"]["ListedResponse"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
         /** Listing[LogLineAnswer] */
         Listing_LogLineAnswer_: {
             /** Items */
@@ -1659,13 +1712,6 @@ export interface components {
         Listing_PromptAnswer_: {
             /** Items */
             items: components["schemas"]["PromptAnswer"][];
-            /** Next Cursor */
-            next_cursor?: string | null;
-        };
-        /** Listing[ResponseAnswer] */
-        Listing_ResponseAnswer_: {
-            /** Items */
-            items: components["schemas"]["ResponseAnswer"][];
             /** Next Cursor */
             next_cursor?: string | null;
         };
@@ -2855,42 +2901,6 @@ export interface components {
              * @default 604800
              */
             expires_in_s: number;
-        };
-        /**
-         * ResponseAnswer
-         * @description A response with where it came from.
-         */
-        ResponseAnswer: {
-            /** Id */
-            id: string;
-            /** Prompt Id */
-            prompt_id: string;
-            /** Run Id */
-            run_id: string | null;
-            /** Model Id */
-            model_id: string | null;
-            /** Source */
-            source: string;
-            /** Index */
-            index: number;
-            /** Content */
-            content: string;
-            finish_reason: components["schemas"]["FinishReason"] | null;
-            /** N Tokens */
-            n_tokens: number | null;
-            /** Logp Sum */
-            logp_sum: number | null;
-            /** Scores */
-            scores: {
-                [key: string]: number | null;
-            };
-            /** @description As what it was sampled; only where it is asked for. */
-            token_ids?: components["schemas"]["TokenIds"] | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
         };
         /**
          * ResultsAnswer

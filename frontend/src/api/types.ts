@@ -30,6 +30,7 @@ export type Demonstration = Schemas["DemonstrationAnswer"];
 export type Solution = Schemas["SolutionAnswer"];
 export type Message = Schemas["Message"];
 export type Comparison = Schemas["ComparisonAnswer"];
+export type ListedResponse = Schemas["ListedResponse"];
 export type ListedComparison = Schemas["ListedComparison"];
 export type Assignment = Schemas["AssignmentAnswer"];
 export type Judgment = Schemas["JudgmentAnswer"];

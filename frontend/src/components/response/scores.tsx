@@ -1,4 +1,6 @@
 /** The scores of a response by name; a long name is cut and whole on hover. */
+import "./scores.css";
+
 import { number } from "@/lib/format";
 
 export function Scores(props: {

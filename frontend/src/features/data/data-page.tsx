@@ -12,6 +12,7 @@ import { useProjectId } from "@/lib/use-project";
 import { AgreementTab } from "./agreement/agreement-tab";
 import { ImportTab } from "./import-tab";
 import { ComparisonList, DemonstrationList, JudgmentList, PromptList } from "./record-lists";
+import { ResponseList } from "./response-list";
 import { ReviewList } from "./review-list";
 import { SnapshotsTab } from "./snapshots-tab";
 import { SolutionList } from "./solution-list";
@@ -20,6 +21,7 @@ const TABS = [
   ["prompts", "Prompts", "prompts"],
   ["demonstrations", "Demonstrations", "demonstrations"],
   ["solutions", "Solutions", "solutions"],
+  ["responses", "Responses", "responses"],
   ["comparisons", "Comparisons", "comparisons"],
   ["judgments", "Judgments", "judgments"],
   ["agreement", "Agreement", null],
@@ -33,6 +35,8 @@ function Tab({ tab, projectId }: { tab: string; projectId: string }) {
       return <DemonstrationList projectId={projectId} />;
     case "solutions":
       return <SolutionList projectId={projectId} />;
+    case "responses":
+      return <ResponseList projectId={projectId} />;
     case "comparisons":
       return <ComparisonList projectId={projectId} />;
     case "judgments":

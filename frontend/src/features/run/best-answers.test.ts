@@ -7,6 +7,8 @@ it("terms are named as in the scores of a run, whatever samples them", () => {
 
   expect(termNames({ reward: terms })).toEqual(["math", "length", "math_2"]);
   expect(termNames({ reward: { terms } })).toEqual(["math", "length", "math_2"]);
+  const named = [{ kind: "math", name: "sum" }, { kind: "math" }, { kind: "math", name: null }];
+  expect(termNames({ reward: { terms: named } })).toEqual(["sum", "math", "math_2"]);
   expect(termNames({ reward: null })).toEqual([]);
   expect(termNames({})).toEqual([]);
 });

@@ -113,6 +113,13 @@ export function CheckpointsTab({ run }: { run: Run }) {
             <Link to={`/projects/${run.project_id}/models/${id}`}>Open the trained model</Link>
           </p>
         ))}
+        {run.method === "generate" && run.state === "succeeded" && (
+          <p className="card-title">
+            <Link to={`/projects/${run.project_id}/data/responses?run=${run.id}`}>
+              Read the responses
+            </Link>
+          </p>
+        )}
         <Loaded query={artifacts}>
           {(items) => (
             <Table

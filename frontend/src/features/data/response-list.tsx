@@ -1,0 +1,111 @@
+/** Responses: what models and people answered, each with its prompt, where it came from and its scores. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link, useSearchParams } from "react-router";
+
+import { responsePages } from "@/api/projects";
+import type { ListedResponse } from "@/api/types";
+import { Scores } from "@/components/response/scores";
+import { Empty } from "@/components/states";
+import { Ago } from "@/components/text/clock";
+import { PlainText } from "@/components/text/plain-text";
+
+import { ImportLink, Pages } from "./record-lists";
+
+const RUN = "run";
+/** Characters and lines that a row shows at once. */
+const SHORT = 320;
+const SHORT_LINES = 4;
+
+/** Where it came from: the run that sampled it, or what the import says. */
+function Source({ response, projectId }: { response: ListedResponse; projectId: string }) {
+  const { run_id: runId, run_name: name, source } = response;
+  if (runId === null) return <span className="muted">{source}</span>;
+  return <Link to={`/projects/${projectId}/runs/${runId}`}>{name}</Link>;
+}
+
+/** Its first lines; all of it on demand. */
+function LongText({ text }: { text: string }) {
+  const [isWhole, setWhole] = useState(false);
+  const isLong = text.length > SHORT || text.split("\n", SHORT_LINES + 1).length > SHORT_LINES;
+  return (
+    <>
+      <div className={isLong && !isWhole ? "first-lines" : undefined} dir="auto">
+        <PlainText text={text} />
+      </div>
+      {isLong && (
+        <button
+          type="button"
+          className="btn small ghost show-all"
+          aria-expanded={isWhole}
+          onClick={() => setWhole(!isWhole)}
+        >
+          {isWhole ? "Show less" : "Show all"}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Says that only one run's are listed, and leads to it and to all. */
+function OfOneRun({ runId, projectId }: { runId: string; projectId: string }) {
+  const base = `/projects/${projectId}`;
+  return (
+    <div className="card-title row">
+      <h2>Responses of one run</h2>
+      <span className="grow" />
+      <Link className="btn small" to={`${base}/runs/${runId}`}>
+        Open the run
+      </Link>
+      <Link className="btn small" to={`${base}/data/responses`}>
+        Show all responses
+      </Link>
+    </div>
+  );
+}
+
+export function ResponseList({ projectId }: { projectId: string }) {
+  const [search] = useSearchParams();
+  const runId = search.get(RUN);
+  const query = useInfiniteQuery(responsePages(projectId, runId));
+  return (
+    <Pages
+      query={query}
+      title={runId !== null && <OfOneRun runId={runId} projectId={projectId} />}
+      columns={[
+        "Prompt and response",
+        ...(runId === null ? ["Source"] : []),
+        ["Tokens", "num"],
+        "Scores",
+        "Added",
+      ]}
+      empty={
+        <Empty icon="note" title="No responses yet" actions={<ImportLink projectId={projectId} />}>
+          Generate runs and imports of comparisons bring responses.
+        </Empty>
+      }
+      row={(response) => (
+        <>
+          <td className="text response">
+            <span className="small muted clip" dir="auto" title={response.prompt}>
+              {response.prompt}
+            </span>
+            <LongText text={response.content} />
+          </td>
+          {runId === null && (
+            <td>
+              <Source response={response} projectId={projectId} />
+            </td>
+          )}
+          <td className="num">{response.n_tokens ?? "–"}</td>
+          <td>
+            <Scores scores={response.scores} className="nums" />
+          </td>
+          <td className="small muted">
+            <Ago at={response.created_at} />
+          </td>
+        </>
+      )}
+    />
+  );
+}
