@@ -35,6 +35,8 @@ from backend.uploads.spool import full_disk_is_no_space, require_space
 
 # Rows between two looks at the disk and at whether anybody still waits.
 _ROWS_BETWEEN = 2000
+# Records after which the database looks at its tables anew.
+MANY = 1000
 # Of a batch, however small the records of the last one were.
 _MOST_BYTES = 2 << 20
 # Seconds between two looks at whether another import has ended.
@@ -186,6 +188,8 @@ def _write(
         withdraw(work.database, new.id)
         raise
     settle(work.database, new.id)
+    if done >= MANY:
+        work.database.analyze(imports.TABLES)
     return answer
 
 

@@ -32,6 +32,7 @@ from sqlalchemy import insert
 
 from backend import auth
 from backend.schemas.vocabulary import Role
+from backend.store.data import imports
 from backend.store.db import Database
 from backend.store.people import users
 from backend.store.tables.data import Comparison, Project, Prompt, Response
@@ -155,6 +156,8 @@ class Site:
         self.facts: dict[str, Any] = {}
         self.user_ids: list[str] = []
         self._plant(comparisons)
+        # As after an import of so many.
+        self.database.analyze(imports.TABLES)
         self.annotator_keys = [self.person(Role.ANNOTATOR, n) for n in range(ANNOTATORS)]
         self.attacker_key = self.person(role, ANNOTATORS)
 

@@ -50,6 +50,7 @@ _TABLES = cast(
     tuple[type[_Row], ...],
     (Judgment, Assignment, Comparison, Response, Solution, Demonstration, Prompt, User),
 )
+TABLES = [table.__tablename__ for table in _TABLES]
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,14 @@ from sqlalchemy import Connection, event
 
 from backend.errors import Conflict, InvalidInput
 from backend.jobs.withdrawal import DeadImports, withdraw
-from backend.store.data import imports
+from backend.store.data import assignments, imports
 from backend.store.data.keeping import NewImport, Tally
 from backend.store.db import Database
 from backend.store.ids import new_id
 from tests import processes
 from tests.backend.imports.work import AT, Place, Stop, begin, keep, stop_after, texts
 from tests.backend.test_loop import ndjson
+from tests.plans import sent_to
 
 PREFERENCES = [
     {"prompt": f"q{n}", "chosen": f"good {n}", "rejected": f"bad {n}", "annotator": f"p{n % 3}"}
@@ -273,3 +274,25 @@ def test_no_batch_holds_the_writer_for_long(place: Place) -> None:
     assert len(held) > 10
     assert median(held) < 0.06
     assert max(held) < 0.25
+
+
+def test_after_a_large_import_the_next_comparison_is_not_searched_among_all(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    """PostgreSQL looks at new rows a minute later by itself; until then it sorts them all."""
+    database = Database(postgres_url)
+    place = Place(database, tmp_path / "data")
+    lines = [{"prompt": f"question {n}", "responses": ["a", "b"]} for n in range(4000)]
+    place.take(ndjson(*lines), "comparisons")
+    with sent_to(database) as sent, database.write() as session:
+        assert assignments.lease(session, place.project, place.user, held=[], at=AT)
+
+    (search,) = (one for one in sent if "SKIP LOCKED" in one.statement)
+    with database.read() as session:
+        explained = session.connection().exec_driver_sql(
+            f"EXPLAIN {search.statement}", search.parameters
+        )
+        planned = "\n".join(row[0] for row in explained)
+    assert "Index Scan using ix_comparisons_open" in planned
+    assert "Sort" not in planned
+    database.close()

@@ -8,6 +8,8 @@ from pathlib import Path
 import anyio.to_thread
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
 from backend.store import db
 from backend.store.db import MOST_CONNECTIONS, Database, SecondSession, one_session_at_a_time
@@ -88,3 +90,31 @@ def test_sessions_are_counted_over_threads_and_tasks(database: Database) -> None
             await asyncio.create_task(asyncio.to_thread(in_a_thread))
 
     in_a_loop(check())
+
+
+def test_a_connection_that_ended_while_nobody_used_it_is_replaced(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, other = Database(postgres_url), Database(postgres_url)
+    own, end = text("SELECT pg_backend_pid()"), text("SELECT pg_terminate_backend(:pid)")
+
+    def after_an_end() -> int:
+        with database.read() as session:
+            first = session.scalar(own)
+        with other.read() as session:
+            assert session.scalar(end, {"pid": first})
+        with database.read() as session:
+            second = session.scalar(own)
+        assert second != first
+        return int(second)
+
+    monkeypatch.setattr(db, "UNASKED_S", 0.0)
+    after_an_end()
+    # One that was used a moment ago is not asked: its request fails, and the next one goes on.
+    monkeypatch.setattr(db, "UNASKED_S", 60.0)
+    with pytest.raises(OperationalError):
+        after_an_end()
+    with database.read() as session:
+        assert session.scalar(own)
+    for one in (database, other):
+        one.close()

@@ -28,8 +28,8 @@ export function FilterHelp({ projectId, onClose }: { projectId: string; onClose:
   return (
     <Dialog title="Filters and keys" onClose={onClose} className="filter-help">
       <p className="small muted">
-        Terms beside each other must all be true. A run does not match what it does not have;{" "}
-        <code>key:none</code> finds runs without a value, <code>key:any</code> those with one.
+        Terms separated by spaces must all be true. A comparison with a value that a run does not
+        have is false; <code>key:none</code> finds runs without a value, <code>key:any</code> those with one.
         docs/filters.md has the whole language.
       </p>
       <dl>
