@@ -29,8 +29,8 @@ export function FilterHelp({ projectId, onClose }: { projectId: string; onClose:
     <Dialog title="Filters and keys" onClose={onClose} className="filter-help">
       <p className="small muted">
         Terms separated by spaces must all be true. A comparison with a value that a run does not
-        have is false; <code>key:none</code> finds runs without a value, <code>key:any</code> those with one.
-        docs/filters.md has the whole language.
+        have is false; <code>key:none</code> finds runs without a value, <code>key:any</code> those
+        with one. docs/filters.md has the whole language.
       </p>
       <dl>
         {EXAMPLES.map(([text, meaning]) => (
