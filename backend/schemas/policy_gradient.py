@@ -38,8 +38,8 @@ class Kl(Section):
         0.01,
         ge=0,
         le=100,
-        description="Weight beta of the KL penalty, in reward per nat. 0 = no penalty: a step "
-        "asks no reference; evaluations load one and measure the KL.",
+        description="Weight beta of the KL penalty, in reward per nat. 0 = no penalty: steps "
+        "use no reference; evaluations load it to measure the KL.",
     )
     estimator: Literal["k1", "k2", "k3"] = Field(
         "k1",
@@ -184,9 +184,9 @@ class PolicyGradientConfig(Common):
     rollout: Rollout = Field(default_factory=Rollout)
     importance: Importance | None = Field(
         default_factory=Importance,
-        description="Importance weights for tokens whose sampler computes otherwise than the "
+        description="Importance weights for tokens whose sampler differs numerically from the "
         "trainer: vLLM, and the trainer's own sampler in bf16; off (null) = no correction. In fp32 "
-        "with the engine transformers both are equal, and there is no weight.",
+        "the engine transformers needs none.",
     )
     kl: Kl = Field(default_factory=Kl)
     clip: Clip = Field(default_factory=Clip)
@@ -196,7 +196,7 @@ class PolicyGradientConfig(Common):
         "ppo.",
     )
     critic: Critic | None = Field(
-        None, description="Only for ppo; off (null) = the critic has the default settings."
+        None, description="Only for ppo; off (null) = default settings of the critic."
     )
     entropy_coef: float = Field(0.0, ge=0, le=10, description="Weight of the entropy bonus.")
     loss_average: Literal["token", "sequence", "constant"] = Field(

@@ -80,7 +80,7 @@ class ProcessReward(RewardTerm):
 
 
 class LengthReward(RewardTerm):
-    """1 if the response has low to high words; falls linearly to 0 at no and at 2 x high words."""
+    """1 if the response has low to high words; falls linearly to 0 at 0 and at 2 x high words."""
 
     kind: Literal["length"] = "length"
     low: int = Field(1, ge=0, le=100_000, description="Fewest words that score 1.")
@@ -126,13 +126,13 @@ class FinishedReward(RewardTerm):
 
 
 class KnightsReward(RewardTerm):
-    """1 if everybody in a puzzle of Knights and Knaves is called what they are, else 0."""
+    """1 if every role in a puzzle of Knights and Knaves is named correctly, else 0."""
 
     kind: Literal["knights"] = "knights"
     score: Literal["exact", "partial"] = Field(
         "exact",
-        description="exact = 1 or 0; partial = the share of people who are called what they are. "
-        "Passed has only who is right about all.",
+        description="exact = 1 or 0; partial = the share of roles that are named correctly. A "
+        "response passes only if all are.",
     )
 
 
@@ -145,7 +145,7 @@ class MathReward(RewardTerm):
     answer: Literal["any", "boxed", "tag", "phrase"] = Field(
         "any",
         description="Where the answer stands: boxed = in \\boxed{}; tag = between <answer> and "
-        "</answer>; phrase = after `answer is` or ####; any = in the first of them that is there.",
+        "</answer>; phrase = after `answer is` or ####; any = the first of these that is found.",
     )
     tag: str = Field(
         "answer", pattern=TAG_NAME, description="The name of the tag that holds the answer."
@@ -166,14 +166,14 @@ class FormatReward(RewardTerm):
         "think answer",
         pattern=r"^([A-Za-z0-9_-]+( [A-Za-z0-9_-]+)*)?$",
         max_length=200,
-        description="Names of tags with spaces between them: each stands once, opened and closed, "
-        "in this order.",
+        description="Tag names, separated by spaces: each tag opens and closes once, in this "
+        "order.",
     )
     first_is_open: bool = Field(
         False, description="The prompt ends with the first opening tag, as R1-Zero's template does."
     )
     is_boxed: bool = Field(
-        False, description="The last tag, or the response without tags, has one \\boxed{}."
+        False, description="The last tag, or without tags the response, has one \\boxed{}."
     )
 
     @model_validator(mode="after")
@@ -188,7 +188,7 @@ class FormatReward(RewardTerm):
 
 
 class SetMatchReward(RewardTerm):
-    """How far the items listed in the response are those of the reference; passed if all are."""
+    """How far the items listed match those of the reference; a response passes at score 1."""
 
     needs_reference: ClassVar[bool] = True
 
@@ -199,7 +199,7 @@ class SetMatchReward(RewardTerm):
         "listed; exact = 1 or 0.",
     )
     is_ordered: bool = Field(
-        False, description="Items count in their order: those of the longest common subsequence."
+        False, description="Order matters: only the longest common subsequence counts."
     )
     answer: Literal["any", "boxed", "tag", "phrase", "whole"] = Field(
         "any", description="Where the list stands, as in math; whole = all of the response."
@@ -232,7 +232,7 @@ class SentimentReward(RewardTerm):
 
 
 class FunctionReward(RewardTerm):
-    """What a function of the operator says; only those that PODIUM_REWARD_FUNCTIONS names."""
+    """The score of an operator's Python function that PODIUM_REWARD_FUNCTIONS names."""
 
     kind: Literal["function"] = "function"
     function: str = Field(

@@ -319,8 +319,8 @@ Breakdown = Annotated[
     list[MetadataKey],
     Field(
         max_length=4,
-        description="Keys of the prompts' metadata: every number of an evaluation is told for each "
-        "of their values, too.",
+        description="Keys of the prompts' metadata: each metric of an evaluation is also "
+        "reported for each of their values.",
     ),
 ]
 

@@ -210,8 +210,8 @@ class EvaluateConfig(Common):
     breakdown: Breakdown = Field(default_factory=list)
     texts: Demonstrations | None = Field(
         None,
-        description="A snapshot of demonstrations that nothing was trained on: how likely their "
-        "responses are shows what was forgotten.",
+        description="A snapshot of demonstrations not used in training: how likely their responses "
+        "are shows what was forgotten.",
     )
 
     @model_validator(mode="after")

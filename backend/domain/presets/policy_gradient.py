@@ -50,9 +50,9 @@ POLICY_PRESETS: Sequence[Preset] = (
     sourced(
         "REINFORCE++ (settings of the paper)",
         "k1 KL in the reward, advantages whitened over the batch. The paper gives no mini-batches, "
-        "lengths or temperature. Each rollout gets one update, so the clip never acts (the script "
-        "makes 8 of 1,024 responses). The loss is averaged over tokens as in OpenRLHF; the paper's "
-        "equation 1 averages over each response first.",
+        "lengths or temperature. Each rollout gets one update, so the clip never acts (in the "
+        "script, 8 updates of 1,024 responses each). The loss is averaged over tokens as in "
+        "OpenRLHF; the paper's equation 1 averages over each response first.",
         {
             _HU: _HU_BATCH
             | {
@@ -98,9 +98,10 @@ POLICY_PRESETS: Sequence[Preset] = (
     ),
     sourced(
         "GRPO (DeepSeekMath)",
-        "1,024 responses a step, 64 to each prompt, one update of them, a k3 KL in the loss. The "
-        "loss is averaged over each response first, as in the paper's equation 3 (its k3, too, "
-        "which here is a token mean). The paper gives no temperature and no length of prompts.",
+        "1,024 responses a step, 64 to each prompt, one update a step, a k3 KL in the loss. The "
+        "loss is averaged over each response first, as in the paper's equation 3 (there the k3, "
+        "too; here k3 is a mean over tokens). The paper gives no temperature and no length of "
+        "prompts.",
         {
             "Shao et al. 2024 (arXiv 2402.03300), section 4.2": {
                 "estimator": "grpo",
@@ -147,8 +148,8 @@ POLICY_PRESETS: Sequence[Preset] = (
     sourced(
         "DAPO (settings of the paper)",
         "A higher upper clip, dynamic sampling, token mean, a soft penalty of long responses, no "
-        "KL. 512 prompts x 16 responses in 16 updates; the warm-up is the paper's 20 of our 500 "
-        "steps. At most as many prompts are replaced as the script samples.",
+        "KL. 512 prompts x 16 responses in 16 updates; the warm-up is the paper's 20 steps, of "
+        "500. At most as many prompts are replaced as the script samples.",
         {
             "Yu et al. 2025 (arXiv 2503.14476), section 4.1": {
                 "estimator": "grpo",

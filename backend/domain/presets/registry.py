@@ -31,7 +31,7 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
         ),
         sourced(
             "InstructGPT supervised stage",
-            "Full fine-tuning with a cosine schedule for 2 epochs; the paper makes 16.",
+            "Full fine-tuning with a cosine schedule for 2 epochs; the paper has 16.",
             {
                 f"{_INSTRUCT_GPT}, appendix C.1": {
                     "optim": {"lr": 9.65e-6, "schedule": "cosine", "batch_size": 32}
@@ -66,7 +66,7 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
     Method.PROCESS_REWARD_MODEL: (
         sourced(
             "Small CPU run",
-            "One epoch of adapters on some hundred solutions with labelled steps.",
+            "One epoch of adapters on a few hundred solutions with labelled steps.",
             {
                 PODIUM: {
                     "lora": _SMALLER_LORA,

@@ -210,8 +210,8 @@ def _runs(given: Given) -> Iterator[Draft]:
         id=str(TableKind.RUNS),
         kind=TableKind.RUNS,
         name="Measured in the runs",
-        caption="The newest value that each run has measured itself, or that was attached to it; "
-        "the model that it leaves may be of an earlier step.",
+        caption="The newest value that each run measured or that was attached to it; its output "
+        "model may be from an earlier step.",
         columns=[
             _own_column(name, having[name], is_apart=apart[name] is not None) for name in metrics
         ],

@@ -215,8 +215,7 @@ def _left_out(kept: Measurement, others: Sequence[Measurement]) -> str:
     runs = len({one.by for one in others})
     many = f"{runs} evaluations are" if runs > 1 else "1 evaluation is"
     return (
-        f"{many} left out, which cannot be compared: `{path}` is {_said(theirs)} instead of "
-        f"{_said(ours)}."
+        f"{many} left out as not comparable: `{path}` is {_said(theirs)} instead of {_said(ours)}."
     )
 
 

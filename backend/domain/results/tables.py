@@ -23,7 +23,7 @@ from backend.schemas.metrics.results import (
 # What a table needs, where it is not there.
 _WANTED = {
     TableKind.SCORE: "score and length (no `evaluate` run of these models has ended)",
-    TableKind.BREAKDOWN: "difficulty (needs `breakdown` in an `evaluate` run)",
+    TableKind.BREAKDOWN: "breakdowns (needs `breakdown` in an `evaluate` run)",
     TableKind.PASSES: "pass@k (needs several samples to a prompt)",
     TableKind.SETS: "named sets (needs two sets that were not trained on)",
 }

@@ -42,17 +42,16 @@ def deciding_metric(
     found = next(iter((*gold_metrics(common), *held_out)), None)
     if found is None:
         return None, (
-            "These runs have no held-out metric and no evaluation from outside in common, so no "
-            "metric of their own says which is better. Evaluations of their models are in the "
-            "results of their experiment."
+            "These runs share no held-out metric and no evaluation from outside, so their own "
+            "metrics cannot show which is better. Evaluations of their models are in the results "
+            "of their experiment."
         )
     apart = measured_apart(found, configs)
     alike = [configs[place] for place in most_alike(found, configs)]
     if apart is not None and len({without_seed(config) for config in alike}) < 2:
         return None, (
             f"{_called(found, configs[0])} measures something else in each group, because "
-            f"`{apart}` differs. "
-            "Attach an evaluation of all of them as `gold/reward`."
+            f"`{apart}` differs. Attach one evaluation of all groups as `gold/reward`."
         )
     return found, ""
 
@@ -179,6 +178,6 @@ def _sentence(value: float, interval: Span | None, more: int | None, *, is_decid
     may_be_chance = f"The difference is {by}: it may be chance."
     if more is None or more > _FEW:
         largest = shown(max(abs(interval.low), abs(interval.high)))
-        return f"{may_be_chance} One larger than {largest} either way is unlikely."
+        return f"{may_be_chance} More than {largest} either way is unlikely."
     seeds = f"{more} more seed{'' if more == 1 else 's'}"
-    return f"{may_be_chance} If it is real, about {seeds} each would show it."
+    return f"{may_be_chance} If it is real, about {seeds} per group would show it."

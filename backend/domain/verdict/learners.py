@@ -77,7 +77,7 @@ def reward_model(evidence: Evidence) -> Verdict:
     shorter = next(reversed(evidence.estimates("eval/accuracy_shorter")), None)
     if found.level != "good" or shorter is None or shorter.value >= _CHANCE:
         return found
-    where = f"on {with_span(shorter)} of those that the shorter response won"
+    where = f"only on {with_span(shorter)} of those in which the shorter response won"
     sentence = f"{found.sentence.removesuffix('.')}, but {where}."
     return found.model_copy(update={"level": "warn", "sentence": sentence})
 

@@ -40,8 +40,7 @@ TRAINING = (
         name="memory/peak_gib",
         group=Group.SPEED,
         title="Peak memory",
-        what="Most memory that the trainer has held so far: on the GPU, without one in the "
-        "process.",
+        what="Peak memory of the trainer so far: on the GPU, or in the process if there is no GPU.",
         unit="GiB",
         healthy="Flat after the first steps and below what the device has.",
     ),
@@ -100,8 +99,8 @@ SYSTEM = (
         name="system/memory_gib",
         group=Group.SYSTEM,
         title="Memory of the trainer",
-        what="Resident memory of the trainer and its child processes; what they share counts for "
-        "each.",
+        what="Resident memory of the trainer and its child processes; each counts the memory that "
+        "they share.",
         unit="GiB",
         healthy="Flat after the first steps; if it grows with every step, something leaks.",
     ),

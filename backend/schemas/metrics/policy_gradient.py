@@ -53,7 +53,7 @@ _EVALUATION = (
         group=Group.EVALUATION,
         title="Best step",
         what="Step of the evaluation with the best objective so far.",
-        healthy="Near the newest evaluation; if it was long ago, stop.",
+        healthy="Near the newest step; if it is far behind, stop the run.",
         is_evaluation=True,
     ),
     Metric(
@@ -208,7 +208,7 @@ _KL = (
         group=Group.KL,
         title="KL coefficient",
         what="The coefficient beta of the KL in this step.",
-        healthy="Constant without `kl.target`; with it, settles.",
+        healthy="Constant; with `kl.target` it settles.",
     ),
     Metric(
         name="logp_drift",
@@ -223,8 +223,8 @@ _KL = (
         name="importance/mean",
         group=Group.KL,
         title="Importance weight",
-        what="Mean weight that corrects for a sampler that computes otherwise: vLLM, or the "
-        "trainer's own in bf16.",
+        what="Mean weight that corrects for a sampler whose numbers differ from the trainer's: "
+        "vLLM, or the trainer's own in bf16.",
         healthy="1; otherwise sampler and trainer disagree.",
     ),
     Metric(
@@ -349,14 +349,14 @@ _CRITIC = (
         group=Group.CRITIC,
         title="Explained variance",
         what="Share of the variance of the returns that the critic's values explain (ppo).",
-        healthy="0 at first, then rising to .3-.9; if it stays below 0, the critic harms.",
+        healthy="0 at first, then rises to .3-.9; staying below 0, the critic harms training.",
         is_key=True,
     ),
     Metric(
         name="value/loss",
         group=Group.CRITIC,
         title="Loss of the critic",
-        what="L_V (ppo).",
+        what="The value loss L_V (ppo).",
         healthy="Falls.",
     ),
     Metric(

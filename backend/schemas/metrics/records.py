@@ -16,7 +16,7 @@ HELDOUT_PAIRS = Metric(
     group=Group.EVALUATION,
     title="Held-out pairs",
     what="Strict pairs of the held-out split that were evaluated.",
-    healthy="Constant; with fewer than some hundred, intervals are wide.",
+    healthy="Constant; with fewer than a few hundred, intervals are wide.",
     is_evaluation=True,
 )
 
@@ -79,10 +79,10 @@ REWARD_MODEL = (
         name="eval/calibration_error",
         group=Group.EVALUATION,
         title="Calibration error",
-        what="How far sigmoid(r_1 - r_2) is from how often the favourite won, mean over pairs, a "
-        "tie being half a win.",
+        what="Gap between sigmoid(r_1 - r_2) and how often the favourite won, by bins of pairs, "
+        "mean over pairs; a tie is half a win.",
         unit="share",
-        healthy="Below .05 with some hundred pairs; if the model is too certain, train fewer "
+        healthy="Below .05 with a few hundred pairs; if the model is too certain, train fewer "
         "epochs.",
         is_key=True,
         is_evaluation=True,
@@ -103,7 +103,7 @@ REWARD_MODEL = (
         title="Longer response won",
         what="Share of strict pairs of unequal length that the judgments give to the longer one.",
         unit="share",
-        healthy="Constant: it is what the model may learn about length.",
+        healthy="Constant: the length bias that the model may learn.",
         is_evaluation=True,
     ),
     Metric(
@@ -250,7 +250,7 @@ PROCESS_REWARD_MODEL = (
         group=Group.EVALUATION,
         title="Held-out steps",
         what="Steps of held-out solutions with a label other than .5.",
-        healthy="Constant; with fewer than some hundred, intervals are wide.",
+        healthy="Constant; with fewer than a few hundred, intervals are wide.",
         is_evaluation=True,
     ),
     HELDOUT_PROMPTS,

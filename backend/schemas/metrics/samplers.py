@@ -17,11 +17,11 @@ TERM_COVERAGE = Metric(
     name="reward/{term}_coverage",
     group=Group.REWARD,
     title="Scored by {term}",
-    what="Share of the responses that the reward term could score, of terms that judge whether a "
-    "response is correct or that could not score some.",
+    what="Share of the responses that the reward term could score; only for terms that judge "
+    "correctness or that could not score some.",
     unit="share",
-    healthy="1; below, the term fails by its own fault (a time limit, a missing reference, an "
-    "error): the samples say why.",
+    healthy="1; below 1 the term itself failed (time limit, missing reference, error): the samples "
+    "say why.",
     is_evaluation=True,
 )
 PASS_AT_1 = Metric(
@@ -115,7 +115,7 @@ CORRECTNESS = (
         "maj@{k}",
         "Chance that the most frequent answer of k responses is right; needs a term that reads an "
         "answer.",
-        "Above pass@1: then the model is right more often than it is wrong in one way.",
+        "Above pass@1: then the right answer is more frequent than any wrong one.",
         unit="share",
     ),
     _evaluated(
@@ -175,21 +175,21 @@ OF_A_SET = (
         "Scored",
         "Share of the responses that every reward term could score; one without a score has not "
         "passed.",
-        "1; below, a term fails by its own fault: the samples say why.",
+        "1; below 1 a term itself failed: the samples say why.",
         unit="share",
     ),
     _evaluated(
         "eval/distinct",
         "Distinct responses",
-        "Share of the responses to a prompt that differ from each other as texts; from two "
-        "responses on.",
+        "Different texts among the responses to a prompt, divided by all of them; needs at least "
+        "two responses to a prompt.",
         "Well above 1 / `samples_per_prompt`; as it falls, sampling more helps less.",
         unit="share",
     ),
     _evaluated(
         "eval/distinct_2",
         "Distinct pairs of words",
-        "Different pairs of words that follow each other, per pair, in the responses to a prompt.",
+        "Different word bigrams in the responses to a prompt, divided by all of their bigrams.",
         "Steady; it falls as responses repeat themselves or each other.",
         unit="share",
     ),

@@ -239,6 +239,6 @@ def _move(session: Session, import_id: str, before: str, after: str, **values: o
     )
     if moved.one_or_none() is None:
         raise Conflict(
-            "the import was taken for dead and withdrawn: it had done nothing for a minute",
+            "the import was withdrawn because it made no progress for a minute",
             advice="Import the file again.",
         )

@@ -154,7 +154,7 @@ def test_the_newest_of_equal_evaluations_counts_and_other_samplings_are_left_out
 
     assert [row.cells[0].value for row in table.rows if row.cells[0]] == [0.3, 0.2]
     assert table.remarks == [
-        "1 evaluation is left out, which cannot be compared: `temperature` is 0.5 instead of 1."
+        "1 evaluation is left out as not comparable: `temperature` is 0.5 instead of 1."
     ]
 
 

@@ -53,7 +53,9 @@ def test_what_is_held_out_decides_however_long_the_run(
     (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
 
     assert (found["kind"], found["best_step"]) == ("over_optimized", steps // 2)
-    assert found["sentence"] == f"Gained until step {steps // 2:,}, then traded quality for reward."
+    assert (
+        found["sentence"] == f"Improved until step {steps // 2:,}, then over-optimized the reward."
+    )
     assert found["gauges"][0]["interval"] == {
         "low": pytest.approx(0.21),
         "high": pytest.approx(0.31),

@@ -107,10 +107,10 @@ def test_a_difference_that_takes_many_seeds_promises_none() -> None:
     few = _sentence(0.3, Span(low=-0.1, high=0.7), 4, is_decided=False)
     assert few == (
         "The difference is 0.3 [−0.1, 0.7]: it may be chance. "
-        "If it is real, about 4 more seeds each would show it."
+        "If it is real, about 4 more seeds per group would show it."
     )
     many = _sentence(0.007, Span(low=-0.108, high=0.122), 315, is_decided=False)
-    assert many.endswith("it may be chance. One larger than 0.122 either way is unlikely.")
+    assert many.endswith("it may be chance. More than 0.122 either way is unlikely.")
 
 
 def test_how_much_was_written_is_one_measure_whatever_the_reward() -> None:

@@ -88,7 +88,7 @@ def test_a_reward_model_that_scores_length_is_not_simply_good(shorter: float, le
     )  # fmt: skip
 
     assert (found.kind, found.level) == (Kind.ABOVE_CHANCE, level)
-    but = ", but on 44 % of those that the shorter response won" if level == "warn" else ""
+    but = ", but only on 44 % of those in which the shorter response won" if level == "warn" else ""
     assert found.sentence == f"It is right on 86 % of the held-out pairs{but}."
 
 
@@ -101,7 +101,7 @@ def test_the_share_that_scores_length_comes_with_its_interval() -> None:
         eval__accuracy_shorter_low=[0.22], eval__accuracy_shorter_high=[0.69],
     )  # fmt: skip
 
-    assert "but on 44 % [22, 69] of those that the shorter response won." in found.sentence
+    assert "but only on 44 % [22, 69] of those in which the shorter response won." in found.sentence
     assert (found.gauges[3].level, found.gauges[3].value) == ("none", None)
     # The sentence and the gauge speak of the same mean.
     assert found.gauges[1].value == 0.9

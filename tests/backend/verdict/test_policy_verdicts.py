@@ -105,7 +105,7 @@ def test_tokens_that_the_reference_would_never_write_are_seen_by_evaluations_alo
 
     exploited = found(10.0)
     assert (exploited.kind, exploited.level) == (Kind.OVER_OPTIMIZED, "bad")
-    assert "its tokens are 7 nats each from the reference" in exploited.sentence
+    assert "the KL is 7 nats per token" in exploited.sentence
     assert exploited.gauges[1].beside == "7 per token"
     assert (found(40.0).kind, found(40.0).level) == (Kind.IMPROVED, "warn")
 
@@ -127,7 +127,7 @@ def test_later_attempts_are_told_by_step_and_change_no_verdict() -> None:
     steps = [one.step for one in found.happened]
     assert steps == sorted(steps)
     told = [one.sentence for one in found.happened if one not in alone.happened]
-    assert told[0] == "Attempts 2 to 4 came before and ended early, too."
+    assert told[0] == "Attempts 2 to 4 ended early, too."
     assert told[1:] == [f"Attempt {n} resumed after step {10 * (n - 2)}." for n in range(5, 10)]
     anew = judge(Method.SFT, Evidence({}, resumes=[Resume(2, 0)]))
     assert anew.happened[-1].sentence == "Attempt 2 began again at step 0."
@@ -143,7 +143,7 @@ def test_the_hacked_run_is_not_the_best_looking_one() -> None:
     )
 
     assert (found.kind, found.level) == (Kind.OVER_OPTIMIZED, "bad")
-    assert found.sentence == "Gained until step 50, then traded quality for reward."
+    assert found.sentence == "Improved until step 50, then over-optimized the reward."
     assert found.best_step == 50
 
 
@@ -164,7 +164,7 @@ def test_a_policy_that_leaves_its_reference_token_by_token_has_collapsed() -> No
     found = verdict([0.6, 0.5, 0.1], kl__token=line(0, 6), reward__mean=line(1, 0))
 
     assert found.kind == Kind.COLLAPSED
-    assert "nats each from the reference" in found.sentence
+    assert "nats per token, so the reference would hardly ever" in found.sentence
     # A policy that a reward taught needs no token that its reference would never write.
     assert (
         verdict([0.6, 0.5, 0.1], kl__token=line(0, 3), reward__mean=line(1, 0)).kind == Kind.WORSE

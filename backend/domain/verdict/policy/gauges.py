@@ -75,7 +75,7 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     limit = signs.kl_limit
     since = None if limit is None else first_beyond(signs.kl_curve, limit)
     level: Level = "none" if limit is None else "good"
-    note = "no limit for a reward by rule"
+    note = "no limit: the reward is by rule"
     if limit is not None:
         note = f"below {shown(limit)}"
     if limit is not None and signs.kl > limit:

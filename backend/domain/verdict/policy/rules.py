@@ -194,7 +194,7 @@ class _Policy:
         fell = f"The {self.name} fell from {self._at(self.best)} to {self._at(last)}"
         if self.training_rose:
             sentence = (
-                f"Gained until step {self.best.step:,}, then traded quality for reward."
+                f"Improved until step {self.best.step:,}, then over-optimized the reward."
                 if rose
                 else f"The training reward rose while the {self.name} fell."
             )
@@ -203,7 +203,7 @@ class _Policy:
         if self.signs.collapse:
             return self._collapsed(f"{fell}.")
         sentence = (
-            f"Gained until step {self.best.step:,}, then lost it again."
+            f"Improved until step {self.best.step:,}, then fell back."
             if rose
             else f"The {self.name} fell from {shown(self.best.value)} to {shown(last.value)}."
         )
@@ -248,7 +248,7 @@ class _Policy:
         first, last = self.evaluations[0], self.evaluations[-1]
         change = f"The {self.name} changed by {difference(self.gain)}"
         if self.gain.error is None:
-            sentence = f"No interval says whether the change of the {self.name} is more than noise."
+            sentence = f"Without an interval the change of the {self.name} may be noise."
             return _Told(Kind.UNJUDGED, "warn", sentence, (f"{change}.",))
         if self.signs.collapse:
             return self._collapsed(f"{change}.")

@@ -124,8 +124,8 @@ class Signs:
         if each is None or each < _ALIEN:
             return ""
         return (
-            f"its tokens are {shown(each)} nats each from the reference, which would hardly "
-            "ever write them"
+            f"the KL is {shown(each)} nats per token, so the reference would hardly ever write "
+            "such tokens"
         )
 
     @cached_property

@@ -13,7 +13,7 @@ export function Difference({ before, after }: { before: string; after: string })
   if (parts === null)
     return (
       <>
-        <p className="small faint">Too little is the same to show what differs.</p>
+        <p className="small faint">Too different to mark the differences.</p>
         <p className="plain" dir="auto">
           <PlainText text={after} />
         </p>

@@ -89,16 +89,14 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
           </li>
         )}
         {answer.evaluated_on !== null && (
-          <li className="muted">
-            Measured by evaluations of the models that the runs left, all alike.
-          </li>
+          <li className="muted">Measured by evaluations of the runs' output models, all alike.</li>
         )}
         <MeasureChoice answer={answer} onSet={onSet} />
         {[...leftOut(answer)].map(([section, letters]) => (
           <li key={section}>
-            <b>{letters.join(", ")}.</b> Not compared, because another <code>{section}</code> makes{" "}
-            {lowerFirst(title)} another measure. To compare, evaluate all of them alike; the results
-            of their experiment show that.
+            <b>{letters.join(", ")}.</b> Not compared, because a different <code>{section}</code>{" "}
+            makes {lowerFirst(title)} a different measure. To compare, evaluate all groups alike;
+            the results of their experiment show such evaluations.
           </li>
         ))}
       </ul>

@@ -67,7 +67,7 @@ export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups })
                 {group.apart !== null && (
                   <span className="small faint">
                     {" "}
-                    by another <code>{group.apart}</code>
+                    with a different <code>{group.apart}</code>
                   </span>
                 )}
                 {group.interval == null && group.values.length > 0 && (

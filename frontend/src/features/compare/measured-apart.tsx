@@ -8,7 +8,7 @@ export function MeasuredApart({ metric, answer }: { metric: string; answer: Seed
   return (
     <p className="small measured-apart">
       <Icon name="alert" /> Not the same measure in all groups, because <code>{section}</code>{" "}
-      differs: look at each curve by itself, not at which is higher.
+      differs: do not compare the heights of the curves.
     </p>
   );
 }

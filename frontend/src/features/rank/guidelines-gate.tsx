@@ -42,7 +42,7 @@ function ReadFirst({ projectId, guidelines }: { projectId: string; guidelines: G
           <p>
             {before === null
               ? "They say what makes one response better than another in this project."
-              : "Read what is new before you go on. The comparison that you were at stays yours, with what you have placed."}
+              : "Read what is new before you go on. You keep your current comparison and your ranking so far."}
           </p>
         </div>
       </div>
@@ -82,7 +82,7 @@ function Changes({ before, now }: { before: string; now: string }) {
       <Pieces pieces={added} />
       {isGone && (
         <details>
-          <summary className="small muted">The version before, with what is gone marked</summary>
+          <summary className="small muted">The previous version, with removed text marked</summary>
           <Pieces pieces={removed} />
         </details>
       )}

@@ -85,7 +85,7 @@ const assignmentOf = (judgment: OwnJudgment): Assignment => ({
 });
 
 function becameOf(key: string): string {
-  if (outbox.all.some((one) => one.key === key)) return "Kept here, will be sent";
+  if (outbox.all.some((one) => one.key === key)) return "Saved here, not sent yet";
   const isReviewed = outbox.reviewed.some(({ item }) => item.key === key);
   return isReviewed ? "Kept for review" : "Revised";
 }

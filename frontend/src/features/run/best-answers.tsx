@@ -73,7 +73,7 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
     >
       <p className="muted">
         The answers that are kept become a snapshot of demonstrations, which an SFT run trains on.
-        What says the same to the same prompt is kept once.
+        Identical answers to a prompt are kept once.
       </p>
       <NameField value={name} onChange={setName} />
       <Field label="Best of each prompt" hint="Empty: all that the other rules keep.">

@@ -39,7 +39,7 @@ function usePins(runId: string) {
 function bestElsewhere(run: Run): string {
   const step = run.summary["eval/best_step"];
   if (step == null || run.best_checkpoint_step !== null || run.checkpoint_step === null) return "";
-  return `No checkpoint was saved at the best evaluation, that of step ${number(step)}.`;
+  return `No checkpoint was saved at step ${number(step)}, the best evaluation.`;
 }
 
 export function CheckpointsTab({ run }: { run: Run }) {
@@ -100,9 +100,9 @@ export function CheckpointsTab({ run }: { run: Run }) {
         {run.pruned_at === null && (
           <p className="card-title small muted">
             {bestElsewhere(run)} Podium keeps the newest{" "}
-            {String(run.config["max_checkpoints"] ?? "few")} checkpoints, the last one that was the
-            best when it was saved, those that a clone is going to start from, and those that you
-            pin. Pinned checkpoints stay even when an archived run is pruned.
+            {String(run.config["max_checkpoints"] ?? "few")} checkpoints, the last that was the best
+            when it was saved, those that a clone will start from, and those that you pin. Pinned
+            checkpoints stay even when an archived run is pruned.
           </p>
         )}
       </section>

@@ -29,8 +29,8 @@ async function cancelAll(runs: readonly Run[]): Promise<void> {
   const [first] = failed;
   if (first !== undefined)
     throw new Error(
-      `${runs.length - failed.length} of ${runs.length} runs were cancelled. The first that was ` +
-        `not: ${first.message}`,
+      `${runs.length - failed.length} of ${runs.length} runs were cancelled. First error: ` +
+        first.message,
     );
 }
 

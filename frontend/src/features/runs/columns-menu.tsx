@@ -51,7 +51,7 @@ export function ColumnsMenu({ projectId, columns, onColumns, onClose }: MenuProp
       footer={
         <>
           <button type="button" className="btn" onClick={() => onColumns(DEFAULT_COLUMNS)}>
-            As usual
+            Default columns
           </button>
           <button type="button" className="btn primary" onClick={onClose}>
             Done
@@ -88,9 +88,7 @@ export function ColumnsMenu({ projectId, columns, onColumns, onClose }: MenuProp
         )}
         {known !== undefined && offered.length === 0 && chosen.length === 0 && (
           <p className="small muted">
-            {part === ""
-              ? "No run of this project has a config or a metric."
-              : "Nothing is called so."}
+            {part === "" ? "No run of this project has a config or a metric." : "No name matches."}
           </p>
         )}
       </fieldset>

@@ -48,16 +48,18 @@ function WinRate({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Ru
           {interval === null ? "(no interval: one prompt)" : between(interval)}, 95 % by prompt:{" "}
           {plural(found.won, "win")}, {plural(found.tied, "tie")},{" "}
           {plural(found.lost, "loss", "losses")} in {plural(found.judged, "pair")}
-          {found.left_out > 0 && `; ${plural(found.left_out, "judgment")} placed neither or one`}.
+          {found.left_out > 0 &&
+            `; ${plural(found.left_out, "judgment")} ranked at most one of them`}
+          .
         </p>
       )}
       <p className="small muted">
         {plural(found.pairs, "pair")} of responses to the same prompts; {found.put_up} are up for
-        ranking{found.identical > 0 && `, ${found.identical} are one text twice and left out`}.
+        ranking{found.identical > 0 && `, ${found.identical} left out as identical texts`}.
       </p>
       {notAlike.length > 0 && (
         <p className="small fewer">
-          The runs sampled differently ({notAlike.join(", ")}): the win rate tells of that, too.
+          The runs sampled differently ({notAlike.join(", ")}): this affects the win rate, too.
         </p>
       )}
     </>

@@ -38,7 +38,7 @@ function AgreementCell({ agreement }: { agreement: Facts["agreement"] }) {
 function ShareCell({ share }: { share: Facts["first_shown"] }) {
   if (share.value === null)
     return (
-      <td className="num faint" title="There is no such case yet.">
+      <td className="num faint" title="No cases yet.">
         n/a
       </td>
     );
@@ -66,9 +66,9 @@ export function FactsTable({ label, rows }: { label: string; rows: readonly Row[
         label,
         ["Judgments", "num"],
         "Agreement",
-        ["Repeats alike", "num"],
+        ["Repeats agree", "num"],
         ["First shown is best", "num"],
-        ["Longer is better", "num"],
+        ["Longer wins", "num"],
         ...(hasRewards ? [["Reward model agrees", "num"] as const] : []),
         ["Tied pairs", "num"],
         ["Median active time", "num"],

@@ -29,7 +29,7 @@ const SHORT_TEXTS: readonly (readonly [keyof Texts, TextField])[] = [
     "hypothesis",
     {
       label: "Hypothesis (optional)",
-      hint: "What do you expect, and why? Written before the runs it cannot be bent afterwards.",
+      hint: "What do you expect, and why? Write it before you see any result.",
       rows: 2,
       most: 2000,
     },
@@ -106,8 +106,8 @@ function Newer(props: { newest: Texts; typed: Texts; before: Texts }) {
       <div className="grow">
         <b>Somebody changed this experiment while you wrote.</b>{" "}
         {theirs.length === 0
-          ? "What you did not touch is theirs now. Save again."
-          : "What you did not touch is theirs now. Compare the rest before you save yours instead."}
+          ? "Fields that you did not edit now have their text. Save again."
+          : "Fields that you did not edit now have their text. Compare the rest before you save yours."}
         {theirs.map((name) => (
           <details key={name}>
             <summary>Theirs: {name}</summary>
@@ -169,7 +169,7 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
     >
       {draft !== null && (
         <p className="small muted" role="status">
-          What you had typed is here again. Cancel forgets it.
+          Your unsaved text is restored. Cancel discards it.
         </p>
       )}
       <NameField value={typed.name} onChange={set("name")} />

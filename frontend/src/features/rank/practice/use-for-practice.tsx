@@ -93,7 +93,7 @@ function PracticeDialog(props: {
         <div className="stack">
           <p className="muted">
             Annotators rank it before their first comparison, and then see your ranking and your
-            explanation. Nobody judges it any more; judgments that it has stay.
+            explanation. It is not judged any more; its judgments stay.
           </p>
           <dl className="practice-orders">
             {stepsOf(expected).map((ranking, step) => (
@@ -109,7 +109,7 @@ function PracticeDialog(props: {
       ) : (
         <p>
           Rank the comparison first: your ranking becomes the expected one, under each criterion if
-          there are several. It places two responses or more.
+          there are several. Place at least two responses.
         </p>
       )}
     </Dialog>

@@ -23,7 +23,7 @@ function useWord(told: Told | null, userId: string): { seen: string; heard: stri
   }
   if (item.refusal !== null) return settled(`Not accepted: ${words}.`);
   if (status === "offline" || status === "signed-out")
-    return settled(`Kept here, will be sent: ${words}. ${undo} undoes.`);
+    return settled(`Saved here, not sent yet: ${words}. ${undo} undoes.`);
   return { seen: `Sending: ${words}`, heard: "" };
 }
 

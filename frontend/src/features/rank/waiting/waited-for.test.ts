@@ -16,7 +16,7 @@ describe("who gets no comparison", () => {
   it.each([
     ["a lease of somebody else", { open: 1, held_by_others: 1 }, /1 comparison is with other/],
     ["one's own lease elsewhere", { open: 2, held: 2 }, /You hold 2 comparisons in another tab/],
-    ["somebody else's judgment", { open: 1, passed: 1 }, /1 comparison that you .* wants/],
+    ["somebody else's judgment", { open: 1, passed: 1 }, /1 comparison that you .* needs/],
   ])("is told that it is not, and that it waits for %s", (_, more, line) => {
     const { title, lines, isDone } = waitedFor(progress(more), 0);
     expect([title, isDone]).toEqual(["Nothing for you right now", false]);

@@ -20,18 +20,18 @@ export function waitedFor(progress: AnnotationProgress, unsent: number): WaitedF
   const told = { isUnused: wanted === 0, isDone: wanted > 0 && open === 0 && unsent === 0 };
   if (told.isUnused) return { ...told, title: "There is nothing to rank yet", lines: [BY_ITSELF] };
   if (told.isDone) {
-    const lines = [`Every comparison has the judgments that it wants. ${BY_ITSELF}`];
+    const lines = [`Every comparison has the judgments that it needs. ${BY_ITSELF}`];
     return { ...told, title: "All done: no comparison is left", lines };
   }
   const held = Math.max(0, progress.held - unsent);
   const lines = [
     unsent > 0 && `${plural(unsent, "judgment")} of yours ${isOrAre(unsent)} on the way.`,
     others > 0 &&
-      `${plural(others, "comparison")} ${isOrAre(others)} with other annotators: what they do not judge comes back.`,
+      `${plural(others, "comparison")} ${isOrAre(others)} with other annotators; unjudged ones come back.`,
     held > 0 &&
       `You hold ${plural(held, "comparison")} in another tab or on another device: rank there, or wait until the lease ends.`,
     passed > 0 &&
-      `${plural(passed, "comparison")} that you have judged or skipped ${passed === 1 ? "wants" : "want"} the judgment of somebody else.`,
+      `${plural(passed, "comparison")} that you have judged or skipped ${passed === 1 ? "needs" : "need"} another annotator.`,
     BY_ITSELF,
   ].filter((line) => line !== false);
   return { ...told, title: "Nothing for you right now", lines };

@@ -36,7 +36,7 @@ function saidOf(type: string, data: JsonObject): Said {
     case "checkpoint":
       return { tone: "", text: checkpoint(data) };
     case "rewind":
-      return { tone: "warn", text: `Went back to step ${rewound(data)}; what came later is void.` };
+      return { tone: "warn", text: `Went back to step ${rewound(data)}; later values are void.` };
     case "alert":
       return alerted(data);
     case "judged":

@@ -19,7 +19,7 @@ import { Toolbar } from "./toolbar";
 function unshadedBecause(run: Run): string {
   const log = run.config["log"] as { tokens?: string } | undefined;
   if (run.method !== "policy_gradient") return "";
-  if (log?.tokens === "none") return "log.tokens is none: no numbers of tokens were logged.";
+  if (log?.tokens === "none") return "log.tokens is none: no token values were logged.";
   return "Token values were logged for the tagged samples only; `log.tokens: all` logs them for each.";
 }
 

@@ -15,11 +15,11 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 
 const KEYS: readonly (readonly [string, string])[] = [
   ["/", "Go to the filter"],
-  ["J K", "Next or previous run; with Shift, choose it, too"],
-  ["X", "Choose the run or leave it; Shift and a click choose a range"],
+  ["J K", "Next or previous run; with Shift, select it, too"],
+  ["X", "Select the run or not; Shift and a click select a range"],
   ["Enter", "Open the run"],
   ["E", "Edit its name and tags"],
-  ["Escape", "Choose nothing"],
+  ["Escape", "Clear the selection"],
   ["?", "This page"],
 ];
 

@@ -68,7 +68,7 @@ function TheVerdict({ run }: { run: Run }) {
   return (
     <span
       className="small faint"
-      title="A run is judged here once it has ended; its page judges it now."
+      title="The verdict stands here once the run has ended; the run's page has one now."
     >
       {UNJUDGED[run.state] ?? "not judged yet"}
     </span>

@@ -29,9 +29,9 @@ interface DistributionCardProps {
 
 /** What is known of a name; any other is told as it is. */
 const KNOWN: Readonly<Record<string, readonly [title: string, unit: string]>> = {
-  reward: ["Reward of responses", "by response, as it trains"],
-  length: ["Length of responses", "tokens, by response"],
-  advantage: ["Advantage of tokens", "by token of a response"],
+  reward: ["Reward of responses", "per response, as trained"],
+  length: ["Length of responses", "tokens per response"],
+  advantage: ["Advantage of tokens", "per response token"],
 };
 
 const HEIGHT = 190;

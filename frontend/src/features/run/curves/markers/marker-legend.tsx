@@ -6,10 +6,7 @@ import type { Markers } from "./use-markers";
 
 const NAMES: Readonly<Record<MarkerKind, readonly [string, string]>> = {
   alert: ["Alerts", "Warnings and errors with a step; all are on the Events tab."],
-  note: [
-    "Notes",
-    "What the trainer told without a warning, such as which checkpoint is the output.",
-  ],
+  note: ["Notes", "Information from the trainer, such as which checkpoint is the output."],
   resume: ["Resumes", "A new attempt went on after this step."],
   checkpoint: ["Checkpoints", "Weights and optimizer state were saved after this step."],
   evaluation: ["Evaluations", "Something held out, or measured outside, has a value here."],
@@ -33,7 +30,7 @@ export function MarkerLegend({ counts, hidden, toggle }: Markers) {
         </button>
       ))}
       <span className="small faint wide">
-        A number counts the markers that share a place, +2 two more of other kinds; click to zoom
+        A number counts the markers at one place; +2 means two more, of mixed kinds. Click to zoom
         in.
       </span>
     </div>
