@@ -243,7 +243,7 @@ class Room:
     def check(self) -> None:
         """Everybody would be given what the slow count says, and sees it counted."""
         for who in self.people:
-            with self.database.read() as session:
+            with self.database.write() as session:
                 best = in_order(session, self.project, who, self.at)[:1]
                 found = candidates.next_for(session, self.project, who, self.at)
                 seen = assignments.progress(session, self.project, who, at=self.at)
@@ -395,7 +395,7 @@ def test_a_lease_that_runs_out_frees_its_comparison_at_that_moment(database: Dat
     room.lease(0, held=None)
 
     def is_free(at: datetime) -> bool:
-        with database.read() as session:
+        with database.write() as session:
             who = room.people[1]
             found = candidates.next_for(session, room.project, who, at)
             count = assignments.progress(session, room.project, who, at=at).available

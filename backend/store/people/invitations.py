@@ -122,7 +122,7 @@ def listing(
 
 def opened(session: Session, token_sha256: str, *, at: datetime) -> OpenedInvitation:
     """What the link with this token is to. Raises NotFound unless it works."""
-    row, _ = _open(session, token_sha256, at)
+    row, _ = _open(session, token_sha256, at, is_held=False)
     project_name = session.scalar(select(Project.name).where(Project.id == row.project_id))
     return OpenedInvitation(
         name=row.name,
@@ -179,11 +179,12 @@ def _use_up(session: Session, row: Invitation, user_id: str, at: datetime) -> No
     session.flush()
 
 
-def _open(session: Session, token_sha256: str, at: datetime) -> tuple[Invitation, Caller]:
+def _open(
+    session: Session, token_sha256: str, at: datetime, *, is_held: bool = True
+) -> tuple[Invitation, Caller]:
     """The invitation whose link works, held until the transaction ends, and its sender."""
-    row = session.scalar(
-        select(Invitation).where(Invitation.token_sha256 == token_sha256).with_for_update()
-    )
+    found = select(Invitation).where(Invitation.token_sha256 == token_sha256)
+    row = session.scalar(found.with_for_update() if is_held else found)
     sender = None if row is None else _sender(session, row.invited_by)[1]
     if row is None or sender is None or _state(row, sender, at) is not InvitationState.OPEN:
         # One answer for all: who finds an old link learns nothing from it.

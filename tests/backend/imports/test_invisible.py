@@ -179,7 +179,7 @@ def test_every_shape_of_a_query_leaves_them_out(place: Place, name: str) -> None
     begin(place, "preferences", *PREFERENCES[:20])
     seen = []
     for _ in range(2):  # The second time the statement comes out of the cache.
-        with place.database.read() as session:
+        with place.database.write() as session:
             rows = session.execute(QUERIES[name]()).all()
             seen.append([row for row in rows if row != (0,)])
     assert seen == [[], []]

@@ -2,17 +2,19 @@
 
 import asyncio
 import sqlite3
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio.to_thread
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InternalError, OperationalError
 
 from backend.store import db
 from backend.store.db import MOST_CONNECTIONS, Database, SecondSession, one_session_at_a_time
+from backend.store.tables.data import Project
 from tests.backend.conftest import Service
 from tests.loops import in_a_loop
 
@@ -118,3 +120,12 @@ def test_a_connection_that_ended_while_nobody_used_it_is_replaced(
         assert session.scalar(own)
     for one in (database, other):
         one.close()
+
+
+def test_what_a_reading_session_writes_is_not_kept(database: Database) -> None:
+    refused = nullcontext() if database.is_sqlite else pytest.raises(InternalError)
+    with refused, database.read() as session:
+        session.add(Project(id="project_x", created_at=datetime.now(UTC), name="x"))
+        session.flush()
+    with database.read() as session:
+        assert session.get(Project, "project_x") is None
