@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio.to_thread
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import text
+from sqlalchemy import select, text
 from sqlalchemy.exc import InternalError, OperationalError
 
 from backend.store import db
@@ -128,4 +128,4 @@ def test_what_a_reading_session_writes_is_not_kept(database: Database) -> None:
         session.add(Project(id="project_x", created_at=datetime.now(UTC), name="x"))
         session.flush()
     with database.read() as session:
-        assert session.get(Project, "project_x") is None
+        assert session.scalars(select(Project)).all() == []
