@@ -1,6 +1,5 @@
 """Which rules judge the runs of which method, and the metrics that they look at."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from backend.domain.verdict import learners, measurements
@@ -19,8 +18,6 @@ _RULES: Mapping[Method, Callable[[Evidence], Verdict]] = {
     Method.GENERATE: measurements.generate,
     Method.EVALUATE: measurements.evaluate,
 }
-
-_OF_A_SET = re.compile(r"eval/[^/]+/([^/]+)")
 
 # Attempts that are told one by one.
 MOST_RESUMES = 5
@@ -76,7 +73,8 @@ def _resumed(resumes: Sequence[Resume]) -> Iterator[Happening]:
 
 def _named(method: Method, gauge: Gauge) -> Gauge:
     # The sentence of an evaluation says of which set its gauges are.
-    name = _OF_A_SET.sub(r"eval/\1", gauge.metric) if method == Method.EVALUATE else gauge.metric
+    measure = gauge.metric.rpartition("/")[2]
+    name = f"eval/{measure}" if method == Method.EVALUATE else gauge.metric
     metric = None if gauge.title else metric_of(method, name)
     if metric is None:
         return gauge
