@@ -77,7 +77,7 @@ def test_values_are_spread_over_steps_as_heat_maps_and_tables(
     }
     plot = cards["reward"].get_by_role("img", name="Reward of responses: median 1, 5–95 %: 0 to 1")
     expect(plot).to_be_visible()
-    expect(cards["advantage"]).to_contain_text("by token")
+    expect(cards["advantage"]).to_contain_text("per response token")
     assert barriers(page, axe) == []
 
     # The cursor of one chart is that of all.
