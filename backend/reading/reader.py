@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 from backend.errors import Unavailable, error_of
 from backend.reading import wire
@@ -76,7 +77,9 @@ class Reader:
         connection = self._socket
         if connection is not None:
             # Whoever waits for an answer gets an end of file, and gives the lock back.
-            connection.shutdown(socket.SHUT_RDWR)
+            # It may be closed just now, with a process that has ended.
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
         with self._lock:
             if self._process is not None:
                 self._process.kill()
@@ -104,12 +107,19 @@ class Reader:
         ours, theirs = socket.socketpair()
         with theirs:
             number = theirs.fileno()
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "backend.ops.reading", str(number)],
-                stdin=subprocess.DEVNULL,
-                pass_fds=(number,),
-                start_new_session=True,  # A Ctrl-C reaches it through us alone.
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "backend.ops.reading", str(number)],
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=(number,),
+                    start_new_session=True,  # A Ctrl-C reaches it through us alone.
+                )
+            except OSError as error:
+                # As where memory or processes have run out: answers are made in the API.
+                ours.close()
+                log.warning("reading.not_started error=%s", error)
+                self._not_before = time.monotonic() + START_AGAIN_S
+                return
         self._socket = ours
         wire.send(ours, {"database_url": self._database_url})
 

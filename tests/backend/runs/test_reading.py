@@ -1,5 +1,6 @@
 """The process that makes large answers: what it answers is what the API would, whatever happens."""
 
+import errno
 import json
 import os
 import signal
@@ -204,6 +205,23 @@ def test_a_process_that_had_nothing_to_do_is_started_again(reader: Reader) -> No
     assert reader.make(NOTHING) is None
     wait_until(lambda: is_ready(reader), "another one is ready")
     assert reader.pid != first
+
+
+def test_where_no_process_can_be_started_answers_are_made_here(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, tried = Reader(database.url), 0
+
+    def refuse(*_: object, **__: object) -> None:
+        nonlocal tried
+        tried += 1
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    assert reader.make(NOTHING) is None
+    assert reader.make(NOTHING) is None
+    assert tried == 1  # And not for each answer anew.
+    reader.close()
 
 
 _OWNER = """

@@ -1,4 +1,7 @@
-/** What the compared runs respond to one prompt: a column for each group, each at its newest step up to the chosen one. */
+/**
+ * What the compared runs respond to one prompt: a column for each group, each at its newest step up
+ * to the chosen one.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 
