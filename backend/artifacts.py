@@ -20,8 +20,9 @@ from typing import IO, Any
 import fsspec
 from fsspec.callbacks import Callback
 
-from backend import digest, disk_errors, disk_space
+from backend import digest
 from backend.errors import Damaged, InvalidInput, NotFound, Unavailable
+from backend.machine import disk_errors, disk_space
 
 MANIFEST = "podium-manifest.json"
 # Begins the name of a folder that is not whole yet; no key begins like this.

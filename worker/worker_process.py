@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import psutil
 from sqlalchemy.orm import Session
 
-from backend import disk_space
 from backend.artifacts import ArtifactStore
-from backend.disk_space import DiskSpace
+from backend.machine import disk_space
+from backend.machine.disk_space import DiskSpace
 from backend.queue import ring
 from backend.settings import Settings
 from backend.store.db import Database

@@ -8,9 +8,10 @@ from typing import Any
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
-from backend import disk_space, queue
+from backend import queue
 from backend.deps import DatabaseDep, SettingsDep
 from backend.errors import Unavailable
+from backend.machine import disk_space
 from backend.settings import Settings
 from backend.store import revision
 from backend.store.db import Database

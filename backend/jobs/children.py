@@ -6,34 +6,21 @@ share them. `backend.jobs.runner` says how many there may be.
 
 import asyncio
 import signal
-import socket
-import subprocess
-import sys
 import threading
 from collections import deque
 
 from backend.jobs.messages import Message, Unpacker, packed
+from backend.machine.child_process import ChildProcess
 
 _PIECE = 1 << 16
-# Seconds in which a process that was killed, or has closed its socket, is gone.
-_END_S = 10.0
 
 
 class Child:
-    """One process and our end of its socket."""
+    """One process and what crosses its socket."""
 
     def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            number = theirs.fileno()
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "backend.jobs.child", str(number)],
-                stdin=subprocess.DEVNULL,
-                pass_fds=(number,),
-                start_new_session=True,  # A Ctrl-C reaches it through us alone.
-            )
-        ours.setblocking(False)
-        self._socket = ours
+        self._process = ChildProcess("backend.jobs.child")
+        self._process.socket.setblocking(False)
         self._unpacker = Unpacker()
         self._received: deque[Message] = deque()
 
@@ -44,17 +31,17 @@ class Child:
 
     def lives(self) -> bool:
         """Whether the process has not ended."""
-        return self._process.poll() is None
+        return self._process.lives()
 
     async def send(self, message: Message) -> None:
         """Send a message. Raises OSError if nobody listens."""
-        await asyncio.get_running_loop().sock_sendall(self._socket, packed(message))
+        await asyncio.get_running_loop().sock_sendall(self._process.socket, packed(message))
 
     async def receive(self) -> Message | None:
         """The next message, None when the process has ended or is ending."""
         while not self._received:
             try:
-                piece = await asyncio.get_running_loop().sock_recv(self._socket, _PIECE)
+                piece = await asyncio.get_running_loop().sock_recv(self._process.socket, _PIECE)
             except OSError:
                 return None
             if not piece:
@@ -64,17 +51,11 @@ class Child:
 
     def kill(self) -> None:
         """SIGKILL; `end` says what it died of."""
-        if self.lives():
-            self._process.kill()
+        self._process.kill()
 
     def end(self) -> str:
         """Close the socket, wait until the process is gone, and say how it ended."""
-        self._socket.close()
-        try:
-            code = self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
+        code = self._process.end()
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 

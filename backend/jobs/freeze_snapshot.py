@@ -14,11 +14,11 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from backend.disk_errors import is_full
 from backend.errors import Unavailable
 from backend.jobs.answers import answers_of
 from backend.jobs.pace import Pace
 from backend.jobs.work import JSON, Work
+from backend.machine.disk_errors import is_full
 from backend.schemas.data import SnapshotBody
 from backend.schemas.vocabulary import Split
 from backend.store.data import freezing, snapshots

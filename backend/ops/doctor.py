@@ -10,8 +10,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from backend import disk_space, queue
+from backend import queue
 from backend.errors import ServiceError, Unavailable
+from backend.machine import disk_space
 from backend.ops.launcher import read_server
 from backend.settings import Settings
 from backend.store.db import Database

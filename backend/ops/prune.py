@@ -16,8 +16,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from backend import disk_space
 from backend.artifacts import ARRIVING, ArtifactStore
+from backend.machine import disk_space
 from backend.ops.places import Places
 from backend.settings import Settings
 from backend.store.db import Database

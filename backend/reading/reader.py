@@ -8,13 +8,11 @@ the API. Until it is ready, and where there is none, they are made in the API.
 import logging
 import select
 import socket
-import subprocess
-import sys
 import threading
 import time
-from contextlib import suppress
 
 from backend.errors import Unavailable, error_of
+from backend.machine.child_process import ChildProcess
 from backend.reading import wire
 from backend.reading.calls import Call, Made
 from backend.store.db import Database, service_errors
@@ -23,7 +21,6 @@ log = logging.getLogger("podium.reading")
 
 # One that failed to start is not tried again for so long.
 START_AGAIN_S = 60.0
-_END_S = 5.0
 
 
 class Reader:
@@ -32,8 +29,7 @@ class Reader:
     def __init__(self, database_url: str) -> None:
         self._database_url = database_url
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._socket: socket.socket | None = None
+        self._process: ChildProcess | None = None
         self._is_ready = False
         self._is_closed = False
         self._not_before = 0.0
@@ -74,12 +70,10 @@ class Reader:
     def close(self) -> None:
         """End the process; what it is making is not waited for."""
         self._is_closed = True
-        connection = self._socket
-        if connection is not None:
-            # Whoever waits for an answer gets an end of file, and gives the lock back.
-            # It may be closed just now, with a process that has ended.
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        process = self._process
+        if process is not None:
+            # Whoever waits for an answer gives the lock back.
+            process.hang_up()
         with self._lock:
             if self._process is not None:
                 self._process.kill()
@@ -87,57 +81,41 @@ class Reader:
 
     def _connection(self) -> socket.socket | None:
         """The socket if the process is ready; starts it if there is none."""
-        if self._process is not None and self._process.poll() is not None:
+        if self._process is not None and not self._process.lives():
             self._ended()
-        if self._process is None or self._socket is None:
+        if self._process is None:
             self._start()
             return None
-        if not self._is_ready and select.select([self._socket], [], [], 0)[0]:
+        connection = self._process.socket
+        if not self._is_ready and select.select([connection], [], [], 0)[0]:
             try:
-                wire.receive(self._socket)
+                wire.receive(connection)
             except EOFError:
                 self._ended()
                 return None
             self._is_ready = True
-        return self._socket if self._is_ready else None
+        return connection if self._is_ready else None
 
     def _start(self) -> None:
         if self._is_closed or time.monotonic() < self._not_before:
             return
-        ours, theirs = socket.socketpair()
-        with theirs:
-            number = theirs.fileno()
-            try:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-m", "backend.ops.reading", str(number)],
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=(number,),
-                    start_new_session=True,  # A Ctrl-C reaches it through us alone.
-                )
-            except OSError as error:
-                # As where memory or processes have run out: answers are made in the API.
-                ours.close()
-                log.warning("reading.not_started error=%s", error)
-                self._not_before = time.monotonic() + START_AGAIN_S
-                return
-        self._socket = ours
-        wire.send(ours, {"database_url": self._database_url})
+        try:
+            self._process = ChildProcess("backend.ops.reading")
+            wire.send(self._process.socket, {"database_url": self._database_url})
+        except OSError as error:
+            # As where memory or processes have run out: answers are made in the API.
+            log.warning("reading.not_started error=%s", error)
+            self._not_before = time.monotonic() + START_AGAIN_S
 
     def _ended(self) -> int:
         """Forget the process, which has ended or is ending; its exit code."""
         assert self._process is not None
-        assert self._socket is not None
-        self._socket.close()
-        try:
-            code = self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
+        code = self._process.end()
         if code and not self._is_closed:
             log.warning("reading.ended code=%d was_ready=%s", code, self._is_ready)
             if not self._is_ready:
                 self._not_before = time.monotonic() + START_AGAIN_S
-        self._process = self._socket = None
+        self._process = None
         self._is_ready = False
         return code
 

@@ -19,8 +19,8 @@ from typing import IO
 from anyio import CancelScope
 from anyio.to_thread import run_sync
 
-from backend import disk_errors, disk_space
 from backend.errors import NoSpace, TooLarge
+from backend.machine import disk_errors, disk_space
 from backend.uploads import limits
 
 # Written, hashed and checked against the free disk in one go.

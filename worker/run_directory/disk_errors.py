@@ -6,7 +6,7 @@ Called by everything that writes into run directories and the artifact store.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from backend.disk_errors import is_unwritable
+from backend.machine.disk_errors import is_unwritable
 from backend.schemas.vocabulary import FailureCause
 from worker.run_directory.failures import Failure, RunFailed
 

@@ -15,8 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy.orm import Session
 
 from backend.artifacts import ArtifactStore
-from backend.disk_errors import is_unwritable
 from backend.errors import ServiceError, Unavailable
+from backend.machine.disk_errors import is_unwritable
 from backend.model_files import content_sha256, read_facts, weight_files
 from backend.schemas.events import MetricLine
 from backend.schemas.methods import METHODS

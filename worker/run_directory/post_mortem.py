@@ -7,8 +7,8 @@ Called by the supervisor, before the devices are given back. It reads; what it m
 import shutil
 from pathlib import Path
 
-from backend import disk_space
 from backend.domain.failures import Facts
+from backend.machine import disk_space
 from backend.store.runs.failures import LOG_LINES, Evidence
 from backend.store.runs.logs import Printed
 from backend.store.tables.runs import Run

@@ -29,7 +29,7 @@ import torch
 import transformers
 from pydantic import ValidationError
 
-from backend.disk_errors import is_unwritable
+from backend.machine.disk_errors import is_unwritable
 from backend.schemas.events import ExitReport
 from backend.schemas.methods import METHODS
 from backend.schemas.training import RunConfig, parse_run_config
