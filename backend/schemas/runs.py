@@ -186,6 +186,7 @@ class CloneBody(Body):
     from_checkpoint: int | None = Field(
         None,
         ge=0,
+        le=LARGEST,
         description="Step of the parent's checkpoint to start from; null = start from the "
         "beginning.",
     )
@@ -302,7 +303,7 @@ class SampleAnswer(ApiAnswer):
 class RankedSamples(Body):
     """Samples of a run that become one comparison, by their numbers."""
 
-    numbers: list[Annotated[int, Field(le=LARGEST)]] = Field(min_length=2, max_length=MAX_RESPONSES)
+    numbers: list[Annotated[int, Field(ge=0, le=LARGEST)]] = Field(min_length=2, max_length=MAX_RESPONSES)
 
 
 class SamplesAnswer(ApiAnswer):

@@ -1,5 +1,6 @@
 """No request, however wrong, meets a bug: every route with ids, queries and bodies of nonsense."""
 
+import math
 import random
 from typing import Any
 
@@ -86,11 +87,58 @@ def test_a_whole_number_that_no_column_holds_is_refused(
     point = {"step": 10**20, "values": {"gold/x": 1.0}}
     answer = calm.post(f"/runs/{run}/metrics", json={"points": [point]})
     answered["post", "/api/v1/runs/{run_id}/metrics", "step"] = answer.status_code
-    numbers = calm.post(f"/runs/{run}/samples/comparisons", json={"numbers": [1, 10**20]})
-    answered["post", "/api/v1/runs/{run_id}/samples/comparisons", "numbers"] = numbers.status_code
+    for number in 10**20, -(10**20):
+        sent = calm.post(f"/runs/{run}/samples/comparisons", json={"numbers": [1, number]})
+        answered["post", "samples/comparisons", f"numbers {number}"] = sent.status_code
+    clone = calm.post(f"/runs/{run}/clone", json={"from_checkpoint": 10**20})
+    answered["post", "clone", "from_checkpoint"] = clone.status_code
 
     assert ("get", "/api/v1/runs/{run_id}/logs", "after") in answered
     assert {one: status for one, status in answered.items() if status != 422} == {}
+
+
+def test_each_whole_number_of_a_body_has_the_bounds_of_a_column(service: Service) -> None:
+    openapi = service.client().get("/openapi.json").json()
+    bodies = [
+        operation["requestBody"]
+        for operations in openapi["paths"].values()
+        for operation in operations.values()
+        if "requestBody" in operation
+    ]
+    schemas = {name: openapi["components"]["schemas"][name] for name in names_in(bodies, openapi)}
+    found = {
+        f"{name}.{path}": (kind.get("minimum", -math.inf), kind.get("maximum", math.inf))
+        for name, schema in schemas.items()
+        for path, kind in whole_numbers(schema)
+    }
+
+    assert {"RankedSamples.numbers", "CloneBody.priority", "OutsidePoint.step"} <= set(found)
+    assert {one: ends for one, ends in found.items() if max(map(abs, ends)) > 2**63} == {}
+
+
+def names_in(schema: Any, openapi: dict[str, Any]) -> set[str]:
+    """The schemas that one refers to, and those that they do."""
+    found: set[str] = set()
+    waiting = [schema]
+    while waiting:
+        one = waiting.pop()
+        waiting += one if isinstance(one, list) else one.values() if isinstance(one, dict) else []
+        name = str(one.get("$ref", "")).rsplit("/", 1)[-1] if isinstance(one, dict) else ""
+        if name and name not in found:
+            found.add(name)
+            waiting.append(openapi["components"]["schemas"][name])
+    return found
+
+
+def whole_numbers(schema: dict[str, Any], path: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Each whole number that stands in a schema itself, with its path."""
+    found = [(path, schema)] if schema.get("type") == "integer" else []
+    inner = [*schema.get("anyOf", []), schema.get("items"), schema.get("additionalProperties")]
+    for one in inner:
+        found += whole_numbers(one, path) if isinstance(one, dict) else []
+    for name, one in schema.get("properties", {}).items():
+        found += whole_numbers(one, f"{path}.{name}" if path else name)
+    return found
 
 
 def numbers_of(operation: dict[str, Any]) -> list[str]:
