@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from backend.api.openapi import methods_of
 from backend.errors import ServiceError, Unavailable
@@ -45,6 +46,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Replayed, _replayed)
+    app.add_exception_handler(ClientDisconnect, _left)
     for error in AWAY:
         app.add_exception_handler(error, _away)
     app.add_exception_handler(Exception, _bug)
@@ -187,6 +189,11 @@ def _replayed(request: Request, error: Exception) -> Response:
     headers = {"Idempotency-Replayed": "true"}
     media_type = None if body is None else "application/json"
     return Response(content, error.kept.status, headers, media_type)
+
+
+def _left(request: Request, error: Exception) -> Response:
+    # Sent to nobody: in logs and numbers, a client that leaves in its body is no error of ours.
+    return Response(status_code=408)
 
 
 def _bug(request: Request, error: Exception) -> Response:

@@ -11,11 +11,11 @@ import resource
 from collections import deque
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
-import h11
+import httptools
 from uvicorn.config import Config
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from backend.pressure.permissions import NoLongerPermitted
@@ -36,6 +36,11 @@ DRAIN_S = 5.0
 DRAIN_EVERY_S = 0.01
 # A client that takes nothing of its answer for so long has gone without a word.
 STALL_S = 60.0
+
+# Of a request's line and headers; also of bytes in a row that belong to no body, such as trailers.
+MOST_HEADER_BYTES = 1 << 16
+# Requests that may wait on one connection for the answer to the one before.
+MOST_QUEUED = 16
 
 MOST_CONNECTIONS = 8192
 # Connections that a check ends: each takes a tenth of a millisecond.
@@ -117,8 +122,64 @@ class Guard:
             self._of_address.pop(connection.address, None)
 
 
-class Guarded(H11Protocol):
-    """One connection; uvicorn's protocol, which waits for slow clients for ever, with deadlines."""
+class Refusal(NamedTuple):
+    """What a client is told before its connection ends."""
+
+    status: HTTPStatus
+    detail: str
+    advice: str
+
+
+class _NotServed(Exception):
+    """A request that the parser would take and we do not."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+
+
+_TOO_LONG = Refusal(
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    f"the address and the headers of the request have more than {MOST_HEADER_BYTES} bytes",
+    "Send fewer or shorter headers.",
+)
+_NOT_ONE_HOST = Refusal(
+    HTTPStatus.BAD_REQUEST,
+    "the request has no Host header or several; HTTP/1.1 expects one",
+    "Send one Host header.",
+)
+_TOO_MANY = Refusal(
+    HTTPStatus.BAD_REQUEST,
+    f"more than {MOST_QUEUED} requests wait on one connection",
+    "Wait for answers, or use several connections.",
+)
+_NO_HTTP = Refusal(
+    HTTPStatus.BAD_REQUEST,
+    "what was received is not a valid HTTP/1.1 request",
+    "Send it with a client that speaks HTTP/1.1.",
+)
+_HEADERS_LATE = Refusal(
+    HTTPStatus.REQUEST_TIMEOUT,
+    f"the headers of the request did not come within {HEADERS_S:.0f} s",
+    "Send the request again.",
+)
+_BODY_SLOW = Refusal(
+    HTTPStatus.REQUEST_TIMEOUT,
+    f"the body came slower than {SLOWEST_BYTES_PER_S} bytes per second",
+    "Send the request again over a better connection.",
+)
+_NO_CONNECTION = Refusal(
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "the service has no connection left",
+    "Try again in a moment, or close connections that you do not use.",
+)
+
+
+class Guarded(HttpToolsProtocol):
+    """One connection; uvicorn's protocol, which waits for slow clients for ever, with deadlines.
+
+    Requests are answered one by one: what comes while a whole request waits for its answer is kept
+    unread, but for the requests that came in one piece with it.
+    """
 
     def __init__(
         self,
@@ -133,15 +194,20 @@ class Guarded(H11Protocol):
         self.address = "local"
         self._guard = guard
         self._wrapped = self.app
-        # None before the first request, which uvicorn's annotations leave out.
-        self.cycle: RequestResponseCycle | None = None  # type: ignore[assignment]
         self.app = self._serve
         self._has_left: asyncio.Future[None] = self.loop.create_future()
+        # The request that is being answered, or was answered last; `cycle` is the newest one.
+        self._active: RequestResponseCycle | None = None
+        self._is_in_body = False
+        self._held = b""
+        # Nothing more is read: what came is no HTTP, or another protocol.
+        self._is_ended = False
         # When what is waited for now began: headers, a part of a body, its rest, a reader.
         self._headers_since: float | None = None
         self._has_bytes = False
         self._window: tuple[float, int] | None = None
         self._n_received = 0
+        self._n_idle_bytes = 0
         self._draining_since: float | None = None
         self._stalled_since: float | None = None
 
@@ -157,37 +223,120 @@ class Guarded(H11Protocol):
         self._guard.forget(self)
         if not self._has_left.done():
             self._has_left.set_result(None)
+        self._is_ended = True
+        self._disconnect()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Some bytes of a request."""
         self._n_received += len(data)
-        if not self._has_bytes and self.conn.their_state is h11.IDLE:
-            self._has_bytes = True
-            self._headers_since = self.loop.time()
-        super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
-            self._headers_since = None
-            self._has_bytes = False
+        if self._is_ended:
+            return
+        if self._is_answering:
+            self._held += data
+            self.flow.pause_reading()
+            return
+        self._parse(data)
+
+    def _parse(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        self._n_idle_bytes += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # Answered as HTTP; what follows is in a protocol that nobody here speaks.
+            self._end_after_answers()
+        except httptools.HttpParserError as error:
+            found = error.__context__
+            self._end(found.refusal if isinstance(found, _NotServed) else _NO_HTTP)
+        else:
+            if self._n_idle_bytes > MOST_HEADER_BYTES:
+                self._end(_TOO_LONG)
         self._slow_down()
+
+    def on_message_begin(self) -> None:
+        """The parser has met the first byte of a request."""
+        if len(self.pipeline) >= MOST_QUEUED:
+            raise _NotServed(_TOO_MANY)
+        super().on_message_begin()
+        self._has_bytes = True
+        self._headers_since = self.loop.time()
+
+    def on_headers_complete(self) -> None:
+        """The parser has met the end of the headers."""
+        _check_head(self.url, self.headers, self.parser.get_http_version())
+        self._headers_since = None
+        self._has_bytes = False
+        self._n_idle_bytes = 0
+        self._is_in_body = True
+        super().on_headers_complete()
+        # Trailers, which nobody reads, would be added to headers that were checked.
+        self.headers = []
+
+    def on_body(self, body: bytes) -> None:
+        """The parser has met a part of the body."""
+        self._n_idle_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The parser has met the end of a request."""
+        self._n_idle_bytes = 0
+        self._is_in_body = False
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """The answer is sent, the request perhaps not."""
         super().on_response_complete()
+        if self._held and not self._is_answering and not self.transport.is_closing():
+            held, self._held = self._held, b""
+            self._parse(held)
         self._slow_down()
+
+    def send_400_response(self, msg: str) -> None:
+        """Never called by uvicorn, since errors of the parser end here."""
+        self._end(_NO_HTTP)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._active = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _end(self, refusal: Refusal) -> None:
+        """Answer what was received whole before, then refuse."""
+        if self._is_answering:
+            self._end_after_answers()
+        else:
+            self.refuse(refusal)
+
+    def _end_after_answers(self) -> None:
+        self._is_ended = True
+        if self.pipeline and self.pipeline[0][0].more_body:
+            self.pipeline.popleft()
+        last = self.pipeline[0][0] if self.pipeline else self._active
+        if last is not None:
+            last.keep_alive = False
 
     def _slow_down(self) -> None:
         """Read what is left of an answered request piece by piece."""
-        is_answered = self.cycle is not None and self.cycle.response_complete
-        is_draining = is_answered and self.conn.their_state is h11.SEND_BODY
+        is_draining = self._is_answered and self._is_in_body
         if is_draining and not self.flow.read_paused and not self.transport.is_closing():
             self.flow.pause_reading()
             self._guard.drain(self)
 
     @property
+    def _is_answered(self) -> bool:
+        """Whether there was a request, and the newest one is answered."""
+        return self._active is not None and self._active.response_complete
+
+    @property
+    def _is_answering(self) -> bool:
+        """Whether a request is here whole and its answer is not yet sent."""
+        active = self._active
+        return active is not None and not active.response_complete and not active.more_body
+
+    @property
     def is_waiting(self) -> bool:
         """Whether nothing is lost if this connection ends: no request is here whole."""
-        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+        return not self._is_answering
 
     def check(self) -> bool:
         """End the connection if the client is too slow; whether it was ended now."""
@@ -197,31 +346,34 @@ class Guarded(H11Protocol):
         if self._is_stalled(now):
             self.transport.abort()
             return True
-        state = self.conn.their_state
-        if state is h11.IDLE:
-            self._check_headers(now)
-        elif state is h11.SEND_BODY:
+        is_in_body = self._is_in_body and not self._is_answering
+        if is_in_body:
             self._check_body(now)
-        if state is not h11.SEND_BODY:
+        else:
             self._window = self._draining_since = None
+            if not self._is_answering:
+                self._check_headers(now)
         return self.transport.is_closing()
 
-    def refuse(self, status: HTTPStatus, detail: str, advice: str) -> None:
+    def refuse(self, refusal: Refusal) -> None:
         """Close, with an answer where none has begun."""
         if self.transport.is_closing():
             return
-        has_begun = self.cycle is not None and (
-            self.cycle.response_started and not self.cycle.response_complete
-        )
-        is_drained = self.cycle is not None and self.cycle.response_complete
-        is_late = self.conn.their_state is h11.SEND_BODY and is_drained
+        self._is_ended = True
+        active = self._active
+        has_begun = active is not None and active.response_started and not self._is_answered
+        is_late = self._is_answered and self._is_in_body
         if not has_begun and not is_late:
-            self.transport.write(_answer(status, detail, advice))
-        if self.cycle is not None and not self.cycle.response_complete:
-            # Whatever the application says from now on is not sent.
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+            self.transport.write(_answer(refusal))
+        self._disconnect()
         self.transport.close()
+
+    def _disconnect(self) -> None:
+        """Whatever the application says from now on is not sent."""
+        active = self._active
+        if active is not None and not active.response_complete:
+            active.disconnected = True
+            active.message_event.set()
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
         scope["podium.connection"] = self.known
@@ -230,46 +382,33 @@ class Guarded(H11Protocol):
             await self._wrapped(scope, receive, send)
         except NoLongerPermitted:
             # Without the last chunk: the client sees that the answer is not whole.
-            if self.cycle is not None:
-                self.cycle.disconnected = True
+            self._disconnect()
             self.transport.close()
 
     def _check_headers(self, now: float) -> None:
         if self._headers_since is None:
             self._headers_since = now
         elif now - self._headers_since > HEADERS_S:
-            # Some may have come together with the request before.
-            if self._has_bytes or self.conn.trailing_data[0]:
-                self.refuse(
-                    HTTPStatus.REQUEST_TIMEOUT,
-                    f"the headers of the request did not come within {HEADERS_S:.0f} s",
-                    "Send the request again.",
-                )
+            if self._has_bytes:
+                self.refuse(_HEADERS_LATE)
             else:
                 self.transport.close()
 
     def _check_body(self, now: float) -> None:
-        if self.cycle is not None and self.cycle.response_complete:
+        if self._is_answered:
             self._draining_since = self._draining_since or now
             if now - self._draining_since > DRAIN_S:
                 self.transport.close()
             return
-        if (
-            self._window is None
-            or self.flow.read_paused
-            or self.conn.they_are_waiting_for_100_continue
-        ):
+        is_paused = self.flow.read_paused or self.cycle.waiting_for_100_continue
+        if self._window is None or is_paused:
             self._window = (now, self._n_received)
             return
         since, n_before = self._window
         if now - since < WINDOW_S:
             return
         if self._n_received - n_before < SLOWEST_BYTES_PER_S * (now - since):
-            self.refuse(
-                HTTPStatus.REQUEST_TIMEOUT,
-                f"the body came slower than {SLOWEST_BYTES_PER_S} bytes per second",
-                "Send the request again over a better connection.",
-            )
+            self.refuse(_BODY_SLOW)
         self._window = (now, self._n_received)
 
     def _is_stalled(self, now: float) -> bool:
@@ -278,6 +417,15 @@ class Guarded(H11Protocol):
             return False
         self._stalled_since = self._stalled_since or now
         return now - self._stalled_since > STALL_S
+
+
+def _check_head(url: bytes, headers: Sequence[tuple[bytes, bytes]], version: str) -> None:
+    """Raises _NotServed for a head that is too long, and for one of HTTP/1.1 without one host."""
+    if len(url) + sum(len(name) + len(value) for name, value in headers) > MOST_HEADER_BYTES:
+        raise _NotServed(_TOO_LONG)
+    n_hosts = sum(name == b"host" for name, _ in headers)
+    if n_hosts > 1 or (n_hosts == 0 and version != "1.0"):
+        raise _NotServed(_NOT_ONE_HOST)
 
 
 def raise_file_limit() -> int:
@@ -304,20 +452,17 @@ def _make_room(candidates: Iterator[Guarded] | Any, newcomer: Guarded) -> None:
         if not one.known.is_known and one.is_waiting and not one.transport.is_closing():
             one.transport.abort()
             return
-    newcomer.refuse(
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "the service has no connection left",
-        "Try again in a moment, or close connections that you do not use.",
-    )
+    newcomer.refuse(_NO_CONNECTION)
 
 
-def _answer(status: HTTPStatus, detail: str, advice: str) -> bytes:
+def _answer(refusal: Refusal) -> bytes:
+    status = refusal.status
     problem = {
         "type": "about:blank",
         "title": status.phrase,
         "status": int(status),
-        "detail": detail,
-        "advice": advice,
+        "detail": refusal.detail,
+        "advice": refusal.advice,
     }
     body = json.dumps(problem).encode()
     head = [

@@ -303,7 +303,9 @@ class SampleAnswer(ApiAnswer):
 class RankedSamples(Body):
     """Samples of a run that become one comparison, by their numbers."""
 
-    numbers: list[Annotated[int, Field(ge=0, le=LARGEST)]] = Field(min_length=2, max_length=MAX_RESPONSES)
+    numbers: list[Annotated[int, Field(ge=0, le=LARGEST)]] = Field(
+        min_length=2, max_length=MAX_RESPONSES
+    )
 
 
 class SamplesAnswer(ApiAnswer):

@@ -1,6 +1,7 @@
 """Connections of clients that are slow, silent or many, against the real server."""
 
 import json
+import re
 import socket
 import threading
 import time
@@ -164,6 +165,17 @@ def test_a_slow_body_is_answered_with_408(served: Served) -> None:
     assert b"slower than 1000 bytes per second" in answer + rest_of(connection)
 
 
+def test_a_client_that_leaves_in_its_body_is_no_error_of_ours(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "podium.request"):
+        served.connect(SLOW_BODY).close()
+        wait_until(lambda: "request" in caplog.messages, "the request is logged")
+    told = [one for one in caplog.records if one.message == "request"]
+    assert [getattr(one, "status", None) for one in told] == [408]
+    assert [one.message for one in caplog.records if one.levelname == "ERROR"] == []
+
+
 def test_a_body_that_is_fast_enough_is_taken(served: Served) -> None:
     body = json.dumps({"email": "a@b.c", "password": "x" * 100}).encode()
     head = SLOW_BODY.partition(b"Content-Length")[0] + b"Content-Length: 6000\r\n\r\n"
@@ -235,6 +247,109 @@ def test_when_all_are_known_a_newcomer_is_told_so(served: Served) -> None:
     assert b"Retry-After: 1" in answer
     for connection in held:
         connection.close()
+
+
+OF_HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+REFUSED = [
+    (b"GET /healthz HTTP/1.1\r\n\r\n", 400, "no Host header or several"),
+    (OF_HEALTH + b"Host: elsewhere\r\n\r\n", 400, "no Host header or several"),
+    (b"FETCH /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "not a valid HTTP/1.1"),
+    (b"\x16\x03\x01\x02\x00\x01\x00", 400, "not a valid HTTP/1.1 request"),
+    (OF_HEALTH + b"Broken : x\r\n\r\n", 400, "not a valid HTTP/1.1 request"),
+    (OF_HEALTH + b"X: " + b"a" * 70_000 + b"\r\n\r\n", 431, "more than 65536 bytes"),
+    (b"GET /" + b"a" * 70_000, 431, "more than 65536 bytes"),
+]
+
+
+@pytest.mark.parametrize(("text", "status", "said"), REFUSED)
+def test_what_is_no_request_is_refused_as_a_problem(
+    served: Served, text: bytes, status: int, said: str
+) -> None:
+    head, _, body = rest_of(served.connect(text)).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert json.loads(body)["status"] == status
+    assert said in json.loads(body)["detail"]
+
+
+def statuses(answers: bytes) -> list[int]:
+    """Of the answers that follow each other on a connection."""
+    found = []
+    while answers:
+        head, _, rest = answers.partition(b"\r\n\r\n")
+        found.append(int(head.split()[1]))
+        length = re.search(rb"(?i)content-length: (\d+)", head)
+        answers = rest[int(length[1]) if length else 0 :]
+    return found
+
+
+LAST = OF_HEALTH + b"Connection: close\r\n\r\n"
+
+
+def test_requests_in_one_piece_are_answered_in_their_order(served: Served) -> None:
+    ask = [b"GET /api/v1/%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % name for name in (b"me", b"no")]
+    answers = rest_of(served.connect(b"".join([*ask, *ask, LAST])))
+    assert statuses(answers) == [401, 404, 401, 404, 200]
+
+
+def test_a_request_that_comes_while_another_waits_is_answered_after_it(served: Served) -> None:
+    first = b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\n"
+    connection = served.connect(first)
+    for text in b"\r\n", LAST:
+        connection.sendall(text)
+        time.sleep(0.005)
+    assert statuses(rest_of(connection)) == [401, 200]
+
+
+def test_of_too_many_requests_in_one_piece_those_before_are_answered(served: Served) -> None:
+    asked = OF_HEALTH + b"\r\n"
+    answers = statuses(rest_of(served.connect(asked * (3 * connections.MOST_QUEUED))))
+    assert answers == [200] * (connections.MOST_QUEUED + 1)
+
+
+@pytest.mark.parametrize("rest", [b"no HTTP at all\r\n\r\n", HALF + b": \x00"])
+def test_what_was_received_whole_is_answered_before_a_bad_request(
+    served: Served, rest: bytes
+) -> None:
+    answers = rest_of(served.connect(OF_HEALTH + b"\r\n" + rest))
+    assert statuses(answers)[0] == 200
+
+
+def test_another_protocol_is_not_spoken(served: Served) -> None:
+    asked = OF_HEALTH + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    assert statuses(rest_of(served.connect(asked + b"\x81\x05hello" + LAST))) == [200]
+
+
+CHUNKED = SLOW_BODY.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n"
+CREDENTIALS = json.dumps({"email": "a@b.c", "password": "x" * 100}).encode()
+ONE_CHUNK = b"%x;note=1\r\n%s\r\n0\r\n" % (len(CREDENTIALS), CREDENTIALS)
+
+
+def test_trailers_are_no_headers(served: Served) -> None:
+    authorization = f"Authorization: {served.headers['Authorization']}\r\n".encode()
+    body = b'{"name": "By a trailer"}'
+    asked = (
+        b"POST /api/v1/projects HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n" % (len(body), body)
+    )
+    assert statuses(rest_of(served.connect(asked + authorization + b"\r\n" + LAST))) == [401, 200]
+
+
+def test_a_chunked_body_is_taken(served: Served) -> None:
+    assert statuses(rest_of(served.connect(CHUNKED + ONE_CHUNK + b"X: 1\r\n\r\n" + LAST))) == [
+        401, 200,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("start", [ONE_CHUNK + b"X: ", b"5;", b"0" * 9])
+def test_trailers_and_sizes_of_chunks_that_never_end_are_refused(
+    served: Served, start: bytes
+) -> None:
+    connection = served.connect(CHUNKED + start)
+    n_sent = 0
+    while n_sent < 2**24 and is_taken(connection, b"0" * 8192):
+        n_sent += 8192
+    connection.close()
+    assert n_sent < 2**24
 
 
 @pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
