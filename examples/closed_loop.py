@@ -225,7 +225,12 @@ def _new_project(podium: Podium, course: Course, seed: int, known_words: frozens
     names = (f"Demo {number}" if number > 1 else "Demo" for number in range(1, len(taken) + 2))
     name = next(name for name in names if name not in taken)
     project = podium.post("/projects", {"name": name, "guidelines": GUIDELINES})["id"]
-    body = {"project_id": project, "name": "Closed loop", "notes": recipe.__doc__}
+    body = {
+        "project_id": project,
+        "name": "Closed loop",
+        "question": "Do rankings of its own responses make a small model answer better?",
+        "notes": recipe.__doc__,
+    }
     course.say(f"project: {name}")
     experiment = podium.post("/experiments", body)["id"]
     return Demo(podium, course, seed, known_words, project, experiment)

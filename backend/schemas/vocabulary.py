@@ -54,6 +54,7 @@ class VerdictKind(StrEnum):
     WAITING = "waiting"  # too early to say
     UNJUDGED = "unjudged"  # nothing was measured that could say
     MEASURED = "measured"  # a measurement, which is neither good nor bad
+    TRUNCATED = "truncated"  # the token limit cut many of the generated responses
     IMPROVED = "improved"
     STALLED = "stalled"  # no clear change
     ABOVE_CHANCE = "above_chance"  # ranks or tells better than a coin

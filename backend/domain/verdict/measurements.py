@@ -94,7 +94,7 @@ def generate(evidence: Evidence) -> Verdict:
     )
     if cut > _MOST_CUT:
         reason = "Annotators would rank incomplete responses: raise `rollout.max_new_tokens`."
-        return _verdict(Kind.MEASURED, "warn", sentence, reason, gauges)
+        return _verdict(Kind.TRUNCATED, "warn", sentence, reason, gauges)
     return _verdict(Kind.MEASURED, "none", sentence, "", gauges)
 
 

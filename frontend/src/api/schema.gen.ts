@@ -4225,7 +4225,7 @@ export interface components {
          * @description What the metrics of a run say of it. The rules are `backend.domain.verdict`.
          * @enum {string}
          */
-        VerdictKind: "waiting" | "unjudged" | "measured" | "improved" | "stalled" | "above_chance" | "at_chance" | "above_baseline" | "at_baseline" | "below_baseline" | "overfitted" | "over_optimized" | "inflated" | "collapsed" | "worse";
+        VerdictKind: "waiting" | "unjudged" | "measured" | "truncated" | "improved" | "stalled" | "above_chance" | "at_chance" | "above_baseline" | "at_baseline" | "below_baseline" | "overfitted" | "over_optimized" | "inflated" | "collapsed" | "worse";
         /**
          * VerdictsAnswer
          * @description Verdicts on runs, in the order in which they were asked for.

@@ -5,6 +5,7 @@ const WORDS: Readonly<Record<Verdict["kind"], string>> = {
   waiting: "too early",
   unjudged: "not judged",
   measured: "measured",
+  truncated: "many truncated",
   improved: "improved",
   stalled: "no clear change",
   above_chance: "better than chance",

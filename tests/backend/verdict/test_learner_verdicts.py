@@ -203,8 +203,11 @@ def test_without_a_baseline_an_evaluation_is_a_number() -> None:
 
 
 def test_responses_that_were_cut_are_no_good_to_rank() -> None:
-    assert verdict(Method.GENERATE, truncated_fraction=[0.05]).level == "none"
-    assert verdict(Method.GENERATE, truncated_fraction=[0.5]).level == "warn"
+    whole = verdict(Method.GENERATE, truncated_fraction=[0.05])
+    cut = verdict(Method.GENERATE, truncated_fraction=[0.5])
+
+    assert (whole.kind, whole.level) == (Kind.MEASURED, "none")
+    assert (cut.kind, cut.level) == (Kind.TRUNCATED, "warn")
 
 
 @pytest.mark.parametrize("method", list(Method))

@@ -40,7 +40,7 @@ export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups })
   const columns: readonly Column[] = ["Group", ["Seeds", "num"], [by, "num"], "Runs"];
   const groups = answer.groups.map((group, place) => ({ group, place }));
   return (
-    <section className="card groups">
+    <section className="card groups as-cards">
       <Table columns={columns} items={groups}>
         {({ group, place }) => (
           <tr key={place}>

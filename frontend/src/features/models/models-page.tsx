@@ -97,8 +97,10 @@ function Row({ model, projectId }: { model: Model; projectId: string }) {
           <b>{model.name}</b>
         </Link>
       </td>
-      <td className="nowrap">{MODEL_KIND_NAMES[model.kind]}</td>
-      <td>
+      <td className="nowrap" data-label="Kind">
+        {MODEL_KIND_NAMES[model.kind]}
+      </td>
+      <td data-label="Source">
         {model.run_id === null ? (
           <span className="muted">base model</span>
         ) : (
@@ -107,10 +109,16 @@ function Row({ model, projectId }: { model: Model; projectId: string }) {
           </Link>
         )}
       </td>
-      <td className="num">{parameters(facts.parameters)}</td>
-      <td className="num">{facts.size_bytes == null ? "–" : bytes(facts.size_bytes)}</td>
-      <td className="mono">{facts.architecture ?? "–"}</td>
-      <td className="small muted">
+      <td className="num" data-label="Parameters">
+        {parameters(facts.parameters)}
+      </td>
+      <td className="num" data-label="Size">
+        {facts.size_bytes == null ? "–" : bytes(facts.size_bytes)}
+      </td>
+      <td className="mono" data-label="Architecture">
+        {facts.architecture ?? "–"}
+      </td>
+      <td className="small muted" data-label="Created">
         <Ago at={model.created_at} />
       </td>
     </tr>
@@ -146,7 +154,7 @@ export function ModelsPage() {
         <span className="grow" />
         {register}
       </div>
-      <section className="card">
+      <section className="card as-cards">
         <Loaded query={models} lines={6}>
           {({ items }) => {
             const mine = items.filter(

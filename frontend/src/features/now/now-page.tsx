@@ -70,7 +70,7 @@ function RunLine({ run, asked }: { run: Run; asked: Asked }) {
           <span className="bar">
             <i style={{ width: `${Math.min(100, share)}%` }} />
           </span>
-          <span className="small faint mono nowrap">
+          <span className="small faint mono">
             {isRunning
               ? [phase && words(phase), eta !== null && `${duration(eta)} left`]
                   .filter(Boolean)

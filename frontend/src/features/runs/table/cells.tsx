@@ -47,20 +47,12 @@ export function Cell({ column, ...of }: CellProps & { column: string }) {
 /** The estimator in a line of its own: the column of a table is narrow. */
 function TheMethod({ run }: { run: Run }) {
   return (
-    <>
+    <span>
       <MethodTitle method={run.method} />{" "}
       {run.estimator !== null && <span className="small faint of-what">{run.estimator}</span>}
-    </>
+    </span>
   );
 }
-
-/** What a run without a verdict waits for. */
-const UNJUDGED: Partial<Record<Run["state"], string>> = {
-  queued: "not begun",
-  running: "running",
-  stopping: "running",
-  paused: "paused",
-};
 
 /** A run is judged in lists once it has ended: until then the verdict would change all the time. */
 function TheVerdict({ run }: { run: Run }) {
@@ -70,7 +62,7 @@ function TheVerdict({ run }: { run: Run }) {
       className="small faint"
       title="The verdict stands here once the run has ended; the run's page has one now."
     >
-      {UNJUDGED[run.state] ?? "not judged yet"}
+      {run.finished_at === null ? "when it ends" : "not judged yet"}
     </span>
   );
 }
@@ -106,8 +98,10 @@ function Progress({ run }: { run: Run }) {
       </div>
       <span className="small faint mono nowrap">
         {steps > 0 ? `${number(step)} / ${number(steps)}` : "–"}
-        {run.state === "running" && eta !== null ? `, ${duration(eta)} left` : ""}
       </span>
+      {run.state === "running" && eta !== null && (
+        <span className="small faint of-what nowrap">{duration(eta)} left</span>
+      )}
     </div>
   );
 }

@@ -37,7 +37,7 @@ export function RunsTable(props: TableProps) {
     );
   return (
     <div className="table-wrap" tabIndex={0}>
-      <table className="table runs-table">
+      <table className="table runs-table as-cards">
         <thead>
           <tr>
             <th className="choice">
