@@ -38,6 +38,7 @@ class Read:
 
     `makers`: other runs that made what is evaluated or started from. `models` are by key, `data`
     are the names of snapshots by id. A model that is not in `models` is called by its key.
+    `records`: what is said for the ids in configs.
     """
 
     asked: Sequence[MeasuredRun]
@@ -45,6 +46,7 @@ class Read:
     evaluations: Sequence[MeasuredRun]
     models: Mapping[str, KnownModel]
     data: Mapping[str, str]
+    records: Mapping[str, str]
 
 
 def gathered(read: Read) -> Given:
@@ -53,13 +55,14 @@ def gathered(read: Read) -> Given:
     makers = _Makers(read.models, runs)
     starts = {one.id: makers.of(one.model) for one in runs.values() if one.model}
     found = list(_measurements(read, runs, starts, makers))
-    counted, remarks = chosen(found)
+    counted, remarks = chosen(found, read.records)
     bare = _bare(found, runs, starts)
     rows = rows_of(
         runs,
         starts,
         {key: _name_of(key, read.models) for key in bare},
         {known.run: known.name for known in read.models.values() if known.run},
+        read.records,
     )
     everybody = (*runs.values(), *read.evaluations)
     return Given(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend.domain.seeds.groups import differences
+from backend.domain.seeds.records import with_names
 from backend.domain.verdict.words import shown
 from backend.schemas.vocabulary import Method
 
@@ -177,11 +178,14 @@ def reading(values: Mapping[str, float], name: str) -> Reading:
 Chosen = Mapping[tuple[str, PromptSet], Measurement]
 
 
-def chosen(measurements: Sequence[Measurement]) -> tuple[Chosen, dict[PromptSet, list[str]]]:
+def chosen(
+    measurements: Sequence[Measurement], records: Mapping[str, str]
+) -> tuple[Chosen, dict[PromptSet, list[str]]]:
     """One measurement of each model on each set, and by set what is left out, and why.
 
     Evaluations come before what runs measured themselves, the sampling that measured the most
     models before others, with which it cannot be compared, and the newest before older ones.
+    `records`: what is said for the ids in configs.
     """
     by_set: defaultdict[PromptSet, list[Measurement]] = defaultdict(list)
     for one in sorted(measurements, key=lambda one: one.number):
@@ -192,7 +196,7 @@ def chosen(measurements: Sequence[Measurement]) -> tuple[Chosen, dict[PromptSet,
         evaluated = [one for one in found if not one.is_own] or found
         alike, others = _most_alike(evaluated)
         kept |= {(one.subject, prompts): one for one in alike}
-        remarks[prompts] = [_left_out(alike[0], other) for other in others]
+        remarks[prompts] = [_left_out(alike[0], other, records) for other in others]
     return kept, remarks
 
 
@@ -209,8 +213,8 @@ def _most_alike(
     return ordered[-1], ordered[:-1]
 
 
-def _left_out(kept: Measurement, others: Sequence[Measurement]) -> str:
-    apart = differences([kept.sampling, others[0].sampling])
+def _left_out(kept: Measurement, others: Sequence[Measurement], records: Mapping[str, str]) -> str:
+    apart = differences([with_names(one.sampling, records) for one in (kept, others[0])])
     path, (ours, theirs) = next(iter(sorted(apart.items())))
     runs = len({one.by for one in others})
     many = f"{runs} evaluations are" if runs > 1 else "1 evaluation is"

@@ -35,11 +35,12 @@ def rows_of(
     starts: Mapping[str, str],
     models: Mapping[str, str],
     names: Mapping[str, str],
+    records: Mapping[str, str],
 ) -> list[Row]:
     """Starts first. `starts`: of each run the subject that it began with.
 
     `models`: the models that no run of `runs` made, with their names. `names`: of the runs that
-    made a start, the name of their model.
+    made a start, the name of their model. `records`: of what configs name by an id.
     """
     bare = [
         Row(name, [key], is_start=key in starts.values(), is_group=False)
@@ -50,7 +51,8 @@ def rows_of(
     are_starts = [any(one in starts.values() for one in group) for group in groups]
     trained = [group for group, is_start in zip(groups, are_starts, strict=True) if not is_start]
     apart = group_differences(configs, trained)
-    called = iter(zip(names_of([configs[one[0]] for one in trained]), apart, strict=True))
+    firsts = [configs[one[0]] for one in trained]
+    called = iter(zip(names_of(firsts, records), apart, strict=True))
     made = []
     for group, is_start in zip(groups, are_starts, strict=True):
         name, config = (_model_name(group, names), {}) if is_start else next(called)

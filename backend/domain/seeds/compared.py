@@ -75,9 +75,15 @@ class Measure:
 
 
 def compared(
-    configs: Mapping[str, Mapping[str, Any]], by: Measure, metrics: Iterable[str]
+    configs: Mapping[str, Mapping[str, Any]],
+    by: Measure,
+    metrics: Iterable[str],
+    records: Mapping[str, str],
 ) -> SeedGroups:
-    """The runs in groups by their configs, beside each other; `metrics`: all that any has."""
+    """The runs in groups by their configs, beside each other.
+
+    `metrics`: all that any has; `records`: names of what configs name by an id.
+    """
     groups = seed_groups(configs)
     firsts = [configs[runs[0]] for runs in groups]
     is_own = by.evaluated_on is None
@@ -86,7 +92,7 @@ def compared(
     shown_groups = [
         _group(name, runs, config, section, by.values)
         for name, runs, config, section in zip(
-            names_of(firsts), groups, settings, apart, strict=True
+            names_of(firsts, records), groups, settings, apart, strict=True
         )
     ]
     lower = by.metric is not None and is_lower_better(by.metric)

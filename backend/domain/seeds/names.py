@@ -8,6 +8,7 @@ from typing import Any
 
 from backend.domain.dotted_path import value_at
 from backend.domain.seeds.groups import WITHOUT_EFFECT, group_differences, without_seed
+from backend.domain.seeds.records import with_names
 from backend.schemas.vocabulary import Method
 
 # Sections whose settings nobody takes for those of another.
@@ -26,13 +27,19 @@ def sha256_of(config: Mapping[str, Any]) -> str:
     return hashlib.sha256(without_seed(config).encode()).hexdigest()
 
 
-def names_of(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What sets each group apart from the others of its method, the estimator first."""
+def names_of(
+    configs: Sequence[Mapping[str, Any]], records: Mapping[str, str] | None = None
+) -> list[str]:
+    """What sets each group apart from the others of its method, the estimator first.
+
+    `records`: what the models and snapshots are called that the configs name by their ids.
+    """
+    told = [with_names(config, records or {}) for config in configs]
     methods = Counter(config.get("method") for config in configs)
     by_place: dict[int, str] = {}
     for method in methods:
         places = [i for i, config in enumerate(configs) if config.get("method") == method]
-        by_place |= zip(places, _names([configs[i] for i in places], len(methods)), strict=True)
+        by_place |= zip(places, _names([told[i] for i in places], len(methods)), strict=True)
     often = Counter(by_place.values())
     return [
         name if often[name] == 1 else f"{name} ({sha256_of(configs[place])[:6]})"
@@ -143,10 +150,13 @@ def _head(config: Mapping[str, Any]) -> str:
 
 
 def setting_of(path: str, value: Any) -> str:
-    """A setting in few words: its section and the last word of its path, or the end of an id."""
+    """A setting in few words: its section and the last word of its path.
+
+    Of an id that nobody called by a name, the end.
+    """
     first, last = path.split(".")[0], path.split(".")[-1]
     if last == "id" and isinstance(value, str):
-        return f"{first} …{value[-4:]}"
+        return f"{first} {value}" if value.startswith("“") else f"{first} …{value[-4:]}"
     # The kind of a reward term; the word alone says nothing.
     if last == "kind":
         return f"{first} {value_of(value)}"

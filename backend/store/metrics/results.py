@@ -18,6 +18,7 @@ from backend.errors import NotFound
 from backend.schemas.metrics.results import ResultsAnswer
 from backend.schemas.metrics.sets import RunSets
 from backend.schemas.vocabulary import Method, RunState
+from backend.store.metrics import record_names
 from backend.store.runs import experiments
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
@@ -48,13 +49,14 @@ def given(session: Session, run_ids: Sequence[str]) -> Given:
     others = {known.run for known in models.values() if known.run} - {row.id for row in asked}
     makers = [row for row in _runs(session, sorted(others)) if row.project_id in projects]
     first = _first_values(session, [row.id for row in (*asked, *makers)])
-    configs = [row.config for row in (*asked, *evaluations.values())]
+    configs = [row.config for row in (*asked, *makers, *evaluations.values())]
     read = Read(
         asked=[_measured(row, first) for row in asked],
         makers=[_measured(row, first) for row in makers],
         evaluations=[_measured(row, first) for row in evaluations.values()],
         models=models,
         data=_data_names(session, configs),
+        records=record_names.of_configs(session, configs),
     )
     return gathered(read)
 

@@ -20,7 +20,7 @@ from backend.schemas.metrics.seeds import GroupCurve, GroupCurves, SeedGroups, S
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.runs import Series
 from backend.schemas.vocabulary import Method
-from backend.store.metrics import curves, results
+from backend.store.metrics import curves, record_names, results
 from backend.store.metrics.curves import Window
 from backend.store.tables.models import Model
 from backend.store.tables.runs import MetricPoint, Run
@@ -39,7 +39,8 @@ def of_runs(
         if metric is None
         else _newest(session, list(configs), metric)
     )
-    found = compared(configs, by, sorted(set().union(*names.values())))
+    metrics = sorted(set().union(*names.values()))
+    found = compared(configs, by, metrics, record_names.of_configs(session, configs.values()))
     return found.model_copy(update={"n_evaluations": len(set(run_ids)) - len(configs)})
 
 

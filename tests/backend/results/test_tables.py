@@ -7,6 +7,7 @@ import pytest
 from backend.domain.results.gathered import KnownModel
 from backend.domain.results.markdown import markdown_of
 from backend.domain.seeds.names import names_of
+from backend.domain.seeds.records import called, ids_in, with_names
 from backend.schemas.metrics.results import ResultsAnswer
 from tests.backend.results.plain_runs import (
     SFT,
@@ -155,6 +156,23 @@ def test_the_newest_of_equal_evaluations_counts_and_other_samplings_are_left_out
     assert [row.cells[0].value for row in table.rows if row.cells[0]] == [0.3, 0.2]
     assert table.remarks == [
         "1 evaluation is left out as not comparable: `temperature` is 0.5 instead of 1."
+    ]
+
+
+def test_an_evaluation_that_is_left_out_for_its_reward_names_the_models() -> None:
+    by = [
+        {"reward": {"terms": [{"kind": "model", "model": {"id": one}}]}} for one in (SFT, "model_g")
+    ]
+    found = [
+        evaluation(10 + n, model, {"eval/pass@1": 0.5, "eval/length": 5.0}, **reward)
+        for n, (model, reward) in enumerate([("model_g", by[0]), (SFT, by[1]), ("model_g", by[1])])
+    ]
+
+    table = table_of(answer_of([policy("g", 0)], found), "score/test")
+
+    assert table.remarks == [
+        "1 evaluation is left out as not comparable: `reward.terms.0.model.id` is “sft” instead of "
+        "“of g”."
     ]
 
 
@@ -387,6 +405,21 @@ def test_what_comes_with_a_kind_of_reward_is_not_said_beside_it() -> None:
     other = {"terms": [{"kind": "function", "function": "own:other"}]}
     found = names_of([policy("a", 0, reward=coin).config, policy("b", 1, reward=other).config])
     assert found == ["reward.function own:coin", "reward.function own:other"]
+
+
+def test_models_that_set_groups_apart_are_called_by_their_names() -> None:
+    rewards = [{"terms": [{"kind": "model", "model": {"id": f"model_{n}"}}]} for n in range(3)]
+    configs = [policy("a", n, reward=reward).config for n, reward in enumerate(rewards)]
+
+    assert names_of(configs) == ["reward …el_0", "reward …el_1", "reward …el_2"]
+    names = called({"model_0": "Helpful", "model_1": "Short", "model_2": "Short"})
+    assert names_of(configs, names) == [
+        "reward “Helpful”", "reward “Short” …el_1", "reward “Short” …el_2",
+    ]  # fmt: skip
+    # Not in place of an id that is another's, and nothing else is changed.
+    assert ids_in(configs) >= {"model_0", "model_1", "model_2"}
+    assert with_names(configs, {}) == configs
+    assert with_names(rewards[0], names)["terms"][0]["model"] == {"id": "“Helpful”"}
 
 
 def test_a_table_without_data_is_not_there_and_the_answer_says_so() -> None:

@@ -1,0 +1,19 @@
+"""The names of the models and snapshots that configs name by their ids."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from backend.domain.seeds.records import called, ids_in
+from backend.store.tables.data import Snapshot
+from backend.store.tables.models import Model
+
+
+def of_configs(session: Session, configs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """By id, each told apart from the others."""
+    ids = set[str]().union(*map(ids_in, configs))
+    models = session.execute(select(Model.id, Model.name).where(Model.id.in_(ids)))
+    data = session.execute(select(Snapshot.id, Snapshot.name).where(Snapshot.id.in_(ids)))
+    return called(dict((*models.tuples(), *data.tuples())))
