@@ -106,8 +106,13 @@ def compared(
         measured_apart=all_measured_apart(metrics, firsts),
         is_lower_better=lower,
         groups=shown_groups,
+        records={one: records[one] for one in sorted(_told(settings)) if one in records},
         differences=_against_the_best(shown_groups, is_lower_better=lower),
     )
+
+
+def _told(settings: Iterable[Mapping[str, Any]]) -> set[str]:
+    return {value for one in settings for value in one.values() if isinstance(value, str)}
 
 
 def _title(by: Measure, config: Mapping[str, Any]) -> str:

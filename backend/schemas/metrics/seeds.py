@@ -84,6 +84,9 @@ class SeedGroups(ApiAnswer):
         "from: they measure those, and are in no group.",
     )
     groups: list[SeedGroup]
+    records: dict[str, str] = Field(
+        description="Of each id in the configs of groups, what the model or snapshot is called."
+    )
     differences: list[GroupDifference]
 
 

@@ -3695,6 +3695,13 @@ export interface components {
             n_evaluations: number;
             /** Groups */
             groups: components["schemas"]["SeedGroup"][];
+            /**
+             * Records
+             * @description Of each id in the configs of groups, what the model or snapshot is called.
+             */
+            records: {
+                [key: string]: string;
+            };
             /** Differences */
             differences: components["schemas"]["GroupDifference"][];
         };

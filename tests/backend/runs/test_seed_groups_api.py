@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import select
 
 from backend.domain.seeds.compared import deciding_metric
 from backend.schemas.events import MetricLine
 from backend.store.db import Database
 from backend.store.metrics import points as metrics
+from backend.store.tables.models import Model
 from tests.backend.runs.conftest import AT, Seed
 
 
@@ -70,6 +72,23 @@ def test_two_seeds_are_shown_as_they_are(api: TestClient, groups: list[list[str]
     assert answer["groups"][0]["interval"] is None
     assert [one["value"] for one in answer["groups"][0]["values"]] == [4.0, 5.0]
     assert "Fewer than three seeds" in answer["differences"][0]["sentence"]
+
+
+def test_groups_and_their_configs_call_models_by_their_names(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    with database.write() as session:
+        kept = session.scalars(select(Model).where(Model.id == seed.policy)).one()
+        facts = {"kind": kept.kind, "source": kept.source, "facts": kept.facts}
+        session.add(Model(id="model_other", created_at=AT, name="Taught", **facts))
+    runs = [made(api, database, seed, n, [1.0], model={"id": one})
+            for n, one in enumerate((seed.policy, "model_other"))]  # fmt: skip
+
+    answer = api.get("/seed-groups", params={"runs": ",".join(runs)}).json()
+
+    assert [one["name"] for one in answer["groups"]] == ["model “causal_lm”", "model “Taught”"]
+    assert [one["config"]["model.id"] for one in answer["groups"]] == [seed.policy, "model_other"]
+    assert answer["records"] == {seed.policy: "“causal_lm”", "model_other": "“Taught”"}
 
 
 def test_bands_are_of_all_seeds_step_by_step(api: TestClient, groups: list[list[str]]) -> None:

@@ -30,6 +30,7 @@ const answer = (
   why_none: "",
   measured_apart: { "eval/reward": "reward" },
   is_lower_better: false,
+  records: {},
   groups: aparts.map(group),
   differences: [],
   ...more,

@@ -3,6 +3,18 @@ import type { SeedGroups } from "@/api/types";
 import { isData, letterOf, shownValue } from "@/components/seed-groups/group-names";
 import { Table } from "@/components/table";
 
+/** A model or snapshot is called by its name; its id is a hover away. */
+function Value({ value, records }: { value: unknown; records: SeedGroups["records"] }) {
+  const name = typeof value === "string" ? records[value] : undefined;
+  return name === undefined ? (
+    <td className="mono small">{shownValue(value)}</td>
+  ) : (
+    <td className="small" title={String(value)}>
+      {name}
+    </td>
+  );
+}
+
 export function ConfigDifferences({ answer }: { answer: SeedGroups }) {
   const paths = Object.keys(answer.groups[0]?.config ?? {}).filter((path) => !isData(path));
   return (
@@ -19,9 +31,7 @@ export function ConfigDifferences({ answer }: { answer: SeedGroups }) {
             <tr key={path}>
               <td className="mono small">{path}</td>
               {answer.groups.map((group, place) => (
-                <td key={place} className="mono small">
-                  {shownValue(group.config[path])}
-                </td>
+                <Value key={place} value={group.config[path]} records={answer.records} />
               ))}
             </tr>
           )}
