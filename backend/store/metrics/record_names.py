@@ -14,6 +14,6 @@ from backend.store.tables.models import Model
 def of_configs(session: Session, configs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """By id, each told apart from the others."""
     ids = set[str]().union(*map(ids_in, configs))
-    models = session.execute(select(Model.id, Model.name).where(Model.id.in_(ids)))
-    data = session.execute(select(Snapshot.id, Snapshot.name).where(Snapshot.id.in_(ids)))
-    return called(dict((*models.tuples(), *data.tuples())))
+    models = select(Model.id, Model.name).where(Model.id.in_(ids))
+    data = select(Snapshot.id, Snapshot.name).where(Snapshot.id.in_(ids))
+    return called(dict(session.execute(models).all()) | dict(session.execute(data).all()))
