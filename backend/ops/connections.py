@@ -230,13 +230,12 @@ class Guarded(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Some bytes of a request."""
         self._n_received += len(data)
-        if self._is_ended:
+        if not self._is_ended and not self._is_answering:
+            self._parse(data)
             return
-        if self._is_answering:
+        if not self._is_ended:
             self._held += data
-            self.flow.pause_reading()
-            return
-        self._parse(data)
+        self.flow.pause_reading()
 
     def _parse(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
@@ -291,10 +290,6 @@ class Guarded(HttpToolsProtocol):
             held, self._held = self._held, b""
             self._parse(held)
         self._slow_down()
-
-    def send_400_response(self, msg: str) -> None:
-        """Never called by uvicorn, since errors of the parser end here."""
-        self._end(_NO_HTTP)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._active = cycle
