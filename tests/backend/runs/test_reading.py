@@ -198,8 +198,8 @@ def test_a_process_that_is_killed_takes_one_answer_with_it(reader: Reader) -> No
 def test_a_process_that_had_nothing_to_do_is_started_again(reader: Reader) -> None:
     first = reader.pid
     assert first is not None
-    assert reader._socket is not None
-    reader._socket.shutdown(1)  # As at the end of its patience: it ends by itself.
+    assert reader._process is not None
+    reader._process.socket.shutdown(1)  # As at the end of its patience: it ends by itself.
     wait_until(lambda: psutil.Process(first).status() == psutil.STATUS_ZOMBIE, "it has ended")
 
     assert reader.make(NOTHING) is None
