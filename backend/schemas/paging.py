@@ -63,13 +63,17 @@ class ApiAnswer(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-class Body(BaseModel):
+class BodyPart(BaseModel):
+    """Base of what stands within a body alone, which has checked it: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Body(BodyPart):
     """Base of what the API accepts: unknown keys, NULs and too many or too deep values are refused.
 
     A test holds that each field has a largest size.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
@@ -90,18 +94,26 @@ def check_value(value: Any) -> None:
 
     PostgreSQL keeps no NUL in a text; SQLite would, and the two would differ.
     """
-    waiting: list[tuple[Any, int]] = [(value, 0)]
-    while waiting:
-        one, depth = waiting.pop()
+    level, depth = [value], 0
+    while level:
+        level, depth = _inside(level, depth), depth + 1
+
+
+def _inside(level: list[Any], depth: int) -> list[Any]:
+    """All that stands in the objects and lists of one level, keys too; checks what it passes."""
+    inside: list[Any] = []
+    for one in level:
         if isinstance(one, str):
             if "\0" in one:
                 raise ValueError("a text contains a NUL character; remove it")
         elif isinstance(one, dict):
             _check_size(one, depth)
-            waiting += [(inner, depth + 1) for inner in (*one.keys(), *one.values())]
+            inside.extend(one)
+            inside.extend(one.values())
         elif isinstance(one, list):
             _check_size((), depth)
-            waiting += [(inner, depth + 1) for inner in one]
+            inside.extend(one)
+    return inside
 
 
 def _check_size(keys: Any, depth: int) -> None:

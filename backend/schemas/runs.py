@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from backend.schemas.events import SampleKind, SampleReason
 from backend.schemas.metrics.metric import Metric
 from backend.schemas.numbers import Measured
-from backend.schemas.paging import ApiAnswer, Body, FreeObject, Id, Label, Name
+from backend.schemas.paging import ApiAnswer, Body, BodyPart, FreeObject, Id, Label, Name
 from backend.schemas.records import MAX_RESPONSES
 from backend.schemas.vocabulary import (
     FailureCause,
@@ -199,7 +199,7 @@ class CloneBody(Body):
 MOST_OUTSIDE_VALUES = 1000
 
 
-class OutsidePoint(Body):
+class OutsidePoint(BodyPart):
     """Values of an evaluation made outside; names start with gold/ or outside/."""
 
     step: int = Field(0, ge=0, le=LARGEST)
