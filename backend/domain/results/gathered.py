@@ -21,6 +21,7 @@ from backend.domain.results.measurements import (
     reading,
 )
 from backend.domain.results.rows import rows_of
+from backend.domain.seeds.records import called
 from backend.schemas.vocabulary import Method
 
 
@@ -36,17 +37,16 @@ class KnownModel:
 class Read:
     """What was read: the runs asked for, and what they are connected with.
 
-    `makers`: other runs that made what is evaluated or started from. `models` are by key, `data`
-    are the names of snapshots by id. A model that is not in `models` is called by its key.
-    `records`: what is said for the ids in configs.
+    `makers`: other runs that made what is evaluated or started from. `models` are by key, `names`
+    are those of the models and snapshots that configs name by their ids. A model that is not in
+    `models` is called by its key.
     """
 
     asked: Sequence[MeasuredRun]
     makers: Sequence[MeasuredRun]
     evaluations: Sequence[MeasuredRun]
     models: Mapping[str, KnownModel]
-    data: Mapping[str, str]
-    records: Mapping[str, str]
+    names: Mapping[str, str]
 
 
 def gathered(read: Read) -> Given:
@@ -55,20 +55,21 @@ def gathered(read: Read) -> Given:
     makers = _Makers(read.models, runs)
     starts = {one.id: makers.of(one.model) for one in runs.values() if one.model}
     found = list(_measurements(read, runs, starts, makers))
-    counted, remarks = chosen(found, read.records)
+    records = called(read.names)
+    counted, remarks = chosen(found, records)
     bare = _bare(found, runs, starts)
     rows = rows_of(
         runs,
         starts,
         {key: _name_of(key, read.models) for key in bare},
         {known.run: known.name for known in read.models.values() if known.run},
-        read.records,
+        records,
     )
     everybody = (*runs.values(), *read.evaluations)
     return Given(
         rows=rows,
         measured=Measured(counted, runs),
-        labels=labels_of({one.prompts for one in found} - {ITSELF}, read.data),
+        labels=labels_of({one.prompts for one in found} - {ITSELF}, read.names),
         remarks=remarks,
         missing=_not_ended(runs.values()),
         commits=sorted({one.commit for one in everybody if one.commit}),

@@ -4,7 +4,6 @@ Called by `backend.api.results`; the tables are `backend.domain.results`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -55,8 +54,7 @@ def given(session: Session, run_ids: Sequence[str]) -> Given:
         makers=[_measured(row, first) for row in makers],
         evaluations=[_measured(row, first) for row in evaluations.values()],
         models=models,
-        data=_data_names(session, configs),
-        records=record_names.of_configs(session, configs),
+        names=record_names.of_configs(session, configs),
     )
     return gathered(read)
 
@@ -149,13 +147,6 @@ def _first_values(session: Session, run_ids: Sequence[str]) -> dict[str, dict[st
         if value is not None:
             found.setdefault(run_id, {})[name] = value
     return found
-
-
-def _data_names(session: Session, configs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    ids = {key_of(config.get("prompts")) for config in configs}
-    return dict(
-        session.execute(select(Snapshot.id, Snapshot.name).where(Snapshot.id.in_(ids))).all()
-    )
 
 
 def _measured(run: Run, first: Mapping[str, Mapping[str, float]]) -> MeasuredRun:

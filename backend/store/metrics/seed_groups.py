@@ -15,6 +15,7 @@ from backend.domain.results.measurements import key_of
 from backend.domain.seeds import groups as seeds
 from backend.domain.seeds.bands import Points, band
 from backend.domain.seeds.compared import Measure, compared, deciding_metric
+from backend.domain.seeds.records import called
 from backend.domain.verdict.gold import gold_metrics
 from backend.schemas.metrics.seeds import GroupCurve, GroupCurves, SeedGroups, SeedValue
 from backend.schemas.metrics.verdicts import Span
@@ -40,7 +41,8 @@ def of_runs(
         else _newest(session, list(configs), metric)
     )
     metrics = sorted(set().union(*names.values()))
-    found = compared(configs, by, metrics, record_names.of_configs(session, configs.values()))
+    records = called(record_names.of_configs(session, configs.values()))
+    found = compared(configs, by, metrics, records)
     return found.model_copy(update={"n_evaluations": len(set(run_ids)) - len(configs)})
 
 

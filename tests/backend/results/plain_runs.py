@@ -7,7 +7,6 @@ from backend.domain.results.drafts import Given
 from backend.domain.results.gathered import KnownModel, Read, gathered
 from backend.domain.results.measurements import MeasuredRun
 from backend.domain.results.tables import results
-from backend.domain.seeds.records import called
 from backend.schemas.metrics.results import ResultsAnswer, ResultsTable
 
 TERMS = {"terms": [{"kind": "math"}]}
@@ -62,9 +61,9 @@ def given_of(
     """What was measured; the run `x` made `model_x`, and nobody known made the SFT model."""
     known = {f"model_{run.id}": KnownModel(f"of {run.id}", run.id) for run in (*asked, *makers)}
     data = {"snapshot_test": "test", "snapshot_train": "train"}
-    models_known = {SFT: KnownModel("sft")} | known | models
-    records = called({key: model.name for key, model in models_known.items()})
-    read = Read(asked, makers, evaluations, models_known, data, records)
+    called = {SFT: KnownModel("sft")} | known | models
+    names = data | {key: model.name for key, model in called.items()}
+    read = Read(asked, makers, evaluations, called, names)
     return gathered(read)
 
 
