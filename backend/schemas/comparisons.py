@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
-from backend.schemas.paging import ApiAnswer, Body, Id, Label, as_name
+from backend.schemas.paging import ApiAnswer, Body, BodyPart, Id, Label, as_name
 from backend.schemas.records import MAX_RESPONSES, Message
 from backend.schemas.vocabulary import ReviewReason, Verdict
 
@@ -21,7 +21,7 @@ CriterionName = Annotated[
 Question = Annotated[str, Field(min_length=1, max_length=LONGEST_QUESTION), AfterValidator(as_name)]
 
 
-class Criterion(Body):
+class Criterion(BodyPart):
     """What responses are ranked by, such as `helpful`, and what the annotator is asked."""
 
     name: CriterionName
@@ -57,7 +57,7 @@ AskedCriterion = Annotated[
 ]
 
 
-class CriterionRanking(Body):
+class CriterionRanking(BodyPart):
     """A ranking under one criterion; `tiers` best first, ties share a tier."""
 
     criterion: CriterionName

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from backend.schemas.comparisons import AskedCriterion
-from backend.schemas.paging import ApiAnswer, Body, Id, Label, Name
+from backend.schemas.paging import ApiAnswer, Body, BodyPart, Id, Label, Name
 from backend.schemas.records import Message, Metadata, SolutionStep, TokenIds
 from backend.schemas.vocabulary import (
     Aggregation,
@@ -99,7 +99,7 @@ class ListedResponse(ResponseAnswer):
     run_name: str | None = Field(description="Name of the run that sampled it, if one did.")
 
 
-class AnswersFilter(Body):
+class AnswersFilter(BodyPart):
     """Which answers of a run become demonstrations: the best of each prompt, by score.
 
     Of an evaluation they are its model's answers to the prompts of the run itself. An answer that
@@ -126,7 +126,7 @@ class AnswersFilter(Body):
     )
 
 
-class SnapshotFilter(Body):
+class SnapshotFilter(BodyPart):
     """Which records go in; empty = all of the project."""
 
     run_ids: list[Id] | None = Field(None, max_length=1000)

@@ -6,14 +6,14 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from backend.schemas.paging import ApiAnswer, Body, Id, Name
+from backend.schemas.paging import ApiAnswer, Body, BodyPart, Id, Name
 from backend.schemas.vocabulary import Method, ModelKind
 
 # Of an architecture or a precision, as characters.
 LONGEST_NAME = 100
 
 
-class ModelSource(Body):
+class ModelSource(BodyPart):
     """Exactly one of `path`, a folder or GGUF file under one of the model roots, and `hub_id`."""
 
     path: str | None = Field(None, max_length=4096)

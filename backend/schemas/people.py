@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, JsonValue
 
 from backend.schemas.comparisons import Criteria, Criterion
-from backend.schemas.paging import ApiAnswer, Body, Id, Name, as_name
+from backend.schemas.paging import ApiAnswer, Body, BodyPart, Id, Name, as_name
 from backend.schemas.vocabulary import Role, Scope
 
 Email = Annotated[str, Field(max_length=320, pattern=r"^[^@\s]+@[^@\s]+$"), AfterValidator(as_name)]
@@ -56,7 +56,7 @@ class UserBody(Body):
     password: NewPassword | None = None
 
 
-class MembershipBody(Body):
+class MembershipBody(BodyPart):
     """The role that a user has in one project."""
 
     project_id: str = Field(max_length=64)

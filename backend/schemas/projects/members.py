@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from backend.schemas.paging import ApiAnswer, Body, Name
+from backend.schemas.paging import ApiAnswer, Body, BodyPart, Name
 from backend.schemas.people import Email, NewPassword, ProjectRole
 from backend.schemas.vocabulary import InvitationState, Role
 
@@ -35,7 +35,7 @@ class MemberChange(Body):
     role: ProjectRole
 
 
-class InvitedPerson(Body):
+class InvitedPerson(BodyPart):
     """Who is invited: how they are called and, if known, the address they will sign in with."""
 
     name: Name
