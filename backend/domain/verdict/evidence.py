@@ -61,7 +61,8 @@ class Evidence:
 
     `curves`: the points of each metric by ascending step, without those that are not finite.
     `is_over`: whether no more will come. `shipped_step`: that of the weights which the run left.
-    `resumes`: in the order of the attempts; they are told and never judged.
+    `resumes`: in the order of the attempts; they are told and never judged. `n_heldout`: prompts
+    on which a policy is evaluated; None = not known.
     """
 
     config: Mapping[str, Any]
@@ -69,6 +70,7 @@ class Evidence:
     is_over: bool = False
     shipped_step: int | None = None
     resumes: Sequence[Resume] = ()
+    n_heldout: int | None = None
 
     def curve(self, name: str) -> Sequence[Point]:
         """The points of a metric; empty where there is none."""

@@ -12,15 +12,17 @@ from typing import Any
 from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
+from backend.domain.dotted_path import value_at
 from backend.domain.run_state import ENDED
 from backend.domain.verdict.evidence import Evidence, Point, Resume
 from backend.domain.verdict.judging import is_looked_at, judge
 from backend.schemas.metrics.verdicts import RunVerdict
 from backend.schemas.runs import Series
-from backend.schemas.vocabulary import Method, RunState
+from backend.schemas.vocabulary import Method, RunState, Split
 from backend.store.metrics import curves
 from backend.store.metrics.curves import Window
 from backend.store.runs import runs
+from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Run, RunEvent
 
@@ -38,7 +40,21 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdict]:
     shipped = _shipped_steps(session, run_ids)
     drawn = _curves(session, rows)
     resumes = _resumes(session, [run.id for run in rows if run.attempt > 1])
-    return [_verdict(run, drawn[run.id], shipped.get(run.id), resumes[run.id]) for run in rows]
+    n_heldout = _held_out(session, rows)
+
+    def evidence(run: Row[Any]) -> Evidence:
+        return Evidence(
+            run.config,
+            drawn[run.id],
+            is_over=RunState(run.state) in ENDED,
+            shipped_step=shipped.get(run.id),
+            resumes=resumes[run.id],
+            n_heldout=n_heldout.get(run.id),
+        )
+
+    return [
+        RunVerdict(run=run.id, **dict(judge(Method(run.method), evidence(run)))) for run in rows
+    ]
 
 
 def keep(session: Session, run_id: str) -> None:
@@ -58,12 +74,20 @@ def unjudged(session: Session, *, limit: int) -> list[str]:
     return list(session.scalars(wanted.order_by(Run.number).limit(limit)))
 
 
-def _verdict(
-    run: Row[Any], drawn: _Curves, shipped_step: int | None, resumes: Sequence[Resume]
-) -> RunVerdict:
-    is_over = RunState(run.state) in ENDED
-    evidence = Evidence(run.config, drawn, is_over, shipped_step, resumes)
-    return RunVerdict(run=run.id, **dict(judge(Method(run.method), evidence)))
+def _held_out(session: Session, rows: Sequence[Row[Any]]) -> dict[str, int]:
+    """On how many prompts each run that optimises a policy is evaluated, by run."""
+    asked = {
+        run.id: value_at(run.config, "prompts.id")
+        for run in rows
+        if run.method == Method.POLICY_GRADIENT
+    }
+    wanted = select(Snapshot.id, Snapshot.counts).where(Snapshot.id.in_(set(asked.values())))
+    counts = {row.id: row.counts for row in session.execute(wanted)} if asked else {}
+    return {
+        run_id: counts[data].get(Split.HELDOUT, {}).get("records", 0)
+        for run_id, data in asked.items()
+        if data in counts
+    }
 
 
 def _resumes(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[Resume]]:

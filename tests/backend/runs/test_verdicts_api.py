@@ -60,6 +60,8 @@ def test_what_is_held_out_decides_however_long_the_run(
         "low": pytest.approx(0.21),
         "high": pytest.approx(0.31),
     }
+    # As many as the snapshot holds out.
+    assert found["gauges"][0]["beside"] == "2 prompts, was 0.1"
 
 
 def test_what_happened_tells_of_resumes(api: TestClient, database: Database, run_id: str) -> None:

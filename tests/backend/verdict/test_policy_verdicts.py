@@ -77,6 +77,22 @@ def test_a_held_out_reward_that_rises_clearly_is_an_improvement() -> None:
     assert (found.judged_by, found.best_step, found.shipped_step) == ("eval/reward", 100, 100)
 
 
+def test_the_reader_learns_how_many_prompts_the_interval_is_over() -> None:
+    def found(n: int | None, judge_by: str = "eval/reward") -> Verdict:
+        curves = HEALTHY | evaluated(judge_by, [0.0, 0.3, 0.6], 0.05)
+        evidence = Evidence(RULES, curves, True, STEPS, n_heldout=n)
+        return judge(Method.POLICY_GRADIENT, evidence)
+
+    assert "The interval is over 20 held-out prompts: another seed" in found(20).reason
+    assert "The interval is over 1 held-out prompt: another seed" in found(1).reason
+    assert found(1250).gauges[0].beside == "1,250 prompts, was 0"
+    assert found(None).gauges[0].beside == "was 0"
+    # Who measures outside may have asked other prompts.
+    outside = found(20, "gold/reward")
+    assert "The interval is over prompts: another seed" in outside.reason
+    assert outside.gauges[0].beside == "was 0"
+
+
 def test_numbers_side_by_side_have_the_decimals_of_the_greatest() -> None:
     assert alike(1.2, 1.11, 1.3) == ["1.20", "1.11", "1.30"]
     assert alike(0.02, -0.9, 0.94) == ["0.020", "−0.900", "0.940"]

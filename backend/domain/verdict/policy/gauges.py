@@ -13,7 +13,7 @@ from backend.domain.verdict.evidence import (
 )
 from backend.domain.verdict.measured import LAST_PART, Judged
 from backend.domain.verdict.policy.signs import LEAST_ENTROPY, Signs
-from backend.domain.verdict.words import percent, shown
+from backend.domain.verdict.words import counted, percent, shown
 from backend.schemas.metrics.verdicts import Gauge, Level, Span
 from backend.schemas.vocabulary import GROUPED_ESTIMATORS
 
@@ -56,11 +56,18 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
         metric=judge,
         value=last.value,
         interval=last.interval,
-        beside=f"was {shown(evaluations[0].value)}" if len(evaluations) > 1 else "",
+        beside=_of_prompts(signs.evidence, evaluations, judge),
         scale=Span(low=min(lows), high=max(highs)),
         level="good" if is_best and not is_doubted else "none",
         note=f"{note}, by the reward model that trains it" if is_best and is_doubted else note,
     )
+
+
+def _of_prompts(evidence: Evidence, evaluations: Sequence[Estimate], judge: str) -> str:
+    """On how many prompts the reward is measured, if that is known, and what it was at first."""
+    n = evidence.n_heldout if judge.startswith("eval/") else None
+    was = f"was {shown(evaluations[0].value)}" if len(evaluations) > 1 else ""
+    return ", ".join(filter(None, ("" if n is None else counted(n, "prompt"), was)))
 
 
 def _distance(evidence: Evidence, signs: Signs) -> Gauge:

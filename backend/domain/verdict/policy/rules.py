@@ -21,7 +21,14 @@ from backend.domain.verdict.evidence import (
 from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.policy import gauges
 from backend.domain.verdict.policy.signs import Signs
-from backend.domain.verdict.words import amount, difference, output_sentence, shown, with_interval
+from backend.domain.verdict.words import (
+    amount,
+    counted,
+    difference,
+    output_sentence,
+    shown,
+    with_interval,
+)
 from backend.schemas.metrics.verdicts import Happening, Level, Verdict
 from backend.schemas.vocabulary import VerdictKind as Kind
 
@@ -216,7 +223,7 @@ class _Policy:
             f"The {self.name} rose by {amount(self.gain)}, from step {first.step:,} to step "
             f"{last.step:,}."
         )
-        known = () if self.gain.interval is None else (_ONE_SEED,)
+        known = () if self.gain.interval is None else (self._one_seed,)
         doubt = (_PROXY,) if self._is_proxy and level != "good" else ()
         reasons = (by, *known, *self.signs.sentences(besides=sign), *doubt)
         return _Told(kind, level, sentence, reasons)
@@ -238,6 +245,12 @@ class _Policy:
         if collapse:
             return Kind.IMPROVED, "warn", f"{rose}, but {collapse}.", collapse
         return Kind.IMPROVED, "good", f"{rose}.", ""
+
+    @property
+    def _one_seed(self) -> str:
+        n = self.evidence.n_heldout if self.judge == HELD_OUT else None
+        of = "prompts" if n is None else counted(n, "held-out prompt")
+        return f"The interval is over {of}: another seed may end elsewhere."
 
     @property
     def _is_proxy(self) -> bool:
@@ -289,7 +302,6 @@ class _Policy:
         return sorted(found, key=lambda one: one.step)
 
 
-_ONE_SEED = "The interval is over prompts: another seed may end elsewhere."
 _PROXY = (
     "The reward model that trains the policy also judges it here: rank some of its responses, or "
     "attach an evaluation as gold/reward."
