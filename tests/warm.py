@@ -20,9 +20,9 @@ from tests import processes
 _CONTEXT = get_context("forkserver")
 # Not `worker.celery_app`, which reads the settings when it is loaded.
 _CONTEXT.set_forkserver_preload(
-    ["worker.trainer.__main__", "celery.bin.worker", "celery.concurrency.thread", "worker.presence",
-     "worker.sweeper", "worker.tasks", "kombu.transport.filesystem", "psycopg", "redis",
-     "backend.ops.serve"]
+    ["worker.trainer.__main__", "celery.bin.celery", "celery.concurrency.thread", "worker.presence",
+     "celery.apps.worker", "celery.app.log", "celery.loaders.app", "worker.sweeper", "worker.tasks",
+     "kombu.transport.filesystem", "psycopg", "redis", "backend.ops.serve"]
 )  # fmt: skip
 # What the libraries read when they are loaded.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
