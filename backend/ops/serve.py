@@ -5,6 +5,7 @@ of a socket that `backend.ops.launcher` has bound already, so that a restarted A
 and a free port is known before anything listens.
 """
 
+import asyncio
 import gc
 import logging
 import os
@@ -19,8 +20,9 @@ import uvicorn
 
 from backend.errors import ServiceError
 from backend.main import create_app
+from backend.ops.arrivals import Arrivals
 from backend.ops.connections import Guard, raise_file_limit
-from backend.ops.listening import BACKLOG, listen, reach_of, url_of
+from backend.ops.listening import listen, reach_of, url_of
 from backend.reading.reader import Reader
 from backend.settings import UMASK, Settings
 from backend.traces import json_log
@@ -29,30 +31,30 @@ gc.enable()
 
 # Slow answers must not hold up the end for longer.
 GRACEFUL_SHUTDOWN_S = 5
-# New connections that are taken before others are served: a flood of them arrives in small parts.
-TAKEN_AT_ONCE = 8
 # Python's own 5 ms, times every thread that computes, is what each step of a small request would
 # wait for; much less, and threads do little but change places.
 SWITCH_THREADS_S = 0.002
-_TICKS_BETWEEN_CHECKS = 5  # uvicorn's ticks, ten a second
 
 log = logging.getLogger("uvicorn.error")
 
 
 class _Server(uvicorn.Server):
-    """Checks the connections, and ends streams and jobs first: uvicorn would wait for them."""
+    """Guards the connections, and ends streams and jobs first: uvicorn would wait for them."""
 
     def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
         super().__init__(config)
         self._guard = guard
-        self._is_checked = True
+        self._arrivals = Arrivals(self._connection)
+
+    def _connection(self) -> asyncio.Protocol:
+        return self._guard.protocol(self.config, self.server_state, self.lifespan.state)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start serving."""
-        await super().startup(sockets)
-        for listener in sockets or []:
-            # uvicorn's backlog is both how many it takes at once and how many may wait.
-            listener.listen(BACKLOG)
+        # uvicorn would take connections as fast as they come.
+        await super().startup([])
+        self._watch = asyncio.get_running_loop().create_task(self._guard.watch())
+        self._arrivals.begin(sockets or [])
         # What is loaded by now stays. Looking through it for garbage would stop every request for a
         # fifth of a second, time and again.
         gc.collect()
@@ -60,12 +62,15 @@ class _Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to end; called ten times a second."""
-        if not self._is_checked or counter % _TICKS_BETWEEN_CHECKS == 0:
-            self._is_checked = self._guard.check()
+        self._arrivals.check()
+        if self._watch.done():
+            self._watch.result()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop serving."""
+        self._arrivals.close()
+        self._watch.cancel()
         app: Any = self.config.app
         app.state.permissions.close()
         app.state.streams.close()
@@ -83,7 +88,6 @@ def server_of(settings: Settings, *, most_connections: int) -> uvicorn.Server:
         ws="none",
         # `backend.api.edge` believes the proxies that the settings name, and no other.
         proxy_headers=False,
-        backlog=TAKEN_AT_ONCE,
         reset_contextvars=True,
         log_config=None,  # `main` has set it.
         log_level=settings.log_level,

@@ -1,7 +1,9 @@
 """Connections of clients that are slow, silent or many, against the real server."""
 
 import json
+import os
 import re
+import resource
 import socket
 import threading
 import time
@@ -13,7 +15,7 @@ import httpx
 import pytest
 
 from backend import auth
-from backend.ops import connections, serve
+from backend.ops import arrivals, connections, serve
 from backend.ops.connections import Guard
 from backend.ops.listening import url_of
 from backend.settings import Settings
@@ -116,14 +118,70 @@ def test_many_that_are_late_are_ended_a_few_at_a_time(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "ENDED_AT_ONCE", 2)
-    check, whole = served.guard.check, []
-    monkeypatch.setattr(served.guard, "check", lambda: whole.append(check()) or whole[-1])
+    monkeypatch.setattr(connections, "PAUSE_S", 0.1)
+    check, ended_at = connections.Guarded.check, list[float]()
+
+    def noted(connection: connections.Guarded) -> bool:
+        is_ended = check(connection)
+        if is_ended:
+            ended_at.append(time.monotonic())
+        return is_ended
+
+    monkeypatch.setattr(connections.Guarded, "check", noted)
 
     late = [served.connect(HALF) for _ in range(7)]
 
     assert all(rest_of(one).startswith(b"HTTP/1.1 408 ") for one in late)
-    assert whole.count(False) >= 3  # six of the seven
-    wait_until(lambda: whole[-1], "nobody is late any more")
+    assert len(ended_at) == 7
+    # Whichever three follow one another, there was a pause among them.
+    assert all(later - first >= 0.1 for first, later in zip(ended_at, ended_at[2:], strict=False))
+
+
+def test_many_that_come_at_once_are_taken_at_a_pace(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrivals, "AT_ONCE", 3)
+    monkeypatch.setattr(arrivals, "EVERY_S", 0.1)
+    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+    began = time.monotonic()
+    many = [served.connect(request) for _ in range(8)]
+
+    assert all(rest_of(one).startswith(b"HTTP/1.1 200 ") for one in many)
+    # After the fourth there is a pause before each.
+    assert time.monotonic() - began >= 0.1 * (8 - 4)
+
+
+def test_a_process_without_a_file_left_takes_connections_when_it_has_one_again(
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(arrivals, "OUT_OF_FILES_S", 0.05)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    connection = socket.socket()
+    connection.settimeout(PATIENCE_S)
+    n_open = int(max(os.listdir("/proc/self/fd"), key=int)) + 1
+    resource.setrlimit(resource.RLIMIT_NOFILE, (n_open, most[1]))
+    try:
+        kept = _all_files()
+        connection.connect(served.listener.getsockname())
+        wait_until(lambda: "server.not_taken" in caplog.text, "a connection could not be taken")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, most)
+    for file in kept:
+        os.close(file)
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+
+    assert rest_of(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def _all_files() -> list[int]:
+    """Files opened until the process has none left."""
+    opened = []
+    while True:
+        try:
+            opened.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError:
+            return opened
 
 
 def test_headers_that_come_byte_by_byte_do_not_last_longer(served: Served) -> None:
