@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 # A closed socket sends a reset at once and drops what it has.
 _RESET = struct.pack("ii", 1, 0)
+_END_OF_HEAD = b"\r\n\r\n"
 
 
 class TcpProxy:
@@ -20,6 +21,7 @@ class TcpProxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
+        self._cut_in_answer: tuple[bytes, int] = (b"", 0)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, name="tcp-proxy", daemon=True).start()
 
@@ -34,6 +36,15 @@ class TcpProxy:
                 one.shutdown(socket.SHUT_RD)
             one.close()
         return len(cut) // 2
+
+    def cut_in_answers(self, path: str, times: int) -> None:
+        """End the connection some bytes into the body of so many answers to requests for a path."""
+        self._cut_in_answer = (f"GET {path}".encode(), times)
+
+    @property
+    def cuts_left(self) -> int:
+        """How many answers are still to be cut."""
+        return self._cut_in_answer[1]
 
     def close(self) -> None:
         """Take no more connections, and cut those that are left."""
@@ -51,12 +62,27 @@ class TcpProxy:
             far = socket.create_connection(self._target)
             with self._lock:
                 self._open |= {near, far}
-            for source, sink in ((near, far), (far, near)):
-                threading.Thread(target=self._pass_on, args=(source, sink), daemon=True).start()
+            asked = threading.Event()
+            for source, sink, is_asking in ((near, far, True), (far, near, False)):
+                given = (source, sink, asked, is_asking)
+                threading.Thread(target=self._pass_on, args=given, daemon=True).start()
 
-    def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pass_on(
+        self, source: socket.socket, sink: socket.socket, asked: threading.Event, is_asking: bool
+    ) -> None:
+        """`asked`: the answer that comes next is one to be cut."""
         with suppress(OSError):
             while data := source.recv(65536):
+                path, left = self._cut_in_answer
+                if is_asking and left and data.startswith(path):
+                    asked.set()
+                if not is_asking and asked.is_set():
+                    self._cut_in_answer = (path, left - 1)
+                    head, end, body = data.partition(_END_OF_HEAD)
+                    sink.sendall(head + end + body[:20])
+                    # Closing alone would wait for the thread that reads from it.
+                    sink.shutdown(socket.SHUT_RDWR)
+                    break
                 sink.sendall(data)
         with self._lock:
             mine = {source, sink} & self._open

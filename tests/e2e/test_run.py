@@ -8,6 +8,7 @@ from playwright.sync_api import Page, Route, expect
 
 from backend.schemas.events import MetricLine
 from tests.e2e.conftest import OpenPage
+from tests.e2e.tcp_proxy import tcp_proxy
 from tests.e2e.workshop import REFUSE, Workshop
 from tests.processes import wait_until
 
@@ -70,6 +71,7 @@ def test_a_run_started_from_the_form_draws_its_curve_without_a_reload(
     expect(page.locator("section[aria-label='loss'] canvas")).to_be_visible()
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
 
+    wait_for_points(page, 60)
     assert loads == []
     run = workshop.get("/runs", project_id=project)["items"][0]
     assert points(page) == run["progress"]["step"] == 60
@@ -95,6 +97,28 @@ def test_points_that_come_while_the_curve_is_loaded_are_kept(
     page.evaluate("window.letGo()")
 
     wait_for_points(page, 20)
+
+
+def test_curves_that_were_lost_on_their_way_are_asked_for_until_they_come(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Lost answers")
+    (run,) = workshop.paused_runs(workshop.prepare_run(project), 1)
+    workshop.report(run, *[MetricLine(step=n, time=n, values={"loss": 1.0}) for n in range(20)])
+    with tcp_proxy(workshop.url) as proxy:
+        # More often than other requests are tried, each in the middle of its body.
+        proxy.cut_in_answers("/api/v1/metrics?", times=4)
+        page = open_page(f"{proxy.url}/projects/{project}/runs/{run}")
+
+        wait_for_points(page, 20)
+
+        assert proxy.cuts_left == 0
+        workshop.report(run, MetricLine(step=20, time=20.0, values={"loss": 1.0}))
+        wait_for_points(page, 21)
+        assert points(page) == 21
+    complaints: list[str] = open_page.complaints  # type: ignore[attr-defined]
+    assert [text for text in complaints if "net::ERR_" not in text] == []
+    complaints.clear()
 
 
 def test_lines_stored_before_the_stream_is_heard_are_shown(

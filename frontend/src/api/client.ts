@@ -1,5 +1,5 @@
 /** One request to the API, or one clear error; every file of this folder uses it. */
-import { noteAnswer } from "@/lib/reachable";
+import { isUnanswered, noteAnswer } from "@/lib/reachable";
 
 const PREFIX = "/api/v1";
 
@@ -55,7 +55,23 @@ export class Problem extends Error {
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
+
+  /** Podium did not answer at all; the top bar says so until it does. */
+  get isUnanswered(): boolean {
+    return isUnanswered(this.status || null);
+  }
 }
+
+/** Whether a query is asked again after so many failures: twice, where that may help. */
+export const mayAskAgain = (failures: number, error: unknown): boolean =>
+  error instanceof Problem && error.isPassing && failures < 2;
+
+/** The same for what nobody would ask for later: also for as long as Podium does not answer. */
+export const untilAnswered =
+  (isWanted: () => boolean) =>
+  (failures: number, error: unknown): boolean =>
+    isWanted() &&
+    (mayAskAgain(failures, error) || (error instanceof Problem && error.isUnanswered));
 
 function address(path: string, query: Record<string, QueryValue>): string {
   const search = new URLSearchParams();
@@ -100,18 +116,22 @@ function prepared(options: RequestOptions): RequestInit {
   return init;
 }
 
+function noConnection(detail: string): Problem {
+  noteAnswer(null);
+  return new Problem(0, {
+    title: "No connection",
+    detail,
+    advice: "Check that Podium is running and that you are online.",
+  });
+}
+
 async function sent(path: string, options: RequestOptions): Promise<globalThis.Response> {
   let response: globalThis.Response;
   try {
     response = await fetch(address(path, options.query ?? {}), prepared(options));
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    noteAnswer(null);
-    throw new Problem(0, {
-      title: "No connection",
-      detail: "The service could not be reached.",
-      advice: "Check that Podium is running and that you are online.",
-    });
+    throw noConnection("The service could not be reached.");
   }
   noteAnswer(response.status);
   if (!response.ok) throw await problemOf(response);
@@ -122,12 +142,23 @@ async function sent(path: string, options: RequestOptions): Promise<globalThis.R
 export async function request<Result>(path: string, options: RequestOptions = {}): Promise<Result> {
   const response = await sent(path, options);
   if (response.status === 204) return null as Result;
-  return (await response.json()) as Result;
+  return whole(response.json() as Promise<Result>);
+}
+
+/** The body of an answer. Throws Problem if the connection is lost before its end. */
+async function whole<Body>(body: Promise<Body>): Promise<Body> {
+  try {
+    return await body;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw noConnection("The connection was lost in the middle of an answer.");
+  }
 }
 
 /** The same for an answer that is text. */
 export async function requestText(path: string, options: RequestOptions = {}): Promise<string> {
-  return (await sent(path, options)).text();
+  const response = await sent(path, options);
+  return whole(response.text());
 }
 
 export function post<Result>(path: string, body: unknown = {}, options: RequestOptions = {}) {

@@ -1,8 +1,10 @@
 /** How server state is kept and retried; a 401 anywhere makes the shell ask who is signed in. */
 import { MutationCache, QueryCache, QueryClient, type Query } from "@tanstack/react-query";
 
-import { actAs, Problem } from "@/api/client";
+import { actAs, mayAskAgain, Problem } from "@/api/client";
 import { meQuery } from "@/api/session";
+
+const LONGEST_WAIT_MS = 8000;
 
 const isMe = (query: Pick<Query, "queryKey">) => query.queryKey[0] === meQuery.queryKey[0];
 
@@ -23,8 +25,8 @@ export const queryClient: QueryClient = new QueryClient({
       // does not must say so, and not wait in silence.
       networkMode: "always",
       staleTime: 10_000,
-      retry: (count, error) => error instanceof Problem && error.isPassing && count < 2,
-      retryDelay: (count) => 500 * 2 ** count,
+      retry: mayAskAgain,
+      retryDelay: (failures) => Math.min(LONGEST_WAIT_MS, 500 * 2 ** failures),
     },
     mutations: { networkMode: "always", retry: false },
   },

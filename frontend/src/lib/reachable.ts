@@ -17,9 +17,13 @@ function become(next: Date | null): void {
   for (const tell of listeners) tell();
 }
 
+/** Whether it was not Podium that answered with this status; null = nobody did. */
+export const isUnanswered = (status: number | null): boolean =>
+  status === null || OF_A_PROXY.includes(status);
+
 /** A request has ended: with an answer of this status, or with none (null). */
 export function noteAnswer(status: number | null): void {
-  const isLost = status === null || OF_A_PROXY.includes(status);
+  const isLost = isUnanswered(status);
   if (isLost !== (lostAt !== null)) become(isLost ? new Date() : null);
 }
 

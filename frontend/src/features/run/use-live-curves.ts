@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
+import { untilAnswered } from "@/api/client";
 import { metricsQuery } from "@/api/runs";
 import { meQuery } from "@/api/session";
 import { followRun } from "@/api/stream/follow";
@@ -45,6 +46,7 @@ export function useLiveCurves(
 
   useEffect(() => {
     let drawing: ReturnType<typeof setTimeout> | undefined;
+    let isShown = true;
     const draw = () => {
       drawing ??= setTimeout(() => {
         drawing = undefined;
@@ -58,7 +60,8 @@ export function useLiveCurves(
       const query = metricsQuery([runId], { x: axis, from, to, points: POINTS });
       // One that is on its way may have begun before the stream: its answer would leave a gap.
       await client.cancelQueries({ queryKey: query.queryKey });
-      return (await client.fetchQuery({ ...query, staleTime: 0 })).series;
+      const retry = untilAnswered(() => isShown);
+      return (await client.fetchQuery({ ...query, staleTime: 0, retry })).series;
     };
     const live = new LiveCurves(axis, fetchSeries, draw);
     newest.current = live;
@@ -66,6 +69,7 @@ export function useLiveCurves(
     const isFollowed = mayMoveOn && userId !== undefined;
     const leave = isFollowed ? followRun(userId, runId, live) : () => undefined;
     return () => {
+      isShown = false;
       leave();
       live.end();
       clearTimeout(drawing);

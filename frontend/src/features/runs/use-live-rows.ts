@@ -7,6 +7,7 @@
 import { useQuery, useQueryClient, type InfiniteData } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 
+import { untilAnswered } from "@/api/client";
 import { runsByIdQuery } from "@/api/runs";
 import { meQuery } from "@/api/session";
 import { followRun } from "@/api/stream/follow";
@@ -52,11 +53,13 @@ export function useLiveRows(runs: readonly Run[], columns: string): readonly Liv
     const goesOn = new Set(going.split(","));
     const changed = new Set<string>();
     let heard: LiveEvent[] = [];
+    let isShown = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const askAgain = async () => {
       const query = runsByIdQuery([...changed], columns);
       changed.clear();
-      const found = await client.fetchQuery({ ...query, staleTime: 0 });
+      const retry = untilAnswered(() => isShown);
+      const found = await client.fetchQuery({ ...query, staleTime: 0, retry });
       client.setQueriesData<InfiniteData<Listing<Run>>>({ queryKey: ["runs", "pages"] }, (pages) =>
         inPlace(pages, found),
       );
@@ -95,6 +98,7 @@ export function useLiveRows(runs: readonly Run[], columns: string): readonly Liv
       }),
     );
     return () => {
+      isShown = false;
       for (const one of leave) one();
       clearTimeout(timer);
     };
