@@ -9,7 +9,7 @@ import json
 import logging
 import resource
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -87,6 +87,19 @@ class Guard:
                     n_checked = n_ended = 0
                     await asyncio.sleep(PAUSE_S)
 
+    @property
+    def n(self) -> int:
+        """How many connections are served."""
+        return len(self._all)
+
+    def most_of(self, address: str) -> int:
+        """How many connections of this address may wait; those of a proxy are other people's."""
+        return self.most if is_trusted(address, self._trusted) else MOST_OF_A_STRANGER
+
+    def make_room(self) -> bool:
+        """End the oldest connection that waits for a stranger; whether there was one."""
+        return _ended_one(self._all)
+
     def admit(self, connection: "Guarded") -> None:
         """Take a new connection in, at the cost of the oldest that waits for a stranger."""
         self._all[connection] = None
@@ -131,6 +144,26 @@ class Refusal(NamedTuple):
     detail: str
     advice: str
 
+    def answer(self) -> bytes:
+        """As it goes over the wire."""
+        problem = {
+            "type": "about:blank",
+            "title": self.status.phrase,
+            "status": int(self.status),
+            "detail": self.detail,
+            "advice": self.advice,
+        }
+        body = json.dumps(problem).encode()
+        is_passing = self.status == HTTPStatus.SERVICE_UNAVAILABLE
+        head = [
+            f"HTTP/1.1 {int(self.status)} {self.status.phrase}",
+            "Content-Type: application/problem+json",
+            f"Content-Length: {len(body)}",
+            "Connection: close",
+            *(["Retry-After: 1"] if is_passing else []),
+        ]
+        return "\r\n".join([*head, "", ""]).encode() + body
+
 
 class _NotServed(Exception):
     """A request that the parser would take and we do not."""
@@ -159,7 +192,7 @@ _NO_HTTP = Refusal(
     "what was received is not a valid HTTP/1.1 request",
     "Send it with a client that speaks HTTP/1.1.",
 )
-_HEADERS_LATE = Refusal(
+HEADERS_LATE = Refusal(
     HTTPStatus.REQUEST_TIMEOUT,
     f"the headers of the request did not come within {HEADERS_S:.0f} s",
     "Send the request again.",
@@ -169,7 +202,7 @@ _BODY_SLOW = Refusal(
     f"the body came slower than {SLOWEST_BYTES_PER_S} bytes per second",
     "Send the request again over a better connection.",
 )
-_NO_CONNECTION = Refusal(
+NO_CONNECTION = Refusal(
     HTTPStatus.SERVICE_UNAVAILABLE,
     "the service has no connection left",
     "Try again in a moment, or close connections that you do not use.",
@@ -361,7 +394,7 @@ class Guarded(HttpToolsProtocol):
         has_begun = active is not None and active.response_started and not self._is_answered
         is_late = self._is_answered and self._is_in_body
         if not has_begun and not is_late:
-            self.transport.write(_answer(refusal))
+            self.transport.write(refusal.answer())
         self._disconnect()
         self.transport.close()
 
@@ -387,7 +420,7 @@ class Guarded(HttpToolsProtocol):
             self._headers_since = now
         elif now - self._headers_since > HEADERS_S:
             if self._has_bytes:
-                self.refuse(_HEADERS_LATE)
+                self.refuse(HEADERS_LATE)
             else:
                 self.transport.close()
 
@@ -441,32 +474,15 @@ def raise_file_limit() -> int:
     return max(16, min(MOST_CONNECTIONS, soft - RESERVED_FILES))
 
 
-def _make_room(candidates: Iterator[Guarded] | Any, newcomer: Guarded) -> None:
+def _make_room(candidates: Iterable[Guarded], newcomer: Guarded) -> None:
     """End the oldest that waits for a stranger; the newcomer if all others are busy or known."""
+    if not _ended_one(one for one in candidates if one is not newcomer):
+        newcomer.refuse(NO_CONNECTION)
+
+
+def _ended_one(candidates: Iterable[Guarded]) -> bool:
     for one in candidates:
-        if one is newcomer:
-            continue
         if not one.known.is_known and one.is_waiting and not one.transport.is_closing():
             one.transport.abort()
-            return
-    newcomer.refuse(_NO_CONNECTION)
-
-
-def _answer(refusal: Refusal) -> bytes:
-    status = refusal.status
-    problem = {
-        "type": "about:blank",
-        "title": status.phrase,
-        "status": int(status),
-        "detail": refusal.detail,
-        "advice": refusal.advice,
-    }
-    body = json.dumps(problem).encode()
-    head = [
-        f"HTTP/1.1 {int(status)} {status.phrase}",
-        "Content-Type: application/problem+json",
-        f"Content-Length: {len(body)}",
-        "Connection: close",
-        *(["Retry-After: 1"] if status == HTTPStatus.SERVICE_UNAVAILABLE else []),
-    ]
-    return "\r\n".join([*head, "", ""]).encode() + body
+            return True
+    return False

@@ -44,14 +44,14 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
         super().__init__(config)
         self._guard = guard
-        self._arrivals = Arrivals(self._connection)
+        self._arrivals = Arrivals(guard, self._connection)
 
     def _connection(self) -> asyncio.Protocol:
         return self._guard.protocol(self.config, self.server_state, self.lifespan.state)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start serving."""
-        # uvicorn would take connections as fast as they come.
+        # uvicorn would serve each connection from its first moment.
         await super().startup([])
         self._watch = asyncio.get_running_loop().create_task(self._guard.watch())
         self._arrivals.begin(sockets or [])

@@ -16,7 +16,8 @@ import pytest
 
 from backend import auth
 from backend.ops import arrivals, connections, serve
-from backend.ops.connections import Guard
+from backend.ops.arrivals import Arrivals
+from backend.ops.connections import Guard, Refusal
 from backend.ops.listening import url_of
 from backend.settings import Settings
 from backend.store.db import Database
@@ -27,6 +28,9 @@ HEADERS_S = 1.0
 WINDOW_S = 0.5
 MOST = 12
 PATIENCE_S = 30.0
+
+HALF = b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nX-"
+WHOLE = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 class Served:
@@ -47,6 +51,22 @@ class Served:
     def guard(self) -> Guard:
         guard: Guard = self.server._guard  # type: ignore[attr-defined]
         return guard
+
+    @property
+    def arrivals(self) -> Arrivals:
+        found: Arrivals = self.server._arrivals  # type: ignore[attr-defined]
+        return found
+
+    @property
+    def n(self) -> int:
+        """How many connections wait or are served."""
+        return self.arrivals.n_waiting + self.guard.n
+
+    def n_of(self, address: str, text: bytes) -> int:
+        """How many connections of an address there are where those that sent this are."""
+        if text == HALF:
+            return self.arrivals._of_address[address]
+        return len(self.guard._of_address.get(address, {}))
 
     @property
     def headers(self) -> dict[str, str]:
@@ -88,7 +108,6 @@ def rest_of(connection: socket.socket) -> bytes:
     return text
 
 
-HALF = b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nX-"
 SLOW_BODY = (
     b"POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     b"Content-Length: 5000\r\n\r\n{"
@@ -117,6 +136,27 @@ def test_half_sent_headers_are_answered_with_408_and_closed(served: Served) -> N
 def test_many_that_are_late_are_ended_a_few_at_a_time(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(arrivals, "ENDED_AT_ONCE", 2)
+    ended_at = list[float]()
+    refuse = Refusal.answer
+
+    def noted(refusal: Refusal) -> bytes:
+        ended_at.append(time.monotonic())
+        return refuse(refusal)
+
+    monkeypatch.setattr(Refusal, "answer", noted)
+
+    late = [served.connect(HALF) for _ in range(7)]
+
+    assert all(rest_of(one).startswith(b"HTTP/1.1 408 ") for one in late)
+    assert len(ended_at) == 7
+    # Whichever three follow one another, there was a pause among them.
+    assert all(later - first >= 0.09 for first, later in zip(ended_at, ended_at[2:], strict=False))
+
+
+def test_many_that_are_late_with_their_next_request_are_ended_a_few_at_a_time(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connections, "ENDED_AT_ONCE", 2)
     monkeypatch.setattr(connections, "PAUSE_S", 0.1)
     check, ended_at = connections.Guarded.check, list[float]()
@@ -129,27 +169,26 @@ def test_many_that_are_late_are_ended_a_few_at_a_time(
 
     monkeypatch.setattr(connections.Guarded, "check", noted)
 
-    late = [served.connect(HALF) for _ in range(7)]
+    late = [served.connect(WHOLE + HALF) for _ in range(7)]
 
-    assert all(rest_of(one).startswith(b"HTTP/1.1 408 ") for one in late)
+    assert all(b"HTTP/1.1 408 " in rest_of(one) for one in late)
     assert len(ended_at) == 7
-    # Whichever three follow one another, there was a pause among them.
     assert all(later - first >= 0.1 for first, later in zip(ended_at, ended_at[2:], strict=False))
 
 
-def test_many_that_come_at_once_are_taken_at_a_pace(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(arrivals, "AT_ONCE", 3)
-    monkeypatch.setattr(arrivals, "EVERY_S", 0.1)
-    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+def test_half_a_request_costs_no_more_than_a_socket(served: Served) -> None:
+    n_served = served.guard.n
+    held = [served.connect(HALF) for _ in range(3)]
+    wait_until(lambda: served.arrivals.n_waiting == 3, "the three wait")
+    assert served.guard.n == n_served
 
-    began = time.monotonic()
-    many = [served.connect(request) for _ in range(8)]
+    # A request that comes in two parts is served when the second is here.
+    held[0].sendall(b"Y: 1\r\nConnection: close\r\n\r\n")
 
-    assert all(rest_of(one).startswith(b"HTTP/1.1 200 ") for one in many)
-    # After the fourth there is a pause before each.
-    assert time.monotonic() - began >= 0.1 * (8 - 4)
+    assert rest_of(held[0]).startswith(b"HTTP/1.1 401 ")
+    held[1].close()
+    wait_until(lambda: served.arrivals.n_waiting == 1, "who has gone is forgotten")
+    assert rest_of(held[2]).startswith(b"HTTP/1.1 408 ")
 
 
 def test_a_process_without_a_file_left_takes_connections_when_it_has_one_again(
@@ -255,40 +294,43 @@ def test_the_rest_of_a_refused_body_is_not_read_for_ever(served: Served) -> None
     connection.close()
 
 
-def test_many_half_sent_requests_leave_room_for_others(served: Served) -> None:
-    held = [served.connect(HALF) for _ in range(4 * MOST)]
+@pytest.mark.parametrize("text", [HALF, WHOLE])
+def test_many_half_sent_requests_leave_room_for_others(served: Served, text: bytes) -> None:
+    held = [served.connect(text) for _ in range(4 * MOST)]
     for _ in range(5):
         answer = httpx.get(f"{served.url}/api/v1/me", headers=served.headers, timeout=PATIENCE_S)
         assert answer.status_code == 200
-    wait_until(lambda: len(served.guard._all) <= MOST, "the oldest were closed")
+    wait_until(lambda: served.n <= MOST, "the oldest were closed")
     for connection in held:
         connection.close()
 
 
-def test_who_has_shown_a_key_keeps_the_connection(served: Served) -> None:
+@pytest.mark.parametrize("text", [HALF, WHOLE])
+def test_who_has_shown_a_key_keeps_the_connection(served: Served, text: bytes) -> None:
     with httpx.Client(base_url=served.url, headers=served.headers, timeout=PATIENCE_S) as client:
         assert client.get("/api/v1/me").status_code == 200
         own = [one for one in served.guard._all if one.known.is_known]
         assert len(own) == 1
-        held = [served.connect(HALF) for _ in range(3 * MOST)]
-        wait_until(lambda: len(served.guard._all) >= MOST, "the server is full")
+        held = [served.connect(text) for _ in range(3 * MOST)]
+        wait_until(lambda: served.n >= MOST, "the server is full")
         assert own[0] in served.guard._all
         assert client.get("/api/v1/me").status_code == 200
         for connection in held:
             connection.close()
 
 
+@pytest.mark.parametrize("text", [HALF, WHOLE])
 def test_a_stranger_has_a_share_of_the_connections(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    served: Served, monkeypatch: pytest.MonkeyPatch, text: bytes
 ) -> None:
     monkeypatch.setattr(connections, "MOST_OF_A_STRANGER", 4)
-    held = [served.connect(HALF) for _ in range(8)]
+    held = [served.connect(text) for _ in range(8)]
     other = socket.create_connection(
         served.listener.getsockname(), timeout=PATIENCE_S, source_address=("127.0.0.9", 0)
     )
-    of_address = served.guard._of_address
+    other.sendall(text)
     wait_until(
-        lambda: [len(of_address.get(f"127.0.0.{n}", {})) for n in (1, 9)] == [4, 1],
+        lambda: [served.n_of(f"127.0.0.{n}", text) for n in (1, 9)] == [4, 1],
         "four are left of eight, and the one of another address",
     )
     for connection in [*held, other]:
@@ -296,8 +338,8 @@ def test_a_stranger_has_a_share_of_the_connections(
 
 
 def test_when_all_are_known_a_newcomer_is_told_so(served: Served) -> None:
-    held = [served.connect(HALF) for _ in range(MOST)]
-    wait_until(lambda: len(served.guard._all) >= MOST, "the server is full")
+    held = [served.connect(WHOLE) for _ in range(MOST)]
+    wait_until(lambda: served.guard.n >= MOST, "the server is full")
     for one in list(served.guard._all):
         one.known.is_known = True
     answer = rest_of(served.connect())
