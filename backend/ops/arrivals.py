@@ -29,9 +29,12 @@ CHECK_EVERY_S, ENDED_AT_ONCE = 0.1, 64
 # What is longer than this without an end is for the parser, which knows the limits.
 MOST_PEEKED = 8192
 
-_ENDED = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
-# Told once for all that has come: what is half here stays in the kernel.
-_HEARD = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET
+# macOS has no epoll: there a connection is served from its first moment.
+HAS_EPOLL = hasattr(select, "epoll")
+if HAS_EPOLL:
+    _ENDED = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
+    # Told once for all that has come: what is half here stays in the kernel.
+    _HEARD = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET
 
 
 @dataclass(eq=False)
@@ -55,6 +58,7 @@ class Arrivals:
         self._waiting: dict[int, _Arrival] = {}
         self._of_address = Counter[str]()
         self._served: set[asyncio.Task[object]] = set()
+        self._poll = select.epoll() if HAS_EPOLL else None
 
     @property
     def n_waiting(self) -> int:
@@ -64,8 +68,8 @@ class Arrivals:
     def begin(self, listeners: Sequence[socket.socket]) -> None:
         """Take connections from now on."""
         self._loop = asyncio.get_running_loop()
-        self._poll = select.epoll()
-        self._loop.add_reader(self._poll.fileno(), self._look)
+        if self._poll is not None:
+            self._loop.add_reader(self._poll.fileno(), self._look)
         self._listeners = listeners
         for listener in listeners:
             listener.setblocking(False)
@@ -83,10 +87,11 @@ class Arrivals:
             self._loop.remove_reader(listener.fileno())
         self._ending.cancel()
         self._look()
-        self._loop.remove_reader(self._poll.fileno())
         for arrival in list(self._waiting.values()):
             self._end(arrival)
-        self._poll.close()
+        if self._poll is not None:
+            self._loop.remove_reader(self._poll.fileno())
+            self._poll.close()
 
     def _listen(self, listener: socket.socket) -> None:
         if listener.fileno() >= 0:
@@ -123,11 +128,18 @@ class Arrivals:
             elif not self._guard.make_room():
                 self._refuse(arrival, connections.NO_CONNECTION)
         if number in self._waiting:
-            self._poll.register(number, _HEARD)
+            self._wait(arrival)
+
+    def _wait(self, arrival: _Arrival) -> None:
+        if self._poll is None:
+            self._serve(arrival)
+        else:
+            self._poll.register(arrival.connection, _HEARD)
 
     def _look(self) -> None:
         """Serve those whose headers are here, and end those who have gone."""
-        for number, heard in self._poll.poll(0, AT_ONCE):
+        found = [] if self._poll is None else self._poll.poll(0, AT_ONCE)
+        for number, heard in found:
             arrival = self._waiting[number]
             try:
                 head = arrival.connection.recv(MOST_PEEKED, socket.MSG_PEEK)
@@ -177,9 +189,10 @@ class Arrivals:
         self._of_address[arrival.address] -= 1
         if not self._of_address[arrival.address]:
             del self._of_address[arrival.address]
-        # One that is refused at once was never registered.
-        with suppress(FileNotFoundError):
-            self._poll.unregister(number)
+        if self._poll is not None:
+            # One that is refused at once was never registered.
+            with suppress(FileNotFoundError):
+                self._poll.unregister(number)
 
 
 def _is_for_the_parser(head: bytes) -> bool:

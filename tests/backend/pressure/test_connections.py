@@ -177,10 +177,11 @@ def test_many_that_are_late_with_their_next_request_are_ended_a_few_at_a_time(
 
 
 def test_half_a_request_costs_no_more_than_a_socket(served: Served) -> None:
-    n_served = served.guard.n
     held = [served.connect(HALF) for _ in range(3)]
-    wait_until(lambda: served.arrivals.n_waiting == 3, "the three wait")
-    assert served.guard.n == n_served
+    wait_until(
+        lambda: served.arrivals.n_waiting == 3 and served.guard.n == 0,
+        "the three wait, and nobody is served any more",
+    )
 
     # A request that comes in two parts is served when the second is here.
     held[0].sendall(b"Y: 1\r\nConnection: close\r\n\r\n")
@@ -189,6 +190,20 @@ def test_half_a_request_costs_no_more_than_a_socket(served: Served) -> None:
     held[1].close()
     wait_until(lambda: served.arrivals.n_waiting == 1, "who has gone is forgotten")
     assert rest_of(held[2]).startswith(b"HTTP/1.1 408 ")
+
+
+def test_without_epoll_connections_are_served_from_their_first_moment(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrivals, "HAS_EPOLL", False)
+    monkeypatch.setattr(connections, "HEADERS_S", HEADERS_S)
+    settings = Settings(data_dir=tmp_path / "data", database_url=sqlite_url, min_free_gb=0)
+    served = Served(settings, MOST)
+
+    assert rest_of(served.connect(HALF)).startswith(b"HTTP/1.1 408 ")
+    assert rest_of(served.connect(WHOLE + HALF)).startswith(b"HTTP/1.1 200 ")
+
+    served.stop()
 
 
 def test_a_process_without_a_file_left_takes_connections_when_it_has_one_again(
