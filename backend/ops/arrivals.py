@@ -81,17 +81,20 @@ class Arrivals:
         if self._ending.done():
             self._ending.result()
 
-    def close(self) -> None:
-        """Take no more, and serve what is here whole; whoever owns the sockets closes them."""
+    async def close(self) -> None:
+        """Take no more, and end what waits; whoever owns the sockets closes them.
+
+        Then each connection is served or ended: none comes to the server after it began to end.
+        """
         for listener in self._listeners:
             self._loop.remove_reader(listener.fileno())
         self._ending.cancel()
-        self._look()
         for arrival in list(self._waiting.values()):
             self._end(arrival)
         if self._poll is not None:
             self._loop.remove_reader(self._poll.fileno())
             self._poll.close()
+        await asyncio.gather(*self._served, return_exceptions=True)
 
     def _listen(self, listener: socket.socket) -> None:
         if listener.fileno() >= 0:

@@ -69,7 +69,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop serving."""
-        self._arrivals.close()
+        await self._arrivals.close()
         self._watch.cancel()
         app: Any = self.config.app
         app.state.permissions.close()
