@@ -101,7 +101,7 @@ class _Prompts:
 
     def _sides(self, snapshot: Snapshot) -> Sides | None:
         if snapshot.sha256 not in self._read:
-            records = sum(one.get("records", 0) for one in snapshot.counts.values())
+            records = snapshot.count("records")
             if records > self._left:
                 return None
             self._left -= records

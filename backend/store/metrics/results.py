@@ -76,17 +76,13 @@ def of_run(session: Session, run_id: str) -> RunSets:
     if row is None:
         raise NotFound(f"there is no run {run_id}")
     sets = [prompts for prompts, _ in sets_of(row.config)]
-    columns = select(Snapshot.id, Snapshot.name, Snapshot.counts)
-    known = session.execute(columns.where(Snapshot.id.in_({one.data for one in sets}))).all()
-    counts = {snapshot_id: found for snapshot_id, _, found in known}
-    n_prompts = {one: _prompts(counts[one.data], one.split) for one in sets if one.data in counts}
-    names = {snapshot_id: name for snapshot_id, name, _ in known}
+    wanted = select(Snapshot).where(Snapshot.id.in_({one.data for one in sets}))
+    known = {one.id: one for one in session.scalars(wanted)}
+    n_prompts = {
+        one: known[one.data].count("records", one.split) for one in sets if one.data in known
+    }
+    names = {one.id: one.name for one in known.values()}
     return sets_measured(_measured(row, {}), names, n_prompts)
-
-
-def _prompts(counts: Mapping[str, Mapping[str, int]], split: str) -> int:
-    parts = counts.values() if split == "all" else [counts.get(split, {})]
-    return sum(part.get("records", 0) for part in parts)
 
 
 def _runs(session: Session, run_ids: Sequence[str]) -> list[Run]:

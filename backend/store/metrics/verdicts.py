@@ -81,12 +81,12 @@ def _held_out(session: Session, rows: Sequence[Row[Any]]) -> dict[str, int]:
         for run in rows
         if run.method == Method.POLICY_GRADIENT
     }
-    wanted = select(Snapshot.id, Snapshot.counts).where(Snapshot.id.in_(set(asked.values())))
-    counts = {row.id: row.counts for row in session.execute(wanted)} if asked else {}
+    wanted = select(Snapshot).where(Snapshot.id.in_(set(asked.values())))
+    known = {one.id: one for one in session.scalars(wanted)} if asked else {}
     return {
-        run_id: counts[data].get(Split.HELDOUT, {}).get("records", 0)
+        run_id: known[data].count("records", Split.HELDOUT)
         for run_id, data in asked.items()
-        if data in counts
+        if data in known
     }
 
 

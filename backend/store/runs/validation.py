@@ -151,10 +151,8 @@ def _check_snapshot(
 
 def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Findings) -> None:
     side = _side(config, path, SnapshotKind(snapshot.kind))
-    sides = list(snapshot.counts) if side == "all" else [side]
     what = "pairs" if snapshot.kind == SnapshotKind.PREFERENCES else "records"
-    total = sum(snapshot.counts.get(side, {}).get(what, 0) for side in sides)
-    if total > 0:
+    if snapshot.count(what, side) > 0:
         return
     where = "" if side == "all" else f" in its {side} split"
     advice = {

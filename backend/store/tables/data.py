@@ -305,6 +305,11 @@ class Snapshot(Numbered, Base):
     job_id: Mapped[str | None] = mapped_column(String(64))
     archived_at: Mapped[datetime | None]
 
+    def count(self, what: str, split: str = "all") -> int:
+        """How many records, prompts, pairs or ties a split holds, or all of them together."""
+        parts = self.counts.values() if split == "all" else [self.counts.get(split, {})]
+        return sum(part.get(what, 0) for part in parts)
+
 
 class SnapshotLine(Base):
     """One line of a snapshot's native file, without its newline."""
