@@ -30,6 +30,7 @@ BATCHES = 20
 LINES_PER_BATCH = 100
 NAMES = [f"bench/value_{n}" for n in range(10)]
 VALUES = BATCHES * LINES_PER_BATCH * len(NAMES)
+ENOUGH_THROUGH_THE_RELAY = 50_000  # points a second, by the clock
 
 
 def lines(batch: int) -> list[MetricLine]:
@@ -120,4 +121,4 @@ def test_points_per_second_through_the_relay(store_url: str, tmp_path: Path) -> 
 
     rate, by_processor = VALUES / median(seconds), VALUES / median(processor)
     print(f"\npoints a second through the relay: {rate:,.0f}; {by_processor:,.0f} by processor")
-    assert rate > 1000
+    assert rate >= ENOUGH_THROUGH_THE_RELAY
