@@ -9,7 +9,6 @@ export default tseslint.config(
     plugins: { "react-hooks": hooks },
     rules: {
       ...hooks.configs.recommended.rules,
-      "max-lines": ["error", 400],
       complexity: ["error", 15],
       "no-console": "error",
       eqeqeq: ["error", "always", { null: "ignore" }],

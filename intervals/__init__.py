@@ -1,1 +1,1 @@
-"""How far a number may be off, as pure functions that service, trainer and scripts share."""
+"""How far a number may be off, as pure functions for all sides; no data, no plots."""

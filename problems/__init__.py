@@ -1,1 +1,1 @@
-"""Problems with one right answer each: sets made by a seed, and published ones read as they are."""
+"""Problems with one right answer each, made by a seed or as published; no rewards."""

@@ -1,3 +1,1 @@
-"""The background side: a Celery process that claims and supervises runs, and the trainer that it
-starts.
-"""
+"""The background side: a Celery process that claims and supervises runs; no routes."""

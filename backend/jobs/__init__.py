@@ -1,1 +1,1 @@
-"""Work that lasts longer than a request may hold anything, done by child processes."""
+"""Work that lasts longer than a request may hold anything, in child processes; no runs."""

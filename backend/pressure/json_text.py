@@ -1,6 +1,6 @@
 """JSON bodies before they are parsed: parsing makes objects many times as large as their text.
 
-Called by `backend.deps`; what stands in the objects is bounded by the request schemas.
+Called by `backend.routes`; what stands in the objects is bounded by the request schemas.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Who seems to send a request, before anybody has checked: an address, and whose secret it may be.
 
-Called by the edge of the application, `backend.deps` and the server. Only fairness stands on it,
+Called by the edge of the application, `backend.phases` and the server. Only fairness stands on it,
 never a permission.
 """
 

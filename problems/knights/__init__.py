@@ -1,1 +1,1 @@
-"""Knights and Knaves: puzzles, their solver, how they are made, and how an answer is read."""
+"""Knights and Knaves: puzzles, solver, generator, how an answer is read; no rewards."""

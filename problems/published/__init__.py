@@ -1,1 +1,1 @@
-"""Published problem sets, from the records that their authors give out to problems of ours."""
+"""Published problem sets, from their authors' records to ours; nothing is downloaded."""

@@ -1,6 +1,6 @@
 """The comparisons about which annotators disagree most: where guidelines are worth a second look.
 
-Called by `backend.store.data.agreement`.
+Called by `backend.domain.agreement.overview`.
 """
 
 from collections import defaultdict

@@ -1,8 +1,8 @@
 """What annotators do whatever they judge: prefer the first or the longer response, tie, hurry.
 
-Called by `backend.store.data.agreement` for all annotators, for each one and for each week. A habit
-is no error by itself: longer responses may be better. It is worth a look where one annotator's
-share differs from the others', or where the first shown wins more often than chance lets it.
+Called by `backend.domain.agreement.overview` for all annotators, for each one and for each week. A
+habit is no error by itself: longer responses may be better. It is worth a look where one
+annotator's share differs from the others', or where the first shown wins more often than by chance.
 """
 
 from collections import defaultdict

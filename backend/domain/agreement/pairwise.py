@@ -1,6 +1,7 @@
 """The headline: how often two annotators say the same of the same two responses, beyond chance.
 
-Called by `backend.store.data.agreement`.
+Called by `backend.domain.agreement.overview`, `backend.domain.agreement.disputes` and
+`backend.domain.agreement.habits`.
 
 Of two responses a and b an annotator who placed both says a < b, a = b or a > b. A meeting is two
 annotators on one comparison. With m(i, j) the pairs of responses that both i and j placed,

@@ -1,1 +1,1 @@
-"""What curves are drawn from: buckets and their widths, numbers as they are told, histograms."""
+"""What curves are drawn from, buckets, told numbers and histograms; reading points is in store."""

@@ -1,1 +1,1 @@
-"""The language of filters for runs, from its text to a tree; docs/filters.md describes it."""
+"""The language of filters for runs, from text to a tree; its SQL is in the store."""

@@ -1,1 +1,1 @@
-"""Named starting points for run configs, and who gives each of their settings."""
+"""Named starting points for run configs, and who gives each setting; no defaults."""

@@ -1,6 +1,7 @@
 """Which answers of a run become demonstrations: the best of each prompt, by score.
 
-Called by `backend.jobs.freeze_snapshot`, which has the file. Pure: lines in, choices out.
+Called by `backend.jobs.answers` and `backend.store.data.freezing`, which have the file.
+Pure: lines in, choices out.
 """
 
 import heapq

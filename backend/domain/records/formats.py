@@ -1,7 +1,7 @@
 """Rows of import files -> our records: prompts, demonstrations, preferences, solutions...
 
-Called by the import route with rows that `backend.uploads` has decoded; each function takes one row
-and gives one record, or raises InvalidInput with the reason that the user will read.
+Called by `backend.jobs.import_file` with rows that `backend.uploads` has decoded; each function
+takes one row and gives one record, or raises InvalidInput with the reason that the user will read.
 """
 
 import json

@@ -1,1 +1,1 @@
-"""Tables of results: what was measured of groups of seeds, and how it is written down."""
+"""Tables of results: what groups of seeds measured and how it is written down; no queries."""

@@ -1,1 +1,1 @@
-"""What the metrics of a run say of it: a verdict, its gauges and what happened; pure rules."""
+"""What the metrics of a run say of it: verdict, gauges and events as pure rules; no queries."""

@@ -1,1 +1,1 @@
-"""The table of runs: what is changed about many of them, and what they are found by."""
+"""The table of runs: changes to many of them and what is found; one run is in schemas.runs."""

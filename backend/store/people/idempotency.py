@@ -1,6 +1,7 @@
 """Answers once given to a POST, so that sending it again does nothing twice.
 
-Called by `backend.deps` inside the transaction of the request that the key belongs to.
+Called by `backend.phases` and `backend.api.waiting` inside the transaction of the request
+that the key belongs to.
 """
 
 import hashlib

@@ -1,1 +1,1 @@
-"""Verdicts on runs that optimise a policy: the rules, the signs of trouble, the gauges."""
+"""Verdicts on runs that optimise a policy: rules, signs of trouble, gauges; no other methods."""

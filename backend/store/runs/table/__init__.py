@@ -1,1 +1,1 @@
-"""The table of runs: what runs are found by, filtered, sorted and paged."""
+"""The table of runs: what runs are found by, filtered, sorted and paged; no changes to runs."""

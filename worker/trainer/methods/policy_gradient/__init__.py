@@ -1,3 +1,1 @@
-"""The policy-gradient loop and its parts, for all estimators; the mathematics is in losses and
-advantages.
-"""
+"""The policy-gradient loop for all estimators; its mathematics is in losses and advantages."""
