@@ -61,10 +61,12 @@ def columns_of(text: str) -> list[Key]:
     keys = [_key(one) for one in dict.fromkeys(text.split(",")) if one]
     closed = [str(key) for key in keys if key.field not in OPEN_FIELDS]
     if closed or len(keys) > MOST_COLUMNS:
+        beginnings = ", ".join(f"{name}." for name in OPEN_FIELDS)
         raise InvalidInput(
-            f"`columns` names {len(keys)} keys" + (f", among them `{closed[0]}`" if closed else ""),
-            advice=f"Name at most {MOST_COLUMNS} that begin with "
-            f"{', '.join(f'{name}.' for name in OPEN_FIELDS)}; every run has the others anyway.",
+            f"`columns` names {len(keys)} keys"
+            + (f", one of them `{closed[0]}`" if closed else "")
+            + f"; expected at most {MOST_COLUMNS}, each beginning with {beginnings}",
+            advice="Leave the others out; every run has its other fields in any case.",
         )
     return keys
 

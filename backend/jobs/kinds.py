@@ -6,5 +6,5 @@ KINDS: dict[str, str] = {
     "import_file": "backend.jobs.import_file:import_file",
     "inspect_model": "backend.jobs.inspect_model:inspect_model",
 }
-# These last for minutes: one child is always left to the others.
-LONG = frozenset({"freeze_snapshot", "import_file"})
+# They last for minutes: one child is always left to the others.
+LONG = frozenset({"freeze_snapshot"})

@@ -1,7 +1,7 @@
 """Which errors of the operating system say that a disk is full, or that it cannot be written.
 
-Shared by the trainer, the worker and the artifact store, so that they agree on what the disk is to
-blame for.
+Used where a failure may have other causes: uploads, artifacts, the worker, the trainer's end. A
+write of the trainer into its run directory that fails for any reason counts as the disk's.
 """
 
 import errno

@@ -1,8 +1,9 @@
 """The methods, each said once: its config, its loop, what it leaves and what begins with it.
 
-The API and the form, the trainer's `__main__`, the intake of results, the pages of runs and models
-and the tests read this table; a new method is an entry here. Loops are named, not imported: neither
-service nor worker loads torch for them. Presets stand in `backend.domain.presets`.
+The API and the form, the trainer's `__main__`, the intake of results, the lists of runs and models
+and the tests read this table; docs/methods.md says what else a new method needs. Loops are named,
+not imported: neither service nor worker loads torch for them. Presets stand in
+`backend.domain.presets`.
 """
 
 from collections.abc import Mapping

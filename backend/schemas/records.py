@@ -60,7 +60,7 @@ def _check_value(value: object) -> None:
             raise ValueError(f"the number {value:.3g} is beyond 2^53; write it as text")
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"{value} is no number in JSON; use null")
+            raise ValueError(f"JSON has no number {value}; use null")
     elif value is not None:
         raise ValueError(f"a value is of the type {type(value).__name__}, which JSON does not have")
 
@@ -68,7 +68,7 @@ def _check_value(value: object) -> None:
 def _check_key(key: object) -> None:
     if not isinstance(key, str) or not key or len(key) > MAX_KEY or _UNFIT.search(key):
         raise ValueError(
-            f"the key {str(key)[:40]!r} is no text of 1 to {MAX_KEY} characters without NUL"
+            f"the key {str(key)[:40]!r} is not a text of 1 to {MAX_KEY} characters without NUL"
         )
 
 

@@ -21,8 +21,8 @@ def _template(value: str) -> str:
     if value in TEMPLATES or "{{" in value or "{%" in value:
         return value
     raise ValueError(
-        f"{value[:40]!r} is no template; choose one of {', '.join(TEMPLATES)}, or write a Jinja "
-        "template, which holds {{ ... }} or {% ... %}"
+        f"{value[:40]!r} is not the name of a template; choose one of {', '.join(TEMPLATES)}, or "
+        "write a Jinja template, which holds {{ ... }} or {% ... %}"
     )
 
 

@@ -149,7 +149,7 @@ def test_a_template_and_stop_strings_are_chosen_or_written(
     )
     own.fill("no Jinja")
     row = page.locator(".field-row").filter(has_text="(rollout.template)")
-    expect(row.locator(".error")).to_contain_text("'no Jinja' is no template")
+    expect(row.locator(".error")).to_contain_text("'no Jinja' is not the name of a template")
     own.fill("Q: {{ messages[0]['content'] }}")
     expect(row.locator(".error")).to_have_count(0)
     assert rollout() == sampled | {"template": "Q: {{ messages[0]['content'] }}"}

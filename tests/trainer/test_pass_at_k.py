@@ -10,7 +10,6 @@ import pytest
 
 from worker.trainer.evaluation.pass_at_k import (
     best_of_k,
-    best_of_k_kl,
     ks_of,
     majority_at_k,
     pass_at_k,
@@ -105,8 +104,3 @@ def test_best_of_k_is_the_mean_over_all_choices(seed: int) -> None:
             tied = [worth[i] for i in choice if preferred[i] == best]
             total += math.fsum(tied) / len(tied)
         assert best_of_k(preferred, worth, k) == pytest.approx(total / math.comb(n, k))
-
-
-def test_the_kl_of_best_of_k() -> None:
-    assert best_of_k_kl(1) == 0.0
-    assert best_of_k_kl(4) == pytest.approx(math.log(4) - 0.75)

@@ -1,9 +1,9 @@
 """The losses of every method, as pure functions on tensors.
 
 Called by the training loops and by anybody who wants to check the mathematics; no config, no model
-and no randomness in here. Axes: B sequences, T tokens, K responses of a
-ranking, E pairs of them, M ends of steps. Masked places may hold anything, NaN included, and change
-neither a value nor a gradient.
+and no randomness in here. Axes: B sequences, T tokens, K responses of a ranking, E pairs of them,
+M ends of steps. Masked places may hold anything, NaN included, and change neither a value nor a
+gradient.
 """
 
 from collections.abc import Sequence

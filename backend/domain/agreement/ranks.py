@@ -1,9 +1,10 @@
 """Agreement on ranks, among comparisons of one size: Krippendorff's alpha and Kendall's W.
 
 Called by `backend.domain.agreement.overview`. Ranks of different numbers of responses cannot be
-mixed: annotators who flip coins between two responses and among eight would seem to agree, because both
-give small ranks to the one and larger ranks to the other. So of each comparison only the responses
-count that all its annotators placed, ranked among themselves, and each number of them stands alone.
+mixed: annotators who flip coins between two responses and among eight would seem to agree, because
+both give small ranks to the one and larger ranks to the other. So of each comparison only the
+responses count that all its annotators placed, ranked among themselves, and each number of them
+stands alone.
 """
 
 import math

@@ -214,7 +214,7 @@ def _practice(project_id: str) -> Select[PracticeComparison, Comparison]:
 def _row(session: Session, project_id: str, comparison_id: str) -> PracticeComparison:
     row = session.get(PracticeComparison, comparison_id)
     if row is None or row.project_id != project_id:
-        raise NotFound(f"comparison {comparison_id} is none for practice in this project")
+        raise NotFound(f"comparison {comparison_id} is not a practice comparison of this project")
     return row
 
 
@@ -278,7 +278,7 @@ def _result(session: Session, project_id: str, user_id: str) -> PracticeResult:
 def _must_not_have_passed(result: PracticeResult) -> None:
     if result.passed_at is not None:
         raise Conflict(
-            "you have passed the practice of this project", advice="Go on to its comparisons."
+            "you have passed the practice of this project", advice="Rank its comparisons now."
         )
 
 

@@ -56,7 +56,6 @@ export type RunBody = Schemas["RunBody"];
 export type RunChange = Schemas["RunChange"];
 export type RunsChange = Schemas["RunsChange"];
 export type RunKeys = Schemas["RunKeysAnswer"];
-export type FilterField = Schemas["FieldAnswer"];
 export type RunState = Schemas["RunState"];
 export type Validation = Schemas["ValidationAnswer"];
 export type ConfigProblem = Schemas["ConfigProblem"];

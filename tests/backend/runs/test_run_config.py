@@ -216,7 +216,7 @@ def test_a_template_of_neither_kind_is_refused_with_the_names(api: TestClient, s
         (found,) = problems(api, seed, config)
         assert found["path"].endswith("template")
         assert (
-            "'r1zero' is no template; choose one of model, plain, text, r1_zero"
+            "'r1zero' is not the name of a template; choose one of model, plain, text, r1_zero"
             in (found["message"])
         )
     (found,) = problems(api, seed, seed.sft(template="{{ x }}" * 3000))

@@ -88,11 +88,3 @@ def best_of_k(chosen_by: Sequence[float], worth: Sequence[float], k: int) -> flo
         expected += chance * math.fsum(worth[i] for i in tied) / len(tied)
         below = upto
     return expected
-
-
-def best_of_k_kl(k: int) -> float:
-    """Upper bound of the KL of best-of-k from the policy it samples, nats: ln k - (k - 1) / k.
-
-    Source: Beirami et al. 2024 (arXiv 2401.01879), who show that it is a bound.
-    """
-    return math.log(k) - (k - 1) / k

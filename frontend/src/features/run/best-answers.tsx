@@ -76,7 +76,10 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
         Identical answers to a prompt are kept once.
       </p>
       <NameField value={name} onChange={setName} />
-      <Field label="Best of each prompt" hint="Empty: all that the other rules keep.">
+      <Field
+        label="Best of each prompt"
+        hint="Leave it empty to keep every response that meets the other rules."
+      >
         {(id) => (
           <input
             id={id}

@@ -21,7 +21,9 @@ export function ConfigDifferences({ answer }: { answer: SeedGroups }) {
     <section aria-label="Config">
       <h3>Config</h3>
       {paths.length === 0 ? (
-        <p className="muted">The same but for the seed, and for the data if that differs below.</p>
+        <p className="muted">
+          The configs differ in nothing but the seed and, if listed below, the data.
+        </p>
       ) : (
         <Table
           columns={["Setting", ...answer.groups.map((_, place) => letterOf(place))]}

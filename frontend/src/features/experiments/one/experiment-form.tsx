@@ -106,8 +106,8 @@ function Newer(props: { newest: Texts; typed: Texts; before: Texts }) {
       <div className="grow">
         <b>Somebody changed this experiment while you wrote.</b>{" "}
         {theirs.length === 0
-          ? "Fields that you did not edit now have their text. Save again."
-          : "Fields that you did not edit now have their text. Compare the rest before you save yours."}
+          ? "Fields that you did not edit show the other person's text now. Save again."
+          : "Fields that you did not edit show the other person's text now. Compare the rest before you save yours."}
         {theirs.map((name) => (
           <details key={name}>
             <summary>Theirs: {name}</summary>
