@@ -181,7 +181,8 @@ def tuned(paper: Paper) -> dict[str, float]:
 
 
 def estimators(paper: Paper, rates: dict[str, float]) -> None:
-    """The first table: only `estimator` differs; the last arm gets a random reward."""
+    """The first table: only `estimator` differs; the last arms get a random reward, one at each
+    learning rate that another arm has."""
     configs = {
         f"{name} seed {seed}": paper.arm(arm, lr=rates[name], seed=seed)
         for name, arm in recipe.ARMS.items()
@@ -189,7 +190,8 @@ def estimators(paper: Paper, rates: dict[str, float]) -> None:
     }
     coin = {"estimator": "reinforce_pp", "reward": {"terms": [recipe.COIN]}}
     configs |= {
-        f"random reward seed {seed}": paper.arm(coin, lr=rates["reinforce_pp"], seed=seed)
+        f"random reward lr {lr} seed {seed}": paper.arm(coin, lr=lr, seed=seed)
+        for lr in sorted(set(rates.values()))
         for seed in paper.size.seeds
     }
     paper.policies("Estimators", configs)
@@ -211,7 +213,9 @@ def thirty(paper: Paper) -> None:
     """Thirty puzzles that are seldom solved, trained on over and over (table 3)."""
     study, experiment = paper.study, paper.experiment("Thirty puzzles")
     found, others = (study.puzzles(name, _dealt) for name in ("candidates", "others"))
-    config = recipe.evaluate(paper.taught, found, baseline=None, samples=recipe.MANY)
+    config = recipe.evaluate(
+        paper.taught, found, baseline=None, samples=recipe.MANY, seed=recipe.CHOOSING_SEED
+    )
     [run] = study.finish(study.start(experiment, {"taught: candidates": config}))
     answers = study.podium.records(f"/runs/{run['id']}/answers")
     chosen = seldom_solved(answers, recipe.THIRTY, recipe.SELDOM)

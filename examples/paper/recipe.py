@@ -30,6 +30,9 @@ THIRTY, SELDOM = 30, (0.05, 0.30)
 BY_HEART = 5e-5
 # Responses to a puzzle where pass@16 is asked.
 MANY = 16
+# What is reported is sampled anew: of the responses that chose the thirty some passed for each
+# puzzle, so pass@16 would be 1.
+REPORTED_SEED, CHOOSING_SEED = 1_000_003, 1_000_004
 
 HELDOUT_FRACTION = 0.05
 TUNING_SEED = 100
@@ -132,14 +135,16 @@ def policy(model: str, prompts: str, arm: Config, *, lr: float, seed: int, steps
     }
 
 
-def evaluate(model: str, prompts: str, *, baseline: str | None, samples: int) -> Config:
+def evaluate(
+    model: str, prompts: str, *, baseline: str | None, samples: int, seed: int = REPORTED_SEED
+) -> Config:
     """Puzzles of the test split by their number of people; the taught model as the baseline."""
     return {
         "method": "evaluate",
         "model": {"id": model},
         **({"baseline_model": {"id": baseline}} if baseline else {}),
         "prompts": {"id": prompts},
-        "seed": 1_000_003,
+        "seed": seed,
         "samples_per_prompt": samples,
         "reward": {"terms": [KNIGHTS]},
         "rollout": _rollout(LONGEST_TOKENS),

@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from math import isfinite
 from typing import NoReturn
 
 from backend.domain.filters.fields import HACKED, HACKED_KINDS, Field, Key, Kind, field_of
@@ -19,6 +18,7 @@ from backend.domain.filters.tree import (
     Tree,
 )
 from backend.errors import InvalidFilter
+from backend.schemas.numbers import finite
 from backend.schemas.vocabulary import Estimator
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
@@ -86,8 +86,7 @@ def _compared(key: Key, operator: Token, value: Token) -> Tree:
 def _number(text: str) -> float | None:
     if _NUMBER.fullmatch(text) is None:
         return None
-    number = float(text)
-    return number if isfinite(number) else None
+    return finite(float(text))
 
 
 def _time(key: Key, operator: Token, value: Token) -> Tree:

@@ -10,13 +10,13 @@ metrics; runs that are older than the table get theirs from the worker's sweeper
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
 from typing import Any
 
 from sqlalchemy import delete, exists, insert, select
 from sqlalchemy.orm import Session
 
 from backend.domain.filters.fields import LONGEST_KEY
+from backend.schemas.numbers import finite
 from backend.store.tables.runs import Run, RunFact
 
 # Of a text of the config so much is compared.
@@ -94,7 +94,7 @@ def _number(value: Any) -> float | None:
         number = float(value)
     except OverflowError:
         return None
-    return number if isfinite(number) else None
+    return finite(number)
 
 
 def missing(session: Session, after: int, *, limit: int) -> list[tuple[int, str]]:
