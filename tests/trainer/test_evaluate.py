@@ -85,7 +85,11 @@ def test_a_model_against_itself_ties_every_time(workshop: Workshop, tiny_model: 
     """The random numbers are the same, so the responses are, too."""
     config = evaluate_config(tiny_model, baseline_model={"path": str(tiny_model)})
     found = results(run(workshop, "run", config))
-    assert [found[f"eval/win_rate{end}"] for end in ("", "_low", "_high")] == [0.5] * 3
+    rate, low, high = (found[f"eval/win_rate{end}"] for end in ("", "_low", "_high"))
+    # A few prompts that tie do not show that none would be won.
+    assert rate == 0.5
+    assert 0 < low < 0.5
+    assert low + high == pytest.approx(1)
     assert [found[f"eval/gain{end}"] for end in ("", "_low", "_high")] == [0.0] * 3
     assert found["baseline/reward"] == found["eval/reward"]
 
@@ -102,7 +106,9 @@ def test_a_trained_policy_beats_its_start(workshop: Workshop, tiny_model: Path) 
         trained / "output", baseline_model={"path": str(tiny_model)}, split="train"
     )
     found = results(run(workshop, "run", config))
-    assert found["eval/win_rate_low"] > 0.5
+    # Eight prompts are few for a rate; the gain of each counts how much it is.
+    assert found["eval/win_rate"] > 0.8
+    assert found["eval/gain_low"] > 0
     assert found["eval/gain"] == pytest.approx(found["eval/reward"] - found["baseline/reward"])
     assert found["eval/gain_low"] > 0
 
@@ -297,8 +303,9 @@ def test_majorities_count_answers_and_a_reward_model_chooses(
     """maj@k and bon@k of a whole run are those of the responses that it kept."""
     scorer = workshop.lay_out("scorer", reward_model_config(tiny_model))
     assert workshop.run_here(scorer)["code"] == 0
-    judge = {"kind": "model", "model": {"path": str(scorer / "output")}}
-    terms = [{"kind": "set_match", "answer": "whole"}, judge]
+    judge = {"kind": "model", "name": "judge", "model": {"path": str(scorer / "output")}}
+    named_model = {"kind": "length", "name": "model", "high": 4}
+    terms = [{"kind": "set_match", "answer": "whole"}, named_model, judge]
     config = evaluate_config(tiny_model, reward={"terms": terms}, samples_per_prompt=3)
     run_dir = workshop.lay_out("run", config)
     path = run_dir / "inputs" / "prompts.jsonl"
@@ -310,6 +317,6 @@ def test_majorities_count_answers_and_a_reward_model_chooses(
     text = (run_dir / "output" / "responses.jsonl").read_text().splitlines()
     kept = [json.loads(line) for line in text]
     groups = [kept[i : i + 3] for i in range(0, len(kept), 3)]
-    best = [max(group, key=lambda one: float(one["scores"]["model"])) for group in groups]
+    best = [max(group, key=lambda one: float(one["scores"]["judge"])) for group in groups]
     assert found["eval/bon@3"] == pytest.approx(fmean(one["passed"] for one in best))
     assert 0 <= found["eval/maj@3"] <= found["eval/pass@3"]

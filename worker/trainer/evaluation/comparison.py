@@ -10,6 +10,7 @@ from worker.trainer.evaluation.rows import Measured
 from worker.trainer.evaluation.with_interval import (
     mean_with_interval,
     scored_mean_with_interval,
+    scored_rate_with_interval,
     with_interval,
 )
 
@@ -33,7 +34,7 @@ def comparison(
         for reward, other in zip(measured.scores.reward, baseline.scores.reward, strict=True)
     ]
     return {
-        **scored_mean_with_interval(f"{prefix}win_rate", shares, prompts),
+        **scored_rate_with_interval(f"{prefix}win_rate", shares, prompts),
         **_at_equal_length(f"{prefix}win_rate_lc", shares, measured, baseline),
         **scored_mean_with_interval(f"{prefix}gain", gains, prompts),
         **_pass_gain(f"{prefix}pass_gain", measured, baseline),

@@ -2,7 +2,11 @@
 
 from collections.abc import Sequence
 
-from worker.trainer.evaluation.with_interval import rate_with_interval, scored_mean_with_interval
+from worker.trainer.evaluation.with_interval import (
+    rate_with_interval,
+    scored_mean_with_interval,
+    scored_rate_with_interval,
+)
 from worker.trainer.rewards.scorer import Scores
 
 
@@ -10,7 +14,9 @@ def term_metrics(scores: Scores, prompt_ids: Sequence[str]) -> dict[str, float]:
     """The mean score by each term over what it could score, and how much that was."""
     values = coverage(scores)
     for name, scored in scores.terms.items():
-        values |= scored_mean_with_interval(f"reward/{name}", scored, prompt_ids)
+        is_rate = name in scores.judging and all(0 <= one <= 1 for one in scored)
+        interval = scored_rate_with_interval if is_rate else scored_mean_with_interval
+        values |= interval(f"reward/{name}", scored, prompt_ids)
     return values
 
 

@@ -15,10 +15,12 @@ from typing import Any
 
 from worker.trainer.evaluation.pass_at_k import best_of_k, ks_of, majority_at_k, pass_at_k
 from worker.trainer.evaluation.with_interval import (
+    hits_per_weight,
     mean_with_interval,
     rate_with_interval,
     ratio_with_interval,
     scored_mean_with_interval,
+    scored_rate_with_interval,
 )
 
 # More values of one key are no breakdown but a list.
@@ -55,7 +57,7 @@ def measures(rows: Sequence[Row], prefix: str = "eval/") -> dict[str, float]:
     """All that can be said of a set, under names that begin with `prefix`."""
     prompts = [row.prompt_id for row in rows]
     values = {
-        **scored_mean_with_interval("reward", [row.reward for row in rows], prompts),
+        **_reward(rows, prompts),
         **rate_with_interval("coverage", [float(math.isfinite(row.raw)) for row in rows], prompts),
         **mean_with_interval("length", [float(row.n_tokens) for row in rows], prompts),
         **rate_with_interval("truncated_fraction", [float(row.is_cut) for row in rows], prompts),
@@ -64,6 +66,13 @@ def measures(rows: Sequence[Row], prefix: str = "eval/") -> dict[str, float]:
     if all(row.passed is not None for row in rows):
         values |= _correctness(rows)
     return {f"{prefix}{name}": value for name, value in values.items()}
+
+
+def _reward(rows: Sequence[Row], prompts: Sequence[str]) -> dict[str, float]:
+    """The mean reward; a rate where it says of each response whether it is correct."""
+    is_rate = all(row.passed is not None and row.reward in (0, 1) for row in rows)
+    interval = scored_rate_with_interval if is_rate else scored_mean_with_interval
+    return interval("reward", [row.reward for row in rows], prompts)
 
 
 def broken_down(rows: Sequence[Row], key: str, prefix: str = "eval/") -> dict[str, float]:
@@ -108,7 +117,7 @@ def _correctness(rows: Sequence[Row]) -> dict[str, float]:
     of_right = [length * passed for length, passed in zip(lengths, right, strict=True)]
     of_wrong = [length * (1 - passed) for length, passed in zip(lengths, right, strict=True)]
     values = {
-        **ratio_with_interval("score_per_token", right, lengths, prompts),
+        **hits_per_weight("score_per_token", right, lengths, prompts),
         **ratio_with_interval("length_right", of_right, right, prompts),
         **ratio_with_interval("length_wrong", of_wrong, [1 - one for one in right], prompts),
     }

@@ -1,5 +1,6 @@
 """A model's responses to one set with what they scored, as the rows that are counted."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,7 +45,7 @@ class Measured:
     def rows(self) -> list[Row]:
         """Each response as it is counted; the first reward model says which it prefers."""
         scores = self.scores
-        preferred = scores.terms.get("model")
+        preferred = None if scores.chooser is None else scores.terms[scores.chooser]
         return [
             Row(
                 prompt_id=one.prompt.id,
@@ -55,8 +56,13 @@ class Measured:
                 raw=scores.raw[i],
                 passed=self.passed[i],
                 answer=scores.answers[i],
-                preferred=None if preferred is None else preferred[i],
+                preferred=None if preferred is None else _order(preferred[i]),
                 metadata=one.prompt.metadata,
             )
             for i, one in enumerate(self.sampled)
         ]
+
+
+def _order(preferred: float) -> float:
+    """A response that could not be scored is chosen last."""
+    return preferred if math.isfinite(preferred) else -math.inf

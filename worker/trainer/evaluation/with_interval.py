@@ -26,10 +26,22 @@ def scored_mean_with_interval(
 
     A score that is not finite is that of a response that could not be scored.
     """
+    scored, prompts = _scored(value_N, prompt_N)
+    return mean_with_interval(name, scored, prompts) if scored else {}
+
+
+def scored_rate_with_interval(
+    name: str, value_N: Sequence[float], prompt_N: Sequence[Hashable]
+) -> dict[str, float]:
+    """`rate_with_interval` of the values that are finite; nothing where none is."""
+    return rate_with_interval(name, *_scored(value_N, prompt_N))
+
+
+def _scored(
+    value_N: Sequence[float], prompt_N: Sequence[Hashable]
+) -> tuple[list[float], list[Hashable]]:
     scored = [i for i, value in enumerate(value_N) if math.isfinite(value)]
-    if not scored:
-        return {}
-    return mean_with_interval(name, [value_N[i] for i in scored], [prompt_N[i] for i in scored])
+    return [value_N[i] for i in scored], [prompt_N[i] for i in scored]
 
 
 def rate_with_interval(
@@ -45,8 +57,32 @@ def rate_with_interval(
 def ratio_with_interval(
     name: str, value_N: Sequence[float], weight_N: Sequence[float], prompt_N: Sequence[Hashable]
 ) -> dict[str, float]:
-    """Sum of values over sum of weights; nothing where the weights are 0."""
-    return _if_any(name, Clusters.of(value_N, prompt_N, weight_N), interval_of_mean)
+    """Sum of values over sum of weights; nothing where the weights are 0.
+
+    A prompt without weight says nothing of the ratio and is not counted.
+    """
+    weighed = [i for i, weight in enumerate(weight_N) if weight > 0]
+    clusters = Clusters.of(
+        [value_N[i] for i in weighed],
+        [prompt_N[i] for i in weighed],
+        [weight_N[i] for i in weighed],
+    )
+    return _if_any(name, clusters, interval_of_mean)
+
+
+def hits_per_weight(
+    name: str, hit_N: Sequence[float], weight_N: Sequence[float], prompt_N: Sequence[Hashable]
+) -> dict[str, float]:
+    """Sum of hits in [0, 1] over sum of weights, with the interval of a rate of hits.
+
+    Seldom hit, a ratio has an interval that is too short on its upper side; the rate of hits in as
+    many weights as there are values has not. Nothing where the weights are 0.
+    """
+    mean = math.fsum(weight_N) / max(1, len(weight_N))
+    if mean == 0:
+        return {}
+    rates = rate_with_interval(name, hit_N, prompt_N, [weight / mean for weight in weight_N])
+    return {key: value / mean for key, value in rates.items()}
 
 
 def _if_any(

@@ -68,6 +68,8 @@ class Scores:
     raw: list[float]
     penalty: list[float]
     reward: list[float]
+    # The first term that is a trained model, which chooses the best of several responses.
+    chooser: str | None = None
 
     @cached_property
     def terms(self) -> dict[str, list[float]]:
@@ -96,12 +98,17 @@ class Scores:
             name: sum(map(math.isfinite, values)) / max(len(values), 1)
             for name, values in self.terms.items()
         }
-        judging = {
+        judging = self.judging
+        return {name: share for name, share in found.items() if share < 1 or name in judging}
+
+    @cached_property
+    def judging(self) -> set[str]:
+        """The terms that say whether a response is correct."""
+        return {
             name
             for name, grades in self.grades.items()
             if grades and _all_passed(grades) is not None
         }
-        return {name: share for name, share in found.items() if share < 1 or name in judging}
 
     def why(self, row: int) -> dict[str, str]:
         """By term, why a response did not pass or has no score."""
@@ -118,7 +125,13 @@ class Scores:
         """Those of some of the responses."""
         rows = slice(start, stop)
         grades = {name: several[rows] for name, several in self.grades.items()}
-        return Scores(grades, self.raw[rows], self.penalty[rows], self.reward[rows])
+        return replace(
+            self,
+            grades=grades,
+            raw=self.raw[rows],
+            penalty=self.penalty[rows],
+            reward=self.reward[rows],
+        )
 
     @staticmethod
     def joined(parts: "Sequence[Scores]") -> "Scores":
@@ -128,6 +141,7 @@ class Scores:
             [value for part in parts for value in part.raw],
             [value for part in parts for value in part.penalty],
             [value for part in parts for value in part.reward],
+            parts[0].chooser,
         )
 
 
@@ -164,6 +178,8 @@ class Scorer:
                 "Set reward.normalize to running or none, or train the reward model with held-out "
                 "rankings.",
             )
+        trained = (term.name for term in self._terms if isinstance(term.score, TrainedScorer))
+        self._chooser = next(trained, None)
         self._is_running = reward.normalize == "running"
         use_fixed = reward.normalize in ("auto", "model") and statistics is not None
         self._fixed = statistics if use_fixed and statistics is not None else (0.0, 1.0)
@@ -176,7 +192,7 @@ class Scorer:
             for i in range(len(answers))
         ]
         penalty = [] if self._penalty is None else [self._penalty(a) for a in answers]
-        scores = Scores(grades, raw, penalty, raw)
+        scores = Scores(grades, raw, penalty, raw, self._chooser)
         if self._is_running and learn:
             self._running.add(scores.total)
         return self.normalized(scores)
