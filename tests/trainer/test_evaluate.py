@@ -108,7 +108,6 @@ def test_a_trained_policy_beats_its_start(workshop: Workshop, tiny_model: Path) 
     found = results(run(workshop, "run", config))
     # Eight prompts are few for a rate; the gain of each counts how much it is.
     assert found["eval/win_rate"] > 0.8
-    assert found["eval/gain_low"] > 0
     assert found["eval/gain"] == pytest.approx(found["eval/reward"] - found["baseline/reward"])
     assert found["eval/gain_low"] > 0
 
