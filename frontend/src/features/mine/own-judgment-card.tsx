@@ -17,7 +17,7 @@ const REVIEW: Readonly<Record<NonNullable<OwnJudgment["review_reason"]>, string>
 
 type Said = OwnJudgment["earlier"][number];
 /** A ranking of the whole, or under one criterion. */
-type Answer = Pick<Said, "tiers" | "unranked" | "verdict" | "reasons"> & { criterion?: string };
+type OneRanking = Pick<Said, "tiers" | "unranked" | "verdict" | "reasons"> & { criterion?: string };
 
 export function OwnJudgmentCard(props: { projectId: string; judgment: OwnJudgment }) {
   const { projectId, judgment } = props;
@@ -80,10 +80,10 @@ function lettersOf({ comparison }: OwnJudgment): ReadonlyMap<string, string> {
   return new Map(comparison.responses.map(({ id }, place) => [id, letterOf(place)]));
 }
 
-const answersOf = (said: Said): readonly Answer[] =>
+const answersOf = (said: Said): readonly OneRanking[] =>
   said.rankings.length === 0 ? [said] : said.rankings;
 
-const prefixOf = ({ criterion }: Answer) => (criterion === undefined ? "" : `${criterion}: `);
+const prefixOf = ({ criterion }: OneRanking) => (criterion === undefined ? "" : `${criterion}: `);
 
 /** "B > A = C"; with criteria, "helpful: B > A; harmless: A = B". */
 const inShort = (said: Said, letters: ReadonlyMap<string, string>): string =>
@@ -91,10 +91,10 @@ const inShort = (said: Said, letters: ReadonlyMap<string, string>): string =>
     .map((one) => `${prefixOf(one)}${inLetters(lettered(one, letters))}`)
     .join("; ");
 
-const unrankedOf = ({ unranked }: Answer, letters: ReadonlyMap<string, string>) =>
+const unrankedOf = ({ unranked }: OneRanking, letters: ReadonlyMap<string, string>) =>
   unranked.map((one) => letters.get(one) ?? "?");
 
-const lettered = (said: Answer, letters: ReadonlyMap<string, string>): Lettered => ({
+const lettered = (said: OneRanking, letters: ReadonlyMap<string, string>): Lettered => ({
   ...said,
   tiers: said.tiers.map((tier) => tier.map((id) => letters.get(id) ?? "?")),
 });

@@ -18,16 +18,16 @@ export interface Criterion {
 }
 
 /** What is said under one criterion; flags and the note are of the whole comparison. */
-export type Answer = Pick<Ranking, "tiers" | "order" | "isTying" | "verdict" | "reasons">;
+export type DraftRanking = Pick<Ranking, "tiers" | "order" | "isTying" | "verdict" | "reasons">;
 
 export interface Ranking {
   readonly count: number;
   /** Ranked by these one after the other; empty: once, as a whole. */
   readonly criteria: readonly Criterion[];
-  /** The one on screen, whose answer is in the fields of `Answer`. */
+  /** The one on screen, whose answer is in the fields of `DraftRanking`. */
   readonly step: number;
   /** The answers to the others; null where nobody has been yet. */
-  readonly answers: readonly (Answer | null)[];
+  readonly answers: readonly (DraftRanking | null)[];
   /** Best first; the cards of one tier are tied. */
   readonly tiers: readonly (readonly number[])[];
   /** Placed cards in the order they were placed; the last one is what digits and arrows move. */
@@ -54,7 +54,13 @@ export type Move =
   | { kind: "comment"; text: string }
   | { kind: "step"; step: number };
 
-const NO_ANSWER: Answer = { tiers: [], order: [], isTying: false, verdict: "ranked", reasons: [] };
+const NO_ANSWER: DraftRanking = {
+  tiers: [],
+  order: [],
+  isTying: false,
+  verdict: "ranked",
+  reasons: [],
+};
 
 export function start(count: number, criteria: readonly Criterion[] = []): Ranking {
   return {
@@ -315,7 +321,7 @@ export function wordsOf(ranking: Ranking): string {
     .join("; ");
 }
 
-const wordsOfAnswer = (answer: Answer) =>
+const wordsOfAnswer = (answer: DraftRanking) =>
   inLetters({ ...answer, tiers: answer.tiers.map((tier) => tier.map(letterOf)) });
 
 /** What was sent, as one's own judgments have it, too. */
@@ -338,7 +344,7 @@ export function rankingOf(sent: Sent, ids: readonly string[]): Ranking {
   };
 }
 
-function answerFrom(parts: Partial<AnswerParts>, ids: readonly string[]): Answer {
+function answerFrom(parts: Partial<AnswerParts>, ids: readonly string[]): DraftRanking {
   const { verdict = "ranked", reasons = [] } = parts;
   const tiers = (parts.tiers ?? [])
     .map((tier) => placesOf(tier, ids))

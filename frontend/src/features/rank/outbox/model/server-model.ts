@@ -19,7 +19,7 @@ export interface Stored {
 
 export type Network = "up" | "away" | "loses answers" | "overloaded";
 
-type Answer = Pick<Judgment, "review_reason">;
+type Receipt = Pick<Judgment, "review_reason">;
 
 export class ServerModel {
   network: Network = "up";
@@ -31,7 +31,7 @@ export class ServerModel {
   readonly taken = new Set<string>();
   /** What was stored while nobody may have heard the answer. */
   readonly unanswered = new Set<string>();
-  private readonly answers = new Map<string, Answer>();
+  private readonly answers = new Map<string, Receipt>();
 
   /** Assignments are named after whom they belong to. */
   static ownerOf(assignmentId: string): string {
@@ -39,7 +39,7 @@ export class ServerModel {
   }
 
   /** `isHeard` is false if the tab that sent it is dead by now. */
-  receive(item: Unsent, isHeard: boolean): Answer {
+  receive(item: Unsent, isHeard: boolean): Receipt {
     if (this.network === "away") throw new Problem(0, { detail: "away" });
     if (this.network === "overloaded") throw new Problem(503, { detail: "overloaded" });
     const answer = this.judge(item);
@@ -55,7 +55,7 @@ export class ServerModel {
     return this.cookie;
   }
 
-  private judge({ assignmentId, body, key }: Unsent): Answer {
+  private judge({ assignmentId, body, key }: Unsent): Receipt {
     const userId = this.cookie;
     if (userId === null) throw new Problem(401, { detail: "signed out" });
     const isTheirs = ServerModel.ownerOf(assignmentId) === userId;
@@ -71,7 +71,7 @@ export class ServerModel {
     assignmentId: string,
     userId: string,
     body: Unsent["body"],
-  ): Answer["review_reason"] {
+  ): Receipt["review_reason"] {
     const says = body.comment;
     const before = this.stored.filter((one) => one.assignmentId === assignmentId);
     const counted = before.filter((one) => one.reason === null);
