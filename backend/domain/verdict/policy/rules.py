@@ -21,6 +21,7 @@ from backend.domain.verdict.evidence import (
 from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.policy import gauges
 from backend.domain.verdict.policy.signs import Signs
+from backend.domain.verdict.proxy import PROXY
 from backend.domain.verdict.words import (
     amount,
     counted,
@@ -224,7 +225,7 @@ class _Policy:
             f"{last.step:,}."
         )
         known = () if self.gain.interval is None else (self._one_seed,)
-        doubt = (_PROXY,) if self._is_proxy and level != "good" else ()
+        doubt = (PROXY,) if self._is_proxy and level != "good" else ()
         reasons = (by, *known, *self.signs.sentences(besides=sign), *doubt)
         return _Told(kind, level, sentence, reasons)
 
@@ -300,9 +301,3 @@ class _Policy:
             )
             found.append(Happening(step=self.best.step, sentence=f"{text}.", level="good"))
         return sorted(found, key=lambda one: one.step)
-
-
-_PROXY = (
-    "The reward model that trains the policy also judges it here: rank some of its responses, or "
-    "attach an evaluation as gold/reward."
-)

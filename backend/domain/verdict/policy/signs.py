@@ -10,6 +10,7 @@ from functools import cached_property
 
 from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import Evidence, Point, Trend, first_beyond, quietened
+from backend.domain.verdict.proxy import learned
 from backend.domain.verdict.words import percent, shown
 from backend.schemas.metrics.verdicts import Happening
 
@@ -41,8 +42,7 @@ class Signs:
     @cached_property
     def is_learned(self) -> bool:
         """Whether a trained model gives a part of the reward, which can be wrong."""
-        terms = value_at(self.evidence.config, "reward.terms") or []
-        return any(term.get("kind") in ("model", "process") for term in terms)
+        return bool(learned(self.evidence.config.get("reward")))
 
     @cached_property
     def kl(self) -> float | None:

@@ -1,0 +1,24 @@
+"""A reward that a trained model gives judges no policy that was trained on it; pure.
+
+Gao et al. 2023, arXiv 2210.10760.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+PROXY = (
+    "The reward model that trains the policy also judges it here: rank some of its responses, or "
+    "attach an evaluation as gold/reward."
+)
+_LEARNED = ("model", "process")
+
+
+def learned(reward: Mapping[str, Any] | None) -> set[str]:
+    """The trained models that give a part of a reward, each of which can be wrong."""
+    terms = (reward or {}).get("terms") or []
+    return {
+        json.dumps(term.get("model"), sort_keys=True)
+        for term in terms
+        if term.get("kind") in _LEARNED
+    }
