@@ -1,10 +1,11 @@
 """Experiments: a question with its runs, changed by one person at a time."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from backend.schemas.events import MetricLine
 from backend.store.db import Database
@@ -33,6 +34,12 @@ def run_of(api: TestClient, store: Seed, **config: Any) -> str:
     """A run that belongs to no experiment."""
     body = store.body(store.policy_gradient(**config))
     return str(api.post("/runs", json=body).raise_for_status().json()["id"])
+
+
+def ended(database: Database, runs: Sequence[str]) -> None:
+    """The runs as the worker leaves them at their end."""
+    with database.write() as session:
+        session.execute(update(Run).where(Run.id.in_(runs)).values(state="succeeded"))
 
 
 def test_an_experiment_begins_with_its_question(api: TestClient, experiment: str) -> None:
@@ -226,6 +233,7 @@ def test_evaluations_of_all_models_decide_before_what_the_runs_measured(
         for run, reward in zip(runs, (1.0, 2.0), strict=True):
             lines = [MetricLine(step=10, time=1.0, values={"eval/reward": reward})]
             metrics.append(session, run, 1, lines, at=AT)
+    ended(store, runs)
     evaluated(seed, store, 1, left_by(seed, store, runs[0]), 0.75)
 
     def answer() -> dict[str, Any]:
@@ -238,6 +246,8 @@ def test_evaluations_of_all_models_decide_before_what_the_runs_measured(
     own = answer()
     assert (own["metric"], own["evaluated_on"]) == ("eval/reward", None)
     assert own["differences"][0]["better"] == 1
+    # The reward model of the runs; what is right it does not say.
+    assert "also judges it here" in own["doubt"]
 
     evaluated(seed, store, 2, left_by(seed, store, runs[1]), 0.25)
     found = answer()
@@ -249,7 +259,7 @@ def test_evaluations_of_all_models_decide_before_what_the_runs_measured(
     assert beside["groups"] == found["groups"]
     alone = api.get("/seed-groups", params={"runs": "run_eval1,run_eval2"}).json()
     assert len(alone["groups"]) == 2
-    assert (found["metric"], found["title"]) == ("eval/pass@1", "pass@1")
+    assert (found["metric"], found["title"], found["doubt"]) == ("eval/pass@1", "pass@1", "")
     assert found["evaluated_on"] == "prompts, heldout"
     assert [group["value"] for group in found["groups"]] == [0.75, 0.25]
     assert found["groups"][0]["values"][0]["step"] is None
@@ -262,6 +272,7 @@ def test_which_of_several_sets_decides_can_be_chosen(
     """They need not agree: on `hard` the other run is better."""
     store = database_of_service
     runs = [run_of(api, seed), run_of(api, seed, optim={"lr": 0.5})]
+    ended(store, runs)
     hard = {"name": "hard", "prompts": {"id": seed.prompts}, "split": "heldout",
             "samples_per_prompt": 4}  # fmt: skip
     for number, (run, value) in enumerate(zip(runs, (0.75, 0.25), strict=True)):

@@ -4,7 +4,8 @@ Called by `backend.store.metrics.seed_groups`; pure.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from backend.domain.results.drafts import Given, score_of
 from backend.domain.results.measurements import PromptSet, metric_on
@@ -17,13 +18,14 @@ class Evaluated:
     """What evaluations found of the models of some runs on one set, all sampled alike.
 
     `metric` is pass@1 or else the reward, and `title` what people call it; `label` is the name of
-    the set. `values` are by run.
+    the set. `values` are by run. `reward`: what scored the responses.
     """
 
     metric: str
     title: str
     label: str
     values: Mapping[str, float]
+    reward: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
 def evaluated(given: Given, run_ids: Sequence[str]) -> list[Evaluated]:
@@ -51,4 +53,5 @@ def _on(given: Given, prompts: PromptSet, run_ids: Sequence[str]) -> Evaluated |
     if len(values) < len(measured):
         return None
     title = title_of(Method.EVALUATE, f"eval/{measure}")
-    return Evaluated(metric_on(prompts, measure), title, given.labels[prompts], values)
+    reward = given.one_of(prompts).sampling["reward"]
+    return Evaluated(metric_on(prompts, measure), title, given.labels[prompts], values, reward)

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend.domain.better import is_lower_better
-from backend.domain.seeds.estimates import difference, summarised
+from backend.domain.seeds.best import Best, best_of
+from backend.domain.seeds.draws import Draw, counted, left_out
+from backend.domain.seeds.ends import why_open
+from backend.domain.seeds.estimates import Difference, summarised
 from backend.domain.seeds.groups import group_differences, seed_groups, without_seed
 from backend.domain.seeds.measures import (
     all_measured_apart,
@@ -19,6 +22,7 @@ from backend.domain.seeds.measures import (
 )
 from backend.domain.seeds.names import names_of
 from backend.domain.verdict.gold import gold_metrics
+from backend.domain.verdict.proxy import PROXY, learned
 from backend.domain.verdict.words import between, shown
 from backend.schemas.metrics.registry import title_of
 from backend.schemas.metrics.seeds import GroupDifference, SeedGroup, SeedGroups, SeedValue
@@ -63,6 +67,7 @@ class Measure:
     `evaluated_on`: the set on which evaluations measured what the runs left; None if the runs have
     measured it themselves, or somebody attached it; `sets`: all that evaluations could decide by.
     `attached`: what was attached to all of them. `title`: by default as their method calls it.
+    `reward`: what scored the evaluations; None if the runs' own rewards did.
     """
 
     metric: str | None
@@ -72,17 +77,19 @@ class Measure:
     evaluated_on: str | None = None
     sets: Sequence[str] = ()
     attached: str | None = None
+    reward: Mapping[str, Any] | None = None
 
 
 def compared(
     configs: Mapping[str, Mapping[str, Any]],
+    draws: Mapping[str, Draw],
     by: Measure,
     metrics: Iterable[str],
     records: Mapping[str, str],
 ) -> SeedGroups:
-    """The runs in groups by their configs, beside each other.
+    """The runs in groups by their configs, beside each other; of each seed one run counts.
 
-    `metrics`: all that any has; `records`: names of what configs name by an id.
+    `draws`: by run. `metrics`: all that any has; `records`: names of what configs name by an id.
     """
     groups = seed_groups(configs)
     firsts = [configs[runs[0]] for runs in groups]
@@ -90,12 +97,16 @@ def compared(
     apart = apart_from_most(by.metric or "", firsts) if is_own else [None] * len(firsts)
     settings = group_differences(configs, groups)
     shown_groups = [
-        _group(name, runs, config, section, by.values)
-        for name, runs, config, section in zip(
-            names_of(firsts, records), groups, settings, apart, strict=True
+        _group(name, [draws[run] for run in runs], config, by.values).model_copy(
+            update={"apart": section, "why_open": why}
         )
-    ]
+        for name, runs, config, section, why in zip(
+            names_of(firsts, records), groups, settings, apart,
+            _why_open(groups, draws, by, apart), strict=True,
+        )
+    ]  # fmt: skip
     lower = by.metric is not None and is_lower_better(by.metric)
+    best = _best(shown_groups, is_lower_better=lower)
     return SeedGroups(
         metric=by.metric,
         title=_title(by, firsts[apart.index(None)]),
@@ -107,8 +118,38 @@ def compared(
         is_lower_better=lower,
         groups=shown_groups,
         records={one: records[one] for one in sorted(_told(settings)) if one in records},
-        differences=_against_the_best(shown_groups, is_lower_better=lower),
+        differences=[] if best is None else _differences(best),
+        n_comparisons=0 if best is None else best.n_comparisons,
+        doubt=PROXY if any(_is_proxy(by, config) for config in firsts) else "",
     )
+
+
+def _why_open(
+    groups: Sequence[Sequence[str]],
+    draws: Mapping[str, Draw],
+    by: Measure,
+    apart: Sequence[str | None],
+) -> list[str]:
+    """Of groups that measure the same; the others are told apart by more."""
+    if by.metric is None:
+        return [""] * len(groups)
+    alike = [
+        [draws[run] for run in runs] if section is None else []
+        for runs, section in zip(counted(groups, draws), apart, strict=True)
+    ]
+    return why_open(alike, {one.run: one.step for one in by.values})
+
+
+def _is_proxy(by: Measure, config: Mapping[str, Any]) -> bool:
+    """Whether a reward model that trained a policy judges it, too."""
+    metric = by.metric or ""
+    is_reward = metric.startswith("reward/") or (
+        metric.startswith("eval/") and metric.endswith("/reward")
+    )
+    if not is_reward or config["method"] != Method.POLICY_GRADIENT:
+        return False
+    trained = config.get("reward")
+    return bool(learned(trained) & learned(trained if by.reward is None else by.reward))
 
 
 def _told(settings: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -127,68 +168,72 @@ def _called(metric: str, config: Mapping[str, Any]) -> str:
 
 
 def _group(
-    name: str,
-    runs: Sequence[str],
-    config: dict[str, Any],
-    apart: str | None,
-    measured: Sequence[SeedValue],
+    name: str, draws: Sequence[Draw], config: dict[str, Any], measured: Sequence[SeedValue]
 ) -> SeedGroup:
-    values = [one for one in measured if one.run in runs]
+    values = [one for one in measured if one.run in {draw.run for draw in draws}]
     together = summarised([one.value for one in values]) if values else None
+    has_spread = together is not None and together.low != together.high
     return SeedGroup(
         name=name,
-        runs=list(runs),
+        runs=[one.run for one in draws],
         config=config,
+        left_out=left_out(draws),
         values=values,
         value=None if together is None else together.value,
-        interval=None if together is None else Span.of(together.low, together.high),
+        interval=Span.of(together.low, together.high) if together and has_spread else None,
         is_iqm=together is not None and together.is_iqm,
-        apart=apart,
+        apart=None,
+        why_open="",
     )
 
 
-def _against_the_best(
-    groups: Sequence[SeedGroup], *, is_lower_better: bool
-) -> list[GroupDifference]:
-    places = [n for n, group in enumerate(groups) if group.values and group.apart is None]
-    if len(places) < 2:
-        return []
-    sign = -1 if is_lower_better else 1
-
-    def worth(place: int) -> float:
-        return sign * (groups[place].value or 0.0)
-
-    best = max(places, key=worth)
-    others = sorted((place for place in places if place != best), key=lambda place: -worth(place))
-    return [_difference(groups, best, other) for other in others]
+def _best(groups: Sequence[SeedGroup], *, is_lower_better: bool) -> Best | None:
+    """Among the groups that can be compared; None if these are fewer than two."""
+    values = {
+        place: [one.value for one in group.values]
+        for place, group in enumerate(groups)
+        if group.values and group.apart is None and not group.why_open
+    }
+    return best_of(values, is_lower_better=is_lower_better) if len(values) > 1 else None
 
 
-def _difference(groups: Sequence[SeedGroup], best: int, other: int) -> GroupDifference:
-    found = difference(*([one.value for one in groups[place].values] for place in (best, other)))
-    interval = Span.of(found.low, found.high)
-    return GroupDifference(
-        better=best,
-        worse=other,
-        value=found.value,
-        interval=interval,
-        is_decided=found.is_decided,
-        more_seeds=found.more_seeds,
-        sentence=_sentence(found.value, interval, found.more_seeds, is_decided=found.is_decided),
-    )
-
-
-def _sentence(value: float, interval: Span | None, more: int | None, *, is_decided: bool) -> str:
-    if interval is None:
-        return (
-            f"They differ by {shown(value)}. Fewer than three seeds do not tell whether that is "
-            "more than chance."
+def _differences(best: Best) -> list[GroupDifference]:
+    return [
+        GroupDifference(
+            better=best.place,
+            worse=place,
+            value=found.value,
+            interval=Span.of(found.low, found.high),
+            is_iqm=found.is_iqm,
+            is_decided=found.is_decided,
+            more_seeds=found.more_seeds,
+            sentence=sentence_of(found, best.n_comparisons),
         )
-    by = f"{shown(value)} {between(interval.low, interval.high)}"
-    if is_decided:
-        return f"The difference is {by}: more than chance."
-    may_be_chance = f"The difference is {by}: it may be chance."
+        for place, found in best.differences.items()
+    ]
+
+
+def sentence_of(found: Difference, n_comparisons: int = 1) -> str:
+    """What a difference says, and of how many comparisons it is one."""
+    if found.low is None or found.high is None:
+        return (
+            f"They differ by {shown(found.value)}. Fewer than three seeds do not tell whether that "
+            "is more than chance."
+        )
+    if not found.has_spread:
+        return (
+            f"They differ by {shown(found.value)}. The seeds of each group have one value, so they "
+            "do not tell whether that is more than chance."
+        )
+    of = "IQMs" if found.is_iqm else "means"
+    corrected = f", corrected for {n_comparisons} comparisons" if n_comparisons > 1 else ""
+    by = f"{shown(found.value)} {between(found.low, found.high)}{corrected}"
+    if found.is_decided:
+        return f"The difference of {of} is {by}: more than chance."
+    may_be_chance = f"The difference of {of} is {by}: it may be chance."
+    more = found.more_seeds
     if more is None or more > _FEW:
-        largest = shown(max(abs(interval.low), abs(interval.high)))
+        largest = shown(max(abs(found.low), abs(found.high)))
         return f"{may_be_chance} More than {largest} either way is unlikely."
     seeds = f"{more} more seed{'' if more == 1 else 's'}"
     return f"{may_be_chance} If it is real, about {seeds} per group would show it."

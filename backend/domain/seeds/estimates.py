@@ -4,6 +4,7 @@ Fewer than three seeds are shown as they are: two points say nothing of their sp
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -12,7 +13,8 @@ from intervals.student import quantile
 
 FEWEST_FOR_INTERVAL = 3
 FEWEST_FOR_IQM = 10
-_SHARE = 0.975
+_SHARE_OUTSIDE = 0.05
+_CUT = 4  # An IQM leaves out a quarter of the seeds at each end.
 MOST_SEEDS = 1000
 
 
@@ -29,34 +31,51 @@ class Summary:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much larger one group of seeds is than another, with its 95 % interval.
+    """How much larger one group of seeds is than another, with its interval.
 
-    `more_seeds`: how many more each group would need for an interval without 0, if the difference
-    and the spread stayed as they are; 0 = it is decided, None = not known or more than a thousand.
+    `is_iqm`: of IQMs, not of means. `more_seeds`: how many more each group would need for an
+    interval without 0, if the difference and the spread stayed as they are; 0 = it is decided,
+    None = not known or more than a thousand.
     """
 
     value: float
     low: float | None
     high: float | None
     more_seeds: int | None
+    is_iqm: bool = False
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether the seeds differ, so that the interval has a width."""
+        return self.low != self.high
 
     @property
     def is_decided(self) -> bool:
-        """Whether 0 is not within the interval."""
-        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+        """Whether 0 is not within the interval; never where the seeds show no spread."""
+        if self.low is None or self.high is None:
+            return False
+        return self.has_spread and not self.low <= 0 <= self.high
 
 
-def summarised(values: Sequence[float]) -> Summary:
-    """What these seeds say together. Raises ValueError for none."""
+def summarised(values: Sequence[float], *, is_iqm: bool | None = None) -> Summary:
+    """What these seeds say together; `is_iqm`: by default from ten on. Raises ValueError for none.
+
+    The interval of an IQM is Yuen's (1974, Biometrika 61): by the winsorised deviation, without
+    noise or a seed of its own, unlike a bootstrap.
+    """
     n = len(values)
-    if n >= FEWEST_FOR_IQM:
-        middle, half = interquartile_mean(values), _half_width_of_middle(values)
-        return Summary(n, middle, middle - half, middle + half, is_iqm=True)
-    mean = fmean(values)
+    is_iqm = n >= FEWEST_FOR_IQM if is_iqm is None else is_iqm
+    middle = centre(values, is_iqm=is_iqm)
     if n < FEWEST_FOR_INTERVAL:
-        return Summary(n, mean)
-    half = quantile(_SHARE, n - 1) * math.sqrt(_variance(values)) / math.sqrt(n)
-    return Summary(n, mean, mean - half, mean + half)
+        return Summary(n, middle, is_iqm=is_iqm)
+    freedom = _kept(n, is_iqm=is_iqm) - 1
+    half = _t(freedom) * math.sqrt(_squared_error(values, is_iqm=is_iqm))
+    return Summary(n, middle, middle - half, middle + half, is_iqm)
+
+
+def centre(values: Sequence[float], *, is_iqm: bool) -> float:
+    """The IQM or the mean. Raises ValueError for none."""
+    return interquartile_mean(values) if is_iqm else fmean(values)
 
 
 def interquartile_mean(values: Sequence[float]) -> float:
@@ -71,18 +90,49 @@ def interquartile_mean(values: Sequence[float]) -> float:
     return math.fsum(w * v for w, v in zip(weights, ordered, strict=True)) / math.fsum(weights)
 
 
-def difference(ours: Sequence[float], theirs: Sequence[float]) -> Difference:
-    """Mean of ours less mean of theirs, by Welch's t interval (Welch 1947)."""
-    value = fmean(ours) - fmean(theirs)
-    if min(len(ours), len(theirs)) < FEWEST_FOR_INTERVAL:
-        return Difference(value, None, None, None)
-    parts = [_variance(group) / len(group) for group in (ours, theirs)]
-    error = math.sqrt(sum(parts))
-    half = quantile(_SHARE, _welch_freedom(parts, len(ours), len(theirs))) * error
-    is_decided = abs(value) > half
-    spread = _variance(ours) + _variance(theirs)
-    more = 0 if is_decided else _more_seeds(value, spread, min(len(ours), len(theirs)))
-    return Difference(value, value - half, value + half, more)
+def difference(
+    ours: Sequence[float],
+    theirs: Sequence[float],
+    *,
+    is_iqm: bool = False,
+    n_comparisons: int = 1,
+) -> Difference:
+    """Mean of ours less mean of theirs by Welch's interval (1947), or IQMs by Yuen's (1974).
+
+    `n_comparisons`: of that many intervals 95 % hold together (Bonferroni).
+    """
+    value = centre(ours, is_iqm=is_iqm) - centre(theirs, is_iqm=is_iqm)
+    n, m = len(ours), len(theirs)
+    if min(n, m) < FEWEST_FOR_INTERVAL:
+        return Difference(value, None, None, None, is_iqm)
+    errors = [_squared_error(group, is_iqm=is_iqm) for group in (ours, theirs)]
+    freedom = _welch_freedom(errors, _kept(n, is_iqm=is_iqm), _kept(m, is_iqm=is_iqm))
+    half = _t(freedom, n_comparisons) * math.sqrt(sum(errors))
+    found = Difference(value, value - half, value + half, 0, is_iqm)
+    if found.is_decided:
+        return found
+    spread = errors[0] * n + errors[1] * m
+    more = _more_seeds(value, spread, min(n, m), n_comparisons, is_iqm=is_iqm)
+    return Difference(value, found.low, found.high, more, is_iqm)
+
+
+def _t(freedom: int, n_comparisons: int = 1) -> float:
+    return quantile(1 - _SHARE_OUTSIDE / 2 / n_comparisons, freedom)
+
+
+def _kept(n: int, *, is_iqm: bool) -> int:
+    """How many seeds are whole within a mean or an IQM."""
+    return n - 2 * (n // _CUT) if is_iqm else n
+
+
+def _squared_error(values: Sequence[float], *, is_iqm: bool) -> float:
+    """Of a mean or an IQM: what its interval is made of."""
+    n = len(values)
+    if not is_iqm:
+        return _variance(values) / n
+    ordered, cut, kept = sorted(values), n // _CUT, _kept(n, is_iqm=True)
+    winsorised = [min(max(one, ordered[cut]), ordered[n - cut - 1]) for one in ordered]
+    return (n - 1) * _variance(winsorised) / (kept * (kept - 1))
 
 
 def _welch_freedom(parts: Sequence[float], n: int, m: int) -> int:
@@ -93,29 +143,26 @@ def _welch_freedom(parts: Sequence[float], n: int, m: int) -> int:
     return max(1, math.floor(whole))
 
 
-def _more_seeds(value: float, spread: float, n: int) -> int | None:
-    """`spread`: the sum of both variances; both groups grow to the same size."""
-    if value == 0:
+def _more_seeds(
+    value: float, spread: float, n: int, n_comparisons: int, *, is_iqm: bool
+) -> int | None:
+    """`spread`: the sum of both squared errors of a single seed; both groups grow to one size."""
+    if value == 0 or spread == 0:
         return None
-    for wanted in range(n + 1, MOST_SEEDS):
-        if quantile(_SHARE, 2 * wanted - 2) * math.sqrt(spread / wanted) < abs(value):
-            return wanted - n
-    return None
 
+    def decides(wanted: int) -> bool:
+        # An IQM keeps half of the seeds.
+        freedom = 2 * (wanted // 2 if is_iqm else wanted) - 2
+        return _t(freedom, n_comparisons) * math.sqrt(spread / wanted) < abs(value)
 
-def _half_width_of_middle(values: Sequence[float]) -> float:
-    """Of the interval of a mean whose quarters are cut off, by the winsorised deviation.
-
-    Tukey & McLaughlin 1963; it has no noise and no seed, unlike a bootstrap.
-    """
-    ordered, n = sorted(values), len(values)
-    cut = n // 4
-    winsorised = [min(max(one, ordered[cut]), ordered[n - cut - 1]) for one in ordered]
-    error = math.sqrt(_variance(winsorised)) / ((1 - 2 * cut / n) * math.sqrt(n))
-    return quantile(_SHARE, n - 2 * cut - 1) * error
+    sizes = range(n + 1, MOST_SEEDS)
+    place = bisect_left(sizes, True, key=decides)
+    return sizes[place] - n if place < len(sizes) else None
 
 
 def _variance(values: Sequence[float]) -> float:
     # Not by `statistics`, whose exact fractions take a hundred times as long: bands have many bins.
+    if min(values) == max(values):
+        return 0.0
     mean = fmean(values)
     return math.fsum((one - mean) ** 2 for one in values) / (len(values) - 1)

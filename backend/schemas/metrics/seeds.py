@@ -6,6 +6,7 @@ from pydantic import Field
 
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.paging import ApiAnswer
+from backend.schemas.vocabulary import RunState
 
 
 class SeedValue(ApiAnswer):
@@ -14,6 +15,15 @@ class SeedValue(ApiAnswer):
     run: str
     value: float
     step: int | None = Field(description="Of the run; null for an evaluation of its model.")
+    state: RunState = Field(description="Of the run.")
+
+
+class LeftOut(ApiAnswer):
+    """A run of a group that does not count, because its seed counts once."""
+
+    run: str
+    counts: str = Field(description="The run that counts for its seed.")
+    why: str
 
 
 class SeedGroup(ApiAnswer):
@@ -24,26 +34,43 @@ class SeedGroup(ApiAnswer):
     config: dict[str, Any] = Field(
         description="By dotted path what is not the same in all groups; null = not in this one."
     )
-    values: list[SeedValue] = Field(description="Of the runs that have the metric.")
+    left_out: list[LeftOut] = Field(
+        description="Runs that repeat or continue another run of the group. Of each seed the "
+        "newest run that succeeded counts."
+    )
+    values: list[SeedValue] = Field(
+        description="One of each seed, of the runs that have the metric."
+    )
     value: float | None = Field(
         description="Their mean; from ten seeds on their interquartile mean. Null without any."
     )
-    interval: Span | None = Field(description="Its 95 % interval; null for fewer than 3 seeds.")
+    interval: Span | None = Field(
+        description="Its 95 % interval; null for fewer than 3 seeds, or if all have one value."
+    )
     is_iqm: bool
     apart: str | None = Field(
         description="The section of its config by which the metric that decides measures something "
         "else in this group, so that it is left out of `differences`; null = it is compared."
     )
+    why_open: str = Field(
+        description="Why the group is left out of `differences` for now: seeds that have not "
+        "succeeded, or values of different steps. Empty = it can be compared."
+    )
 
 
 class GroupDifference(ApiAnswer):
-    """Whether one group is better than another, by Welch's t interval of the difference."""
+    """Whether one group is better than another: Welch's t interval, or Yuen's of IQMs."""
 
     better: int = Field(description="The place of the group with the larger value.")
     worse: int
     value: float
-    interval: Span | None = Field(description="95 %; null if a group has fewer than 3 seeds.")
-    is_decided: bool = Field(description="Whether the interval leaves 0 out.")
+    interval: Span | None = Field(
+        description="95 % for all `n_comparisons` together; null if a group has fewer than 3 seeds."
+    )
+    is_iqm: bool = Field(description="Of IQMs, not of means: every group has ten seeds.")
+    is_decided: bool = Field(
+        description="Whether the interval leaves 0 out; false where no seeds differ."
+    )
     more_seeds: int | None = Field(
         description="How many more seeds each group would need to decide it, if difference and "
         "spread stay as they are; null = not known, or more than a thousand."
@@ -88,19 +115,28 @@ class SeedGroups(ApiAnswer):
         description="Of each id in the configs of groups, what the model or snapshot is called."
     )
     differences: list[GroupDifference]
+    n_comparisons: int = Field(
+        description="How many pairs the groups of `differences` with three seeds or more make: the "
+        "intervals hold for all of them together (Bonferroni)."
+    )
+    doubt: str = Field(
+        description="Why the metric proves little: a learned reward judges what it has trained. "
+        "Empty = no such doubt."
+    )
 
 
 class GroupCurve(ApiAnswer):
     """What the seeds of a group say of a metric together, bin by bin: columns of equal length.
 
-    Bins have `n` runs; `low` and `high` are null where these are fewer than three.
+    Bins have `n` runs; `value`, `low` and `high` are null where these are fewer than three.
     """
 
     group: int
     name: str
+    is_iqm: bool = Field(description="Whether all its values are IQMs; else all are means.")
     x: list[float]
     n: list[int]
-    value: list[float]
+    value: list[float | None]
     low: list[float | None]
     high: list[float | None]
 

@@ -15,13 +15,14 @@ from backend.domain.results.measurements import key_of
 from backend.domain.seeds import groups as seeds
 from backend.domain.seeds.bands import Points, band
 from backend.domain.seeds.compared import Measure, compared, deciding_metric
+from backend.domain.seeds.draws import counted
 from backend.domain.seeds.records import called
 from backend.domain.verdict.gold import gold_metrics
 from backend.schemas.metrics.seeds import GroupCurve, GroupCurves, SeedGroups, SeedValue
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.runs import Series
-from backend.schemas.vocabulary import Method
-from backend.store.metrics import curves, record_names, results
+from backend.schemas.vocabulary import Method, RunState
+from backend.store.metrics import curves, draws, record_names, results
 from backend.store.metrics.curves import Window
 from backend.store.tables.models import Model
 from backend.store.tables.runs import MetricPoint, Run
@@ -35,14 +36,16 @@ def of_runs(
     """These runs in groups, by `metric`, or else evaluations on that set, or what decides."""
     configs = _configs(session, run_ids)
     names = _names(session, configs)
+    drawn = draws.of_runs(session, configs)
+    counting = [run for runs in counted(seeds.seed_groups(configs), drawn) for run in runs]
     by = (
-        _deciding(session, configs, names, evaluated_on)
+        _deciding(session, {run: configs[run] for run in counting}, names, evaluated_on)
         if metric is None
-        else _newest(session, list(configs), metric)
+        else _newest(session, counting, metric)
     )
     metrics = sorted(set().union(*names.values()))
     records = called(record_names.of_configs(session, configs.values()))
-    found = compared(configs, by, metrics, records)
+    found = compared(configs, drawn, by, metrics, records)
     return found.model_copy(update={"n_evaluations": len(set(run_ids)) - len(configs)})
 
 
@@ -87,8 +90,12 @@ def _deciding(
     labels = [one.label for one in found]
     if found and (attached is None or evaluated_on in labels):
         one = next((one for one in found if one.label == evaluated_on), found[0])
-        values = [SeedValue(run=run, value=value, step=None) for run, value in one.values.items()]
-        by = Measure(one.metric, one.title, values, evaluated_on=one.label)
+        states = _states(session, one.values)
+        values = [
+            SeedValue(run=run, value=value, step=None, state=states[run])
+            for run, value in one.values.items()
+        ]
+        by = Measure(one.metric, one.title, values, evaluated_on=one.label, reward=one.reward or {})
     elif metric is None:
         by = Measure(None, why_none=why_none)
     else:
@@ -99,8 +106,12 @@ def _deciding(
 def group_curves(
     session: Session, run_ids: Sequence[str], names: Sequence[str], window: Window
 ) -> GroupCurves:
-    """What the seeds of each group say together of these metrics, in at most so many bins."""
-    groups = seeds.seed_groups(_configs(session, run_ids))
+    """What the seeds of each group say together of these metrics, in at most so many bins.
+
+    Of each seed one run counts.
+    """
+    configs = _configs(session, run_ids)
+    groups = counted(seeds.seed_groups(configs), draws.of_runs(session, configs))
     # Finer than the bins, which their own buckets would not fit otherwise.
     fine = replace(window, points=_FINER * window.points)
     answer = curves.read(session, run_ids, names, fine, exact=True)
@@ -125,15 +136,22 @@ def _newest(session: Session, run_ids: Sequence[str], name: str) -> Measure:
     newest = select(MetricPoint.step).where(*points).order_by(MetricPoint.step.desc()).limit(1)
     last = newest.correlate(Run).scalar_subquery()
     found = (
-        select(Run.id, MetricPoint.step, MetricPoint.value)
+        select(Run.id, MetricPoint.step, MetricPoint.value, Run.state)
         .join(MetricPoint, and_(*points, MetricPoint.step == last))
         .where(Run.id.in_(run_ids))
     )
     rows = session.execute(found.order_by(Run.number))
     values = [
-        SeedValue(run=run, value=value, step=step) for run, step, value in rows if value is not None
+        SeedValue(run=run, value=value, step=step, state=RunState(state))
+        for run, step, value, state in rows
+        if value is not None
     ]
     return Measure(name, values=values)
+
+
+def _states(session: Session, run_ids: Iterable[str]) -> dict[str, RunState]:
+    rows = session.execute(select(Run.id, Run.state).where(Run.id.in_(list(run_ids))))
+    return {run_id: RunState(state) for run_id, state in rows}
 
 
 def _width(series: Sequence[Series], name: str, window: Window) -> float:

@@ -1008,19 +1008,24 @@ export interface components {
          * GroupCurve
          * @description What the seeds of a group say of a metric together, bin by bin: columns of equal length.
          *
-         *     Bins have `n` runs; `low` and `high` are null where these are fewer than three.
+         *     Bins have `n` runs; `value`, `low` and `high` are null where these are fewer than three.
          */
         GroupCurve: {
             /** Group */
             group: number;
             /** Name */
             name: string;
+            /**
+             * Is Iqm
+             * @description Whether all its values are IQMs; else all are means.
+             */
+            is_iqm: boolean;
             /** X */
             x: number[];
             /** N */
             n: number[];
             /** Value */
-            value: number[];
+            value: (number | null)[];
             /** Low */
             low: (number | null)[];
             /** High */
@@ -1036,7 +1041,7 @@ export interface components {
         };
         /**
          * GroupDifference
-         * @description Whether one group is better than another, by Welch's t interval of the difference.
+         * @description Whether one group is better than another: Welch's t interval, or Yuen's of IQMs.
          */
         GroupDifference: {
             /**
@@ -1048,11 +1053,16 @@ export interface components {
             worse: number;
             /** Value */
             value: number;
-            /** @description 95 %; null if a group has fewer than 3 seeds. */
+            /** @description 95 % for all `n_comparisons` together; null if a group has fewer than 3 seeds. */
             interval: components["schemas"]["Span"] | null;
             /**
+             * Is Iqm
+             * @description Of IQMs, not of means: every group has ten seeds.
+             */
+            is_iqm: boolean;
+            /**
              * Is Decided
-             * @description Whether the interval leaves 0 out.
+             * @description Whether the interval leaves 0 out; false where no seeds differ.
              */
             is_decided: boolean;
             /**
@@ -1410,6 +1420,21 @@ export interface components {
              * Format: date-time
              */
             expires_at: string;
+        };
+        /**
+         * LeftOut
+         * @description A run of a group that does not count, because its seed counts once.
+         */
+        LeftOut: {
+            /** Run */
+            run: string;
+            /**
+             * Counts
+             * @description The run that counts for its seed.
+             */
+            counts: string;
+            /** Why */
+            why: string;
         };
         /**
          * LineageNode
@@ -2946,7 +2971,7 @@ export interface components {
             interval: components["schemas"]["Span"] | null;
             /**
              * Interval Of
-             * @description seeds = a t interval over three seeds or more; prompts = one or two seeds, whose own intervals by prompt it is the mean of.
+             * @description seeds = over three seeds or more; prompts = one or two seeds, whose own intervals by prompt it is the mean of.
              */
             interval_of: ("seeds" | "prompts") | null;
             /** Is Iqm */
@@ -2957,7 +2982,7 @@ export interface components {
             change: components["schemas"]["ResultsChange"] | null;
             /**
              * Is Best
-             * @description The best of its column, and more than chance better than the next.
+             * @description Better than every other row by more than chance, with all seeds succeeded.
              * @default false
              */
             is_best: boolean;
@@ -3624,8 +3649,13 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
+             * Left Out
+             * @description Runs that repeat or continue another run of the group. Of each seed the newest run that succeeded counts.
+             */
+            left_out: components["schemas"]["LeftOut"][];
+            /**
              * Values
-             * @description Of the runs that have the metric.
+             * @description One of each seed, of the runs that have the metric.
              */
             values: components["schemas"]["SeedValue"][];
             /**
@@ -3633,7 +3663,7 @@ export interface components {
              * @description Their mean; from ten seeds on their interquartile mean. Null without any.
              */
             value: number | null;
-            /** @description Its 95 % interval; null for fewer than 3 seeds. */
+            /** @description Its 95 % interval; null for fewer than 3 seeds, or if all have one value. */
             interval: components["schemas"]["Span"] | null;
             /** Is Iqm */
             is_iqm: boolean;
@@ -3642,6 +3672,11 @@ export interface components {
              * @description The section of its config by which the metric that decides measures something else in this group, so that it is left out of `differences`; null = it is compared.
              */
             apart: string | null;
+            /**
+             * Why Open
+             * @description Why the group is left out of `differences` for now: seeds that have not succeeded, or values of different steps. Empty = it can be compared.
+             */
+            why_open: string;
         };
         /**
          * SeedGroups
@@ -3704,6 +3739,16 @@ export interface components {
             };
             /** Differences */
             differences: components["schemas"]["GroupDifference"][];
+            /**
+             * N Comparisons
+             * @description How many pairs the groups of `differences` with three seeds or more make: the intervals hold for all of them together (Bonferroni).
+             */
+            n_comparisons: number;
+            /**
+             * Doubt
+             * @description Why the metric proves little: a learned reward judges what it has trained. Empty = no such doubt.
+             */
+            doubt: string;
         };
         /**
          * SeedValue
@@ -3719,6 +3764,8 @@ export interface components {
              * @description Of the run; null for an evaluation of its model.
              */
             step: number | null;
+            /** @description Of the run. */
+            state: components["schemas"]["RunState"];
         };
         /**
          * Series

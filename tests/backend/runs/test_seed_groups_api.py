@@ -1,18 +1,23 @@
 """GET /seed-groups: runs of the store by what they are seeds of, and whether one is better."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
 from backend.domain.seeds.compared import deciding_metric
 from backend.schemas.events import MetricLine
 from backend.store.db import Database
 from backend.store.metrics import points as metrics
 from backend.store.tables.models import Model
+from backend.store.tables.runs import Run
 from tests.backend.runs.conftest import AT, Seed
+
+RULE = {"terms": [{"kind": "finished"}]}
+OTHER_RULE = {"terms": [{"kind": "length", "high": 8}]}
 
 
 def made(
@@ -23,8 +28,12 @@ def made(
     rewards: Sequence[float],
     **more: Any,
 ) -> str:
-    """A run with this seed and these held-out rewards at steps 0, 10, 20, ..."""
-    config = seed.policy_gradient(seed=number, **more)
+    """A run that succeeded, with these held-out rewards at steps 0, 10, 20, ...
+
+    Its reward is a rule by default.
+    """
+    state = more.pop("state", "succeeded")
+    config = seed.policy_gradient(seed=number, **{"reward": RULE} | more)
     run_id = str(api.post("/runs", json=seed.body(config)).json()["id"])
     lines = [
         MetricLine(step=10 * i, time=float(i), values={"eval/reward": value})
@@ -32,14 +41,27 @@ def made(
     ]
     with database.write() as session:
         metrics.append(session, run_id, 1, lines, at=AT)
+        changed(session, run_id, state=state)
     return run_id
+
+
+def changed(session: Session, run_id: str, **values: Any) -> None:
+    """The run as the worker would have left it."""
+    session.execute(update(Run).where(Run.id == run_id).values(values))
+
+
+def asked(api: TestClient, runs: Iterable[str], **query: str) -> dict[str, Any]:
+    """The groups of these runs."""
+    answer = api.get("/seed-groups", params={"runs": ",".join(runs), **query})
+    found: dict[str, Any] = answer.raise_for_status().json()
+    return found
 
 
 @pytest.fixture
 def groups(api: TestClient, database: Database, seed: Seed) -> list[list[str]]:
     """Three seeds that end at 4, 5, 6 and three with another learning rate at 1, 2, 3."""
     high = [made(api, database, seed, n, [0.0, 2.0, 4.0 + n]) for n in range(3)]
-    low = [made(api, database, seed, n, [0.0, 1.0 + n], optim={"lr": 0.5}) for n in range(3)]
+    low = [made(api, database, seed, n, [0.0, 1.0, 1.0 + n], optim={"lr": 0.5}) for n in range(3)]
     return [high, low]
 
 
@@ -61,7 +83,7 @@ def test_the_answer_comes_by_the_held_out_reward(api: TestClient, groups: list[l
     (found,) = answer["differences"]
     assert (found["better"], found["worse"], found["value"]) == (0, 1, 3.0)
     assert found["is_decided"]
-    assert found["sentence"] == "The difference is 3 [0.733, 5.27]: more than chance."
+    assert found["sentence"] == "The difference of means is 3 [0.733, 5.27]: more than chance."
 
 
 def test_two_seeds_are_shown_as_they_are(api: TestClient, groups: list[list[str]]) -> None:
@@ -98,7 +120,8 @@ def test_bands_are_of_all_seeds_step_by_step(api: TestClient, groups: list[list[
 
     high, low = answer["items"]
     assert (high["x"], high["n"], high["value"]) == ([0, 10, 20], [3, 3, 3], [0, 2, 5])
-    assert (low["x"], low["value"]) == ([0, 10], [0, 2])
+    assert (low["x"], low["value"]) == ([0, 10, 20], [0, 1, 2])
+    assert not high["is_iqm"]
     assert high["high"] == [0, 2, pytest.approx(5 + 2.48414, abs=1e-4)]
 
 
@@ -141,8 +164,7 @@ def test_rewards_that_measure_something_else_decide_nothing(
     api: TestClient, database: Database, seed: Seed, groups: list[list[str]]
 ) -> None:
     """A higher number of another reward is no better policy; what was measured outside decides."""
-    rule = {"terms": [{"kind": "finished"}]}
-    other = made(api, database, seed, 0, [0.0, 100.0], reward=rule)
+    other = made(api, database, seed, 0, [0.0, 100.0], reward=OTHER_RULE)
     runs = ",".join([other, *groups[0]])
 
     answer = api.get("/seed-groups", params={"runs": runs}).json()
@@ -161,8 +183,7 @@ def test_groups_that_measure_the_same_are_compared_and_the_others_are_shown(
     api: TestClient, database: Database, seed: Seed, groups: list[list[str]]
 ) -> None:
     """One group with a reward of its own keeps nobody from an answer about the rest."""
-    rule = {"terms": [{"kind": "finished"}]}
-    other = made(api, database, seed, 0, [0.0, 100.0], reward=rule)
+    other = made(api, database, seed, 0, [0.0, 100.0], reward=OTHER_RULE)
     runs = ",".join([other, *groups[0], *groups[1]])
 
     answer = api.get("/seed-groups", params={"runs": runs}).json()
@@ -172,3 +193,117 @@ def test_groups_that_measure_the_same_are_compared_and_the_others_are_shown(
     assert answer["groups"][2]["value"] == 100.0
     assert [(one["better"], one["worse"]) for one in answer["differences"]] == [(0, 1)]
     assert answer["measured_apart"] == {"eval/reward": "reward"}
+
+
+def test_a_rerun_of_a_seed_is_no_second_seed(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    """Of seed 1 the newest that succeeded counts: neither the first nor the one that failed."""
+    first, second, failed, other = (
+        made(api, database, seed, number, [value], state=state)
+        for number, value, state in ((1, 0.1, "succeeded"), (1, 0.2, "succeeded"),
+                                     (1, 0.9, "failed"), (2, 0.3, "succeeded"))
+    )  # fmt: skip
+
+    (group,) = asked(api, [first, second, failed, other])["groups"]
+
+    assert group["runs"] == [first, second, failed, other]
+    assert [(one["run"], one["value"]) for one in group["values"]] == [(second, 0.2), (other, 0.3)]
+    assert group["left_out"] == [
+        {"run": run, "counts": second, "why": "it repeats seed 1, which counts once"}
+        for run in (first, failed)
+    ]
+
+
+def test_three_clones_of_one_seed_decide_nothing(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    runs = [made(api, database, seed, 1, [value], optim={"lr": rate})
+            for value, rate in ((0.5, 1e-4), (0.6, 1e-3)) for _ in range(3)]  # fmt: skip
+
+    (found,) = asked(api, runs)["differences"]
+
+    assert (found["is_decided"], found["interval"]) == (False, None)
+
+
+def test_a_run_that_continues_another_is_its_seed(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    """With another seed in its config, too: it has most of its steps in common with the first."""
+    first, second, third = (made(api, database, seed, n, [0.0, 1.0 + n]) for n in (1, 2, 3))
+    with database.write() as session:
+        changed(session, second, parent_id=first, parent_step=5)
+        changed(session, third, parent_id=second, parent_step=7)
+
+    def counted() -> list[str]:
+        (group,) = asked(api, [third, second, first])["groups"]
+        assert {one["run"] for one in group["left_out"]} | {one["run"] for one in group["values"]} \
+            == {first, second, third}  # fmt: skip
+        assert all("continues a run of seed 1" in one["why"] or one["run"] == first
+                   for one in group["left_out"])  # fmt: skip
+        return [one["run"] for one in group["values"]]
+
+    assert counted() == [first]
+    with database.write() as session:
+        changed(session, first, state="crashed")
+    assert counted() == [third]
+    query = {"runs": f"{first},{second},{third}", "names": "eval/reward"}
+    assert api.get("/seed-groups/curves", params=query).json()["items"][0]["n"] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("state", "rewards", "why"),
+    [
+        ("failed", [0.0], "1 of its 3 seeds has not succeeded (1 failed)"),
+        ("running", [0.0, 1.0, 9.0], "1 of its 3 seeds has not succeeded (1 running)"),
+        ("succeeded", [0.0, 1.0], "its seeds were measured at steps 10 and 20"),
+    ],
+)
+def test_values_of_runs_that_came_to_different_ends_decide_nothing(
+    api: TestClient, database: Database, seed: Seed, groups: list[list[str]],
+    state: str, rewards: list[float], why: str,
+) -> None:  # fmt: skip
+    """The two other groups are compared all the same."""
+    runs = [made(api, database, seed, n, [0.0, 1.0, 9.0], optim={"lr": 0.9}) for n in range(2)]
+    runs.append(made(api, database, seed, 2, rewards, optim={"lr": 0.9}, state=state))
+
+    answer = asked(api, [*groups[0], *groups[1], *runs])
+
+    assert [group["why_open"] for group in answer["groups"]] == ["", "", why]
+    value = answer["groups"][2]["values"][2]
+    assert (value["state"], value["step"]) == (state, 10 * (len(rewards) - 1))
+    assert [(one["better"], one["worse"]) for one in answer["differences"]] == [(0, 1)]
+
+
+def test_groups_of_another_length_are_compared_where_that_was_the_plan(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    long = [made(api, database, seed, n, [0.0, 2.0, 4.0 + n]) for n in range(3)]
+    short = [made(api, database, seed, n, [0.0, 1.0 + n], steps=10) for n in range(3)]
+
+    answer = asked(api, [*long, *short])
+    assert answer["groups"][1]["why_open"] == "it was measured at step 10, others at step 20"
+    assert answer["differences"] == []
+
+    with database.write() as session:
+        for run in short:
+            changed(session, run, steps=10)
+    assert [group["why_open"] for group in asked(api, [*long, *short])["groups"]] == ["", ""]
+
+
+def test_a_reward_model_that_trained_the_policies_is_doubted(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    """Until an evaluation from elsewhere is attached; a reward by rule is not doubted."""
+    learned = seed.policy_gradient()["reward"]
+    runs = [made(api, database, seed, 0, [1.0], optim={"lr": lr}, reward=learned)
+            for lr in (0.1, 0.2)]  # fmt: skip
+    rule = [made(api, database, seed, 0, [1.0], optim={"lr": lr}) for lr in (0.1, 0.2)]
+
+    assert "also judges it here" in asked(api, runs)["doubt"]
+    assert asked(api, rule)["doubt"] == ""
+    for run in runs:
+        body = {"points": [{"step": 0, "values": {"gold/reward": 1.0}}]}
+        api.post(f"/runs/{run}/metrics", json=body).raise_for_status()
+    assert asked(api, runs)["doubt"] == ""
+    assert "also judges it here" in asked(api, runs, metric="eval/reward")["doubt"]

@@ -12,17 +12,29 @@ from backend.domain.seeds.bands import band
 def test_three_seeds_step_by_step() -> None:
     found = band([[(1, 1.0), (2, 5.0)], [(1, 2.0), (2, 5.0)], [(1, 3.0)]], width=1)
 
-    assert (found.x, found.n, found.value) == ([1, 2], [3, 2], [2.0, 5.0])
+    # A run that ended earlier leaves two, whose mean says nothing of the group.
+    assert (found.x, found.n, found.value) == ([1, 2], [3, 2], [2.0, None])
     assert found.low[0] == pytest.approx(2 - 4.30265 / math.sqrt(3), abs=1e-4)
-    # A run that ended earlier leaves two, which say nothing of their spread.
     assert (found.low[1], found.high[1]) == (None, None)
 
 
 def test_a_run_counts_once_however_many_points_it_has_in_a_bin() -> None:
     dense = [(float(step), 0.0) for step in range(10)]
-    found = band([dense, [(9.0, 4.0)]], width=10)
+    found = band([dense, [(9.0, 4.0)], [(9.0, 5.0)]], width=10)
 
-    assert (found.x, found.n, found.value) == ([9.0], [2], [2.0])
+    assert (found.x, found.n, found.value) == ([9.0], [3], [3.0])
+
+
+def test_the_estimator_is_one_along_a_curve() -> None:
+    """Twelve seeds, four of which end early: the line would jump if it went on as a mean."""
+    curves = [[(1.0, one), (2.0, one)] if n < 8 else [(1.0, one)]
+              for n, one in enumerate([0.0, 1, 2, 3, 4, 5, 6, 100, 0, 1, 2, 3])]  # fmt: skip
+    found = band(curves, 1)
+
+    assert (found.is_iqm, found.n) == (True, [12, 8])
+    # The middle six of twelve, and the middle four of eight.
+    assert found.value == [2.5, 3.5]
+    assert not band(curves[:9], 1).is_iqm
 
 
 def test_the_order_of_runs_changes_nothing() -> None:

@@ -10,11 +10,13 @@ const group = (apart: string | null): SeedGroup => ({
   name: "grpo",
   runs: ["run_a"],
   config: {},
+  left_out: [],
   values: [],
   value: 1,
   interval: null,
   is_iqm: false,
   apart,
+  why_open: "",
 });
 
 const answer = (
@@ -33,6 +35,8 @@ const answer = (
   records: {},
   groups: aparts.map(group),
   differences: [],
+  n_comparisons: 1,
+  doubt: "",
   ...more,
 });
 
@@ -48,6 +52,7 @@ test("groups that are left out are named with what makes them another measure", 
     worse: 3,
     value: 0.2,
     interval: { low: 0.1, high: 0.3 },
+    is_iqm: false,
     is_decided: true,
     more_seeds: 0,
     sentence: "The difference is 0.2 [0.1, 0.3]: more than chance.",
@@ -63,7 +68,7 @@ test("groups that are left out are named with what makes them another measure", 
 
 test("groups that are not told apart are not called ahead", () => {
   const open = {
-    ...{ better: 1, worse: 0, value: 0.007, is_decided: false, more_seeds: 315 },
+    ...{ better: 1, worse: 0, value: 0.007, is_iqm: false, is_decided: false, more_seeds: 315 },
     interval: { low: -0.1, high: 0.12 },
     sentence: "The difference is 0.007 [−0.1, 0.12]: it may be chance.",
   };
@@ -87,6 +92,7 @@ test("evaluations that decide are named with their set", () => {
     worse: 0,
     value: 0.2,
     interval: { low: 0.1, high: 0.3 },
+    is_iqm: false,
     is_decided: true,
     more_seeds: null,
     sentence: "The difference is 0.2 [0.1, 0.3]: more than chance.",
@@ -127,4 +133,41 @@ test("of several measures the one that decides is chosen, and the attached one c
   expect(choice({ ...gold, evaluated_on: "ood" })).toEqual(["ood", ...both]);
   expect(choice({ evaluated_on: "ood", evaluation_sets: ["ood"] })).toBeNull();
   expect(choice({ attached: "Gold reward" })).toBeNull();
+});
+
+const decided = {
+  ...{ better: 1, worse: 0, value: 0.2, is_iqm: false, is_decided: true, more_seeds: 0 },
+  interval: { low: 0.1, high: 0.3 },
+  sentence: "The difference of means is 0.2 [0.1, 0.3]: more than chance.",
+};
+
+test("a reward model that judges what it has trained decides nothing in green", () => {
+  const colours = (doubt: string) => {
+    const page = document.createElement("div");
+    const said = answer([null, null], { differences: [decided], doubt });
+    page.innerHTML = renderToStaticMarkup(<Answer answer={said} onSet={() => undefined} />);
+    return [page.querySelector("section")?.className.trim(), page.textContent] as const;
+  };
+
+  expect(colours("")[0]).toBe("card answer good");
+  const [colour, said] = colours("The reward model that trains the policy also judges it here.");
+  expect(colour).toBe("card answer");
+  expect(said).toContain("B is better than A by held-out reward.");
+  expect(said).toContain("also judges it here");
+});
+
+test("groups that have not come to one end are named with the reason", () => {
+  const why = "1 of its 3 seeds has not succeeded (1 running)";
+  const said = (n: number) => {
+    const groups = [null, null, null].slice(0, n).map(group);
+    const last = { ...group(null), why_open: why };
+    const differences = n > 1 ? [decided] : [];
+    return text(answer([], { groups: [...groups, last], differences }));
+  };
+
+  expect(said(2)).toContain("B is better than A by held-out reward.");
+  expect(said(2)).toContain(`C. Not compared yet: ${why}. Let every seed succeed`);
+  expect(said(1)).toContain(
+    "Not decided by held-out reward: fewer than two groups can be compared",
+  );
 });

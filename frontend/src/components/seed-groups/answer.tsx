@@ -1,7 +1,7 @@
 /** Is the best group better than the others, and how many seeds would tell? */
 import "./answer.css";
 
-import type { GroupDifference, SeedGroups } from "@/api/types";
+import type { GroupDifference, SeedGroup, SeedGroups } from "@/api/types";
 import { Sentence } from "@/components/text/sentence";
 import { lowerFirst, number, plural } from "@/lib/format";
 
@@ -17,6 +17,8 @@ function headline(answer: SeedGroups): string {
   if (groups.length < 2) return "These runs are seeds of one config.";
   if (metric === null) return whyNone;
   const [first] = differences;
+  if (first === undefined && groups.some((group) => group.why_open !== ""))
+    return `Not decided by ${measure}: fewer than two groups can be compared yet.`;
   if (first === undefined)
     return groups.some(({ apart }) => apart !== null)
       ? `No two groups measure the same ${measure}.`
@@ -44,11 +46,15 @@ const lettersOf = (differences: readonly GroupDifference[]): string =>
     ? `the ${number(differences.length)} others`
     : differences.map((one) => letterOf(one.worse)).join(", ");
 
-/** The letters of the groups that the answer leaves out, by the section of the config that differs. */
-function leftOut({ groups }: SeedGroups): ReadonlyMap<string, readonly string[]> {
+/** The letters of the groups that the answer leaves out, by why; null: it does not. */
+function leftOut(
+  { groups }: SeedGroups,
+  whyOf: (group: SeedGroup) => string | null,
+): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
-  groups.forEach(({ apart }, place) => {
-    if (apart !== null) found.set(apart, [...(found.get(apart) ?? []), letterOf(place)]);
+  groups.forEach((group, place) => {
+    const why = whyOf(group);
+    if (why !== null) found.set(why, [...(found.get(why) ?? []), letterOf(place)]);
   });
   return found;
 }
@@ -60,7 +66,10 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
   const known = differences.filter((one) => one.interval != null);
   const unknown = differences.filter((one) => one.interval == null);
   return (
-    <section className={`card answer ${isDecided ? "good" : ""}`} aria-label="Answer">
+    <section
+      className={`card answer ${isDecided && answer.doubt === "" ? "good" : ""}`}
+      aria-label="Answer"
+    >
       <h2>
         <Sentence text={headline(answer)} />
       </h2>
@@ -81,6 +90,13 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
             Fewer than three seeds do not tell whether a difference is more than chance.
           </li>
         )}
+        {answer.doubt !== "" && differences.length > 0 && <li>{answer.doubt}</li>}
+        {[...leftOut(answer, ({ why_open: why }) => why || null)].map(([why, letters]) => (
+          <li key={why}>
+            <b>{letters.join(", ")}.</b> Not compared yet: {why}. Let every seed succeed at the same
+            step, or take the others out of the comparison.
+          </li>
+        ))}
         {answer.n_evaluations > 0 && (
           <li className="muted">
             {plural(answer.n_evaluations, "evaluation")} of these runs{" "}
@@ -92,7 +108,7 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
           <li className="muted">Measured by evaluations of the runs' output models, all alike.</li>
         )}
         <MeasureChoice answer={answer} onSet={onSet} />
-        {[...leftOut(answer)].map(([section, letters]) => (
+        {[...leftOut(answer, ({ apart }) => apart)].map(([section, letters]) => (
           <li key={section}>
             <b>{letters.join(", ")}.</b> Not compared, because a different <code>{section}</code>{" "}
             makes {lowerFirst(title)} a different measure. To compare, evaluate all groups alike;

@@ -4,6 +4,7 @@ import type { GroupCurve } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 
 import { drawn } from "./columns";
+import { legendOf, readingAt } from "./reading";
 import { firstNames } from "./view";
 
 const curve = (x: number[], mean: number[]): Curve => ({
@@ -17,6 +18,7 @@ const curve = (x: number[], mean: number[]): Curve => ({
 const group = (place: number, x: number[], value: number[], n = 3): GroupCurve => ({
   group: place,
   name: "eval/reward",
+  is_iqm: false,
   x,
   n: x.map(() => n),
   value,
@@ -52,14 +54,49 @@ describe("the table of a chart with several groups", () => {
       "--s2",
     ]);
   });
-  it("draws no band of fewer than three seeds", () => {
-    expect(drawn([group(0, [0], [1], 2)], [], colour).bands).toEqual([]);
+  it("draws no mean and no band of fewer than three seeds, but a full line for each run", () => {
+    const run = { run: "a", group: 0, curve: curve([0], [5]) };
+    const two = { ...group(0, [0], [1], 2), value: [null] };
+
+    expect(drawn([two], [run], colour)).toEqual({
+      data: [[0], [5]],
+      lines: [{ label: "a", colour: "--s1", width: 2 }],
+      bands: [],
+    });
+    expect(drawn([group(0, [0], [1])], [run], colour).lines[0]).toMatchObject({ width: 1 });
+  });
+  it("draws the mean apart and dashed where some seeds have ended, and ends it below three", () => {
+    const seeds = [4, 4, 3, 2];
+    const ended: GroupCurve = { ...group(0, [0, 1, 2, 3], [5, 6, 9, 9]), n: seeds };
+    const { data, lines } = drawn([{ ...ended, value: [5, 6, 9, null] }], [], colour);
+
+    expect(lines.slice(0, 2).map((line) => line.isDashed ?? false)).toEqual([false, true]);
+    expect(data.slice(1, 3)).toEqual([
+      [5, 6, null, null],
+      [null, null, 9, null],
+    ]);
   });
   it("never changes a group when a run is hidden", () => {
     const run = { run: "a", group: 0, curve: curve([0], [5]) };
     const shown = drawn([group(0, [0], [1])], [run], colour);
     const hidden = drawn([group(0, [0], [1])], [], colour);
     expect(shown.data.slice(2)).toEqual(hidden.data.slice(1));
+  });
+});
+
+describe("what is said at the cursor", () => {
+  it("is how many seeds a mean is of, and how many there were", () => {
+    const two: GroupCurve = { ...group(0, [0, 10], [1, 2]), n: [3, 2], value: [1, null] };
+    const iqm: GroupCurve = { ...group(1, [0, 10], [5, 5], 12), is_iqm: true };
+
+    expect(readingAt([two, iqm], 0)).toEqual([
+      "A 1 [0.00, 2.00], mean of 3 seeds",
+      "B 5 [4.00, 6.00], IQM of 12 seeds",
+    ]);
+    expect(readingAt([two], 10)).toEqual(["A 2 seeds (of 3), no mean"]);
+    expect(readingAt([two], 5)).toEqual([]);
+    expect(legendOf([two, iqm])).toMatch(/^Thick: the mean or IQM of the seeds/);
+    expect(legendOf([group(0, [0], [1], 2)])).toMatch(/^A group of fewer than three seeds/);
   });
 });
 

@@ -5,7 +5,10 @@ import type { GroupCurve } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 import type { Edges, Line } from "@/charts/plot";
 
+import { FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { isDashed } from "@/components/seed-groups/group-names";
+
+import { fullSize } from "./reading";
 
 export interface Drawn {
   readonly data: uPlot.AlignedData;
@@ -22,7 +25,11 @@ export interface RunCurve {
 
 type Column = readonly (number | null)[];
 
-/** Bands and means of all groups; of the runs those that are not hidden, thin. */
+/**
+ * Bands and means of all groups, dashed and apart where some seeds have ended: a mean of those that
+ * are left may jump. Of the runs those that are not hidden: thin beside a mean, and all that a
+ * group of fewer than three seeds has.
+ */
 export function drawn(
   groups: readonly GroupCurve[],
   runs: readonly RunCurve[],
@@ -36,23 +43,41 @@ export function drawn(
     lines.push(line);
     return columns.length;
   };
+  const withMean = new Set(groups.filter(hasMean).map(({ group }) => group));
   for (const { run, group, curve } of runs)
-    add(curve.x, curve.mean, { label: run, colour: colourOf(group), width: 1, alpha: 0.35 });
-  for (const { group, x, value, low, high } of groups) {
-    const colour = colourOf(group);
-    add(x, value, {
-      label: `group ${group + 1}`,
-      colour,
-      width: 2,
-      ...(isDashed(group) && { isDashed: true }),
+    add(curve.x, curve.mean, {
+      label: run,
+      colour: colourOf(group),
+      ...(withMean.has(group) ? { width: 1, alpha: 0.35 } : { width: 2, ...dashOf(group) }),
     });
-    const hasBand = low.some((one) => one !== null);
-    if (!hasBand) continue;
+  for (const found of groups.filter(hasMean)) {
+    const { group, x, n, value, low, high } = found;
+    const colour = colourOf(group);
+    const full = fullSize(found);
+    const line = { label: `group ${group + 1}`, colour, width: 2 };
+    add(
+      x,
+      where(value, (i) => n[i] === full),
+      { ...line, ...dashOf(group) },
+    );
+    if (value.some((one, i) => one !== null && n[i] !== full))
+      add(
+        x,
+        where(value, (i) => n[i] !== full),
+        { ...line, isDashed: true, isMarked: true },
+      );
     const upper = add(x, high, { label: "high", colour, width: 0 });
     bands.push([upper, add(x, low, { label: "low", colour, width: 0 })]);
   }
   return { data: aligned(columns), lines, bands };
 }
+
+const hasMean = (curve: GroupCurve): boolean => fullSize(curve) >= FEWEST_FOR_MEAN;
+
+const dashOf = (group: number) => (isDashed(group) ? { isDashed: true } : {});
+
+const where = (column: Column, isKept: (place: number) => boolean): Column =>
+  column.map((one, place) => (isKept(place) ? one : null));
 
 function aligned(columns: readonly { x: readonly number[]; y: Column }[]): uPlot.AlignedData {
   const all = [...new Set(columns.flatMap(({ x }) => [...x]))].sort((a, b) => a - b);

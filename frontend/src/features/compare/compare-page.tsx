@@ -21,6 +21,7 @@ import { WhatDiffers } from "./differences/what-differs";
 import { Frontier } from "./frontier/frontier";
 import { GroupCurveCards } from "./group-curves";
 import { GroupTable } from "./group-table";
+import { refetchMsOf, useRefetchMs } from "./refetch";
 import { SamePrompt } from "./same-prompt/same-prompt";
 import { useView } from "./view";
 
@@ -28,8 +29,17 @@ export function ComparePage() {
   const projectId = useProjectId();
   const { runIds, metric, evaluatedOn, saved } = useView();
   const enabled = runIds.length > 0;
-  const runs = useQuery({ ...runsByIdQuery(runIds), enabled });
-  const groups = useQuery({ ...seedGroupsQuery(runIds, metric, evaluatedOn), enabled });
+  const runs = useQuery({
+    ...runsByIdQuery(runIds),
+    enabled,
+    refetchInterval: ({ state }) => refetchMsOf(state.data),
+  });
+  const refetchMs = useRefetchMs(runIds, runs.data);
+  const groups = useQuery({
+    ...seedGroupsQuery(runIds, metric, evaluatedOn),
+    enabled,
+    refetchInterval: refetchMs,
+  });
   return (
     <div className="page compare">
       <div className="page-head">
@@ -57,7 +67,7 @@ export function ComparePage() {
         <Loaded query={runs} lines={8}>
           {(found) => (
             <Loaded query={groups} lines={8}>
-              {(answer) => <Compared runs={found} answer={answer} />}
+              {(answer) => <Compared runs={found} answer={answer} refetchMs={refetchMs} />}
             </Loaded>
           )}
         </Loaded>
@@ -66,7 +76,8 @@ export function ComparePage() {
   );
 }
 
-function Compared({ runs, answer }: { runs: readonly Run[]; answer: SeedGroups }) {
+function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: number | false }) {
+  const { runs, answer, refetchMs } = props;
   const verdicts = useVerdicts(runs);
   // Without evaluations that measure the others.
   const inGroups = new Set(answer.groups.flatMap((group) => group.runs));
@@ -81,9 +92,9 @@ function Compared({ runs, answer }: { runs: readonly Run[]; answer: SeedGroups }
       )}
       <ByPeople runs={asChosen} />
       <GroupTable answer={answer} runs={byId} verdicts={verdicts} />
-      <Frontier answer={answer} runs={byId} />
+      <Frontier answer={answer} runs={byId} refetchMs={refetchMs} />
       <Breakdown answer={answer} />
-      <GroupCurveCards answer={answer} runs={byId} />
+      <GroupCurveCards answer={answer} runs={byId} refetchMs={refetchMs} />
       <SamePrompt answer={answer} runs={byId} />
       <WhatDiffers answer={answer} />
     </>

@@ -4,18 +4,20 @@ import { useMemo, useState } from "react";
 
 import { metricsQuery } from "@/api/runs";
 import { groupCurvesQuery } from "@/api/seed-groups";
-import type { Run, SeedGroups } from "@/api/types";
+import type { GroupCurve, Run, SeedGroups } from "@/api/types";
 import { curveOf, type Zoom } from "@/charts/live-curves";
 import { Plot } from "@/charts/plot";
 import { AboutMetric } from "@/components/metrics/about-metric";
 import { unitOf, type Explain } from "@/components/metrics/explained";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Failure, Skeleton } from "@/components/states";
+import { number } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 
 import { drawn } from "./columns";
 import { colourOf } from "@/components/seed-groups/group-names";
 import { MeasuredApart } from "./measured-apart";
+import { legendOf, readingAt } from "./reading";
 import { figuresOf, firstNames, useView } from "./view";
 
 const POINTS = 300;
@@ -24,17 +26,23 @@ const HEIGHT = 240;
 interface Shared {
   readonly answer: SeedGroups;
   readonly explain: Explain;
+  readonly refetchMs: number | false;
   readonly zoom: Zoom;
   readonly onZoom: (zoom: Zoom) => void;
 }
 
-function MetricCard({ name, answer, explain, zoom, onZoom }: Shared & { name: string }) {
+function MetricCard(props: Shared & { name: string }) {
+  const { name, answer, explain, refetchMs: refetchInterval, zoom, onZoom } = props;
   const { runIds, hidden } = useView();
   const theme = useTheme();
   const explained = explain(name);
   const { title } = explained;
-  const groups = useQuery(groupCurvesQuery(runIds, name, POINTS));
-  const runs = useQuery(metricsQuery(runIds, { names: name, points: POINTS }));
+  const groups = useQuery({ ...groupCurvesQuery(runIds, name, POINTS), refetchInterval });
+  const runs = useQuery({
+    ...metricsQuery(runIds, { names: name, points: POINTS }),
+    refetchInterval,
+  });
+  const [place, setPlace] = useState<number | null>(null);
   const hiddenRuns = [...hidden].join();
   const groupOf = new Map(
     answer.groups.flatMap((group, place) => group.runs.map((run) => [run, place] as const)),
@@ -71,26 +79,45 @@ function MetricCard({ name, answer, explain, zoom, onZoom }: Shared & { name: st
       {groups.data === undefined || runs.data === undefined ? (
         <Skeleton label={`Loading ${title}`} />
       ) : (
-        <Plot
-          data={shown.data}
-          lines={shown.lines}
-          bands={shown.bands}
-          height={HEIGHT}
-          isLog={false}
-          axis="step"
-          syncKey="compare"
-          range={zoom}
-          theme={theme}
-          label={`${title} of ${answer.groups.length} groups of runs by step`}
-          onZoom={onZoom}
-        />
+        <>
+          <Plot
+            data={shown.data}
+            lines={shown.lines}
+            bands={shown.bands}
+            height={HEIGHT}
+            isLog={false}
+            axis="step"
+            syncKey="compare"
+            range={zoom}
+            theme={theme}
+            label={`${title} of ${answer.groups.length} groups of runs by step`}
+            onZoom={onZoom}
+            onCursor={setPlace}
+          />
+          <Reading curves={groups.data.items} x={place === null ? null : shown.data[0][place]} />
+        </>
       )}
     </section>
   );
 }
 
-export function GroupCurveCards(props: { answer: SeedGroups; runs: ReadonlyMap<string, Run> }) {
-  const { answer, runs } = props;
+/** How many seeds each group has where the cursor is, and what they say. */
+function Reading(props: { curves: readonly GroupCurve[]; x: number | null | undefined }) {
+  const { curves, x } = props;
+  const said = x == null ? [] : readingAt(curves, x);
+  return (
+    <p className="small muted curve-reading" aria-live="off">
+      {x == null || said.length === 0 ? legendOf(curves) : `Step ${number(x)}: ${said.join("; ")}.`}
+    </p>
+  );
+}
+
+export function GroupCurveCards(props: {
+  answer: SeedGroups;
+  runs: ReadonlyMap<string, Run>;
+  refetchMs: number | false;
+}) {
+  const { answer, runs, refetchMs } = props;
   const { names, set } = useView();
   const setNames = (next: readonly string[]) => set({ metrics: next });
   const [zoom, setZoom] = useState<Zoom>(null);
@@ -148,6 +175,7 @@ export function GroupCurveCards(props: { answer: SeedGroups; runs: ReadonlyMap<s
             name={name}
             answer={answer}
             explain={explain}
+            refetchMs={refetchMs}
             zoom={zoom}
             onZoom={setZoom}
           />

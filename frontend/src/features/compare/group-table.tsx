@@ -6,6 +6,7 @@ import { Table, type Column } from "@/components/table";
 import { VerdictPill } from "@/components/verdict-pill";
 import { between, number, plural } from "@/lib/format";
 
+import { estimateText, FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { colourOf, isDashed, letterOf } from "@/components/seed-groups/group-names";
 import { useView } from "./view";
 
@@ -14,12 +15,13 @@ interface Known {
   readonly verdicts: ReadonlyMap<string, Verdict>;
 }
 
-function SeedLine(props: Known & { runId: string; group: SeedGroup }) {
-  const { runId, group, runs, verdicts } = props;
+function SeedLine(props: Known & { runId: string; group: SeedGroup; hasSteps: boolean }) {
+  const { runId, group, runs, verdicts, hasSteps } = props;
   const { hidden, toggle } = useView();
   const run = runs.get(runId);
   const verdict = verdicts.get(runId);
   const value = group.values.find((one) => one.run === runId);
+  const leftOut = group.left_out.find((one) => one.run === runId);
   if (run === undefined) return null;
   return (
     <li>
@@ -29,15 +31,48 @@ function SeedLine(props: Known & { runId: string; group: SeedGroup }) {
       </label>
       <Link to={`/projects/${run.project_id}/runs/${run.id}`}>{run.name}</Link>
       <span className="mono small">{value === undefined ? "–" : number(value.value)}</span>
+      {hasSteps && value?.step != null && (
+        <span className="small faint">step {number(value.step)}</span>
+      )}
+      {run.state !== "succeeded" && <span className="small faint">{run.state}</span>}
+      {leftOut !== undefined && <span className="small faint">left out: {leftOut.why}</span>}
       {verdict !== undefined && <VerdictPill verdict={verdict} />}
     </li>
   );
 }
 
+/** Fewer than three values are shown as they are. */
+function Together({ group }: { group: SeedGroup }) {
+  const { values, value, interval, is_iqm: isIqm } = group;
+  if (values.length < FEWEST_FOR_MEAN)
+    return (
+      <>
+        {values.length === 0 ? "–" : values.map((one) => number(one.value)).join(", ")}
+        {values.length > 0 && (
+          <span className="small faint"> {plural(values.length, "seed")}: no interval</span>
+        )}
+      </>
+    );
+  return (
+    <>
+      {number(value)}
+      <span className="small faint">
+        {" "}
+        {interval == null ? "no spread" : between(interval)}, {estimateText(isIqm, values.length)}
+      </span>
+    </>
+  );
+}
+
+/** Whether values are of different steps, so that each has to say which. */
+const haveSteps = ({ groups }: SeedGroups): boolean =>
+  new Set(groups.flatMap(({ values }) => values.map(({ step }) => step))).size > 1;
+
 export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups }) {
   const { title, evaluated_on: on } = answer;
   const by = on === null ? title || "Value" : `${title} on ${on}`;
   const columns: readonly Column[] = ["Group", ["Seeds", "num"], [by, "num"], "Runs"];
+  const hasSteps = haveSteps(answer);
   const groups = answer.groups.map((group, place) => ({ group, place }));
   return (
     <section className="card groups as-cards">
@@ -56,24 +91,15 @@ export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups })
               <span className="small muted">{group.name}</span>
             </td>
             <td className="num" data-label="Seeds">
-              {group.runs.length}
+              {group.runs.length - group.left_out.length}
             </td>
             <td className="num nowrap" data-label={by}>
               <span>
-                {number(group.value)}
-                {group.interval != null && (
-                  <span className="small faint"> {between(group.interval)}</span>
-                )}
+                <Together group={group} />
                 {group.apart !== null && (
                   <span className="small faint">
                     {" "}
                     with a different <code>{group.apart}</code>
-                  </span>
-                )}
-                {group.interval == null && group.values.length > 0 && (
-                  <span className="small faint">
-                    {" "}
-                    {plural(group.values.length, "seed")}: no interval
                   </span>
                 )}
               </span>
@@ -81,7 +107,13 @@ export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups })
             <td>
               <ul className="seeds">
                 {group.runs.map((runId) => (
-                  <SeedLine key={runId} runId={runId} group={group} {...known} />
+                  <SeedLine
+                    key={runId}
+                    runId={runId}
+                    group={group}
+                    hasSteps={hasSteps}
+                    {...known}
+                  />
                 ))}
               </ul>
             </td>

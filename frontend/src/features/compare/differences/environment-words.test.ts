@@ -8,11 +8,13 @@ const group = (...runs: string[]): SeedGroup => ({
   name: runs.join(),
   runs,
   config: {},
+  left_out: [],
   values: [],
   value: null,
   interval: null,
   is_iqm: false,
   apart: null,
+  why_open: "",
 });
 
 describe("the environment of a group", () => {

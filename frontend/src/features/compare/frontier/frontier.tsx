@@ -23,14 +23,18 @@ const HEIGHT = 360;
 interface Shared {
   readonly answer: SeedGroups;
   readonly runs: ReadonlyMap<string, Run>;
+  readonly refetchMs: number | false;
 }
 
-function useKnown({ name, costs }: Measure) {
+function useKnown({ name, costs }: Measure, refetchInterval: number | false) {
   const { runIds } = useView();
   const names = [name, `${name}_low`, `${name}_high`, ...costs].join(",");
-  const runs = useQuery(metricsQuery(runIds, { names, points: POINTS }));
+  const runs = useQuery({ ...metricsQuery(runIds, { names, points: POINTS }), refetchInterval });
   const groups = useQueries({
-    queries: [name, ...costs].map((one) => groupCurvesQuery(runIds, one, POINTS)),
+    queries: [name, ...costs].map((one) => ({
+      ...groupCurvesQuery(runIds, one, POINTS),
+      refetchInterval,
+    })),
   });
   const series = new Map(
     (runs.data?.series ?? []).map((one) => [`${one.run} ${one.name}`, curveOf(one)]),
@@ -56,10 +60,10 @@ function Missing({ runs }: { runs: readonly Run[] }) {
   );
 }
 
-function Picture({ measure, answer, runs }: Shared & { measure: Measure }) {
+function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measure }) {
   const { hidden, isRoot, set } = useView();
   const navigate = useNavigate();
-  const { known, error } = useKnown(measure);
+  const { known, error } = useKnown(measure, refetchMs);
   const nameOf = (run: string) => runs.get(run)?.name ?? run;
   const paths = pathsOf(answer.groups, hidden, measure, known, nameOf);
   const pick = ({ id }: Path, { step }: PathPoint) => {
@@ -83,7 +87,7 @@ function Picture({ measure, answer, runs }: Shared & { measure: Measure }) {
       isRoot={isRoot}
       height={HEIGHT}
       reward={measure.title}
-      caption="Large rings are means of groups, with their 95 % interval from three seeds on; small ones are runs. Click a point to read its samples."
+      caption="Large rings are means of groups of three seeds or more (from ten on IQMs) with their 95 % interval; small ones are runs. Click a point to read its samples."
       onPick={pick}
     />
   );

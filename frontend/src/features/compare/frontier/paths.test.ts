@@ -10,11 +10,13 @@ const group = (...runs: string[]): SeedGroup => ({
   name: runs.join(),
   runs,
   config: {},
+  left_out: [],
   values: [],
   value: null,
   interval: null,
   is_iqm: false,
   apart: null,
+  why_open: "",
 });
 const curve = (mean: number[]): Curve => {
   const x = mean.map((_, i) => 10 * i);
@@ -23,6 +25,7 @@ const curve = (mean: number[]): Curve => {
 const groupCurve = (place: number, name: string, value: number[]): GroupCurve => ({
   group: place,
   name,
+  is_iqm: false,
   x: value.map((_, i) => 10 * i),
   n: value.map(() => 3),
   value,
@@ -32,6 +35,7 @@ const groupCurve = (place: number, name: string, value: number[]): GroupCurve =>
 const RUNS: Record<string, Record<string, Curve>> = {
   a: { "gold/reward": curve([0, 1]), "kl/exact": curve([0, 2]) },
   b: { "gold/reward": curve([0, 3]), "kl/exact": curve([0, 4]) },
+  d: { "gold/reward": curve([0, 2]), "kl/exact": curve([0, 3]) },
   c: {
     "gold/reward": curve([5, 6]),
     "gold/reward_low": curve([4, 5]),
@@ -48,7 +52,7 @@ const KNOWN: Known = {
   runs: (run, name) => RUNS[run]?.[name],
   groups: (place, name) => GROUP_CURVES.find((one) => one.group === place && one.name === name),
 };
-const GROUPS = [group("a", "b"), group("c")];
+const GROUPS = [group("a", "b", "d"), group("c")];
 const GOLD: Measure = {
   name: "gold/reward",
   title: "Gold reward",
@@ -63,16 +67,27 @@ describe("reward against KL of groups", () => {
     expect(drawn().map((path) => [path.id, path.label, path.isFaint ?? false])).toEqual([
       ["a", "A run a", true],
       ["b", "A run b", true],
+      ["d", "A run d", true],
       ["group 0", "A", false],
       ["c", "B", false],
     ]);
-    expect(drawn()[2]?.points.at(-1)).toEqual({ step: 10, kl: 3, reward: 2, low: 1, high: 3 });
+    expect(drawn()[3]?.points.at(-1)).toEqual({ step: 10, kl: 3, reward: 2, low: 1, high: 3 });
+  });
+  it("draws fewer than three seeds as they are, without a mean; a rerun is no seed", () => {
+    const rerun = { run: "d", counts: "a", why: "it repeats seed 1, which counts once" };
+    const two = { ...group("a", "b", "d"), left_out: [rerun] };
+    const paths = pathsOf([two], new Set(), GOLD, KNOWN, (run) => `run ${run}`);
+    expect(paths.map((path) => [path.id, path.isFaint ?? false])).toEqual([
+      ["a", false],
+      ["b", false],
+      ["d", false],
+    ]);
   });
   it("draws a single run with the interval that it recorded, by the KL that it has", () => {
-    expect(drawn()[3]?.points.at(-1)).toEqual({ step: 10, kl: 9, reward: 6, low: 5, high: 7 });
+    expect(drawn()[4]?.points.at(-1)).toEqual({ step: 10, kl: 9, reward: 6, low: 5, high: 7 });
   });
   it("never changes a mean or an interval when a run is hidden", () => {
-    const mean = drawn()[2];
+    const mean = drawn()[3];
     for (const hidden of [["a"], ["b"], ["a", "b"], ["c"]])
       expect(drawn(...hidden).find((path) => path.id === "group 0")).toEqual(mean);
   });

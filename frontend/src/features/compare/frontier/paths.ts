@@ -3,6 +3,7 @@ import type { GroupCurve, SeedGroup } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 import { paired } from "@/charts/reward-vs-kl";
 import type { Column, Path, PathPoint } from "@/charts/reward-vs-kl-path";
+import { FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { colourOf, letterOf } from "@/components/seed-groups/group-names";
 
 import type { Measure } from "./measures";
@@ -48,8 +49,8 @@ function runPath(run: string, place: number, measure: Measure, known: Known): Pa
 }
 
 /**
- * The mean of each group with its interval, and its runs that are not hidden, thin. A single run is
- * its group, with the interval that it recorded.
+ * The mean of each group of three seeds or more with its interval, and its runs that are not hidden,
+ * thin. Fewer runs are shown as they are, with the intervals that they recorded.
  */
 export function pathsOf(
   groups: readonly SeedGroup[],
@@ -58,17 +59,14 @@ export function pathsOf(
   known: Known,
   nameOf: (run: string) => string,
 ): readonly Path[] {
-  const paths = groups.flatMap(({ runs }, place): Path[] => {
-    const [only] = runs;
-    if (runs.length === 1 && only !== undefined)
-      return hidden.has(only) ? [] : [runPath(only, place, measure, known)];
-    const own = runs
-      .filter((run) => !hidden.has(run))
-      .map((run) => {
-        const path = runPath(run, place, measure, known);
-        return { ...path, label: `${path.label} ${nameOf(run)}`, isFaint: true };
-      });
-    return [...own, groupPath(place, measure, known)];
+  const paths = groups.flatMap(({ runs, left_out: leftOut }, place): Path[] => {
+    const visible = runs.filter((run) => !hidden.has(run));
+    const own = visible.map((run) => {
+      const path = runPath(run, place, measure, known);
+      return runs.length > 1 ? { ...path, label: `${path.label} ${nameOf(run)}` } : path;
+    });
+    if (runs.length - leftOut.length < FEWEST_FOR_MEAN) return own;
+    return [...own.map((path) => ({ ...path, isFaint: true })), groupPath(place, measure, known)];
   });
   return paths.filter(({ points }) => points.length > 0);
 }

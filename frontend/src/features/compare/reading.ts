@@ -1,0 +1,39 @@
+/** What the curves of groups say where the cursor is. Pure. */
+import type { GroupCurve } from "@/api/types";
+import { estimateText, FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
+import { letterOf } from "@/components/seed-groups/group-names";
+import { between, number, plural } from "@/lib/format";
+
+/** How many runs a group has where it has the most. */
+export const fullSize = ({ n }: GroupCurve): number => Math.max(0, ...n);
+
+/** "A 0.52 [0.50, 0.54], mean of 3 seeds"; of fewer than all: "mean of 3 seeds (of 5)". */
+export function readingAt(groups: readonly GroupCurve[], x: number): readonly string[] {
+  return groups.flatMap((curve) => {
+    const place = curve.x.indexOf(x);
+    const n = curve.n[place];
+    if (n === undefined) return [];
+    const [value, low, high] = [curve.value[place], curve.low[place], curve.high[place]];
+    const full = fullSize(curve);
+    const of = n < full ? ` (of ${full})` : "";
+    const letter = letterOf(curve.group);
+    if (value == null) return [`${letter} ${plural(n, "seed")}${of}, no mean`];
+    const interval = low == null || high == null ? "" : ` ${between({ low, high })}`;
+    return [`${letter} ${number(value)}${interval}, ${estimateText(curve.is_iqm, n)}${of}`];
+  });
+}
+
+/** What is drawn how, while no cursor says more. */
+export function legendOf(groups: readonly GroupCurve[]): string {
+  const own = groups.filter(({ n }) => n.length > 0);
+  const sizes = own.map(fullSize);
+  const few = sizes.some((size) => size < FEWEST_FOR_MEAN)
+    ? "A group of fewer than three seeds has a line for each run and no mean."
+    : "";
+  const iqms = own.filter(({ is_iqm }) => is_iqm).length;
+  const estimator = iqms === 0 ? "mean" : iqms === own.length ? "IQM" : "mean or IQM";
+  const many = sizes.some((size) => size >= FEWEST_FOR_MEAN)
+    ? `Thick: the ${estimator} of the seeds with its 95 % interval; dashed with rings where some seeds have ended; thin: single runs.`
+    : "";
+  return [many, few].filter((one) => one !== "").join(" ");
+}
