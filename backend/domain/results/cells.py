@@ -8,7 +8,7 @@ from backend.domain.better import is_lower_better
 from backend.domain.results.estimates import mean_of, minus, together
 from backend.domain.results.measurements import Chosen, MeasuredRun, PromptSet, Reading
 from backend.domain.results.rows import Row
-from backend.domain.seeds.estimates import difference
+from backend.domain.seeds.best import best_of
 from backend.schemas.metrics.results import ResultsCell, ResultsChange, ResultsPoint
 from backend.schemas.metrics.verdicts import Span
 
@@ -64,7 +64,7 @@ def column_of_cells(
 ) -> list[ResultsCell | None]:
     """The cells of one column, row by row."""
     cells = [_cell(row, parts, measured, direction) for row in rows]
-    best = None if direction == "none" else _best(cells, rows, lower=direction == "lower")
+    best = None if direction == "none" else _best(cells, rows, measured, direction)
     return [
         cell.model_copy(update={"is_best": True}) if cell is not None and place == best else cell
         for place, cell in enumerate(cells)
@@ -140,24 +140,54 @@ def _is_better(change: Reading, direction: Direction) -> bool:
     return change.low > 0 if direction == "higher" else change.high < 0
 
 
-def _best(cells: Sequence[ResultsCell | None], rows: Sequence[Row], *, lower: bool) -> int | None:
-    """The place of the best cell, if more than chance sets it apart from the next."""
-    sign = -1 if lower else 1
-    known = [(sign * cell.value, place) for place, cell in enumerate(cells) if cell is not None]
-    if len(known) < 2:
+def _best(
+    cells: Sequence[ResultsCell | None],
+    rows: Sequence[Row],
+    measured: Measured,
+    direction: Direction,
+) -> int | None:
+    """The place of the group that is better than every other row by more than chance.
+
+    None while a seed of any group is missing or has not succeeded.
+    """
+    known = {place: cell for place, cell in enumerate(cells) if cell is not None}
+    groups = {place: cell for place, cell in known.items() if _is_rival(rows[place])}
+    if len(known) < 2 or not groups:
         return None
-    (_, first), (_, second) = sorted(known, reverse=True)[:2]
-    best, next_one = cells[first], cells[second]
-    if best is None or next_one is None or not rows[first].is_group:
+    if not all(_is_whole(rows[place], cell, measured) for place, cell in groups.items()):
         return None
-    if rows[second].is_start:
-        is_decided = best.change is not None and best.change.is_better
-    else:
-        ours, theirs = ([one.value for one in cell.points] for cell in (best, next_one))
-        apart = difference(ours, theirs)
-        # Without any spread among the seeds of both there is nothing to decide by.
-        is_decided = apart.is_decided and apart.low != apart.high
-    return first if is_decided else None
+    seeds = {place: [one.value for one in cell.points] for place, cell in groups.items()}
+    best = best_of(seeds, is_lower_better=direction == "lower")
+    is_decided = all(one.is_decided for one in best.differences.values()) and all(
+        _beats(known[best.place], rows[best.place], cell, rows[place], direction)
+        for place, cell in known.items()
+        if place not in groups
+    )
+    return best.place if is_decided else None
+
+
+def _is_rival(row: Row) -> bool:
+    return row.is_group and not row.is_start
+
+
+def _is_whole(row: Row, cell: ResultsCell, measured: Measured) -> bool:
+    """Whether all seeds of a group were measured and have succeeded."""
+    have_succeeded = (measured.runs[one].drawn.has_succeeded for one in row.subjects)
+    return cell.n == len(row.subjects) and all(have_succeeded)
+
+
+def _beats(
+    ours: ResultsCell, our_row: Row, theirs: ResultsCell, their_row: Row, direction: Direction
+) -> bool:
+    """Whether a group is better than a start, or than a model that no run made."""
+    if our_row.start in their_row.subjects:
+        return ours.change is not None and ours.change.is_better
+    return _is_better(minus(_reading(ours), _reading(theirs)), direction)
+
+
+def _reading(cell: ResultsCell) -> Reading:
+    span = cell.interval
+    return Reading(cell.value) if span is None else Reading(cell.value, span.low, span.high)
 
 
 def _span(one: Reading) -> Span | None:

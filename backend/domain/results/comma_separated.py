@@ -10,8 +10,8 @@ Cell = str | float | int | bool | None
 
 HEAD = (
     "table", "set", "group", "is_start", "config", "config_sha256", "seeds", "column", "metric",
-    "unit", "n", "value", "low", "high", "interval_of", "values", "change", "change_low",
-    "change_high", "is_better_than_start", "is_best", "runs", "measured_by",
+    "unit", "n", "estimator", "value", "low", "high", "interval_of", "values", "change",
+    "change_low", "change_high", "is_better_than_start", "is_best", "runs", "measured_by",
 )  # fmt: skip
 # What a spreadsheet reads as the beginning of a formula or a command.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -38,7 +38,8 @@ def _cell(cell: ResultsCell) -> Sequence[Cell]:
     change = cell.change
     by = dict.fromkeys(run for point in cell.points for run in point.measured_by)
     return [
-        cell.n, cell.value, *_ends(cell.interval), cell.interval_of,
+        cell.n, "IQM" if cell.is_iqm else "mean",
+        cell.value, *_ends(cell.interval), cell.interval_of,
         " ".join(repr(point.value) for point in cell.points),
         None if change is None else change.value,
         *_ends(None if change is None else change.interval),

@@ -25,7 +25,7 @@ class Together:
 
 
 def together(seeds: Sequence[Reading]) -> Together:
-    """From three seeds on a t interval, with fewer the mean of their own intervals by prompt.
+    """From three seeds on an interval over them, with fewer the mean of their own by prompt.
 
     So do seeds that all have one value, such as 0 of everything: they show no spread, and a t
     interval without any width would claim to know the number. The mean of intervals is never too
@@ -33,8 +33,8 @@ def together(seeds: Sequence[Reading]) -> Together:
     prompts. It says nothing of other seeds. Raises ValueError for none.
     """
     values = [one.value for one in seeds]
-    if len(seeds) >= FEWEST_FOR_INTERVAL and len(set(values)) > 1:
-        found = summarised(values)
+    found = summarised(values)
+    if len(seeds) >= FEWEST_FOR_INTERVAL and found.low != found.high:
         return Together(found.n, Reading(found.value, found.low, found.high), "seeds", found.is_iqm)
     lows = [one.low for one in seeds if one.low is not None]
     highs = [one.high for one in seeds if one.high is not None]

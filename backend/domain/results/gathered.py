@@ -20,9 +20,11 @@ from backend.domain.results.measurements import (
     of_itself,
     reading,
 )
-from backend.domain.results.rows import rows_of
+from backend.domain.results.rows import Row, rows_of
 from backend.domain.seeds.records import called
 from backend.schemas.vocabulary import Method
+
+_MOST_LEFT_OUT = 4
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def gathered(read: Read) -> Given:
         measured=Measured(counted, runs),
         labels=labels_of({one.prompts for one in found} - {ITSELF}, read.names),
         remarks=remarks,
-        missing=_not_ended(runs.values()),
+        missing=" ".join(filter(None, (_not_ended(runs.values()), _left_out(rows, runs)))),
         commits=sorted({one.commit for one in everybody if one.commit}),
     )
 
@@ -139,3 +141,14 @@ def _not_ended(runs: Iterable[MeasuredRun]) -> str:
     if n == 0:
         return ""
     return f"{n} run{' has' if n == 1 else 's have'} not ended."
+
+
+def _left_out(rows: Iterable[Row], runs: Mapping[str, MeasuredRun]) -> str:
+    """The runs that repeat or continue another seed of their row."""
+    names = [runs[one].name or one for row in rows for one in row.left_out]
+    if not names:
+        return ""
+    rest = len(names) - _MOST_LEFT_OUT
+    more = [f"and {rest} more"] if rest > 0 else []
+    said = ", ".join([*(f"`{name}`" for name in names[:_MOST_LEFT_OUT]), *more])
+    return f"Each seed counts once, by the newest run that succeeded: left out {said}."

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from backend.domain.seeds.draws import Draw
 from backend.domain.seeds.groups import differences
 from backend.domain.seeds.records import with_names
 from backend.domain.verdict.words import shown
@@ -52,7 +53,8 @@ ITSELF = PromptSet("", "", "")
 class MeasuredRun:
     """A run as far as tables read it. `number` is the order of creation.
 
-    `values` are the newest by metric, `first` those of step 0.
+    `values` are the newest by metric, `first` those of step 0. `draw`: which seed it is of; None =
+    that of its config.
     """
 
     id: str
@@ -63,6 +65,13 @@ class MeasuredRun:
     first: Mapping[str, float] = field(default_factory=dict)
     has_ended: bool = True
     commit: str | None = None
+    name: str = ""
+    draw: Draw | None = None
+
+    @property
+    def drawn(self) -> Draw:
+        """Which seed it is of."""
+        return self.draw or Draw(self.id, self.config.get("seed"))
 
     @property
     def model(self) -> str:

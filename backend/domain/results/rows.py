@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from backend.domain.results.measurements import MeasuredRun
+from backend.domain.seeds.draws import counting
 from backend.domain.seeds.groups import group_differences, seed_groups
 from backend.domain.seeds.names import names_of, sha256_of
 from backend.schemas.methods import METHODS
@@ -16,8 +17,9 @@ from backend.schemas.vocabulary import ModelKind
 class Row:
     """One row. `subjects`: the runs that made its models, or the one model that no run made.
 
-    `start`: the subject that these runs began with; empty if there is none. `answers`: whether they
-    make a model that answers prompts.
+    Of each seed one run is among them; the others are `left_out`. `start`: the subject that these
+    runs began with; empty if there is none. `answers`: whether they make a model that answers
+    prompts.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Row:
     answers: bool = True
     config: Mapping[str, Any] = field(default_factory=dict)
     sha256: str | None = None
+    left_out: Sequence[str] = ()
 
 
 def rows_of(
@@ -57,16 +60,19 @@ def rows_of(
     for group, is_start in zip(groups, are_starts, strict=True):
         name, config = (_model_name(group, names), {}) if is_start else next(called)
         first = configs[group[0]]
-        start = starts.get(group[0], "")
+        standing = counting([runs[one].drawn for one in group], set(starts.values()))
+        counts = [one for one in group if standing[one] == one]
+        start = starts.get(counts[0], "")
         made.append(
             Row(
                 name,
-                group,
+                counts,
                 start,
                 is_start,
                 answers=METHODS[runs[group[0]].method].result == ModelKind.CAUSAL_LM,
                 config=config,
                 sha256=sha256_of(first),
+                left_out=[one for one in group if standing[one] != one],
             )
         )
     return sorted(_told_apart([*bare, *made]), key=lambda row: not row.is_start)

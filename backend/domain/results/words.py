@@ -10,10 +10,12 @@ from backend.domain.verdict.words import between, shown
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
 
 LEGEND = (
-    "Means over seeds, [95 % interval]. With three or more seeds that differ it is a t interval "
-    "over the seeds (solid line, each seed a dot). Otherwise it is over prompts (dashed line, "
-    "marked “by prompt”) and says nothing of other seeds. An arrow: better than the start by the "
-    "95 % interval of the difference. Bold: best of its column by more than chance."
+    "The mean of a row's seeds, [95 % interval]; of ten seeds or more the interquartile mean, "
+    "marked “IQM of n seeds”. With three or more seeds that differ it is a t interval over the "
+    "seeds (solid line, each seed a dot). Otherwise it is over prompts (dashed line, marked “by "
+    "prompt”) and says nothing of other seeds. An arrow: better than the start by the 95 % "
+    "interval of the difference. Bold: better than every other row by more than chance, "
+    "corrected for the number of pairs of groups."
 )
 _MOST_MISSING = 4
 _MOST_POINTS = 9
@@ -36,6 +38,7 @@ def cell_words(cell: ResultsCell, seeds: int) -> CellWords:
     own = [shown(point.value) for point in cell.points]
     points = f"({', '.join(own)})" if 1 < len(own) <= _MOST_POINTS else ""
     notes = [
+        f"IQM of {cell.n} seeds" if cell.is_iqm else "",
         f"{cell.n} of {seeds} seeds" if cell.n < seeds else "",
         "by prompt" if cell.interval_of == "prompts" else "",
     ]

@@ -60,14 +60,15 @@ class ResultsCell(ApiAnswer):
     value: float = Field(description="Their mean; from ten on their interquartile mean.")
     interval: Span | None = Field(description="95 %.")
     interval_of: Literal["seeds", "prompts"] | None = Field(
-        description="seeds = a t interval over three seeds or more; prompts = one or two seeds, "
+        description="seeds = over three seeds or more; prompts = one or two seeds, "
         "whose own intervals by prompt it is the mean of."
     )
     is_iqm: bool
     points: list[ResultsPoint]
     change: ResultsChange | None = Field(description="From the start, if that was measured.")
     is_best: bool = Field(
-        False, description="The best of its column, and more than chance better than the next."
+        False,
+        description="Better than every other row by more than chance, with all seeds succeeded.",
     )
 
 

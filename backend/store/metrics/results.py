@@ -4,6 +4,7 @@ Called by `backend.api.results`; the tables are `backend.domain.results`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -17,7 +18,7 @@ from backend.errors import NotFound
 from backend.schemas.metrics.results import ResultsAnswer
 from backend.schemas.metrics.sets import RunSets
 from backend.schemas.vocabulary import Method, RunState
-from backend.store.metrics import record_names
+from backend.store.metrics import draws, record_names
 from backend.store.runs import experiments
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
@@ -49,9 +50,10 @@ def given(session: Session, run_ids: Sequence[str]) -> Given:
     makers = [row for row in _runs(session, sorted(others)) if row.project_id in projects]
     first = _first_values(session, [row.id for row in (*asked, *makers)])
     configs = [row.config for row in (*asked, *makers, *evaluations.values())]
+    drawn = draws.of_runs(session, [row.id for row in (*asked, *makers)])
     read = Read(
-        asked=[_measured(row, first) for row in asked],
-        makers=[_measured(row, first) for row in makers],
+        asked=[replace(_measured(row, first), draw=drawn[row.id]) for row in asked],
+        makers=[replace(_measured(row, first), draw=drawn[row.id]) for row in makers],
         evaluations=[_measured(row, first) for row in evaluations.values()],
         models=models,
         names=record_names.of_configs(session, configs),
@@ -156,4 +158,5 @@ def _measured(run: Run, first: Mapping[str, Mapping[str, float]]) -> MeasuredRun
         first=first.get(run.id, {}),
         has_ended=run.state not in _AT_WORK,
         commit=code.get("commit"),
+        name=run.name,
     )

@@ -1,14 +1,17 @@
 """What tables of results say of runs and evaluations, by numbers worked by hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from backend.domain.results.gathered import KnownModel
 from backend.domain.results.markdown import markdown_of
+from backend.domain.seeds.draws import Draw
 from backend.domain.seeds.names import names_of
 from backend.domain.seeds.records import called, ids_in, with_names
 from backend.schemas.metrics.results import ResultsAnswer
+from backend.schemas.vocabulary import RunState
 from tests.backend.results.plain_runs import (
     SFT,
     answer_of,
@@ -211,6 +214,58 @@ def test_the_best_is_marked_only_where_the_next_is_more_than_chance_away() -> No
     assert best(0.85, 0.1) == [False, False]
 
 
+@pytest.mark.parametrize(
+    ("state", "measured", "is_best"),
+    [("succeeded", 3, True), ("failed", 3, False), ("succeeded", 2, False)],
+)
+def test_nobody_is_best_while_a_seed_of_a_rival_is_missing(
+    state: str, measured: int, *, is_best: bool
+) -> None:
+    runs = [policy(f"{name}{n}", n + 3 * (name == "r"), seed=n, estimator=name)
+            for name in ("g", "r") for n in range(3)]  # fmt: skip
+    runs[5] = replace(runs[5], draw=Draw("r2", 2, RunState(state)))
+    values = [0.89, 0.9, 0.91, 0.49, 0.5, 0.51]
+    found = [evaluation(10 + i, f"model_{run.id}", {"eval/pass@1": value, "eval/length": 9.0})
+             for i, (run, value) in enumerate(zip(runs, values, strict=True))]  # fmt: skip
+
+    best, _ = table_of(answer_of(runs, found[: 3 + measured]), "score/test").rows
+
+    assert best.cells[0] is not None
+    assert best.cells[0].is_best is is_best
+
+
+def test_the_best_of_three_has_to_be_told_apart_from_all_of_them() -> None:
+    """The next is far enough away by its narrow spread; the third, which spreads widely, is not."""
+    runs = [policy(f"{name}{n}", n + 3 * place, seed=n, estimator=name)
+            for place, name in enumerate("grs") for n in range(3)]  # fmt: skip
+    values = [0.89, 0.9, 0.91, 0.79, 0.8, 0.81, 0.5, 0.7, 0.9]
+    found = [evaluation(10 + i, f"model_{run.id}", {"eval/pass@1": value, "eval/length": 9.0})
+             for i, (run, value) in enumerate(zip(runs, values, strict=True))]  # fmt: skip
+
+    rows = table_of(answer_of(runs, found), "score/test").rows
+    without = table_of(answer_of(runs[:6], found[:6]), "score/test").rows
+
+    assert not any(row.cells[0].is_best for row in rows if row.cells[0])
+    assert [row.cells[0].is_best for row in without if row.cells[0]] == [True, False]
+
+
+def test_a_rerun_of_a_seed_is_no_second_seed_of_a_row() -> None:
+    runs = [policy("a", 0, seed=1), policy("b", 1, seed=1), policy("c", 2, seed=2)]
+    runs[1] = replace(runs[1], draw=Draw("b", 1, RunState.FAILED), name="again")
+    found = [evaluation(10 + i, f"model_{run.id}", {"eval/pass@1": 0.1 * i, "eval/length": 9.0})
+             for i, run in enumerate(runs)]  # fmt: skip
+
+    answer = answer_of(runs, found)
+    (row,) = (one for one in table_of(answer, "score/test").rows if one.runs)
+
+    assert row.runs == ["a", "c"]
+    assert row.cells[0] is not None
+    assert (row.cells[0].n, row.cells[0].value) == (2, pytest.approx(0.1))
+    assert answer.missing.endswith(
+        "Each seed counts once, by the newest run that succeeded: left out `again`."
+    )
+
+
 def test_no_group_is_best_while_the_start_is_better() -> None:
     runs = [policy(f"g{n}", n, seed=n) for n in range(3)]
     found = [evaluation(10 + n, f"model_g{n}", {"eval/pass@1": 0.5 + n / 100, "eval/length": 9.0})
@@ -374,7 +429,7 @@ def test_groups_are_named_by_what_differs_the_estimator_first() -> None:
     runs = [
         policy("a", 0), policy("b", 1, optim={"lr": 1e-5}),
         policy("c", 2, estimator="ppo", critic={"lr": 1e-5, "trunk": "model"}),
-        policy("d", 3, resources={"threads": 1}), policy("e", 4, method="dpo", beta=0.1),
+        policy("d", 3, resources={"threads": 1}, seed=1), policy("e", 4, method="dpo", beta=0.1),
     ]  # fmt: skip
     found = [evaluation(10 + i, f"model_{run.id}", {"eval/pass@1": 0.1, "eval/length": 1.0})
              for i, run in enumerate(runs)]  # fmt: skip

@@ -68,6 +68,24 @@ def test_csv_has_a_line_for_each_cell_with_exact_numbers() -> None:
     assert (row["is_better_than_start"], row["is_best"]) == ("true", "true")
 
 
+def test_an_iqm_is_called_so_everywhere() -> None:
+    """Twelve seeds, one of which collapsed: the middle six are .5, .51, ... .55."""
+    runs = [policy(f"g{n}", n, seed=n) for n in range(12)]
+    values = [0.0, *(0.48 + n / 100 for n in range(11))]
+    found = [
+        evaluation(20 + n, f"model_g{n}", {"eval/pass@1": value, "eval/length": float(n)})
+        for n, value in enumerate(values)
+    ]
+    made = answer_of(runs, found)
+
+    assert "| grpo | 12 | 0.525 [" in markdown_of(made)
+    assert "] IQM of 12 seeds |" in markdown_of(made)
+    assert "] IQM of 12 seeds}" in latex_of(made)
+    rows = list(csv.DictReader(io.StringIO(csv_of(made), newline="")))
+    assert {(row["estimator"], row["n"]) for row in rows} == {("IQM", "12")}
+    assert {row["estimator"] for row in csv.DictReader(io.StringIO(csv_of(answer())))} == {"mean"}
+
+
 def test_no_name_ends_a_cell_of_markdown() -> None:
     plain, hostile = (markdown_of(answer(name)).splitlines() for name in ("grpo", HOSTILE))
 

@@ -1,5 +1,6 @@
 /** One cell of a table of results: the value, its interval and its seeds on the column's scale. */
 import type { ResultsCell } from "@/api/types";
+import { estimateText } from "@/components/seed-groups/estimate";
 import { between, number, signed } from "@/lib/format";
 
 import { shareOf, type Scale } from "./spread";
@@ -59,6 +60,7 @@ export function Cell(props: {
       {cell.interval != null && <div className="faint">{between(cell.interval)}</div>}
       {scale !== null && <Spread cell={cell} scale={scale} />}
       {cell.points.length > 1 && <span className="sr-only">Seeds: {seedText}.</span>}
+      {cell.is_iqm && <div className="faint small">{estimateText(true, cell.n)}</div>}
       {cell.interval_of === "prompts" && <div className="faint small">by prompt</div>}
       {cell.interval_of === null && <div className="faint small">no interval</div>}
       {cell.n < seeds && (
