@@ -93,8 +93,8 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
         {answer.doubt !== "" && differences.length > 0 && <li>{answer.doubt}</li>}
         {[...leftOut(answer, ({ why_open: why }) => why || null)].map(([why, letters]) => (
           <li key={why}>
-            <b>{letters.join(", ")}.</b> Not compared yet: {why}. Let every seed succeed at the same
-            step, or take the others out of the comparison.
+            <b>{letters.join(", ")}.</b> Not compared yet: {why}. It is compared once all its seeds
+            have succeeded at one step; take out runs that never will.
           </li>
         ))}
         {answer.n_evaluations > 0 && (
