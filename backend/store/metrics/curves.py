@@ -132,6 +132,14 @@ def read(
     )
 
 
+def counts(session: Session, run_id: str, names: Sequence[str]) -> dict[str, int]:
+    """How many points each of these metrics of a run has, those without any left out."""
+    window = Window()
+    known = {one.number: one for one in _curves(session, [run_id], names, window)}
+    found = _Reading(session, window, [*known.values()]).counts()
+    return {known[number].name: n for number, n in found.items() if n}
+
+
 def _names(session: Session, run_ids: Sequence[str]) -> list[str]:
     # A run's summary has every name; a DISTINCT over its points would read them all.
     summaries = session.scalars(select(Run.summary).where(Run.id.in_(run_ids)))
@@ -219,6 +227,10 @@ class _Reading:
             if curve.number in found
         ]
         return MetricsAnswer.model_construct(series=series, names=known)
+
+    def counts(self) -> Mapping[int, int]:
+        """How many points of each curve are in the window."""
+        return self._counts(self._pieces())
 
     def _raw(self, counts: Mapping[int, int]) -> set[int]:
         """The curves that come as they are. Raises InvalidInput for too large an answer."""

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from backend.errors import InvalidInput
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
-from backend.store.metrics import points, tokens, verdicts
+from backend.store.metrics import points, times, tokens, verdicts
 from backend.store.runs import events as run_events
 from backend.store.runs import runs
 from backend.store.runs.events import NewEvent
@@ -30,7 +30,8 @@ def append(
 ) -> int:
     """Store results of evaluations made elsewhere; returns how many values.
 
-    Who judged is told by an event of the run, if it is said.
+    Each has the tokens and the time that the trainer had at its step; the time is `at` if the
+    trainer has said nothing yet. Who judged is told by an event of the run, if it is said.
 
     Raises InvalidInput for a name that does not start with gold/ or outside/.
     """
@@ -47,12 +48,14 @@ def append(
             "joined by /, the first of them gold or outside.",
         )
     runs.locked(session, run_id)
-    # Tokens that the trainer had processed, so that a point finds its place on that axis.
-    processed = tokens.at_steps(session, run_id, [point.step for point in measured])
+    # Where the trainer was at each step, so that a point finds its place on every axis.
+    steps = [point.step for point in measured]
+    processed = tokens.at_steps(session, run_id, steps)
+    moments = times.at_steps(session, run_id, steps)
     lines = [
         MetricLine(
             step=point.step,
-            time=at.timestamp(),
+            time=moments.get(point.step, at.timestamp()),
             tokens=processed[point.step],
             values=point.values,
         )
@@ -60,7 +63,6 @@ def append(
     ]
     stored = points.append(session, run_id, points.OUTSIDE_ATTEMPT, lines, at=at)
     if judge:
-        steps = [point.step for point in measured]
         told = {"judge": judge, "names": names[:_MOST_NAMES], "steps": [min(steps), max(steps)]}
         run_events.append(session, run_id, [NewEvent("judged", told)], at=at)
     verdicts.keep(session, run_id)

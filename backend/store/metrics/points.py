@@ -2,20 +2,21 @@
 
 The worker's relay calls `store` and `rewind` inside its fenced transaction, intake and
 `backend.store.metrics.outside` add evaluations; `backend.stream` tells. A `metric` event has the
-steps and times of what was stored and no value: the points that are there by then are joined to it.
-`backend.store.metrics.levels` keeps sums of the points, `backend.store.metrics.tokens` where on the
-axis of tokens a step lies, and `backend.store.metrics.curves` reads points and levels.
+steps and times of what was stored, for results from outside their names, and no value: the points
+that are there by then are joined to it. `backend.store.metrics.levels` keeps sums of the points,
+`backend.store.metrics.tokens` where on the axis of tokens a step lies, and
+`backend.store.metrics.curves` reads points and levels.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
-from sqlalchemy import BigInteger, Float, Integer, ScalarSelect, String, delete, select
+from sqlalchemy import BigInteger, Float, Integer, ScalarSelect, String, and_, delete, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.schemas.events import MetricLine
@@ -58,6 +59,7 @@ _POSTGRES_INSERT = (
 _POSTGRES_UPSERT = f"{_POSTGRES_INSERT} {_OR_REPLACE}"
 _SPAN: given.Types = {
     "run": String(),
+    "name": String(),
     "attempt": Integer(),
     "seq": BigInteger(),
     "first": BigInteger(),
@@ -212,7 +214,13 @@ def _events(lines: Iterable[MetricLine], attempt: int, *, n_names: int) -> list[
 
 def _event(lines: Sequence[MetricLine], attempt: int) -> NewEvent:
     times = [line.time for line in lines]
-    where = {"steps": _spans(line.step for line in lines), "times": [min(times), max(times)]}
+    where: dict[str, Any] = {
+        "steps": _spans(line.step for line in lines),
+        "times": [min(times), max(times)],
+    }
+    if attempt == OUTSIDE_ATTEMPT:
+        # Each stands at the time of the trainer, so time does not tell two requests apart.
+        where["names"] = sorted({name for line in lines for name in line.values})
     n_values = sum(len(line.values) for line in lines)
     return NewEvent("metric", {"attempt": attempt, **where, "n": n_values})
 
@@ -343,7 +351,10 @@ def _points(session: Session, events: Sequence[KeptEvent]) -> dict[_Event, list[
     found: defaultdict[_Event, list[dict[str, Any]]] = defaultdict(list)
     span, curve, point = given.rows(session, _SPAN, spans), MetricCurve, MetricPoint
     # The offset (none) has the names of a run found before its points, which would all be read.
-    of_run = select(span, curve.name).join(curve, curve.run_id == span.c.run).offset(0)
+    is_said = or_(span.c.name.is_(None), span.c.name == curve.name)
+    spans_of_names = [one for one in span.c if one.name != "name"]
+    of_run = select(*spans_of_names, curve.name)
+    of_run = of_run.join(curve, and_(curve.run_id == span.c.run, is_said)).offset(0)
     asked = of_run.subquery("asked")
     rows = given.search(
         session,
@@ -377,5 +388,5 @@ def _asked(event: KeptEvent) -> Iterable[list[Any]]:
     """Rows of `_SPAN`."""
     low, high = event.data["times"]
     times = (low - abs(low) * _ONE_DIGIT, high + abs(high) * _ONE_DIGIT)
-    for span in event.data["steps"]:
-        yield [event.run_id, event.data["attempt"], event.seq, *span, *times]
+    for span, name in product(event.data["steps"], event.data.get("names", [None])):
+        yield [event.run_id, name, event.data["attempt"], event.seq, *span, *times]

@@ -1,5 +1,6 @@
 """Results from outside, scattered over a run: what an index finds is what a scan finds."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,8 @@ from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
 from backend.schemas.vocabulary import Method
 from backend.store.db import Database
-from backend.store.metrics import outside, points, tokens
+from backend.store.metrics import curves, outside, points, times, tokens
+from backend.store.metrics.curves import Window
 from backend.store.runs import runs
 from backend.store.tables.runs import MetricPoint, Run, TokenMark
 from tests.backend.runs.conftest import AT, Seed
@@ -134,6 +136,106 @@ def test_the_same_result_again_stays_where_it_is(database: Database, seed: Seed)
     with database.read() as session:
         gold = select(MetricPoint.value).where(MetricPoint.name == "gold/score")
         assert session.scalars(gold).all() == [-2.0]
+
+
+def attach_gold(database: Database, run_id: str, *steps: int) -> dict[int, float]:
+    """Gold at these steps; returns at which time each stands."""
+    wanted = [OutsidePoint(step=step, values={"gold/score": 0.5}) for step in steps]
+    with database.write() as session:
+        outside.append(session, run_id, wanted, at=AT)
+    with database.read() as session:
+        gold = select(MetricPoint.step, MetricPoint.time_s).where(MetricPoint.name == "gold/score")
+        return dict(session.execute(gold).all())
+
+
+def say(database: Database, run_id: str, *lines: MetricLine) -> None:
+    """Lines of the trainer and of its machine."""
+    with database.write() as session:
+        points.append(session, run_id, 1, lines, at=AT)
+
+
+def line(step: int, time: float, *names: str) -> MetricLine:
+    """A line with a value of each of these metrics."""
+    return MetricLine(step=step, time=time, tokens=step, values=dict.fromkeys(names, 1.0))
+
+
+def test_results_stand_at_the_time_at_which_the_trainer_was_at_their_step(
+    database: Database, seed: Seed
+) -> None:
+    run_id, other = add_run(database, seed), add_run(database, seed)
+    say(database, other, line(20, 5.0, "loss"))
+    say(
+        database,
+        run_id,
+        line(0, 90.0, "system/cpu_cores"),
+        line(10, 100.0, "loss"),
+        line(20, 200.0, "loss"),
+        # The evaluation of a step takes its time; the policy of the step was there before.
+        line(20, 260.0, "eval/reward"),
+        line(25, 290.0, "system/cpu_cores"),
+        line(30, 300.0, "loss"),
+    )
+
+    found = attach_gold(database, run_id, 0, 10, 15, 20, 29, 30, 5000)
+
+    before, beyond = {0: 100.0}, {5000: 300.0}
+    assert found == {**before, 10: 100.0, 15: 100.0, 20: 200.0, 29: 200.0, 30: 300.0, **beyond}
+
+
+def test_results_of_a_run_that_has_said_nothing_stand_at_the_moment_of_attaching(
+    database: Database, seed: Seed
+) -> None:
+    run_id = add_run(database, seed)
+    say(database, run_id, line(0, 90.0, "system/cpu_cores"))
+
+    assert attach_gold(database, run_id, 10) == {10: AT.timestamp()}
+
+
+def test_results_do_not_stretch_the_axis_of_time(database: Database, seed: Seed) -> None:
+    run_id = add_run(database, seed)
+    say(database, run_id, *(line(step, 100.0 + step, "loss") for step in range(1, 11)))
+
+    attach_gold(database, run_id, *range(11))
+
+    with database.read() as session:
+        found = curves.read(session, [run_id], ["loss", "gold/score"], Window(x="relative"))
+    ends = {one.name: (one.n, one.x[0], one.x[-1]) for one in found.series}
+    assert ends == {"loss": (10, 0.0, 9.0), "gold/score": (11, 0.0, 9.0)}
+
+
+def time_by_scan(database: Database, run_id: str, step: int) -> float | None:
+    """When the trainer was at a step, by all points of the metric that has most."""
+    with database.read() as session:
+        of_run = select(MetricPoint.name, MetricPoint.step, MetricPoint.time_s).where(
+            MetricPoint.run_id == run_id, MetricPoint.attempt != points.OUTSIDE_ATTEMPT
+        )
+        rows = sorted(session.execute(of_run).all())
+    n_points = Counter(name for name, _, _ in rows)
+    most = min(n_points, key=lambda name: (-n_points[name], name), default=None)
+    own = [(at, time) for name, at, time in rows if name == most]
+    return next((time for at, time in reversed(own) if at <= step), own[0][1] if own else None)
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    told=st.lists(
+        st.tuples(st.sampled_from(STEPS), st.floats(1, 1000), st.sampled_from(["loss", "eval/a"])),
+        max_size=12,
+    )
+)
+def test_the_time_of_a_step_is_that_of_a_scan(
+    database: Database, seed: Seed, told: list[tuple[int, float, str]]
+) -> None:
+    run_id = add_run(database, seed)
+    for step, time, name in told:
+        say(database, run_id, line(step, time, name))
+    attach_gold(database, run_id, 1, 64)
+
+    with database.read() as session:
+        found = times.at_steps(session, run_id, STEPS)
+
+    scanned = {step: time_by_scan(database, run_id, step) for step in STEPS}
+    assert found == {step: time for step, time in scanned.items() if time is not None}
 
 
 def test_the_migration_finds_the_tokens_of_what_is_there_already(

@@ -221,6 +221,19 @@ def test_two_batches_about_one_step_are_told_apart(database: Database, seed: See
     assert values == [[{"loss": 1.0}, {"loss": 2.0}], [{"eval/loss": 5.0}]]
 
 
+def test_results_attached_in_two_requests_are_told_apart(database: Database, seed: Seed) -> None:
+    run_id = add_run(database, seed)
+    say(database, run_id, *(line(step, loss=1.0) for step in range(1, 4)))
+
+    for name in ("gold/score", "gold/win_rate"):
+        measure(database, run_id, *(OutsidePoint(step=s, values={name: 0.5}) for s in (1, 3)))
+
+    _, first, second = (
+        [point["values"] for point in data["points"]] for data in metrics(database, run_id)
+    )
+    assert (first, second) == ([{"gold/score": 0.5}] * 2, [{"gold/win_rate": 0.5}] * 2)
+
+
 def test_a_void_point_is_not_told_again(database: Database, seed: Seed) -> None:
     run_id = add_run(database, seed)
     say(database, run_id, *(line(step, loss=float(step)) for step in range(1, 6)))
