@@ -253,10 +253,13 @@ class Series(ApiAnswer):
     name: str
     n: int = Field(description="Points the buckets were made of.")
     x: list[float] = Field(description="The greatest x of each bucket, exact.")
+    n_points: list[int] = Field(description="Points of each bucket.")
     n_nan: list[int] = Field(description="Points of each bucket whose value is not finite.")
     origin: float = Field(
         description="With x=relative, the seconds since the epoch at which x is 0; else 0."
     )
+    first: float | None = Field(description="The first finite value, exact; null = there is none.")
+    newest: float | None = Field(description="The newest finite value, exact.")
     y: SeriesValues
 
 

@@ -184,18 +184,25 @@ def test_a_zoom_into_a_long_curve_shows_its_points_and_marks_what_is_missing(
     page = open_page(f"/projects/{project}/runs/{run}?zoom=")
     card = page.locator("section[aria-label='curve/long']")
     expect(card.get_by_text("1 NaN")).to_be_visible()
-    plot = card.get_by_role("img", name=re.compile(r"^curve.long: \d{3} points, 1 of them without"))
+    said = r"^curve.long: 30,000 points, 1 of them without a value, .* means of \d{3} buckets"
+    plot = card.get_by_role("img", name=re.compile(said))
     expect(plot).to_be_visible()
+    # Of the last bucket only the cursor has the mean, and says that it is one.
+    (first, newest) = (one for one in (values[0], values[-1]) if one is not None)
+    expect(card.get_by_title("Newest value", exact=True)).to_contain_text(f"{newest:#.3g}")
+    change = f"{newest - first:#.3g}".replace("-", "−")
+    expect(card.get_by_text(f"{change} since start")).to_be_visible()
+    plot.hover()
+    expect(
+        card.get_by_text(re.compile(r"^mean of 32 values up to step 1[45],\d{3}$"))
+    ).to_be_visible()
 
     page.goto(f"/projects/{project}/runs/{run}?zoom=19500~20500")
     # A thousand steps closer, and the rest as it was.
-    expect(
-        card.get_by_role("img", name=re.compile(r"curve.long: 1[3-9]\d\d points"))
-    ).to_be_visible()
+    closer = re.compile(r"curve.long: 30,000 points, .* the means of 1,[3-9]\d\d buckets")
+    expect(card.get_by_role("img", name=closer)).to_be_visible()
     page.goto(f"/projects/{project}/runs/{run}?x=relative&zoom=17550~18450")
-    expect(
-        card.get_by_role("img", name=re.compile(r"curve.long: 1[3-9]\d\d points"))
-    ).to_be_visible()
+    expect(card.get_by_role("img", name=closer)).to_be_visible()
 
 
 def test_a_run_is_cancelled_from_its_page_and_retried(

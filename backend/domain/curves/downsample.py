@@ -19,7 +19,8 @@ class Columns:
     """Buckets with x strictly ascending; None where no value of a bucket is finite.
 
     `x` is the greatest that a point of the bucket has, `last` the value of its last point, `total`
-    the sum of its finite values, of which there are `n_values` in `n` points.
+    the sum of its finite values, of which there are `n_values` in `n` points. `first` and `newest`
+    are the finite values at the two ends of the curve; None = it has none.
     """
 
     x: list[float] = field(default_factory=list)
@@ -29,15 +30,19 @@ class Columns:
     max: list[float | None] = field(default_factory=list)
     total: list[float | None] = field(default_factory=list)
     last: list[float | None] = field(default_factory=list)
+    first: float | None = None
+    newest: float | None = None
 
     @classmethod
     def of_points(cls, x: Sequence[float], values: Sequence[float | None]) -> "Columns":
         """Every point as a bucket of its own, but for those whose x does not advance."""
+        known = [value for value in values if value is not None]
+        ends = (known[0], known[-1]) if known else (None, None)
         if all(map(lt, x, islice(x, 1, None))):
             given = list(values)
             found = [0 if value is None else 1 for value in given]
-            return cls(list(x), [1] * len(given), found, given, given, given, given)
-        columns = cls()
+            return cls(list(x), [1] * len(given), found, given, given, given, given, *ends)
+        columns = cls(first=ends[0], newest=ends[1])
         for at, value in zip(x, values, strict=True):
             columns.add(at, 1, 0 if value is None else 1, value, value, value, value)
         return columns

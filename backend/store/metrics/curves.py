@@ -328,8 +328,32 @@ class _Reading:
         sums = (kept.n, kept.n_values, kept.min, kept.max, kept.total, kept.last)
         rows = list(self._level_rows(spans, (kept.last_step, self._axis.most, *sums)))
         rows += self._sums_of_points(spans, widths)
-        for number, group in _by_curve(rows):
-            yield number, _bucketed(group, widths[number], self._curves[number].origin)
+        by_curve = dict(_by_curve(rows))
+        known = {number: [row[1] for row in of if row[4]] for number, of in by_curve.items()}
+        oldest = self._at_end(known, widths, is_newest=False)
+        newest = self._at_end(known, widths, is_newest=True)
+        for number, group in by_curve.items():
+            columns = _bucketed(group, widths[number], self._curves[number].origin)
+            columns.first, columns.newest = oldest.get(number), newest.get(number)
+            yield number, columns
+
+    def _at_end(
+        self, known: Mapping[int, Sequence[int]], widths: Mapping[int, int], *, is_newest: bool
+    ) -> dict[int, float]:
+        """A finite value of each curve; `known` has the last steps of its buckets with any."""
+        spans: dict[int, list[Span]] = {}
+        for number, steps in known.items():
+            for last in steps[-1:] if is_newest else steps[:1]:
+                begin = max(self._curves[number].first, last // widths[number] * widths[number])
+                spans[number] = [Span(0, begin, last + 1)]
+        span = self._given(spans, of_points=True)
+        if span is None:
+            return {}
+        inside = (*self._inside(span, of_points=True), MetricPoint.value.is_not(None))
+        order = MetricPoint.step.desc() if is_newest else MetricPoint.step.asc()
+        value = select(MetricPoint.value).where(*inside).order_by(order).limit(1)
+        found = value.correlate(span).scalar_subquery()
+        return dict(self._session.execute(select(span.c.curve, found)).all())
 
     def _sums_of_points(self, spans: Spans, widths: Mapping[int, int]) -> Sequence[Any]:
         """Buckets of the points that no level has, in the shape of `_level_rows`."""
@@ -433,7 +457,10 @@ def _series(curve: _Curve, columns: Columns, *, exact: bool) -> Series:
         name=curve.name,
         n=sum(columns.n),
         x=columns.x,
+        n_points=columns.n,
         n_nan=columns.n_nan(),
         origin=curve.origin,
+        first=columns.first,
+        newest=columns.newest,
         y=values,
     )

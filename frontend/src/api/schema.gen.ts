@@ -3787,6 +3787,11 @@ export interface components {
              */
             x: number[];
             /**
+             * N Points
+             * @description Points of each bucket.
+             */
+            n_points: number[];
+            /**
              * N Nan
              * @description Points of each bucket whose value is not finite.
              */
@@ -3796,6 +3801,16 @@ export interface components {
              * @description With x=relative, the seconds since the epoch at which x is 0; else 0.
              */
             origin: number;
+            /**
+             * First
+             * @description The first finite value, exact; null = there is none.
+             */
+            first: number | null;
+            /**
+             * Newest
+             * @description The newest finite value, exact.
+             */
+            newest: number | null;
             y: components["schemas"]["SeriesValues"];
         };
         /**

@@ -19,7 +19,9 @@ const point = (step: number, loss = step): Point => ({
 /** The loss at these steps, as a server answers it: half the step, in numbers of unit 0.5. */
 function answerOf(steps: number[], origin = 0): Answered[] {
   const y = { low: 0, unit: 0.5, min: steps, max: steps, mean: steps, last: steps };
-  return [{ name: "loss", x: steps, n_nan: steps.map(() => 0), origin, y }];
+  const counts = { n: steps.length, n_points: steps.map(() => 1), n_nan: steps.map(() => 0) };
+  const ends = { first: (steps[0] ?? 0) / 2, newest: (steps.at(-1) ?? 0) / 2 };
+  return [{ name: "loss", x: steps, ...counts, origin, ...ends, y }];
 }
 
 /** Curves whose requests the test answers one by one, in any order. */
@@ -243,6 +245,36 @@ describe("a closer look", () => {
     expect(steps()).toEqual(before);
   });
 
+  it("knows the first and the newest value of all, and those of the part", async () => {
+    const { asked, curves } = await loaded();
+    const ends = () => {
+      const { ends, part } = curves.curves.get("loss") ?? {};
+      return [ends, part];
+    };
+    expect(ends()).toEqual([{ n: 10, first: 5, newest: 50 }, null]);
+
+    void curves.zoomTo([25, 104]);
+    curves.append(point(101, 70));
+    asked[1]?.answer(answerOf([26, 28, 100]));
+    await settle();
+    expect(ends()).toEqual([
+      { n: 11, first: 5, newest: 70 },
+      { n: 4, first: 13, newest: 70 },
+    ]);
+    curves.append(point(104, 80));
+    curves.append({ ...point(105), values: { loss: null } });
+    expect(ends()).toEqual([
+      { n: 13, first: 5, newest: 80 },
+      { n: 5, first: 13, newest: 80 },
+    ]);
+    await curves.zoomTo(null);
+    curves.rewind(30);
+    expect(ends()).toEqual([{ n: 3, first: 5, newest: 15 }, null]);
+    curves.rewind(0);
+    curves.append(point(1, 9));
+    expect(ends()).toEqual([{ n: 1, first: 9, newest: 9 }, null]);
+  });
+
   it("shows the newest of two, whichever answer comes first", async () => {
     const { asked, curves, steps } = await loaded();
     void curves.zoomTo([25, 35]);
@@ -286,7 +318,9 @@ it("turns the server's numbers into values", () => {
   const numbers = [0, 4096, null, 8192];
   const y = { low: -1, unit: 2 / 8192, min: numbers, max: numbers, mean: numbers, last: numbers };
 
-  const curve = curveOf({ x: [1, 2, 3, 4], n_nan: [0, 0, 7, 0], y });
+  const counts = { n: 10, n_points: [1, 1, 7, 1], n_nan: [0, 0, 7, 0] };
+
+  const curve = curveOf({ x: [1, 2, 3, 4], ...counts, first: -1, newest: 1, y });
 
   expect([curve.min, curve.last]).toEqual([
     [-1, 0, null, 1],

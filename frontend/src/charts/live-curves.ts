@@ -13,23 +13,43 @@ export type Zoom = readonly [number, number] | null;
 
 type Column = (number | null)[];
 
+/** What a curve begins and ends with, exact also where its columns are buckets. */
+export interface Ends {
+  /** How many points there are. */
+  readonly n: number;
+  /** Their first finite value; null = there is none. */
+  readonly first: number | null;
+  readonly newest: number | null;
+}
+
 export interface Curve {
   x: number[];
   min: Column;
   max: Column;
   mean: Column;
   last: Column;
-  /** Points of each bucket that have no finite value. */
+  /** Points of each bucket. */
+  n: number[];
+  /** Those of them that have no finite value. */
   nNan: number[];
+  ends: Ends;
+  /** The ends of the part that the reader looks at; null = of everything. */
+  part: Ends | null;
 }
 
 /** A curve as the server answers it: value = low + unit x number. */
 export interface Answered {
   readonly name: string;
+  /** Points of all buckets. */
+  readonly n: number;
   readonly x: readonly number[];
+  readonly n_points: readonly number[];
   readonly n_nan: readonly number[];
   /** Where the axis of relative time begins, seconds since the epoch. */
   readonly origin: number;
+  /** The finite values at both ends, exact. */
+  readonly first: number | null;
+  readonly newest: number | null;
   readonly y: {
     readonly low: number;
     readonly unit: number;
@@ -55,14 +75,20 @@ export interface Told {
 
 export type FetchSeries = (zoom: Zoom) => Promise<readonly Answered[]>;
 
-const COLUMNS = ["x", "min", "max", "mean", "last", "nNan"] as const;
+const COLUMNS = ["x", "min", "max", "mean", "last", "n", "nNan"] as const;
 
 /** Evaluations made elsewhere: of something that was kept, so no rewind voids them. */
 const FROM_OUTSIDE = /^(gold|outside)\//;
 
-const empty = (): Curve => ({ x: [], min: [], max: [], mean: [], last: [], nNan: [] });
+const NO_ENDS: Ends = { n: 0, first: null, newest: null };
 
-export function curveOf({ x, n_nan, y }: Pick<Answered, "x" | "n_nan" | "y">): Curve {
+const empty = (): Curve => ({
+  ...{ x: [], min: [], max: [], mean: [], last: [], n: [], nNan: [] },
+  ...{ ends: NO_ENDS, part: null },
+});
+
+export function curveOf(answered: Omit<Answered, "name" | "origin">): Curve {
+  const { n, x, n_points, n_nan, first, newest, y } = answered;
   const values = (numbers: readonly (number | null)[]) =>
     numbers.map((one) => (one === null ? null : y.low + y.unit * one));
   return {
@@ -71,7 +97,10 @@ export function curveOf({ x, n_nan, y }: Pick<Answered, "x" | "n_nan" | "y">): C
     max: values(y.max),
     mean: values(y.mean),
     last: values(y.last),
+    n: [...n_points],
     nNan: [...n_nan],
+    ends: { n, first, newest },
+    part: null,
   };
 }
 
@@ -163,7 +192,8 @@ export class LiveCurves {
     }
     const x = this.place(point);
     for (const curves of this.close === null ? [this.whole] : [this.whole, this.close])
-      for (const [name, value] of Object.entries(point.values)) appended(curves, name, x, value);
+      for (const [name, value] of Object.entries(point.values))
+        appended(curves, name, x, value, this.zoom?.[1] ?? Infinity);
   }
 
   /** What the trainer said beyond `step` is void, also in an answer that is on its way. */
@@ -177,6 +207,7 @@ export class LiveCurves {
         if (FROM_OUTSIDE.test(name)) continue;
         const kept = curve.x.filter((x) => x <= step).length;
         for (const column of COLUMNS) curve[column].length = kept;
+        curve.ends = rewound(curve);
       }
     if (this.zoom !== null) void this.look();
   }
@@ -223,23 +254,48 @@ function curvesOf(series: readonly Answered[]): Curves {
   return new Map(series.map((one) => [one.name, curveOf(one)]));
 }
 
-/** A point at or before the last x is already there: the stream may send again what was read. */
-function appended(curves: Curves, name: string, x: number, value: number | null): void {
+function rewound({ n, last, ends }: Curve): Ends {
+  const newest = last.findLast((value) => value !== null) ?? null;
+  return { n: n.reduce((sum, one) => sum + one, 0), first: newest && ends.first, newest };
+}
+
+const grown = ({ n, first, newest }: Ends, value: number | null): Ends => ({
+  n: n + 1,
+  first: first ?? value,
+  newest: value ?? newest,
+});
+
+/**
+ * A point at or before the last x is already there: the stream may send again what was read. The
+ * part that the reader looks at ends at `to`.
+ */
+function appended(curves: Curves, name: string, x: number, value: number | null, to: number): void {
   const curve = curves.get(name) ?? empty();
   const end = curve.x.at(-1);
   if (end !== undefined && x <= end) return;
   curve.x.push(x);
   for (const column of [curve.min, curve.max, curve.mean, curve.last]) column.push(value);
+  curve.n.push(1);
   curve.nNan.push(value === null ? 1 : 0);
+  curve.ends = grown(curve.ends, value);
+  if (curve.part !== null && x <= to) curve.part = grown(curve.part, value);
   curves.set(name, curve);
 }
 
 /** The whole with a part of it closer, so that lines lead in and out of the part. */
-function within(whole: Curve, part: Curve = empty(), [low]: readonly [number, number]): Curve {
+function within(
+  whole: Curve,
+  part: Curve = empty(),
+  [low, high]: readonly [number, number],
+): Curve {
   const before = whole.x.filter((x) => x < low).length;
   const last = part.x.at(-1) ?? -Infinity;
   // What lies behind the part, and what was told since the server has answered.
   const rest = whole.x.findIndex((x) => x >= low && x > last);
+  const told = whole.last.filter((_, place) => {
+    const x = whole.x[place] ?? Infinity;
+    return x >= low && x > last && x <= high;
+  });
   const joined = <Item>(column: readonly Item[], close: readonly Item[]): Item[] => [
     ...column.slice(0, before),
     ...close,
@@ -251,6 +307,9 @@ function within(whole: Curve, part: Curve = empty(), [low]: readonly [number, nu
     max: joined(whole.max, part.max),
     mean: joined(whole.mean, part.mean),
     last: joined(whole.last, part.last),
+    n: joined(whole.n, part.n),
     nNan: joined(whole.nNan, part.nNan),
+    ends: whole.ends,
+    part: told.reduce(grown, part.ends),
   };
 }

@@ -76,6 +76,10 @@ def check_window(database: Database, run_id: str, told: Sequence[Point], window:
     finite = [one.value for one in inside if one.value is not None]
     assert series.n == len(inside)
     assert sum(series.n_nan) == len(inside) - len(finite)
+    assert sum(series.n_points) == len(inside)
+    assert len(series.n_points) == len(series.x)
+    ends = (finite[0], finite[-1]) if finite else (None, None)
+    assert (series.first, series.newest) == ends
     assert all(a < b for a, b in zip(series.x, series.x[1:], strict=False))
     assert len(series.x) <= max(window.points, min(len(inside), 2 * window.points))
     assert series.x[-1] == max(one.x(window.x, origin) for one in inside)
@@ -90,6 +94,7 @@ def check_window(database: Database, run_id: str, told: Sequence[Point], window:
     coarse = answer(database, run_id, window, exact=False)
     assert coarse is not None
     assert (coarse.x, coarse.n, coarse.n_nan) == (series.x, series.n, series.n_nan)
+    assert (coarse.first, coarse.newest) == ends, "exact, whatever the numbers are rounded to"
     span = max(finite) - min(finite) if finite else 0.0
     for name in ("min", "max", "mean", "last"):
         for one, other in zip(getattr(series.y, name), values(coarse, name), strict=True):

@@ -191,6 +191,23 @@ def test_several_runs_and_names_come_in_the_order_asked(
     assert answer["names"] == ["loss", "lr"]
 
 
+def test_a_long_curve_says_its_first_and_its_newest_value_and_how_many_each_bucket_has(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    """A value at every other step: the last point of each bucket has none."""
+    steps = range(10_000)
+    append(database, run_id, [line(s, loss=None if s % 2 else s / 3) for s in steps])
+
+    whole = curve(api, run_id, "loss", points=20)
+    part = curve(api, run_id, "loss", points=20, **{"from": 101, "to": 8001})
+
+    assert set(whole["last"]) == {None}, "which the buckets would call the newest"
+    assert (whole["first"], whole["newest"]) == (0, 9998 / 3)
+    assert (part["first"], part["newest"]) == (102 / 3, 8000 / 3)
+    assert (whole["n_points"][0], sum(whole["n_points"]), whole["n"]) == (512, 10_000, 10_000)
+    assert whole["mean"][0] == pytest.approx(sum(range(0, 512, 2)) / 256 / 3)
+
+
 def test_results_from_outside_say_where_they_come_from(
     api: TestClient, database: Database, run_id: str
 ) -> None:

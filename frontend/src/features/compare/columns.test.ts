@@ -13,7 +13,10 @@ const curve = (x: number[], mean: number[]): Curve => ({
   min: mean,
   max: mean,
   last: mean,
+  n: mean.map(() => 1),
   nNan: mean.map(() => 0),
+  ends: { n: mean.length, first: mean[0] ?? null, newest: mean.at(-1) ?? null },
+  part: null,
 });
 const group = (place: number, x: number[], value: number[], n = 3): GroupCurve => ({
   group: place,

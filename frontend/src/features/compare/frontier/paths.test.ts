@@ -20,7 +20,9 @@ const group = (...runs: string[]): SeedGroup => ({
 });
 const curve = (mean: number[]): Curve => {
   const x = mean.map((_, i) => 10 * i);
-  return { x, mean, min: mean, max: mean, last: mean, nNan: mean.map(() => 0) };
+  const ends = { n: mean.length, first: mean[0] ?? null, newest: mean.at(-1) ?? null };
+  const counts = { n: mean.map(() => 1), nNan: mean.map(() => 0) };
+  return { x, mean, min: mean, max: mean, last: mean, ...counts, ends, part: null };
 };
 const groupCurve = (place: number, name: string, value: number[]): GroupCurve => ({
   group: place,

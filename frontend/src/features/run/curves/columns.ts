@@ -6,7 +6,7 @@ import type { Edges, Line } from "@/charts/plot";
 import { smooth } from "@/charts/smoothing";
 import { whole } from "@/charts/ticks";
 import type { View } from "@/features/run/view";
-import { duration, number } from "@/lib/format";
+import { duration, number, plural } from "@/lib/format";
 
 import type { Drawn } from "./layout";
 
@@ -43,16 +43,22 @@ export function plotted(
     ...shapeOf(drawn, colour, smoothing),
     data: columnsOf(drawn, smoothing, isLog),
     marks: curve.x.filter((_, place) => (curve.nNan[place] ?? 0) > 0),
-    label: labelOf(drawn),
+    label: labelOf(drawn, isLog),
   };
 }
 
-function labelOf(drawn: Drawn): string {
-  const values = knownOf(drawn);
-  const nNan = nNanOf(drawn);
-  const missing = nNan > 0 ? `${nNan} of them without a value, ` : "";
-  const newest = number(values.at(-1) ?? null);
-  return `${drawn.explained.title}: ${values.length} points, ${missing}newest ${newest}`;
+function labelOf(drawn: Drawn, isLog: boolean): string {
+  const { explained, curve } = drawn;
+  const [nNan, nHidden] = [nNanOf(drawn), isLog ? nNotPositive(drawn) : 0];
+  const drawnAs = explained.isEvaluation ? "the last of each" : "the means";
+  const parts = [
+    `${explained.title}: ${plural(curve.ends.n, "point")}`,
+    ...(nNan > 0 ? [`${whole(nNan)} of them without a value`] : []),
+    ...(isBucketed(curve) ? [`drawn as ${drawnAs} of ${plural(curve.x.length, "bucket")}`] : []),
+    ...(nHidden > 0 ? [`${whole(nHidden)} of 0 or less not drawn`] : []),
+    `newest ${number(curve.ends.newest)}`,
+  ];
+  return parts.join(", ");
 }
 
 export function shapeOf(
@@ -92,7 +98,7 @@ export function shapeOf(
 }
 
 export function columnsOf(drawn: Drawn, smoothing: number, isLog: boolean): uPlot.AlignedData {
-  const { curve, low, high, explained } = drawn;
+  const { curve, explained } = drawn;
   const shown = (column: Column): (number | null)[] =>
     isLog ? column.map((value) => (value !== null && value > 0 ? value : null)) : [...column];
   const values = valuesOf(drawn);
@@ -101,10 +107,15 @@ export function columnsOf(drawn: Drawn, smoothing: number, isLog: boolean): uPlo
     [...curve.x],
     shown(values),
     hasSmoothed ? shown(smooth(values, smoothing)) : values.map(() => null),
-    shown(high === null ? curve.max : at(curve.x, high)),
-    shown(low === null ? curve.min : at(curve.x, low)),
+    ...edgesOf(drawn).map(shown),
   ];
 }
+
+/** What is around the values: their intervals, or the extremes of their buckets; high, then low. */
+const edgesOf = ({ curve, low, high }: Drawn): readonly [Column, Column] => [
+  high === null ? curve.max : at(curve.x, high),
+  low === null ? curve.min : at(curve.x, low),
+];
 
 type Column = readonly (number | null)[];
 
@@ -112,11 +123,17 @@ type Column = readonly (number | null)[];
 export const valuesOf = ({ explained, curve }: Drawn): Column =>
   explained.isEvaluation ? curve.last : curve.mean;
 
-export const knownOf = (drawn: Drawn): readonly number[] =>
-  valuesOf(drawn).filter((value) => value !== null);
+const sum = (column: readonly number[]) => column.reduce((total, one) => total + one, 0);
 
 /** Points without a value. */
-export const nNanOf = ({ curve }: Drawn): number => curve.nNan.reduce((sum, one) => sum + one, 0);
+export const nNanOf = ({ curve }: Drawn): number => sum(curve.nNan);
+
+/** Places of which a logarithmic scale cannot draw the value or what is around it. */
+export function nNotPositive(drawn: Drawn): number {
+  const columns = [valuesOf(drawn), ...edgesOf(drawn)];
+  const isHidden = (place: number) => columns.some((column) => (column[place] ?? Infinity) <= 0);
+  return drawn.curve.x.filter((_, place) => isHidden(place)).length;
+}
 
 /** The last values of a curve at these x; null where it has none. */
 export function at(xs: readonly number[], curve: Curve): (number | null)[] {
@@ -124,8 +141,15 @@ export function at(xs: readonly number[], curve: Curve): (number | null)[] {
   return xs.map((x) => known.get(x) ?? null);
 }
 
-export const isBucketed = (curve: Curve): boolean =>
-  curve.max.some((value, place) => value !== curve.min[place]);
+export const isBucketed = (curve: Curve): boolean => curve.n.some((n) => n > 1);
+
+/** What the value at a place is, and where: step 12, or a mean of 512 values up to step 511. */
+export function vertexText({ explained, curve }: Drawn, axis: Axis, place: number): string {
+  const where = placeText(axis, curve.x[place] ?? 0);
+  const n = (curve.n[place] ?? 1) - (curve.nNan[place] ?? 0);
+  if (n <= 1) return where;
+  return `${explained.isEvaluation ? "last" : "mean"} of ${whole(n)} values up to ${where}`;
+}
 
 /** A place on the horizontal axis in words: step 1,200. */
 export function placeText(axis: Axis, x: number): string {

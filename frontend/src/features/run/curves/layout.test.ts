@@ -4,16 +4,29 @@ import type { Metric } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 import { explainer } from "@/components/metrics/explained";
 
-import { columnsOf, placeText, plotted, shapeOf } from "./columns";
+import { columnsOf, nNotPositive, placeText, plotted, shapeOf, vertexText } from "./columns";
 import { MOST_FIRST, layOut, rangeOf, type Drawn } from "./layout";
 
-const curve = (x: number[], values: (number | null)[], spread = 0): Curve => ({
+/** Of single points, or with a spread of buckets of as many. */
+const curve = (
+  x: number[],
+  values: (number | null)[],
+  spread = 0,
+  n = spread > 0 ? 3 : 1,
+): Curve => ({
   x,
   mean: values,
   last: values.map((value) => (value === null ? null : value + spread / 2)),
   min: values.map((value) => (value === null ? null : value - spread)),
   max: values.map((value) => (value === null ? null : value + spread)),
+  n: x.map(() => n),
   nNan: values.map((value) => (value === null ? 1 : 0)),
+  ends: {
+    n: n * x.length,
+    first: values.find((value) => value !== null) ?? null,
+    newest: values.findLast((value) => value !== null) ?? null,
+  },
+  part: null,
 });
 
 const metric = (name: string, group: Metric["group"], more: Partial<Metric> = {}): Metric => ({
@@ -163,10 +176,35 @@ describe("what a chart draws", () => {
     };
     const { marks, label, data } = plotted(broken, { smoothing: 0, isLog: false }, "--s1");
     expect(marks).toEqual([20, 40]);
-    expect(label).toBe("lr: 2 points, 2 of them without a value, newest 2.50");
+    expect(label).toBe("lr: 4 points, 2 of them without a value, newest 2.50");
     expect(data[1]).toEqual([1, null, 2.5, null]);
     const whole = plotted({ ...broken, curve: TWO() }, { smoothing: 0, isLog: false }, "--s1");
     expect([whole.marks, whole.label]).toEqual([[], "lr: 2 points, newest 4"]);
+  });
+  it("says of buckets that they are, and keeps the newest value apart from their means", () => {
+    const long: Drawn = {
+      ...{ explained: explain("entropy"), low: null, high: null },
+      curve: { ...curve([511, 1023], [4, 8], 1, 512), ends: { n: 1024, first: 2, newest: 9 } },
+    };
+    const { label } = plotted(long, { smoothing: 0, isLog: false }, "--s1");
+    expect(label).toBe("entropy: 1,024 points, drawn as the means of 2 buckets, newest 9");
+    expect(vertexText(long, "step", 1)).toBe("mean of 512 values up to step 1,023");
+    expect(vertexText({ ...long, explained: explain("eval/reward") }, "tokens", 0)).toBe(
+      "last of 512 values up to 511 tokens",
+    );
+    expect(vertexText({ ...long, curve: curve([7], [1]) }, "step", 0)).toBe("step 7");
+  });
+  it("counts what a logarithmic scale cannot draw", () => {
+    const around: Drawn = {
+      ...{ explained: explain("eval/reward"), curve: curve([1, 2, 3, 4], [0, 0.5, null, 2]) },
+      ...{ low: curve([2, 4], [-0.1, 1]), high: curve([2, 4], [1, 3]) },
+    };
+    expect(nNotPositive(around)).toBe(2);
+    expect(nNotPositive({ ...around, curve: curve([4], [2]) })).toBe(0);
+    const { label } = plotted(around, { smoothing: 0, isLog: true }, "--s1");
+    expect(label).toBe(
+      "Held-out reward: 4 points, 1 of them without a value, 2 of 0 or less not drawn, newest 2",
+    );
   });
   it("says where the cursor is", () => {
     expect(placeText("step", 1200)).toBe("step 1,200");

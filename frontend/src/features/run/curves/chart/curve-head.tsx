@@ -6,20 +6,19 @@ import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
 import { number, signed } from "@/lib/format";
 
-import { knownOf, nNanOf, placeText, valuesOf } from "../columns";
+import { isBucketed, nNanOf, nNotPositive, valuesOf, vertexText } from "../columns";
 import type { Drawn } from "../layout";
 
 /** What stands in the head of a chart: the newest value, or that at the cursor of any chart. */
 interface Reading {
   readonly value: number | null;
   readonly interval: string;
-  /** Where the value stands; empty for the newest. */
+  /** What the value is and where it stands; empty for the newest. */
   readonly place: string;
 }
 
 function readingOf(drawn: Drawn, view: View, place: number | null): Reading {
-  const values = valuesOf(drawn);
-  const index = place ?? values.findLastIndex((value) => value !== null);
+  const index = place ?? drawn.curve.last.findLastIndex((value) => value !== null);
   const x = drawn.curve.x[index];
   const end = (curve: Drawn["low"]) => {
     const found = curve?.x.indexOf(x ?? NaN) ?? -1;
@@ -27,22 +26,47 @@ function readingOf(drawn: Drawn, view: View, place: number | null): Reading {
   };
   const [low, high] = [end(drawn.low), end(drawn.high)];
   return {
-    value: values[index] ?? null,
+    value: place === null ? drawn.curve.ends.newest : (valuesOf(drawn)[place] ?? null),
     interval: low === null || high === null ? "" : `95 % [${number(low)}, ${number(high)}]`,
-    place: place === null || x === undefined ? "" : placeText(view.axis, x),
+    place: place === null || x === undefined ? "" : vertexText(drawn, view.axis, place),
   };
 }
 
-/** The newest value less the first that is shown; of a metric that is itself a step, nothing. */
-function Change({ drawn, view }: { drawn: Drawn; view: View }) {
-  const known = knownOf(drawn);
-  const [first, last] = [known[0], known.at(-1)];
-  const isStep = drawn.explained.name.endsWith("best_step");
-  if (first === undefined || last === undefined || isStep) return null;
+/** The last value less the first, of all or of the part; of a metric that is a step, nothing. */
+function Change({ drawn: { curve, explained } }: { drawn: Drawn }) {
+  const { first, newest } = curve.part ?? curve.ends;
+  if (first === null || newest === null || explained.name.endsWith("best_step")) return null;
+  const isWhole = curve.part === null;
   return (
-    <span className="mono" title="Newest value less the first that is shown">
-      {signed(last - first)} {view.zoom === null ? "since start" : "in this part"}
+    <span
+      className="mono"
+      title={isWhole ? "Newest value less the first" : "Last value of this part less its first"}
+    >
+      {signed(newest - first)} {isWhole ? "since start" : "in this part"}
     </span>
+  );
+}
+
+/** Points that the line leaves out, and why. */
+function LeftOut({ drawn, isLog }: { drawn: Drawn; isLog: boolean }) {
+  const [nNan, nHidden] = [nNanOf(drawn), isLog ? nNotPositive(drawn) : 0];
+  const places = isBucketed(drawn.curve) ? "Buckets" : "Points";
+  return (
+    <>
+      {nNan > 0 && (
+        <span className="pill bad" title="Points whose value is NaN, infinite or missing">
+          {number(nNan)} NaN
+        </span>
+      )}
+      {nHidden > 0 && (
+        <span
+          className="pill bad"
+          title={`${places} with a value or an end of an interval of 0 or less, which a logarithmic scale cannot draw`}
+        >
+          {number(nHidden)} ≤ 0
+        </span>
+      )}
+    </>
   );
 }
 
@@ -61,7 +85,6 @@ export function CurveHead(props: {
   const { drawn } = props;
   const { explained } = drawn;
   const reading = readingOf(drawn, props.view, props.place);
-  const nNan = nNanOf(drawn);
   // The line is its smoothed course; the number is one value.
   const isSmoothed = props.view.smoothing > 0 && !explained.isEvaluation && reading.place === "";
   return (
@@ -73,11 +96,7 @@ export function CurveHead(props: {
         </h3>
         <AboutMetric explained={explained} />
         <span className="grow" />
-        {nNan > 0 && (
-          <span className="pill bad" title="Points whose value is NaN, infinite or missing">
-            {number(nNan)} NaN
-          </span>
-        )}
+        <LeftOut drawn={drawn} isLog={props.view.isLog} />
         <span className="value" title={reading.place === "" ? "Newest value" : reading.place}>
           {isSmoothed && <span className="faint small">last </span>}
           {number(reading.value)}
@@ -92,9 +111,7 @@ export function CurveHead(props: {
         <span className="grow" />
         {reading.interval !== "" && <span className="mono">{reading.interval}</span>}
         {reading.place !== "" && <span className="mono at">{reading.place}</span>}
-        {reading.place === "" && reading.interval === "" && (
-          <Change drawn={drawn} view={props.view} />
-        )}
+        {reading.place === "" && reading.interval === "" && <Change drawn={drawn} />}
       </p>
       <span className="sr-only" aria-live="polite">
         {props.isReadAloud && reading.place !== "" && `${reading.place}: ${number(reading.value)}`}

@@ -17,7 +17,8 @@ const value = (one: number | null) => (one === null ? "NaN" : number(one));
 function captionOf({ explained, curve }: Drawn, { rows, n, areBuckets }: Rows): string {
   const unit = unitOf(explained);
   const of = `${explained.title}${unit === "" ? "" : `, ${unit}`}.`;
-  if (!areBuckets) return isBucketed(curve) ? `${of} Each row is a bucket of the curve.` : of;
+  if (!areBuckets)
+    return isBucketed(curve) ? `${of} Each row is the mean of a bucket of values.` : of;
   const size = rows[0]?.n ?? 0;
   return `${of} Each row sums up ${size} of ${whole(n)} ${isBucketed(curve) ? "buckets" : "values"}.`;
 }
@@ -36,6 +37,7 @@ export function CurveTable(props: { drawn: Drawn; view: View; height: number }) 
             <th scope="col">{AXIS_NAMES[view.axis]}</th>
             {isSpread ? (
               <>
+                <th scope="col">Values</th>
                 <th scope="col">Mean</th>
                 <th scope="col">Least</th>
                 <th scope="col">Greatest</th>
@@ -55,6 +57,7 @@ export function CurveTable(props: { drawn: Drawn; view: View; height: number }) 
                 {row.to !== row.from && <> – {cellText(view, row.to)}</>}
                 {row.nNan > 0 && <span className="pill bad">{row.nNan} NaN</span>}
               </th>
+              {isSpread && <td>{whole(row.nValues)}</td>}
               {isSpread ? (
                 [row.mean, row.min, row.max, row.last].map((one, i) => (
                   <td key={i}>{value(one)}</td>

@@ -9,6 +9,11 @@ import { rowsOf } from "./save-chart";
 const VIEW = viewOf(new URLSearchParams());
 const series = (name: string, x: number[], values: (number | null)[], n = x.length): Series => ({
   ...{ run: "run_1", name, n, x, n_nan: values.map(() => 0), origin: 0 },
+  ...{
+    n_points: x.map(() => n / x.length),
+    first: values[0] ?? null,
+    newest: values.at(-1) ?? null,
+  },
   y: { low: 0, unit: 1, min: values, max: values, mean: values, last: values },
 });
 

@@ -7,8 +7,10 @@ import type { Drawn } from "../layout";
 import { MOST_ROWS, tableOf } from "./table-rows";
 
 const curve = (x: number[], values: (number | null)[]): Curve => ({
-  ...{ x, min: values, max: values, mean: values, last: values },
+  ...{ x, min: values, max: values, mean: values, last: values, n: values.map(() => 1) },
   nNan: values.map((value) => (value === null ? 1 : 0)),
+  ends: { n: x.length, first: values[0] ?? null, newest: values.at(-1) ?? null },
+  part: null,
 });
 const drawn = (one: Curve, low: Curve | null = null, high: Curve | null = null): Drawn => ({
   ...{ explained: explainer([])("eval/reward"), curve: one, low, high },
@@ -44,6 +46,16 @@ describe("a chart as a table", () => {
       expect(total).toBeCloseTo(values.reduce((sum, one) => sum + one, 0));
       expect(rows.slice(1).every(({ from }, i) => from === (rows[i]?.to ?? NaN) + 1)).toBe(true);
     }
+  });
+  it("weighs the mean of each bucket by its values", () => {
+    const values = Array.from({ length: 41 }, () => 1);
+    const buckets = {
+      ...curve([...values.keys()], [0, 3, ...values.slice(2)]),
+      n: [512, 101, ...values.slice(2)],
+      nNan: [212, 1, ...values.slice(2).map(() => 0)],
+    };
+    // (300 x 0 + 100 x 3) / 400
+    expect(tableOf(drawn(buckets), null).rows[0]).toMatchObject({ n: 2, nValues: 400, mean: 0.75 });
   });
   it("is of what the reader has zoomed to", () => {
     const values = Array.from({ length: 100 }, (_, i) => i);

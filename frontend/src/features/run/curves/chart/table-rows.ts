@@ -13,7 +13,9 @@ export interface Row {
   readonly to: number;
   /** How many places of the curve it sums up. */
   readonly n: number;
-  /** Null = none of them has a value. */
+  /** How many finite values those have. */
+  readonly nValues: number;
+  /** Of all these values; null = there is none. */
   readonly mean: number | null;
   readonly min: number | null;
   readonly max: number | null;
@@ -60,12 +62,17 @@ type Column = readonly (number | null)[];
 function summed(curve: Curve, start: number, stop: number): Omit<Row, "low" | "high"> {
   const known = (column: Column) =>
     column.slice(start, stop).filter((value): value is number => value !== null);
-  const [mins, maxs, means] = [known(curve.min), known(curve.max), known(curve.mean)];
+  const [mins, maxs] = [known(curve.min), known(curve.max)];
+  const places = Array.from({ length: stop - start }, (_, i) => start + i);
+  const valuesAt = (place: number) => (curve.n[place] ?? 0) - (curve.nNan[place] ?? 0);
+  const nValues = places.reduce((sum, place) => sum + valuesAt(place), 0);
+  const total = places.reduce((sum, place) => sum + valuesAt(place) * (curve.mean[place] ?? 0), 0);
   return {
     from: curve.x[start] ?? 0,
     to: curve.x[stop - 1] ?? 0,
     n: stop - start,
-    mean: means.length === 0 ? null : means.reduce((sum, one) => sum + one, 0) / means.length,
+    nValues,
+    mean: nValues === 0 ? null : total / nValues,
     min: mins.length === 0 ? null : Math.min(...mins),
     max: maxs.length === 0 ? null : Math.max(...maxs),
     last: known(curve.last).at(-1) ?? null,

@@ -11,7 +11,8 @@ const event = (seq: number, type: string, data: RunEvent["data"]): RunEvent => (
   ...{ seq, type, data, created_at: new Date((ORIGIN + 10 * seq) * 1000).toISOString() },
 });
 const curve = (x: number[], values: number[], spread = 0): Curve => ({
-  ...{ x, mean: values, last: values, nNan: x.map(() => 0) },
+  ...{ x, mean: values, last: values, n: x.map(() => (spread > 0 ? 3 : 1)), nNan: x.map(() => 0) },
+  ...{ ends: { n: x.length, first: values[0] ?? null, newest: values.at(-1) ?? null }, part: null },
   min: values.map((value) => value - spread),
   max: values.map((value) => value + spread),
 });

@@ -6,7 +6,6 @@ import { isEnd, type Explain } from "@/components/metrics/explained";
 import { number } from "@/lib/format";
 
 import { eventText } from "../../history/event-text";
-import { isBucketed } from "../columns";
 
 type Curves = ReadonlyMap<string, Curve>;
 
@@ -82,9 +81,8 @@ function ofEvaluations(curves: Curves, explain: Explain): Marker[] {
     .filter(({ explained }) => explained.isEvaluation && !isEnd(explained.name, curves, explain))
     .sort((a, b) => a.explained.order - b.explained.order);
   for (const { explained, curve } of evaluations) {
-    const isMany = isBucketed(curve);
     for (const [place, x] of curve.x.entries()) {
-      const value = isMany ? "several, zoom in" : number(curve.last[place]);
+      const value = (curve.n[place] ?? 1) > 1 ? "several, zoom in" : number(curve.last[place]);
       found.set(x, [...(found.get(x) ?? []), `${explained.title} ${value}`]);
     }
   }
