@@ -68,6 +68,22 @@ def test_the_headline_and_the_rows_are_those_of_the_api(
     expect(region).to_be_visible()
 
 
+def test_new_judgments_change_the_agreement_of_an_open_page(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    judged = list(simulated([Task(3, 0.0)], 15, seed=1))
+    comparisons = sorted({one.comparison_id for one in judged})
+    later = {*comparisons[12:]}
+    project = project_of(workshop, "Open", [o for o in judged if o.comparison_id not in later])
+    page = open_page(f"/projects/{project}/now")
+    expect(page.get_by_text("there are 12.")).to_be_visible()
+
+    more = [preference(one) for one in judged if one.comparison_id in later]
+    workshop.take_in(project, "preferences", more)
+
+    expect(page.get_by_text("there are 15.")).to_be_visible(timeout=30_000)
+
+
 def test_what_is_not_known_is_said_to_be_not_known(workshop: Workshop, open_page: OpenPage) -> None:
     exact = list(simulated([Task(3, 0.0)], 12, seed=1))
     alone = project_of(workshop, "Alone", [one for one in exact if one.user_id == "x"])

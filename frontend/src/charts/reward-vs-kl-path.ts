@@ -1,9 +1,19 @@
 /** What is drawn as reward against KL: paths of points. */
+import type { Curve } from "./live-curves";
 
 /** What a path is made of: columns of one length. */
 export interface Column {
   readonly x: readonly number[];
   readonly values: readonly (number | null)[];
+  /** How many steps each value is the mean of; absent = one. */
+  readonly n?: readonly number[];
+}
+
+/** Of an evaluation what was measured last in each bucket, of training the mean of the bucket. */
+export function columnOf(curve: Curve | undefined, isEvaluated: boolean): Column | undefined {
+  if (curve === undefined) return undefined;
+  const { x, last, mean, n } = curve;
+  return isEvaluated ? { x, values: last } : { x, values: mean, n };
 }
 
 export interface PathPoint {
@@ -13,6 +23,8 @@ export interface PathPoint {
   /** Its 95 % interval; the reward itself where it has none. */
   readonly low: number;
   readonly high: number;
+  /** How many steps, up to this one, reward and KL are means of; absent = one. */
+  readonly n?: number;
 }
 
 export interface Path {

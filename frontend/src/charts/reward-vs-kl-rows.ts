@@ -3,17 +3,21 @@ import type { Cell } from "@/lib/csv";
 
 import type { Path } from "./reward-vs-kl-path";
 
-export const HEADS = ["path", "step", "KL, nats", "reward", "low", "high"] as const;
+export const HEADS = ["path", "step", "KL, nats", "reward", "low", "high", "steps"] as const;
 
-/** Low and high are the ends of the 95 % interval; without one they are empty. */
+/**
+ * Low and high are the ends of the 95 % interval; without one they are empty. KL and reward are
+ * means of so many steps, up to the one that is named.
+ */
 export function rowsOf(paths: readonly Path[]): Cell[][] {
   return paths.flatMap(({ label, points }) =>
-    points.map(({ step, kl, reward, low, high }) => [
+    points.map(({ step, kl, reward, low, high, n = 1 }) => [
       label,
       step,
       kl,
       reward,
       ...(low < high ? [low, high] : ["", ""]),
+      n,
     ]),
   );
 }

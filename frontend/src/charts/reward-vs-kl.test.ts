@@ -14,8 +14,11 @@ describe("reward against KL", () => {
       { step: 10, kl: 1, reward: 0.5, low: 0.5, high: 0.5 },
     ]);
   });
-  it("draws a sampled KL below zero at zero", () => {
-    expect(paired(kl, reward).at(-1)?.kl).toBe(0);
+  it("keeps a sampled KL below zero as it was measured", () => {
+    const points = paired(kl, reward);
+    expect(points.at(-1)?.kl).toBe(-0.01);
+    const path = { id: "a", label: "training", colour: "--s1", points, isEvaluated: false };
+    expect(rowsOf([path]).at(-1)?.slice(0, 3)).toEqual(["training", 30, -0.01]);
   });
   it("has the interval of a reward where there is one", () => {
     const low = { x: [10], values: [0.4] };
@@ -25,6 +28,16 @@ describe("reward against KL", () => {
       [0.4, 0.6],
       [0.7, 0.7],
     ]);
+  });
+  it("knows of how many steps a point is the mean", () => {
+    const long = { x: [511, 600], values: [1, 2], n: [512, 1] };
+    expect(paired(long, long).map(({ step, n }) => [step, n])).toEqual([
+      [511, 512],
+      [600, undefined],
+    ]);
+    const points = paired(long, long);
+    const path = { id: "a", label: "training", colour: "--s1", points, isEvaluated: false };
+    expect(rowsOf([path]).map((row) => row.at(-1))).toEqual([512, 1]);
   });
   it("is nothing without one of them", () => {
     expect(paired(undefined, reward)).toEqual([]);
@@ -72,8 +85,8 @@ describe("the numbers behind the picture", () => {
     ];
     const path = { id: "a", label: "held-out", colour: "--s1", points, isEvaluated: true };
     expect(rowsOf([path])).toEqual([
-      ["held-out", 1, 0.5, 1, "", ""],
-      ["held-out", 2, 1.5, 2, 1.5, 2.5],
+      ["held-out", 1, 0.5, 1, "", "", 1],
+      ["held-out", 2, 1.5, 2, 1.5, 2.5, 1],
     ]);
   });
 });

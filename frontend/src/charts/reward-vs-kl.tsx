@@ -33,7 +33,8 @@ export function paired(
     const y = at.get(step) ?? null;
     if (x === null || y === null) return [];
     const interval = { low: low?.get(step) ?? y, high: high?.get(step) ?? y };
-    return [{ step, kl: Math.max(0, x), reward: y, ...interval }];
+    const n = kl.n?.[i] ?? 1;
+    return [{ step, kl: x, reward: y, ...interval, ...(n > 1 && { n }) }];
   });
 }
 
@@ -44,9 +45,10 @@ interface Near {
 }
 
 function wordsOf({ path, point }: Near): string {
-  const { step, kl, reward, low, high } = point;
+  const { step, kl, reward, low, high, n = 1 } = point;
   const interval = low < high ? ` ${between({ low, high })}` : "";
-  return `${path.label}, step ${number(step)}: ${number(reward)}${interval} at ${number(kl)} nats`;
+  const where = n > 1 ? `mean of ${number(n)} steps up to ${number(step)}` : `step ${number(step)}`;
+  return `${path.label}, ${where}: ${number(reward)}${interval} at ${number(kl)} nats`;
 }
 
 /** The point that an arrow key leads to: along a path, or to the same place of the next path. */
@@ -149,7 +151,10 @@ function Numbers({ paths, height }: RewardVsKlProps) {
   return (
     <div className="curve-table" style={{ height }} tabIndex={0}>
       <table>
-        <caption>Reward against KL; low and high are the 95 % interval.</caption>
+        <caption>
+          Reward against KL; low and high are the 95 % interval. Where there are several steps, both
+          are means of them, up to the step that is named.
+        </caption>
         <thead>
           <tr>
             {HEADS.map((head) => (
@@ -179,7 +184,8 @@ function Picture(props: RewardVsKlProps) {
   const all = paths.flatMap((path) => path.points.map((point) => ({ path, point })));
   const [ref, width] = useWidth();
   const [near, setNear] = useState<Near | null>(null);
-  const far = (kl: number) => (isRoot ? Math.sqrt(kl) : kl);
+  // A sampled KL near 0 may lie below it: it stands at the border and is told as it was measured.
+  const far = (kl: number) => (isRoot ? Math.sqrt(Math.max(0, kl)) : Math.max(0, kl));
   const right = Math.max(...all.map(({ point }) => far(point.kl)), 1e-6) * 1.05;
   const rewards = all.flatMap(({ point }) => [point.low, point.high]);
   const span = Math.max(...rewards) - Math.min(...rewards) || 1;

@@ -3,17 +3,24 @@ import { useQueries } from "@tanstack/react-query";
 
 import { metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
-import { curveOf } from "@/charts/live-curves";
+import { curveOf, type Curve } from "@/charts/live-curves";
 import { batches, isLive } from "@/components/run-batches";
 import { Sparkline } from "@/charts/sparkline";
-import { number } from "@/lib/format";
+import { between, number } from "@/lib/format";
 
-import { candidates, headlineOf, madeBy, trendRange, type Headline } from "./metrics/headline";
+import {
+  candidates,
+  curvesAsked,
+  headlineOf,
+  madeBy,
+  trendRange,
+  type Headline,
+} from "./metrics/headline";
 
 const POINTS = 60;
 const LIVE_MS = 5000;
 
-type Curves = Map<string, readonly (number | null)[]>;
+type Curves = Map<string, Curve>;
 
 /** What stands for each of these runs: those that go on are asked for again and again. */
 export function useTrends(runs: readonly Run[]): ReadonlyMap<string, Headline> {
@@ -32,7 +39,7 @@ export function useTrendsOf(
   return useQueries({
     queries: asked.map((page) => {
       const goesOn = refreshMs !== null && page.some(isLive);
-      const query = { names: [...new Set(page.flatMap(candidates))].join(","), points: POINTS };
+      const query = { names: [...new Set(page.flatMap(curvesAsked))].join(","), points: POINTS };
       return {
         ...metricsQuery(
           page.map((run) => run.id),
@@ -45,7 +52,7 @@ export function useTrendsOf(
     combine: (answers) => {
       const curves = new Map<string, Curves>(withCurve.map((run) => [run.id, new Map()]));
       for (const one of answers.flatMap((answer) => answer.data?.series ?? []))
-        curves.get(one.run)?.set(one.name, curveOf(one).mean);
+        curves.get(one.run)?.set(one.name, curveOf(one));
       const found = withCurve.flatMap((run) => {
         const headline = headlineOf(run, curves.get(run.id) ?? new Map());
         return headline === null ? [] : [[run.id, headline] as const];
@@ -66,12 +73,16 @@ export function Trend({ headline }: { headline: Headline | undefined }) {
   );
 }
 
-/** The newest value of the metric that stands for a run, or what the run has made. */
+/** The newest value of the metric that stands for a run, with its interval, or what it has made. */
 export function LastValue({ run, headline }: { run: Run; headline: Headline | undefined }) {
   if (headline === undefined) return <span className="faint">{madeBy(run) ?? "–"}</span>;
   return (
-    <span title={headline.name}>
-      {number(run.summary[headline.name])} <span className="faint of-what">{headline.title}</span>
+    <span title={headline.interval === null ? headline.name : `${headline.name}, 95 % interval`}>
+      {number(run.summary[headline.name])}{" "}
+      {headline.interval !== null && (
+        <span className="small muted">{between(headline.interval)} </span>
+      )}
+      <span className="faint of-what">{headline.title}</span>
     </span>
   );
 }

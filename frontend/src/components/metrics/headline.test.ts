@@ -1,27 +1,61 @@
 import { describe, expect, it } from "vitest";
 
 import type { Run } from "@/api/types";
+import type { Curve } from "@/charts/live-curves";
 
-import { candidates, headlineOf, madeBy, trendRange } from "./headline";
+import { candidates, curvesAsked, headlineOf, madeBy, trendRange } from "./headline";
 
 const run = (method: Run["method"], ...names: string[]) => ({
   method,
   summary: Object.fromEntries(names.map((name) => [name, 1])),
 });
-const curves = (known: Record<string, number[]>) => new Map(Object.entries(known));
+const curve = (values: number[], first = 0): Curve => ({
+  ...{ x: values.map((_, i) => first + i), mean: values, min: values, max: values, last: values },
+  ...{ n: values.map(() => 1), nNan: values.map(() => 0), part: null },
+  ends: { n: values.length, first: values[0] ?? null, newest: values.at(-1) ?? null },
+});
+const curves = (known: Record<string, number[]>) =>
+  new Map(Object.entries(known).map(([name, values]) => [name, curve(values)]));
 const title = (one: ReturnType<typeof run>, known: Record<string, number[]>) =>
   headlineOf(one, curves(known))?.title;
 
 describe("the metric that stands for a run", () => {
-  it("is held out where there are two evaluations, else that of training, and says which", () => {
+  it("is an evaluation, also a sole one, else that of training, and says which", () => {
     const policy = run("policy_gradient", "reward/mean", "eval/reward", "loss");
     expect(title(policy, { "reward/mean": [1, 2, 3], "eval/reward": [1, 2] })).toBe(
       "held-out reward",
     );
-    expect(title(policy, { "reward/mean": [1, 2, 3], "eval/reward": [1] })).toBe("training reward");
+    expect(title(policy, { "reward/mean": [1, 2, 3], "eval/reward": [1] })).toBe("held-out reward");
+    expect(title(run("policy_gradient", "reward/mean"), { "reward/mean": [1, 2] })).toBe(
+      "training reward",
+    );
     expect(title(run("sft", "loss", "eval/loss"), { loss: [2, 1], "eval/loss": [2, 1] })).toBe(
       "held-out loss",
     );
+  });
+  it("is gold where that was attached, as for the verdict: with two values before held-out", () => {
+    const gold = ["gold/safety", "gold/win_rate", "gold/win_rate_low", "gold/win_rate_high"];
+    const policy = run("policy_gradient", "reward/mean", "eval/reward", ...gold);
+    expect(candidates(policy).slice(0, 3)).toEqual([
+      ...["gold/win_rate", "gold/safety", "eval/reward"],
+    ]);
+    const heldOut = { "eval/reward": [1, 2] };
+    expect(title(policy, { ...heldOut, "gold/win_rate": [0.5, 0.6] })).toBe("gold win rate");
+    expect(title(policy, { ...heldOut, "gold/win_rate": [0.5] })).toBe("held-out reward");
+    expect(title(policy, { ...heldOut, "gold/win_rate": [0.5], "gold/safety": [0, 1] })).toBe(
+      "gold safety",
+    );
+    expect(title(policy, { "eval/reward": [1], "gold/win_rate": [0.5] })).toBe("gold win rate");
+  });
+  it("has the interval of its newest value, never that of an earlier one", () => {
+    const summary = { "gold/reward": 0.5, "gold/reward_low": 0.25, "gold/reward_high": 0.75 };
+    const policy = { method: "policy_gradient", summary } as const;
+    const known = { "gold/reward": curve([1, 0.5]), "gold/reward_low": curve([0.75, 0.25]) };
+    const interval = (low: Curve) =>
+      headlineOf(policy, new Map(Object.entries({ ...known, "gold/reward_low": low })))?.interval;
+    expect(interval(known["gold/reward_low"])).toEqual({ low: 0.25, high: 0.75 });
+    expect(interval(curve([0.25]))).toBeNull();
+    expect(curvesAsked(policy)).toEqual(Object.keys(summary));
   });
   it("is the held-out one until its curve is known", () => {
     expect(title(run("policy_gradient", "reward/mean", "eval/reward"), {})).toBe("held-out reward");
@@ -42,7 +76,7 @@ describe("the trend of a run", () => {
     const summary = { "eval/reward": 1, "eval/reward_low": low, "eval/reward_high": high };
     const found = headlineOf(
       { method: "policy_gradient", summary },
-      curves({ "eval/reward": values }),
+      curves({ "eval/reward": values, "eval/reward_low": values }),
     );
     return found === null ? null : trendRange(found);
   };

@@ -6,7 +6,7 @@ import type { ReactNode } from "react";
 import { Link } from "react-router";
 
 import { progressQuery } from "@/api/assignments";
-import { agreementQuery, projectQuery } from "@/api/projects";
+import { projectQuery } from "@/api/projects";
 import { endedRunsQuery, eventsQuery, workersQuery } from "@/api/runs";
 import type { Agreement, Project, Run } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
@@ -29,6 +29,8 @@ import { VerdictPill } from "@/components/verdict-pill";
 import { useLiveRuns } from "@/components/use-live-runs";
 import { duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
+
+import { useAgreement } from "./use-agreement";
 
 const REFRESH_MS = 3000;
 const BROKEN = ["failed", "crashed"];
@@ -158,7 +160,7 @@ function AgreementSummary({ projectId, found }: { projectId: string; found: Agre
 
 function RankingProgress({ project }: { project: Project }) {
   const progress = useQuery({ ...progressQuery(project.id), refetchInterval: REFRESH_MS * 2 });
-  const agreement = useQuery(agreementQuery(project.id));
+  const agreement = useAgreement(project.id, progress.data?.done);
   const { done = 0, wanted = 0, available = 0, held = 0, mine = 0 } = progress.data ?? {};
   const left = available + held;
   return (

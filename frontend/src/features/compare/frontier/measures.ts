@@ -1,5 +1,6 @@
 /** By what reward against KL can be told: what was recorded, and what is missing. Pure. */
 import type { Run } from "@/api/types";
+import { goldOf } from "@/components/metrics/gold";
 
 /** A measure of the policy; `costs` are the KLs that it can be set against, the better first. */
 export interface Measure {
@@ -24,7 +25,6 @@ const TRAINING: Measure = {
   costs: ["kl/response"],
   isEvaluated: false,
 };
-const GOLD = /^gold\/(?!.*_(?:low|high)$)/;
 
 const names = (runs: readonly Run[]) => new Set(runs.flatMap((run) => Object.keys(run.summary)));
 
@@ -32,9 +32,8 @@ const names = (runs: readonly Run[]) => new Set(runs.flatMap((run) => Object.key
 export function measuresOf(runs: readonly Run[]): readonly Measure[] {
   const known = names(runs);
   const wanted = new Set(WANTED.map(({ name }) => name));
-  const others = [...known]
-    .filter((name) => GOLD.test(name) && !wanted.has(name))
-    .sort()
+  const others = goldOf(known)
+    .filter((name) => !wanted.has(name))
     .map((name) => ({ name, title: name, ...EVALUATED }));
   return [...WANTED, ...others, TRAINING].filter(
     ({ name, costs }) => known.has(name) && costs.some((cost) => known.has(cost)),

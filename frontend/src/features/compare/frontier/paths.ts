@@ -2,7 +2,7 @@
 import type { GroupCurve, SeedGroup } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 import { paired } from "@/charts/reward-vs-kl";
-import type { Column, Path, PathPoint } from "@/charts/reward-vs-kl-path";
+import { columnOf, type Column, type Path, type PathPoint } from "@/charts/reward-vs-kl-path";
 import { FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { colourOf, letterOf } from "@/components/seed-groups/group-names";
 
@@ -14,8 +14,6 @@ export interface Known {
   readonly groups: (group: number, name: string) => GroupCurve | undefined;
 }
 
-const ofRun = (curve: Curve | undefined): Column | undefined =>
-  curve && { x: curve.x, values: curve.mean };
 const ofGroup = (
   curve: GroupCurve | undefined,
   part: "value" | "low" | "high" = "value",
@@ -41,10 +39,9 @@ function groupPath(place: number, { name, costs, isEvaluated }: Measure, known: 
 
 function runPath(run: string, place: number, measure: Measure, known: Known): Path {
   const { name, costs, isEvaluated } = measure;
-  const ends = [ofRun(known.runs(run, `${name}_low`)), ofRun(known.runs(run, `${name}_high`))];
-  const points = firstPaired(costs, (cost) =>
-    paired(ofRun(known.runs(run, cost)), ofRun(known.runs(run, name)), [ends[0], ends[1]]),
-  );
+  const of = (one: string) => columnOf(known.runs(run, one), isEvaluated);
+  const ends = [of(`${name}_low`), of(`${name}_high`)] as const;
+  const points = firstPaired(costs, (cost) => paired(of(cost), of(name), ends));
   return { id: run, label: letterOf(place), colour: colourOf(place), points, isEvaluated };
 }
 

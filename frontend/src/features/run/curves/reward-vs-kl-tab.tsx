@@ -2,9 +2,9 @@
 import { useNavigate, useSearchParams } from "react-router";
 
 import type { Run } from "@/api/types";
-import type { Curve, LiveCurves } from "@/charts/live-curves";
-import { paired, RewardVsKl } from "@/charts/reward-vs-kl";
-import type { Column, Path } from "@/charts/reward-vs-kl-path";
+import type { LiveCurves } from "@/charts/live-curves";
+import { RewardVsKl } from "@/charts/reward-vs-kl";
+import type { Path } from "@/charts/reward-vs-kl-path";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Segmented } from "@/components/segmented";
 import { Empty } from "@/components/states";
@@ -13,6 +13,7 @@ import { useView } from "@/features/run/view";
 import { CurveCard } from "./chart/curve-card";
 import { rangeOf } from "./layout";
 import { useMarkers } from "./markers/use-markers";
+import { captionOf, pathsOf } from "./reward-vs-kl-paths";
 
 const BESIDE = [
   ["reward/mean", "--s1"],
@@ -20,35 +21,19 @@ const BESIDE = [
   ["length/mean", "--s3"],
 ] as const;
 
-/** In the unit of the held-out reward, which statistics of the run do not change. */
-function trainingReward({ config }: Run): string {
-  const reward = config["reward"] as { normalize?: unknown } | undefined;
-  return reward?.normalize === "running" ? "reward/raw_mean" : "reward/mean";
-}
-
-const columnOf = (curve: Curve | undefined): Column | undefined =>
-  curve === undefined ? undefined : { x: curve.x, values: curve.mean };
-
-/** The policy on the prompts that it trains on, and on those that it does not. */
-function pathsOf(run: Run, curves: ReadonlyMap<string, Curve>): Path[] {
-  const of = (name: string) => columnOf(curves.get(name));
-  const ends = [of("eval/reward_low"), of("eval/reward_high")] as const;
-  return [
-    {
-      id: "training",
-      label: "training",
-      colour: "--s1",
-      points: paired(of("kl/response"), of(trainingReward(run))),
-      isEvaluated: false,
-    },
-    {
-      id: "held-out",
-      label: "held-out",
-      colour: "--s2",
-      points: paired(of("kl/exact"), of("eval/reward"), ends),
-      isEvaluated: true,
-    },
-  ];
+/** Which colour is what; a path without points has none. */
+function Legend({ paths }: { paths: readonly Path[] }) {
+  return (
+    <ul className="row small muted reward-vs-kl-legend">
+      {paths
+        .filter(({ points }) => points.length > 0)
+        .map(({ id, label, colour, isEvaluated }) => (
+          <li key={id}>
+            <i className={isEvaluated ? "ring" : ""} style={{ color: `var(${colour})` }} /> {label}
+          </li>
+        ))}
+    </ul>
+  );
 }
 
 interface RewardVsKlTabProps {
@@ -110,12 +95,13 @@ export function RewardVsKlTab({ run, live, tick }: RewardVsKlTabProps) {
               }
             />
           </h3>
+          <Legend paths={paths} />
           <RewardVsKl
             paths={paths}
             isRoot={isRoot}
             height={480}
             reward="Reward"
-            caption="Each dot is a training step; later ones are darker. Rings are held-out evaluations. Click a point to read the samples of its step."
+            caption={captionOf(paths)}
             onPick={(_, point) =>
               void navigate(`/projects/${run.project_id}/runs/${run.id}/samples?step=${point.step}`)
             }
