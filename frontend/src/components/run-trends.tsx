@@ -80,7 +80,7 @@ export function LastValue({ run, headline }: { run: Run; headline: Headline | un
     <span title={headline.interval === null ? headline.name : `${headline.name}, 95 % interval`}>
       {number(run.summary[headline.name])}{" "}
       {headline.interval !== null && (
-        <span className="small muted">{between(headline.interval)} </span>
+        <span className="small muted nowrap">{between(headline.interval)} </span>
       )}
       <span className="faint of-what">{headline.title}</span>
     </span>

@@ -60,7 +60,7 @@ function LeftOut({ drawn, isLog }: { drawn: Drawn; isLog: boolean }) {
       )}
       {nHidden > 0 && (
         <span
-          className="pill bad"
+          className="pill warn"
           title={`${places} with a value or an end of an interval of 0 or less, which a logarithmic scale cannot draw`}
         >
           {number(nHidden)} ≤ 0

@@ -12,6 +12,13 @@ import { tableOf, type Row, type Rows } from "./table-rows";
 const cellText = ({ axis }: View, x: number): string =>
   axis === "step" || axis === "tokens" ? whole(x) : placeText(axis, x);
 
+/** Of buckets the greatest x is known, not the least. */
+function placesText({ curve }: Drawn, view: View, { from, to }: Row): string {
+  const [first, last] = [cellText(view, from), cellText(view, to)];
+  if (isBucketed(curve)) return `up to ${last}`;
+  return from === to ? last : `${first} – ${last}`;
+}
+
 const value = (one: number | null) => (one === null ? "NaN" : number(one));
 
 function captionOf({ explained, curve }: Drawn, { rows, n, areBuckets }: Rows): string {
@@ -53,8 +60,7 @@ export function CurveTable(props: { drawn: Drawn; view: View; height: number }) 
           {rows.map((row) => (
             <tr key={row.from}>
               <th scope="row">
-                {cellText(view, row.from)}
-                {row.to !== row.from && <> – {cellText(view, row.to)}</>}
+                {placesText(drawn, view, row)}
                 {row.nNan > 0 && <span className="pill bad">{row.nNan} NaN</span>}
               </th>
               {isSpread && <td>{whole(row.nValues)}</td>}
