@@ -59,7 +59,9 @@ class Resume(NamedTuple):
 class Evidence:
     """Everything that the rules look at.
 
-    `curves`: the points of each metric by ascending step, without those that are not finite.
+    `curves`: the points of each metric by ascending step, without those that are not finite; of a
+    long one that each step measures, means of neighbouring steps. `beginnings`: the first points
+    of each curve of such means, one by one.
     `is_over`: whether no more will come. `shipped_step`: that of the weights which the run left.
     `resumes`: in the order of the attempts; they are told and never judged. `n_heldout`: prompts
     on which a policy is evaluated; None = not known.
@@ -67,6 +69,7 @@ class Evidence:
 
     config: Mapping[str, Any]
     curves: Mapping[str, Sequence[Point]] = field(default_factory=dict)
+    beginnings: Mapping[str, Sequence[Point]] = field(default_factory=dict, kw_only=True)
     is_over: bool = False
     shipped_step: int | None = None
     resumes: Sequence[Resume] = ()
@@ -93,9 +96,13 @@ class Evidence:
         """How a metric moved over the run; None with too few points to say."""
         return trend(self.curve(name))
 
+    def beginning(self, name: str) -> Sequence[Point]:
+        """The first points of a metric, none of which is a mean of several steps."""
+        return self.beginnings.get(name) or self.curve(name)
+
     def trend_from_start(self, name: str) -> "Trend | None":
         """How a metric moved from its first point alone; None with too few points to say."""
-        return trend(self.curve(name), beginning=0)
+        return trend_from_start(self.curve(name), self.beginning(name))
 
 
 @dataclass(frozen=True)
@@ -175,19 +182,34 @@ def noise_of(values: Sequence[float]) -> float | None:
     return math.sqrt(fmean(squares) / 2)
 
 
-def trend(curve: Sequence[Point], *, beginning: float = _BEGINNING) -> Trend | None:
-    """From the mean of the first points of a curve to that of its last fifth.
+def trend(curve: Sequence[Point]) -> Trend | None:
+    """From the mean of the first twentieth of a curve's points to that of its last fifth.
 
-    `beginning`: which part of the points are the first; never less than one point. Neighbouring
-    steps are taken as independent around the curve. None for under five points.
+    Neighbouring steps are taken as independent around the curve. None for under five points.
     """
     values = [value for _, value in curve]
     noise = noise_of(values)
     if len(values) < _FEWEST_FOR_TREND or noise is None:
         return None
-    first, last = (max(1, round(len(values) * part)) for part in (beginning, _END))
+    first, last = (max(1, round(len(values) * part)) for part in (_BEGINNING, _END))
     error = noise * math.sqrt(1 / first + 1 / last)
     return Trend(fmean(values[:first]), fmean(values[-last:]), error)
+
+
+def trend_from_start(curve: Sequence[Point], beginning: Sequence[Point]) -> Trend | None:
+    """From the first point of a beginning to the mean of the last fifth of its curve.
+
+    The first point is as noisy as those behind it in the beginning, whose points may be single
+    steps where those of the curve are means of several.
+    """
+    found = trend(curve)
+    if found is None:
+        return None
+    noise = noise_of([value for _, value in curve]) or 0.0
+    of_one = noise_of([value for _, value in beginning])
+    last = max(1, round(len(curve) * _END))
+    error = math.hypot(noise if of_one is None else of_one, noise / math.sqrt(last))
+    return Trend(beginning[0].value, found.after, error)
 
 
 def level_near(curve: Sequence[Point], step: int) -> float | None:

@@ -22,7 +22,7 @@ _RULES: Mapping[Method, Callable[[Evidence], Verdict]] = {
 # Attempts that are told one by one.
 MOST_RESUMES = 5
 
-# Where a curve of its name belongs to the verdict of any method.
+# Evaluations, which belong to the verdict of any method.
 PREFIXES = ("eval/", "gold/", "kl/exact")
 _NAMES = frozenset(
     {
@@ -44,7 +44,8 @@ _NAMES = frozenset(
 def is_looked_at(name: str, method: Method) -> bool:
     """Whether a verdict on a run of this method looks at a metric."""
     is_term = method == Method.GENERATE and name.startswith("reward/")
-    return name in _NAMES or name.startswith(PREFIXES) or is_term
+    is_part = name.startswith("eval/") and "." in name.rpartition("/")[2]  # of a breakdown
+    return name in _NAMES or is_term or (name.startswith(PREFIXES) and not is_part)
 
 
 def judge(method: Method, evidence: Evidence) -> Verdict:

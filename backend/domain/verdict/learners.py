@@ -29,8 +29,8 @@ def sft(evidence: Evidence) -> Verdict:
     """Supervised fine-tuning: does the held-out loss fall?"""
     gauges = [
         gauge(evidence, "eval/loss", missing=_NO_HELDOUT),
-        gauge(evidence, "loss"),
-        gauge(evidence, "grad_norm"),
+        _course(evidence, "loss"),
+        _course(evidence, "grad_norm"),
     ]
     losses = evidence.estimates("eval/loss")
     if len(losses) < 2:
@@ -55,7 +55,7 @@ def reward_model(evidence: Evidence) -> Verdict:
     trained = evidence.trend("accuracy")
     gauges = [
         _accuracy(evidence, "eval/accuracy"),
-        _trained(evidence),
+        _course(evidence, "accuracy", scale=_SHARES),
         gauge(evidence, "eval/calibration_error", healthy=_of(0, 0.05)),
         gauge(
             evidence,
@@ -82,10 +82,10 @@ def reward_model(evidence: Evidence) -> Verdict:
     return found.model_copy(update={"level": "warn", "sentence": sentence})
 
 
-def _trained(evidence: Evidence) -> Gauge:
-    """Right pairs of training: the mean of its end, for one step has few pairs."""
-    found = gauge(evidence, "accuracy", scale=_SHARES)
-    trend = evidence.trend("accuracy")
+def _course(evidence: Evidence, metric: str, *, scale: Span | None = None) -> Gauge:
+    """What each step measures: the mean of its end, for one step has few records."""
+    found = gauge(evidence, metric, scale=scale)
+    trend = evidence.trend(metric)
     if trend is None:
         return found
     beside = f"{LAST_PART}, was {shown(trend.before)}"

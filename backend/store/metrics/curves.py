@@ -48,13 +48,15 @@ class Window:
     """What part of a curve is wanted, on which axis, in how many buckets at most.
 
     `from_` and `to` are inclusive, in units of the axis: steps, tokens, seconds since the epoch, or
-    seconds since the run's first metric.
+    seconds since the run's first metric. `beginning`: only so many steps from where each curve
+    begins; it needs borders in steps.
     """
 
     x: Axis = "step"
     from_: float | None = None
     to: float | None = None
     points: int = 1000
+    beginning: int | None = None
 
     @property
     def is_in_steps(self) -> bool:
@@ -194,6 +196,7 @@ def _bounded(
     if window.is_in_steps:
         first = max(first, math.ceil(low)) if low > first else first
         last = min(last, math.floor(high)) if high < last else last
+        last = last if window.beginning is None else min(last, first + window.beginning - 1)
         low, high = -_OPEN, _OPEN
     low, high = max(low, -_OPEN), min(high, _OPEN)
     return _Curve(number, run_id, name, sealed, first, last + 1, origin, low, high)

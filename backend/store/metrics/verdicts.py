@@ -8,7 +8,7 @@ for runs that nobody has judged.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
@@ -16,21 +16,22 @@ from sqlalchemy.orm import Session
 from backend.domain.dotted_path import value_at
 from backend.domain.run_state import ENDED
 from backend.domain.verdict.evidence import Evidence, Point, Resume
-from backend.domain.verdict.judging import is_looked_at, judge
+from backend.domain.verdict.judging import PREFIXES, is_looked_at, judge
 from backend.schemas.metrics.verdicts import RunVerdict
 from backend.schemas.runs import Series
 from backend.schemas.vocabulary import Method, RunState, Split
 from backend.store.metrics import curves
-from backend.store.metrics.curves import Window
+from backend.store.metrics.curves import MOST_BUCKETS, Window
 from backend.store.runs import runs
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Run, RunEvent
 
-# Up to twice as many points of a curve come whole: evaluations do.
+# What steps measure comes as so many means of neighbouring steps; whole, if its points are at most
+# twice as many.
 _BUCKETS = 250
-
-_Curves = Mapping[str, Sequence[Point]]
+# Steps from the first on that are read one by one, for what is compared with the first alone.
+_BEGINNING = 100
 
 
 def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdict]:
@@ -39,14 +40,15 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdict]:
     found = {run.id: run for run in session.execute(select(*columns).where(Run.id.in_(run_ids)))}
     rows = [found[run_id] for run_id in run_ids]
     shipped = _shipped_steps(session, run_ids)
-    drawn = _curves(session, rows)
+    drawn = _drawn(session, rows)
     resumes = _resumes(session, [run.id for run in rows if run.attempt > 1])
     n_heldout = _held_out(session, rows)
 
     def evidence(run: Row[Any]) -> Evidence:
         return Evidence(
             run.config,
-            drawn[run.id],
+            drawn[run.id].curves,
+            beginnings=drawn[run.id].beginnings,
             is_over=RunState(run.state) in ENDED,
             shipped_step=shipped.get(run.id),
             resumes=resumes[run.id],
@@ -108,15 +110,41 @@ def _shipped_steps(session: Session, run_ids: Sequence[str]) -> dict[str, int]:
     return {run_id: step for run_id, step in session.execute(made) if run_id and step is not None}
 
 
-def _curves(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, _Curves]:
-    """The curves that the rules look at, by run and name."""
+class _Drawn(NamedTuple):
+    """The curves of one run by name; the beginning of each that came as means."""
+
+    curves: dict[str, Sequence[Point]]
+    beginnings: dict[str, Sequence[Point]]
+
+
+def _drawn(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, _Drawn]:
+    """The curves that the rules look at, by run: evaluations whole, long curves as means."""
     names = sorted({name for run in rows for name in run.summary if is_looked_at(name, run.method)})
-    window = Window(points=_BUCKETS)
-    answer = curves.read(session, [run.id for run in rows], names, window, exact=True)
-    found: defaultdict[str, dict[str, list[Point]]] = defaultdict(dict)
-    for series in answer.series:
-        found[series.run][series.name] = _points(series)
+    found: defaultdict[str, _Drawn] = defaultdict(lambda: _Drawn({}, {}))
+    means: defaultdict[str, list[str]] = defaultdict(list)
+    for series in _series(session, [run.id for run in rows], names, Window(points=_BUCKETS)):
+        found[series.run].curves[series.name] = _points(series)
+        if series.n > len(series.x):
+            means[series.run].append(series.name)
+    for run_id, long in means.items():
+        evaluations = [name for name in long if name.startswith(PREFIXES)]
+        # So many points of each at most, or twice as many if all of them fit into an answer.
+        whole = Window(points=MOST_BUCKETS // max(1, len(evaluations)))
+        for series in _series(session, [run_id], evaluations, whole):
+            found[run_id].curves[series.name] = _points(series)
+    steps = sorted({name for long in means.values() for name in long})
+    for series in _series(session, list(means), steps, Window(beginning=_BEGINNING)):
+        if series.name in means[series.run]:
+            found[series.run].beginnings[series.name] = _points(series)
     return found
+
+
+def _series(
+    session: Session, run_ids: Sequence[str], names: Sequence[str], window: Window
+) -> Sequence[Series]:
+    if not run_ids or not names:
+        return ()
+    return curves.read(session, run_ids, names, window, exact=True).series
 
 
 def _points(series: Series) -> list[Point]:

@@ -6,10 +6,12 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import update
 
+from backend.domain.verdict.judging import is_looked_at
 from backend.schemas.events import MetricLine
+from backend.schemas.vocabulary import Method
 from backend.store.db import Database
 from backend.store.metrics import points as metrics
-from backend.store.runs import events
+from backend.store.runs import events, runs
 from backend.store.runs.events import NewEvent
 from backend.store.tables.runs import Run
 from tests.backend.runs.conftest import AT, Seed
@@ -62,6 +64,50 @@ def test_what_is_held_out_decides_however_long_the_run(
     }
     # As many as the snapshot holds out.
     assert found["gauges"][0]["beside"] == "2 prompts, was 0.1"
+
+
+@pytest.mark.parametrize("steps", [1000, 10_000])
+def test_a_length_that_jumps_among_the_first_steps_is_seen_however_long_the_run(
+    api: TestClient, database: Database, seed: Seed, run_id: str, steps: int
+) -> None:
+    """From 20 tokens to 60 within 60 steps, which are half a bucket of the longer run."""
+    learned = {"terms": [{"kind": "model"}]}
+    with database.write() as session:
+        run = runs.locked(session, run_id)
+        run.config = run.config | {"reward": learned}
+    tell(database, run_id, [0.1, 0.5, 0.8], steps=steps, slope=10 / steps)
+    lengths = [
+        MetricLine(step=step, time=float(step), values={"length/mean": value})
+        for step in range(1, steps + 1)
+        for value in [20 + 40 * min(1, step / 60) + 0.5 * (-1) ** step]
+    ]
+    with database.write() as session:
+        metrics.append(session, run_id, 1, lengths, at=AT)
+
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+
+    assert (found["kind"], found["level"]) == ("inflated", "bad")
+    assert "the responses grew from 20.2 to 60 tokens" in found["sentence"]
+    assert "was 20.2" in found["gauges"][3]["beside"]
+
+
+def test_evaluations_come_whole_however_many_there_are(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    """2,000 evaluations: the best is one of them, not the mean of several."""
+    values = [0.1 + 0.0001 * i + (0.5 if i == 1500 else 0) for i in range(2000)]
+    tell(database, run_id, values, steps=1999, slope=0.01)
+
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+
+    assert found["best_step"] == 1500
+    assert found["gauges"][0]["value"] == pytest.approx(values[-1])
+    assert found["gauges"][0]["beside"] == "2 prompts, was 0.1"
+
+
+def test_parts_of_a_breakdown_are_not_read() -> None:
+    assert is_looked_at("eval/pass@1", Method.POLICY_GRADIENT)
+    assert not is_looked_at("eval/pass@1/people.3", Method.POLICY_GRADIENT)
 
 
 def test_what_happened_tells_of_resumes(api: TestClient, database: Database, run_id: str) -> None:

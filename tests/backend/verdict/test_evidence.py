@@ -17,6 +17,7 @@ from backend.domain.verdict.evidence import (
     noise_of,
     quietened,
     trend,
+    trend_from_start,
     z_of_best,
 )
 
@@ -85,6 +86,25 @@ def test_a_trend_goes_from_the_first_twentieth_to_the_last_fifth() -> None:
     assert found is not None
     assert (found.before, found.after) == (2.0, 89.5)
     assert trend(curve(1, 2, 3, 4)) is None
+
+
+def test_a_first_point_is_as_noisy_as_single_steps_are() -> None:
+    """Means of 100 steps with deviations of 1 have .1: one step of them is not that precise."""
+    random = Random(5)
+    steps = [Point(step, random.gauss(0, 1)) for step in range(1, 10_001)]
+    means = [
+        Point(at, sum(one.value for one in steps[at - 100 : at]) / 100)
+        for at in range(100, 10_001, 100)
+    ]
+    found = trend_from_start(means, steps[:100])
+
+    assert found is not None
+    assert found.before == steps[0].value
+    assert found.error == pytest.approx(1, abs=0.25)  # of 100 values
+    whole = trend_from_start(steps, steps)
+    assert whole is not None
+    assert whole.error == pytest.approx(noise_of([v for _, v in steps]) * math.sqrt(1 + 1 / 2000))
+    assert whole.after == pytest.approx(found.after)
 
 
 @pytest.mark.parametrize("seed", range(5))

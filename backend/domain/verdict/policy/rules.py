@@ -143,7 +143,7 @@ class _Policy:
         if trend is None or then is None:
             return False
         # A reward that falls with the first updates and recovers in part has not risen.
-        if trend.after <= rewards[0].value:
+        if trend.after <= self.evidence.beginning(self._training_reward)[0].value:
             return False
         since_best = Change(then, trend.after, trend.error)
         return trend.rose(_Z_TRAINING) and not since_best.fell(_Z_TRAINING_FALL)

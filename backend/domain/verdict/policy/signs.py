@@ -159,18 +159,17 @@ class Signs:
         """Since when a sign has held."""
         found = [
             self._since_limit(),
-            self._since_part("length/mean", 0.5, "Length below half of its start"),
-            self._since_part("length/mean", _GROWN, "Length above twice its start"),
+            self._since_length(0.5, "Length below half of its start"),
+            self._since_length(_GROWN, "Length above twice its start"),
             self._since("entropy", LEAST_ENTROPY, "Entropy below {} nats per token", below=True),
             self._since("truncated_fraction", _CUT, "The token limit cuts more than half"),
         ]
         return [one for one in found if one is not None]
 
-    def _since_part(self, name: str, part: float, text: str) -> Happening | None:
-        trend = self.evidence.trend(name)
-        if trend is None:
+    def _since_length(self, part: float, text: str) -> Happening | None:
+        if self.length is None:
             return None
-        return self._since(name, part * trend.before, text, below=part < 1)
+        return self._since("length/mean", part * self.length.before, text, below=part < 1)
 
     def _since(
         self, name: str, limit: float, text: str, *, below: bool = False
