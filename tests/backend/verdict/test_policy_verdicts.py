@@ -89,7 +89,7 @@ def test_the_reader_learns_how_many_prompts_the_interval_is_over() -> None:
     assert found(None).gauges[0].beside == "was 0"
     # Who measures outside may have asked other prompts.
     outside = found(20, "gold/reward")
-    assert "The interval is over prompts: another seed" in outside.reason
+    assert "The interval is the one attached, whose prompts" in outside.reason
     assert outside.gauges[0].beside == "was 0"
 
 
@@ -230,6 +230,59 @@ def test_a_reward_measured_outside_outranks_the_one_that_is_trained() -> None:
     assert found.gauges[0].title == "Gold reward"
 
 
+EARLY_GOLD = {
+    f"gold/reward{end}": [Point(0, 0.2 + shift), Point(10, 0.5 + shift)]
+    for end, shift in (("", 0.0), ("_low", -0.02), ("_high", 0.02))
+}
+
+
+def with_early_gold(shipped_step: int, heldout: Sequence[float]) -> Verdict:
+    curves = HEALTHY | EARLY_GOLD | evaluated("eval/reward", heldout, 0.05)
+    return judge(Method.POLICY_GRADIENT, Evidence(LEARNED, curves, True, shipped_step))
+
+
+def test_a_reward_measured_outside_at_two_early_steps_does_not_hide_a_later_fall() -> None:
+    found = with_early_gold(STEPS, [0.5, 0.6, 0.3, 0.05])
+
+    assert (found.kind, found.judged_by) == (Kind.OVER_OPTIMIZED, "eval/reward")
+    assert (
+        "The reward measured outside is known only up to step 10, so the held-out reward decides."
+        in found.reason
+    )
+    # What was shipped is what counts: its step was measured outside.
+    shipped = with_early_gold(10, [0.5, 0.6, 0.3, 0.05])
+    assert (shipped.kind, shipped.judged_by) == (Kind.IMPROVED, "gold/reward")
+    assert "known only" not in shipped.reason
+    # Nothing else tells what became of the policy.
+    assert with_early_gold(STEPS, [0.5]).judged_by == "gold/reward"
+
+
+def test_an_interval_without_ends_is_said_to_come_from_the_evaluations_themselves() -> None:
+    curves = HEALTHY | {"eval/reward": [Point(10 * i, i / 10 + 0.01 * (-1) ** i) for i in range(9)]}
+    found = judge(Method.POLICY_GRADIENT, Evidence(RULES, curves, True, n_heldout=20))
+
+    assert found.kind == Kind.IMPROVED
+    assert "The interval is from the differences of neighbouring evaluations:" in found.reason
+
+
+def test_a_fall_from_the_first_evaluation_counts_like_a_rise_from_it() -> None:
+    """By .035 [.007, .063] over eleven evaluations: nobody chose the first or the last."""
+    half_width = 0.028 / 2**0.5
+    values = [0.5, 0.49, 0.48, 0.495, 0.47, 0.475, 0.485, 0.468, 0.472, 0.47, 0.465]
+    still = {"reward__mean": line(0, 0)}
+    fell = verdict(values, half_width, **still)
+    rose = verdict(values[::-1], half_width, **still)
+
+    assert (fell.kind, fell.level) == (Kind.WORSE, "bad")
+    assert fell.sentence == "The held-out reward fell from 0.5 to 0.465."
+    assert "from 0.500 [0.480, 0.520] at step 0 to 0.465" in fell.reason
+    assert (rose.kind, rose.level) == (Kind.IMPROVED, "good")
+    # The best of eleven has to be beaten by more.
+    high = [0.465 if value == 0.5 else value for value in values]
+    high[4] = 0.5
+    assert verdict(high, half_width, **still).kind == Kind.STALLED
+
+
 def test_a_policy_far_from_its_reference_is_not_shown_in_green() -> None:
     far = verdict([0.0, 0.5, 1.0], kl__response=line(0, 30))
 
@@ -368,29 +421,32 @@ def test_another_unit_of_reward_changes_no_verdict(scale: float) -> None:
         assert found.kind == verdict(heldout).kind
 
 
-def test_a_first_evaluation_that_was_high_and_narrow_by_luck_is_no_fall() -> None:
-    """As one untrained policy was measured, whose reward is skewed: the others are alike."""
-    values = [
-        -0.209,
-        -0.349,
-        -0.359,
-        -0.346,
-        -0.359,
-        -0.391,
-        -0.314,
-        -0.331,
-        -0.404,
-        -0.341,
-        -0.427,
-    ]
-    widths = [0.071, 0.1, 0.157, 0.106, 0.151, 0.131, 0.084, 0.114, 0.135, 0.196, 0.129]
-    measured = list(zip(values, widths, strict=True))
+# As one untrained policy was measured, whose reward is skewed: the others are alike.
+SKEWED = [
+    (-0.209, 0.071), (-0.349, 0.1), (-0.359, 0.157), (-0.346, 0.106), (-0.359, 0.151),
+    (-0.391, 0.131), (-0.314, 0.084), (-0.331, 0.114), (-0.404, 0.135), (-0.341, 0.196),
+    (-0.427, 0.129),
+]  # fmt: skip
+
+
+def of_skewed(measured: Sequence[tuple[float, float]]) -> Kind:
     curves = {
         f"gold/reward{end}": [
             Point(10 * i, value + side * width) for i, (value, width) in enumerate(measured)
         ]
         for end, side in (("", 0), ("_low", -1), ("_high", 1))
     }
+    return judge(Method.POLICY_GRADIENT, Evidence(RULES, curves, is_over=True)).kind
 
-    evidence = Evidence(RULES, curves, is_over=True)
-    assert judge(Method.POLICY_GRADIENT, evidence).kind == Kind.STALLED
+
+@pytest.mark.parametrize("place", range(1, 10))
+def test_an_evaluation_that_was_high_and_narrow_by_luck_is_no_best_to_fall_from(place: int) -> None:
+    lucky, *others = SKEWED
+
+    assert of_skewed([*others[:place], lucky, *others[place:]]) == Kind.STALLED
+
+
+def test_what_was_first_and_last_is_compared_alike_in_both_directions() -> None:
+    """Nobody chose them, and the interval of their difference, [-.37, -.07], leaves out 0."""
+    assert of_skewed(SKEWED) == Kind.WORSE
+    assert of_skewed([(-value, width) for value, width in SKEWED]) == Kind.IMPROVED

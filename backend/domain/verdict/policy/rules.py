@@ -47,6 +47,13 @@ def judge(evidence: Evidence) -> Verdict:
     return _Policy(evidence).verdict()
 
 
+def _called(metric: str) -> str:
+    """What the evaluations of a metric are of."""
+    if metric == HELD_OUT:
+        return "held-out reward"
+    return metric.removeprefix("gold/").replace("_", " ") + " measured outside"
+
+
 @dataclass(frozen=True)
 class _Told:
     kind: Kind
@@ -66,7 +73,7 @@ class _Policy:
             kind=told.kind,
             level=told.level,
             sentence=told.sentence,
-            reason=" ".join(filter(None, (*told.reasons, self._output()))),
+            reason=" ".join(filter(None, (*told.reasons, self._outside_early, self._output()))),
             judged_by=self.judge if self.evaluations else None,
             gauges=gauges.of(self.signs, self.evaluations, self.judge),
             best_step=None if best is None else best.step,
@@ -82,9 +89,31 @@ class _Policy:
 
     @cached_property
     def judge(self) -> str:
-        """The metric that decides."""
-        several = (name for name, curve in self.evidence.curves.items() if len(curve) > 1)
-        return next(iter(gold_metrics(several)), HELD_OUT)
+        """The metric that decides: what was measured outside, if it reaches what is judged."""
+        return next((name for name in self._outside if self._reaches_end(name)), HELD_OUT)
+
+    @cached_property
+    def _outside(self) -> list[str]:
+        curves = self.evidence.curves
+        return gold_metrics(name for name, curve in curves.items() if len(curve) > 1)
+
+    def _reaches_end(self, name: str) -> bool:
+        """Whether a metric has a value of the newest evaluated weights, or of those shipped."""
+        heldout, curve = self.evidence.curve(HELD_OUT), self.evidence.curve(name)
+        if len(heldout) < 2 or curve[-1].step >= heldout[-1].step:
+            return True
+        return any(step == self.evidence.shipped_step for step, _ in curve)
+
+    @property
+    def _outside_early(self) -> str:
+        """That what was measured outside ended too early to decide; empty if it decides."""
+        if self.judge != HELD_OUT or not self._outside:
+            return ""
+        end = self.evidence.curve(self._outside[0])[-1].step
+        return (
+            f"The {_called(self._outside[0])} is known only up to step {end:,}, so the held-out "
+            "reward decides."
+        )
 
     @cached_property
     def evaluations(self) -> list[Estimate]:
@@ -97,9 +126,7 @@ class _Policy:
     @property
     def name(self) -> str:
         """What the evaluations are of."""
-        if self.judge == HELD_OUT:
-            return "held-out reward"
-        return self.judge.removeprefix("gold/").replace("_", " ") + " measured outside"
+        return _called(self.judge)
 
     @cached_property
     def best(self) -> Estimate:
@@ -123,9 +150,13 @@ class _Policy:
         """From the first evaluation to the last."""
         return self._between(self.evaluations[0], self.evaluations[-1])
 
-    @cached_property
+    @property
     def has_turned(self) -> bool:
-        """Whether the last evaluation is clearly below the best or the first."""
+        """Whether the last evaluation is clearly below the first, or below the best of several."""
+        return self.gain.fell() or self._fell_from_best
+
+    @cached_property
+    def _fell_from_best(self) -> bool:
         fall = self._beside_best(self.best, self.evaluations[-1])
         gained = self.best.value - self.evaluations[0].value
         return fall.fell(self._z_of_best) and -fall.size >= _LEAST_FALL * gained
@@ -199,7 +230,8 @@ class _Policy:
     def _turned(self) -> _Told:
         first, last = self.evaluations[0], self.evaluations[-1]
         rose = self._beside_best(first, self.best).rose(self._z_of_best)
-        fell = f"The {self.name} fell from {self._at(self.best)} to {self._at(last)}"
+        before = first if self.gain.fell() and not rose else self.best
+        fell = f"The {self.name} fell from {self._at(before)} to {self._at(last)}"
         if self.training_rose:
             sentence = (
                 f"Improved until step {self.best.step:,}, then over-optimized the reward."
@@ -213,7 +245,7 @@ class _Policy:
         sentence = (
             f"Improved until step {self.best.step:,}, then fell back."
             if rose
-            else f"The {self.name} fell from {shown(self.best.value)} to {shown(last.value)}."
+            else f"The {self.name} fell from {shown(before.value)} to {shown(last.value)}."
         )
         return _Told(Kind.WORSE, "bad", sentence, (f"{fell}.", *self.signs.sentences()))
 
@@ -249,9 +281,17 @@ class _Policy:
 
     @property
     def _one_seed(self) -> str:
-        n = self.evidence.n_heldout if self.judge == HELD_OUT else None
-        of = "prompts" if n is None else counted(n, "held-out prompt")
-        return f"The interval is over {of}: another seed may end elsewhere."
+        return f"{self._interval_is}: another seed may end elsewhere."
+
+    @property
+    def _interval_is(self) -> str:
+        """What is known of the interval of a rise."""
+        if self.evaluations[0].error is None or self.evaluations[-1].error is None:
+            return "The interval is from the differences of neighbouring evaluations"
+        if self.judge != HELD_OUT:
+            return "The interval is the one attached, whose prompts and samples are not known here"
+        n = self.evidence.n_heldout
+        return f"The interval is over {'prompts' if n is None else counted(n, 'held-out prompt')}"
 
     @property
     def _is_proxy(self) -> bool:
