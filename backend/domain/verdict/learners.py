@@ -155,7 +155,10 @@ def _ranks(
     around = f"95 % interval {percent(interval.low)} to {percent(interval.high)}."
     level: Level
     kind, level, sentence = Kind.ABOVE_CHANCE, "good", f"It is right on {share}."
-    if interval.low <= _CHANCE:
+    if interval.high < _CHANCE:
+        kind, level = Kind.AT_CHANCE, "bad"
+        sentence = f"Worse than chance: it is right on {share}."
+    elif interval.low <= _CHANCE:
         kind, level = Kind.AT_CHANCE, "warn"
         sentence = f"Not clearly better than chance: it is right on {share}."
     elif is_overfitted:
@@ -178,10 +181,12 @@ def _accuracy(evidence: Evidence, metric: str) -> Gauge:
 
 
 def _against_chance(found: Estimate) -> Judged:
-    if found.low is None:
+    if found.interval is None:
         return "none", ""
-    if found.low > _CHANCE:
+    if found.interval.low > _CHANCE:
         return "good", "better than chance"
+    if found.interval.high < _CHANCE:
+        return "bad", "worse than chance"
     return "warn", "not clearly better than chance"
 
 

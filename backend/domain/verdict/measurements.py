@@ -5,6 +5,7 @@ Called by `backend.domain.verdict.judging`.
 
 from backend.domain.verdict.evidence import Estimate, Evidence
 from backend.domain.verdict.measured import Judged, gauge
+from backend.domain.verdict.policy.signs import Signs
 from backend.domain.verdict.words import percent, with_interval
 from backend.schemas.metrics.verdicts import Gauge, Level, Span, Verdict
 from backend.schemas.vocabulary import VerdictKind as Kind
@@ -12,6 +13,10 @@ from backend.schemas.vocabulary import VerdictKind as Kind
 _EVEN = 0.5
 _MOST_CUT = 0.2
 _SHARES = Span(low=0, high=1)
+_LEARNED = (
+    "A learned reward judges, which may have trained the model, too: rank some of its responses, "
+    "or evaluate it by another reward."
+)
 _NO_BASELINE = "No baseline: set `baseline_model`."
 
 
@@ -44,7 +49,12 @@ def evaluate(evidence: Evidence) -> Verdict:
     kinds = {"good": Kind.ABOVE_BASELINE, "bad": Kind.BELOW_BASELINE}
     sentence = f"By its reward the model {words}{where}: it wins {_share(won[-1])}."
     reason = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
-    return _verdict(kinds.get(level, Kind.AT_BASELINE), level, sentence, reason, gauges)
+    kind = kinds.get(level, Kind.AT_BASELINE)
+    signs = Signs(evidence)
+    if level == "good" and signs.is_learned and (signs.kl is None or signs.is_doubted):
+        reason = " ".join(filter(None, (reason, *signs.sentences(), _LEARNED)))
+        return _verdict(kind, "warn", sentence, reason, gauges)
+    return _verdict(kind, level, sentence, reason, gauges)
 
 
 def _deciding_set(evidence: Evidence) -> tuple[str, str]:
@@ -87,11 +97,7 @@ def generate(evidence: Evidence) -> Verdict:
     cut = evidence.last("truncated_fraction")
     if cut is None:
         return _nothing(evidence, gauges)
-    sentence = (
-        f"The token limit cut {percent(cut)} of the responses."
-        if cut
-        else "The token limit cut none of the responses."
-    )
+    sentence = f"The token limit cut {percent(cut) if cut else 'none'} of the responses."
     if cut > _MOST_CUT:
         reason = "Annotators would rank incomplete responses: raise `rollout.max_new_tokens`."
         return _verdict(Kind.TRUNCATED, "warn", sentence, reason, gauges)

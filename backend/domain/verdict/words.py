@@ -4,16 +4,38 @@ import math
 
 from backend.domain.verdict.evidence import Change, Estimate
 
+# Digits that tell a number from 1, or two numbers from each other; more is noise.
+_MOST_DIGITS = 6
+
 
 def shown(value: float) -> str:
-    """A number with three significant digits: 0.437, 12, 1,250, −0.05."""
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    """A number with three significant digits: 0.437, 12, 1,250, −0.05; more below 1: 0.9996."""
+    texts = (_with_digits(value, digits) for digits in range(3, _MOST_DIGITS + 1))
+    honest = (text for text in texts if abs(value) >= 1 or text not in ("1", "−1"))
+    return next(honest, _with_digits(value, 3))
+
+
+def apart(first: float, second: float) -> tuple[str, str]:
+    """Two numbers with as many digits, three or more, as tell the one from the other."""
+    pairs = (
+        (_with_digits(first, digits), _with_digits(second, digits))
+        for digits in range(3, _MOST_DIGITS + 1)
+    )
+    differing = (pair for pair in pairs if pair[0] != pair[1])
+    return next(differing, (str(first), str(second)))
+
+
+def _with_digits(value: float, digits: int) -> str:
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
     return text.replace("-", "−")
 
 
 def percent(share: float) -> str:
-    """A share in percent: 0.314 is 31 %."""
-    return f"{100 * share:.0f} %"
+    """A share in percent: 0.314 is 31 %; 0 % and 100 % are exact, 0.003 is under 1 %."""
+    text = f"{100 * share:.0f} %"
+    if text == "0 %" and share > 0:
+        return "under 1 %"
+    return "over 99 %" if text == "100 %" and share < 1 else text
 
 
 def counted(n: int, what: str) -> str:
@@ -26,7 +48,8 @@ def with_span(share: Estimate) -> str:
     span = share.interval
     if span is None:
         return percent(share.value)
-    return f"{percent(share.value)} [{100 * span.low:.0f}, {100 * span.high:.0f}]"
+    low, high = (percent(end).removesuffix(" %") for end in (span.low, span.high))
+    return f"{percent(share.value)} [{low}, {high}]"
 
 
 def alike(*values: float) -> list[str]:

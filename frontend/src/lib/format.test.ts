@@ -7,6 +7,7 @@ import {
   intervalText,
   number,
   ordinal,
+  percent,
   sentence,
   signed,
   summaryLine,
@@ -22,6 +23,22 @@ describe("format", () => {
     expect(number(0.00002)).toBe("2.00e-5");
     expect(number(-1.5e-8)).toBe("−1.50e-8");
     expect(number(2310)).toBe("2,310");
+  });
+  it("rounds nothing to 1, to 0 % or to 100 %", () => {
+    expect([number(0.9996), number(-0.9996), number(0.9994), number(1.0004)]).toEqual([
+      "0.9996",
+      "−0.9996",
+      "0.999",
+      "1.00",
+    ]);
+    expect(number(0.9999999)).toBe("1.00000");
+    expect([percent(0), percent(0.00003), percent(0.91667), percent(0.99997), percent(1)]).toEqual([
+      "0 %",
+      "under 0.01 %",
+      "91.67 %",
+      "over 99.99 %",
+      "100 %",
+    ]);
   });
   it("tells whole numbers in full, such as steps", () => {
     expect(number(1_000_000)).toBe("1,000,000");

@@ -7,8 +7,14 @@ export function number(value: number | null | undefined, digits = 3): string {
   if (Number.isSafeInteger(value)) return value.toLocaleString("en-US").replace("-", "−");
   if (size >= 1e6 || size < 1e-4)
     return value.toExponential(2).replace("e+", "e").replace(/^-/, "−");
-  const shown = size >= 100 ? value.toFixed(1) : value.toPrecision(digits);
+  const shown = size >= 100 ? value.toFixed(1) : value.toPrecision(digitsBelowOne(size, digits));
   return shown.replace("-", "−");
+}
+
+/** So many digits, or as many more, up to six, as a number below 1 needs to read as such: 0.9996. */
+function digitsBelowOne(size: number, digits: number): number {
+  const readsAsOne = size < 1 && digits < 6 && Number(size.toPrecision(digits)) === 1;
+  return readsAsOne ? digitsBelowOne(size, digits + 1) : digits;
 }
 
 export function signed(value: number, digits = 3): string {
@@ -112,8 +118,13 @@ export function words(name: string): string {
   return name.replaceAll("_", " ");
 }
 
-/** A share from 0 to 1: "80 %". */
-export const percent = (share: number): string => `${Number((100 * share).toFixed(2))} %`;
+/** A share from 0 to 1: "80 %"; 0 % and 100 % are exact, a share near them is "under 0.01 %". */
+export function percent(share: number, decimals = 2): string {
+  const shown = Number((100 * share).toFixed(decimals));
+  const least = 10 ** -decimals;
+  if (shown === 0 && share > 0) return `under ${least} %`;
+  return shown === 100 && share < 1 ? `over ${100 - least} %` : `${shown} %`;
+}
 
 export function ordinal(n: number): string {
   const ending = ["th", "st", "nd", "rd"][n % 100 > 10 && n % 100 < 14 ? 0 : n % 10] ?? "th";

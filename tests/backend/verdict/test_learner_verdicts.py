@@ -2,8 +2,9 @@
 
 import pytest
 
-from backend.domain.verdict.evidence import Evidence, Point
+from backend.domain.verdict.evidence import Estimate, Evidence, Point
 from backend.domain.verdict.judging import judge
+from backend.domain.verdict.words import apart, shown, with_span
 from backend.schemas.metrics.verdicts import Verdict
 from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
@@ -63,6 +64,17 @@ def test_an_accuracy_counts_only_if_its_whole_interval_is_above_chance(method: M
 
     assert (of(0.51).kind, of(0.51).level) == (Kind.ABOVE_CHANCE, "good")
     assert (of(0.49).kind, of(0.49).level) == (Kind.AT_CHANCE, "warn")
+
+
+@pytest.mark.parametrize("method", [Method.REWARD_MODEL, Method.PROCESS_REWARD_MODEL, Method.DPO])
+def test_an_accuracy_below_chance_is_called_so_in_red(method: Method) -> None:
+    found = verdict(
+        method, eval__accuracy=[0.2], eval__accuracy_low=[0.1], eval__accuracy_high=[0.3]
+    )
+
+    assert (found.kind, found.level) == (Kind.AT_CHANCE, "bad")
+    assert found.sentence.startswith("Worse than chance: it is right on 20 % of the held-out")
+    assert (found.gauges[0].level, found.gauges[0].note) == ("bad", "worse than chance")
 
 
 def test_a_reward_model_that_knows_only_its_training_pairs_is_overfitted() -> None:
@@ -164,6 +176,26 @@ def test_an_evaluation_is_judged_against_its_baseline(low: float, high: float, k
     assert found.kind == kind
 
 
+def won(terms: list[dict[str, str]], **curves: list[float]) -> Verdict:
+    """An evaluation that won 90 % of its comparisons by these reward terms."""
+    return verdict(
+        Method.EVALUATE,
+        config={"reward": {"terms": terms}},
+        eval__win_rate=[0.9], eval__win_rate_low=[0.85], eval__win_rate_high=[0.94],
+        **curves,
+    )  # fmt: skip
+
+
+def test_a_win_by_a_learned_reward_is_not_green_unless_the_policy_is_near() -> None:
+    for found in (won([{"kind": "model"}], kl__exact=[80.0]), won([{"kind": "process"}])):
+        assert (found.kind, found.level) == (Kind.ABOVE_BASELINE, "warn")
+        assert "A learned reward judges, which may have trained the model, too" in found.reason
+    far = won([{"kind": "model"}], kl__exact=[80.0])
+    assert "The policy is 80 nats per response from its reference." in far.reason
+    assert won([{"kind": "model"}], kl__exact=[2.0]).level == "good"
+    assert won([{"kind": "regex"}], kl__exact=[80.0]).level == "good"
+
+
 HELD_OUT: dict[str, object] = {
     "split": "train",
     "evaluation_sets": [
@@ -208,6 +240,25 @@ def test_responses_that_were_cut_are_no_good_to_rank() -> None:
 
     assert (whole.kind, whole.level) == (Kind.MEASURED, "none")
     assert (cut.kind, cut.level) == (Kind.TRUNCATED, "warn")
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [(0.0, "none"), (0.003, "under 1 %"), (0.996, "over 99 %"), (1.0, "100 %"), (0.314, "31 %")],
+)
+def test_a_share_is_never_rounded_to_none_or_all(share: float, told: str) -> None:
+    found = verdict(Method.GENERATE, truncated_fraction=[share])
+
+    assert found.sentence == f"The token limit cut {told} of the responses."
+
+
+def test_a_number_below_1_never_reads_as_1() -> None:
+    assert [shown(value) for value in (0.9996, -0.9996, 0.9994, 1.0004, 1.0)] == [
+        "0.9996", "−0.9996", "0.999", "1", "1",
+    ]  # fmt: skip
+    assert apart(2.0, 2.0001) == ("2", "2.0001")
+    assert apart(2.0, 1.97) == ("2", "1.97")
+    assert with_span(Estimate(1, 0.5, 0.001, 0.999)) == "50 % [under 1, over 99]"
 
 
 @pytest.mark.parametrize("method", list(Method))

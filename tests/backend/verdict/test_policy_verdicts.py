@@ -108,6 +108,14 @@ def test_a_reward_that_its_own_model_judges_is_not_shown_as_good() -> None:
     assert (level(LEARNED), level(RULES)) == ("none", "good")
 
 
+def test_the_best_reward_by_a_model_that_is_doubted_is_not_marked_as_good() -> None:
+    def level(config: dict[str, Any], kl: float) -> str:
+        found = verdict([0.0, 0.3, 0.6], config=config, kl__response=line(0, kl))
+        return next(one.level for one in found.happened if one.sentence.startswith("Best"))
+
+    assert (level(LEARNED, 18), level(LEARNED, 2), level(RULES, 18)) == ("none", "good", "good")
+
+
 def test_tokens_that_the_reference_would_never_write_are_seen_by_evaluations_alone() -> None:
     """With `kl.coef` 0 no step asks the reference: 70 nats on responses of 10 tokens are 7 each."""
     of_steps = ("kl/response", "kl/token")

@@ -339,5 +339,6 @@ class _Policy:
             text = f"Best {self.name}: {with_interval(self.best)}" + (
                 "; its weights are the output" if is_shipped else ""
             )
-            found.append(Happening(step=self.best.step, sentence=f"{text}.", level="good"))
+            level: Level = "none" if self._is_proxy and self.signs.is_doubted else "good"
+            found.append(Happening(step=self.best.step, sentence=f"{text}.", level=level))
         return sorted(found, key=lambda one: one.step)

@@ -59,6 +59,17 @@ test("numbers have two digits, one minus sign and no negative zero", () => {
   expect(range([-0.1, 0.5])).toBe("−0.10 to 0.50");
 });
 
+test("nearly none is not none, and nearly all is not all", () => {
+  expect([percent(0), percent(0.003), percent(0.314), percent(0.996), percent(1)]).toEqual([
+    "0 %",
+    "under 1 %",
+    "31 %",
+    "over 99 %",
+    "100 %",
+  ]);
+  expect(decimals(0.9996)).toBe("over 0.99");
+});
+
 describe("why there is no agreement", () => {
   test("nobody judged the same comparison", () => {
     expect(whyUndefined(found(NONE, 0))).toMatch(/^No comparison was ranked by two annotators\./);

@@ -1,6 +1,6 @@
 /** Agreement in words: numbers as they read, and why there is none. Pure; Data and Now use it. */
 import type { Agreement, Facts } from "@/api/types";
-import { plural } from "@/lib/format";
+import { percent as percentOf, plural } from "@/lib/format";
 
 type Pairwise = Facts["agreement"];
 type Share = Facts["first_shown"];
@@ -8,10 +8,11 @@ type Share = Facts["first_shown"];
 /** Comparisons without which there is no interval; the server decides, this only explains. */
 const FEWEST = 20;
 
-/** 0.618 -> "0.62"; what is not defined is "n/a", never a number. */
+/** 0.618 -> "0.62"; what is not defined is "n/a", never a number. Only 1 itself is "1.00". */
 export function decimals(value: number | null): string {
-  return value === null
-    ? "n/a"
+  if (value === null) return "n/a";
+  return value < 1 && value.toFixed(2) === "1.00"
+    ? "over 0.99"
     : value
         .toFixed(2)
         .replace(/^-0\.00$/, "0.00")
@@ -19,7 +20,7 @@ export function decimals(value: number | null): string {
 }
 
 export function percent(value: number | null): string {
-  return value === null ? "n/a" : `${Math.round(100 * value)} %`;
+  return value === null ? "n/a" : percentOf(value, 0);
 }
 
 export function range(interval: readonly [number, number] | null, read = decimals): string {
