@@ -208,8 +208,17 @@ def test_a_response_that_could_not_be_scored_is_left_out_of_a_step_and_an_evalua
     run.events.close()
 
     assert {name for name, value in values.items() if not math.isfinite(value)} == set()
-    alerts = {line["rule"]: line["message"] for line in lines(run_dir, "alert")}
-    assert alerts["unscored"].startswith("11 of 32 responses are left out, because their reward")
+    of_step, of_evaluation = (
+        line["message"] for line in lines(run_dir, "alert") if line["rule"] == "unscored"
+    )
+    assert of_step.startswith("11 of 32 responses are left out, because their reward")
+    n = evaluation_size(run_dir)
+    assert of_evaluation == (
+        f"{n - len(scores_of(n))} of {n} responses have no finite reward: the held-out reward "
+        "leaves them out."
+    )
+    assert evaluation["eval/coverage"] == pytest.approx(len(scores_of(n)) / n)
+    assert {"eval/coverage_low", "eval/coverage_high"} <= evaluation.keys()
     scored = [line for line in lines(run_dir, "sample") if line["scores"]["reward"] is not None]
     assert len(scored) < len(lines(run_dir, "sample"))
     assert values["reward/raw_mean"] == pytest.approx(fmean(scores_of(32)), rel=1e-5)
@@ -238,6 +247,12 @@ def test_a_response_that_a_pattern_is_slow_on_is_left_out_and_the_run_goes_on(
     assert alerts["unscored"].startswith("1 of 32 responses are left out, because their reward")
     scored = {line["response"]: line["scores"]["reward"] for line in lines(run_dir, "sample")}
     assert [text for text, reward in scored.items() if reward is None] == [long]
+
+
+def evaluation_size(run_dir: Path) -> int:
+    """Two responses to each held-out prompt."""
+    records = map(json.loads, (run_dir / "inputs" / "prompts.jsonl").read_text().splitlines())
+    return 2 * sum(record["split"] == "heldout" for record in records)
 
 
 def score_or_nan(place: int) -> float:

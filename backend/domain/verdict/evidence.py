@@ -84,6 +84,11 @@ class Evidence:
         curve = self.curve(name)
         return curve[-1].value if curve else None
 
+    def unscored(self, prefix: str = "eval/") -> float:
+        """The share of the responses of the newest evaluation that no reward could score."""
+        coverage = self.last(f"{prefix}coverage")
+        return 0.0 if coverage is None else 1 - coverage
+
     def estimates(self, name: str) -> list[Estimate]:
         """The evaluations of a metric with their intervals, by step."""
         lows, highs = dict(self.curve(f"{name}_low")), dict(self.curve(f"{name}_high"))

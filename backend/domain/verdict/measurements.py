@@ -6,7 +6,7 @@ Called by `backend.domain.verdict.judging`.
 from backend.domain.verdict.evidence import Estimate, Evidence
 from backend.domain.verdict.measured import Judged, gauge
 from backend.domain.verdict.policy.signs import Signs
-from backend.domain.verdict.words import percent, with_interval
+from backend.domain.verdict.words import percent, unscored_sentence, with_interval
 from backend.schemas.metrics.verdicts import Gauge, Level, Span, Verdict
 from backend.schemas.vocabulary import VerdictKind as Kind
 
@@ -40,15 +40,18 @@ def evaluate(evidence: Evidence) -> Verdict:
         _cut(evidence, f"{prefix}truncated_fraction"),
     ]
     won, reward = evidence.estimates(f"{prefix}win_rate"), evidence.estimates(f"{prefix}reward")
+    unscored = unscored_sentence(evidence.unscored(prefix))
     if not won:
         if not reward:
             return _nothing(evidence, gauges)
         sentence = f"The mean reward{where} is {with_interval(reward[-1])}."
-        return _verdict(Kind.MEASURED, "none", sentence, _NO_BASELINE, gauges)
+        reason = " ".join(filter(None, (unscored, _NO_BASELINE)))
+        return _verdict(Kind.MEASURED, "none", sentence, reason, gauges)
     level, words = _against_even(won[-1])
     kinds = {"good": Kind.ABOVE_BASELINE, "bad": Kind.BELOW_BASELINE}
     sentence = f"By its reward the model {words}{where}: it wins {_share(won[-1])}."
-    reason = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
+    mean = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
+    reason = " ".join(filter(None, (mean, unscored)))
     kind = kinds.get(level, Kind.AT_BASELINE)
     signs = Signs(evidence)
     if level == "good" and signs.is_learned and (signs.kl is None or signs.is_doubted):

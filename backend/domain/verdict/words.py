@@ -95,3 +95,13 @@ def output_sentence(shipped_step: int | None, what: str = "") -> str:
     if shipped_step is None:
         return ""
     return f"The output is step {shipped_step:,}{', ' if what else ''}{what}."
+
+
+def unscored_sentence(share: float) -> str:
+    """That some responses of the newest evaluation have no reward; empty if all have one."""
+    if share <= 0:
+        return ""
+    return (
+        f"Of the responses last evaluated {percent(share)} could not be scored; the reward leaves "
+        "them out."
+    )

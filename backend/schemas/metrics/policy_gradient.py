@@ -66,6 +66,17 @@ _EVALUATION = (
         is_evaluation=True,
     ),
     Metric(
+        name="eval/coverage",
+        group=Group.EVALUATION,
+        title="Held-out responses scored",
+        what="Share of the held-out responses that every reward term could score; the others are "
+        "left out of `eval/reward`.",
+        unit="share",
+        healthy="1; below 1 a term itself failed, and `eval/reward` may rise because it did.",
+        is_evaluation=True,
+        has_interval=True,
+    ),
+    Metric(
         name="eval/ref_logp",
         group=Group.EVALUATION,
         title="Reference log-probability",

@@ -228,6 +228,12 @@ def test_an_evaluation_on_training_prompts_alone_says_so() -> None:
     assert found.sentence == "The mean reward on training prompts is 1."
 
 
+def test_an_evaluation_names_the_share_that_could_not_be_scored() -> None:
+    found = verdict(Method.EVALUATE, eval__reward=[1.0], eval__coverage=[0.875])
+
+    assert found.reason.startswith("Of the responses last evaluated 12 % could not be scored;")
+
+
 def test_without_a_baseline_an_evaluation_is_a_number() -> None:
     found = verdict(Method.EVALUATE, eval__reward=[1.0])
 

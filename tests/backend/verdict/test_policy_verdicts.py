@@ -116,6 +116,25 @@ def test_the_best_reward_by_a_model_that_is_doubted_is_not_marked_as_good() -> N
     assert (level(LEARNED, 18), level(LEARNED, 2), level(RULES, 18)) == ("none", "good", "good")
 
 
+def test_responses_that_could_not_be_scored_are_told_and_many_take_the_green_away() -> None:
+    def found(*coverage: float) -> Verdict:
+        curves = HEALTHY | evaluated("eval/reward", [0.0, 0.3, 0.6], 0.05)
+        curves |= evaluated("eval/coverage", coverage, 0.0)
+        return judge(Method.POLICY_GRADIENT, Evidence(RULES, curves, True, STEPS, n_heldout=20))
+
+    assert "scored" not in found(1, 1, 1).reason
+    few = found(1, 1, 0.98)
+    assert few.level == "good"
+    assert "Of the responses last evaluated 2 % could not be scored; the reward" in few.reason
+    assert "The interval is over the scored responses to 20 held-out prompts:" in few.reason
+    assert few.gauges[0].beside == "20 prompts, 2 % unscored, was 0"
+    many = found(1, 0.9, 0.6)
+    assert (many.kind, many.level) == (Kind.IMPROVED, "warn")
+    assert many.sentence == (
+        "The held-out reward rose from 0 to 0.6, but 40 % of the responses could not be scored."
+    )
+
+
 def test_tokens_that_the_reference_would_never_write_are_seen_by_evaluations_alone() -> None:
     """With `kl.coef` 0 no step asks the reference: 70 nats on responses of 10 tokens are 7 each."""
     of_steps = ("kl/response", "kl/token")

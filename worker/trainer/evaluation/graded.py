@@ -1,5 +1,6 @@
 """What reward terms say of responses, as metrics with 95 % intervals by prompt."""
 
+import math
 from collections.abc import Sequence
 
 from worker.trainer.evaluation.with_interval import (
@@ -7,6 +8,7 @@ from worker.trainer.evaluation.with_interval import (
     scored_mean_with_interval,
     scored_rate_with_interval,
 )
+from worker.trainer.events import Events
 from worker.trainer.rewards.scorer import Scores
 
 
@@ -31,3 +33,16 @@ def pass_rate(scores: Scores, prompt_ids: Sequence[str]) -> dict[str, float]:
     if not passed or len(passed) < len(prompt_ids):
         return {}
     return rate_with_interval("eval/pass@1", passed, prompt_ids)
+
+
+def tell_unscored(
+    events: Events, reward: Sequence[float], consequence: str, *, step: int | None = None
+) -> None:
+    """Point out how many responses have no finite reward, if any, and what follows from it."""
+    n_unscored = sum(not math.isfinite(value) for value in reward)
+    if n_unscored > 0:
+        events.alert(
+            "unscored",
+            f"{n_unscored} of {len(reward)} responses have no finite reward: {consequence}",
+            step=step,
+        )

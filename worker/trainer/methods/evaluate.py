@@ -23,7 +23,7 @@ from backend.schemas.sections import EvaluationSet
 from backend.schemas.training import EvaluateConfig
 from worker.trainer.evaluation.breakdown import Breakdown
 from worker.trainer.evaluation.comparison import comparison
-from worker.trainer.evaluation.graded import term_metrics
+from worker.trainer.evaluation.graded import tell_unscored, term_metrics
 from worker.trainer.evaluation.measures import measures
 from worker.trainer.evaluation.rows import Measured
 from worker.trainer.evaluation.texts import read_texts, text_logp
@@ -39,6 +39,7 @@ from worker.trainer.sampling.prompts import Prompt, require_references, sampling
 
 # The prompts of the run itself have no name.
 OWN = ""
+_UNSCORED = "they have not passed, and are left out of rewards, win rate and gain."
 
 
 @dataclass(frozen=True)
@@ -137,17 +138,8 @@ class _Sampler:
         self._step += steps_of(prompts)
         self._run.events.progress(self._step, self._steps, "reward")
         scores = self._scorer([one.answer for one in sampled], learn=False)
-        self._tell_unscored(scores.reward)
+        tell_unscored(self._run.events, scores.reward, _UNSCORED)
         return Measured(sampled, scores, self._config.pass_reward)
-
-    def _tell_unscored(self, reward: Sequence[float]) -> None:
-        n_unscored = sum(not math.isfinite(value) for value in reward)
-        if n_unscored > 0:
-            self._run.events.alert(
-                "unscored",
-                f"{n_unscored} of {len(reward)} responses have no finite reward: they have not "
-                "passed, and are left out of rewards, win rate and gain.",
-            )
 
 
 def _n_models(config: EvaluateConfig) -> int:

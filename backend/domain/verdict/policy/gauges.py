@@ -64,10 +64,13 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
 
 
 def _of_prompts(evidence: Evidence, evaluations: Sequence[Estimate], judge: str) -> str:
-    """On how many prompts the reward is measured, if that is known, and what it was at first."""
-    n = evidence.n_heldout if judge.startswith("eval/") else None
+    """On how many prompts the reward is measured, what it leaves out, and what it was at first."""
+    is_heldout = judge.startswith("eval/")
+    n, unscored = evidence.n_heldout, evidence.unscored()
+    prompts = "" if n is None or not is_heldout else counted(n, "prompt")
+    missed = f"{percent(unscored)} unscored" if is_heldout and unscored > 0 else ""
     was = f"was {shown(evaluations[0].value)}" if len(evaluations) > 1 else ""
-    return ", ".join(filter(None, ("" if n is None else counted(n, "prompt"), was)))
+    return ", ".join(filter(None, (prompts, missed, was)))
 
 
 def _distance(evidence: Evidence, signs: Signs) -> Gauge:

@@ -27,7 +27,9 @@ from backend.domain.verdict.words import (
     counted,
     difference,
     output_sentence,
+    percent,
     shown,
+    unscored_sentence,
     with_interval,
 )
 from backend.schemas.metrics.verdicts import Happening, Level, Verdict
@@ -38,6 +40,8 @@ HELD_OUT = "eval/reward"
 # A trend of the training reward, which every step moves by other prompts, has to be clear.
 _Z_TRAINING = 3.5
 _Z_TRAINING_FALL = 2.5
+# A reward that leaves out more of the responses may have risen because it does.
+_MOST_UNSCORED = 0.05
 # A fall of less than this part of what was gained is no turn.
 _LEAST_FALL = 0.2
 
@@ -73,7 +77,7 @@ class _Policy:
             kind=told.kind,
             level=told.level,
             sentence=told.sentence,
-            reason=" ".join(filter(None, (*told.reasons, self._outside_early, self._output()))),
+            reason=" ".join(filter(None, (*told.reasons, *self._caveats, self._output()))),
             judged_by=self.judge if self.evaluations else None,
             gauges=gauges.of(self.signs, self.evaluations, self.judge),
             best_step=None if best is None else best.step,
@@ -103,6 +107,16 @@ class _Policy:
         if len(heldout) < 2 or curve[-1].step >= heldout[-1].step:
             return True
         return any(step == self.evidence.shipped_step for step, _ in curve)
+
+    @property
+    def _caveats(self) -> tuple[str, str]:
+        """What limits the evaluations that decide."""
+        return unscored_sentence(self._unscored), self._outside_early
+
+    @property
+    def _unscored(self) -> float:
+        """The share of the responses that the reward which decides leaves out."""
+        return self.evidence.unscored() if self.judge == HELD_OUT else 0.0
 
     @property
     def _outside_early(self) -> str:
@@ -277,6 +291,9 @@ class _Policy:
             return Kind.IMPROVED, "warn", f"{rose}, but the policy is far from its reference.", ""
         if collapse:
             return Kind.IMPROVED, "warn", f"{rose}, but {collapse}.", collapse
+        if self._unscored > _MOST_UNSCORED:
+            but = f"{percent(self._unscored)} of the responses could not be scored"
+            return Kind.IMPROVED, "warn", f"{rose}, but {but}.", ""
         return Kind.IMPROVED, "good", f"{rose}.", ""
 
     @property
@@ -291,7 +308,9 @@ class _Policy:
         if self.judge != HELD_OUT:
             return "The interval is the one attached, whose prompts and samples are not known here"
         n = self.evidence.n_heldout
-        return f"The interval is over {'prompts' if n is None else counted(n, 'held-out prompt')}"
+        prompts = "prompts" if n is None else counted(n, "held-out prompt")
+        scored = "the scored responses to " if self._unscored > 0 else ""
+        return f"The interval is over {scored}{prompts}"
 
     @property
     def _is_proxy(self) -> bool:

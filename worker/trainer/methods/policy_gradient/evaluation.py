@@ -4,6 +4,7 @@ Used by policy_gradient, every `eval_every` steps. Every evaluation uses the sam
 random numbers, so that two differ by what the policy learned and not by luck.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -17,9 +18,13 @@ from worker.trainer.data.token_ids import kept_ids
 from worker.trainer.data.tokens import Tokens, collate
 from worker.trainer.evaluation.breakdown import Breakdown
 from worker.trainer.evaluation.distance import distance_from, hidden_states
-from worker.trainer.evaluation.graded import pass_rate
+from worker.trainer.evaluation.graded import pass_rate, tell_unscored
 from worker.trainer.evaluation.rows import Measured
-from worker.trainer.evaluation.with_interval import mean_with_interval, scored_mean_with_interval
+from worker.trainer.evaluation.with_interval import (
+    mean_with_interval,
+    rate_with_interval,
+    scored_mean_with_interval,
+)
 from worker.trainer.methods.policy_gradient.policy import Policy
 from worker.trainer.methods.policy_gradient.samples import rounded
 from worker.trainer.models.logprobs import action_logp
@@ -50,7 +55,7 @@ def evaluate_policy(
 
     Also the first response to each of the first `n_probes` prompts, token by token. Sampled with
     the weights that the policy's sampler has. Responses that could not be scored count in
-    everything but the reward, which is missing where none could.
+    everything but the reward, which is missing where none could; an alert says how many there were.
     """
     with graded_beside(scorer, prompts, policy.tokenizer) as on_response:
         responses = policy.engine.sample(
@@ -64,6 +69,7 @@ def evaluate_policy(
     sampled = all_sampled(prompts, responses, policy.tokenizer)
     scores = scorer([one.answer for one in sampled], learn=False)
     reward = scorer.comparable(scores)
+    tell_unscored(run.events, reward, "the held-out reward leaves them out.", step=step)
     measured = Measured(sampled, replace(scores, reward=reward), pass_reward=None)
     sequences = [one.answer.tokens for one in sampled]
     with policy.as_reference() as reference:
@@ -73,6 +79,9 @@ def evaluate_policy(
     prompt_ids = measured.prompt_ids
     values = {
         **scored_mean_with_interval("eval/reward", reward, prompt_ids),
+        **rate_with_interval(
+            "eval/coverage", list(map(float, map(math.isfinite, reward))), prompt_ids
+        ),
         **pass_rate(scores, prompt_ids),
         **mean_with_interval("kl/exact", distance.kl, prompt_ids),
         "eval/length": fmean(measured.lengths),
