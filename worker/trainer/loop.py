@@ -24,6 +24,10 @@ from worker.trainer.run import Run, peak_memory_gib
 
 GroupT = TypeVar("GroupT")
 
+# The part with the first losses, which checkpoints of earlier releases lack: a run that is resumed
+# from one tells no change of its held-out loss.
+HELDOUT_LOSS = "heldout_loss"
+
 # Records per optimizer step where the config does not say.
 BATCH_SIZE = 16
 
@@ -180,6 +184,8 @@ class Loop:
                 step=self.done_step,
             )
         for name, part in self.parts.items():
+            if name == HELDOUT_LOSS and name not in state["parts"]:
+                continue
             _require(name, state["parts"], resumed.step)
             part.restore(state["parts"][name])
         for name, trained in self.tensor_parts.items():

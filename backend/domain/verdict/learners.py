@@ -6,9 +6,17 @@ Held-out records decide, as everywhere. Called by `backend.domain.verdict.judgin
 from collections.abc import Sequence
 from functools import partial
 
-from backend.domain.verdict.evidence import Estimate, Evidence
+from backend.domain.verdict.evidence import Z95, Change, Estimate, Evidence, change, z_of_best
 from backend.domain.verdict.measured import LAST_PART, Judged, gauge
-from backend.domain.verdict.words import output_sentence, percent, shown, with_span
+from backend.domain.verdict.words import (
+    apart,
+    counted,
+    difference,
+    output_sentence,
+    percent,
+    shown,
+    with_span,
+)
 from backend.schemas.metrics.verdicts import Gauge, Happening, Level, Span, Verdict
 from backend.schemas.vocabulary import VerdictKind as Kind
 
@@ -17,8 +25,10 @@ _SHARES = Span(low=0, high=1)
 _BETTER_THAN_CHANCE = Span(low=_CHANCE, high=1)
 # A held-out loss that has risen by this part of what it had fallen is a turn.
 _TURN = 0.1
-# Less of a loss than this part is no progress.
+# A loss that moves by less than this part has hardly moved.
 _LEAST_PROGRESS = 0.01
+# By so much it has to move where its interval is not known.
+_LEAST_UNSURE = 0.05
 _LARGEST_GAP = 0.2
 # From here on a correlation of score and length is a strong one.
 _FOLLOWS_LENGTH = 0.5
@@ -32,22 +42,65 @@ def sft(evidence: Evidence) -> Verdict:
         _course(evidence, "loss"),
         _course(evidence, "grad_norm"),
     ]
-    losses = evidence.estimates("eval/loss")
+    losses = _losses(evidence)
     if len(losses) < 2:
         return _undecided(evidence, "eval/loss", losses, gauges)
-    first, last = losses[0], losses[-1]
-    best = min(losses, key=lambda one: one.value)
-    moved = f"from {shown(first.value)} to {shown(last.value)} nats per token"
-    level: Level
-    kind, level, sentence = Kind.IMPROVED, "good", f"The held-out loss fell {moved}."
-    if last.value >= first.value:
-        kind, level, sentence = Kind.WORSE, "bad", f"The held-out loss rose {moved}."
-    elif has_turned(losses):
-        kind, level, sentence = Kind.OVERFITTED, "warn", _overfitted(best)
-    elif first.value - last.value < _LEAST_PROGRESS * first.value:
-        kind, level, sentence = Kind.STALLED, "warn", f"The held-out loss hardly moved: {moved}."
-    reason = f"It went {moved}; the lowest was {shown(best.value)} at step {best.step:,}."
+    moved, best = change(losses[0], losses[-1]), min(losses, key=lambda one: one.value)
+    kind, level, sentence = _told(losses, moved)
+    lowest = f"the lowest was {shown(best.value)} at step {best.step:,}"
+    reason = f"It changed by {difference(moved)}; {lowest}. {_over(evidence, moved)}"
     return _verdict(evidence, kind, level, sentence, reason, "eval/loss", gauges, best)
+
+
+def _losses(evidence: Evidence) -> list[Estimate]:
+    """The held-out losses by step, each with the interval of its change since step 0, if known.
+
+    Else with its own, which is wider: records differ more from each other than the loss of one
+    record moves.
+    """
+    losses = evidence.estimates("eval/loss")
+    errors = {one.step: one.error for one in evidence.estimates("eval/loss_change")}
+    found = [0.0 if one.step == 0 else errors.get(one.step) for one in losses]
+    known = [error for error in found if error is not None]
+    if len(known) < len(losses):
+        return losses
+    return [
+        Estimate(step, value, value - Z95 * error, value + Z95 * error)
+        for (step, value, *_), error in zip(losses, known, strict=True)
+    ]
+
+
+def _told(losses: Sequence[Estimate], moved: Change) -> tuple[Kind, Level, str]:
+    """What a held-out loss did, from the first evaluation to the last."""
+    before, after = apart(moved.before, moved.after)
+    unsure = "" if moved.error is not None else ", and its interval is not known"
+    is_clear = _is_clear(moved)
+    if is_clear and moved.size > 0:
+        sentence = f"The held-out loss rose from {before} to {after} nats per token{unsure}."
+        return Kind.WORSE, "bad", sentence
+    if has_turned(losses):
+        return Kind.OVERFITTED, "warn", _overfitted(min(losses, key=lambda one: one.value))
+    if is_clear:
+        sentence = f"The held-out loss fell from {before} to {after} nats per token{unsure}."
+        return Kind.IMPROVED, "good", sentence
+    was = f"the held-out loss was {before} and is {after} nats per token"
+    return Kind.STALLED, "warn", f"No clear change: {was}{unsure}."
+
+
+def _is_clear(moved: Change, z: float = Z95) -> bool:
+    """Whether a loss moved by more than z standard errors, and by a part that is worth telling."""
+    least = _LEAST_UNSURE if moved.error is None else _LEAST_PROGRESS
+    is_beyond = moved.error is None or moved.rose(z) or moved.fell(z)
+    return is_beyond and abs(moved.size) >= least * abs(moved.before)
+
+
+def _over(evidence: Evidence, moved: Change) -> str:
+    """What the interval of a change is over."""
+    n = evidence.last("eval/prompts")
+    if moved.error is None:
+        return f"Without an interval a change counts from {percent(_LEAST_UNSURE)} on."
+    prompts = "prompts" if n is None else counted(round(n), "held-out prompt")
+    return f"The interval is over {prompts}: another seed may end elsewhere."
 
 
 def reward_model(evidence: Evidence) -> Verdict:
@@ -72,7 +125,7 @@ def reward_model(evidence: Evidence) -> Verdict:
         if last is not None and gap
         else ""
     )
-    is_overfitted = gap > _LARGEST_GAP and has_turned(evidence.estimates("eval/loss"))
+    is_overfitted = gap > _LARGEST_GAP and has_turned(_losses(evidence))
     found = _ranks(evidence, gauges, "pairs", seen, is_overfitted=is_overfitted)
     shorter = next(reversed(evidence.estimates("eval/accuracy_shorter")), None)
     if found.level != "good" or shorter is None or shorter.value >= _CHANCE:
@@ -117,9 +170,7 @@ def dpo(evidence: Evidence) -> Verdict:
         gauge(evidence, "eval/rejected"),
         gauge(evidence, "eval/loss", missing=_NO_HELDOUT),
     ]
-    found = _ranks(
-        evidence, gauges, "pairs", "", is_overfitted=has_turned(evidence.estimates("eval/loss"))
-    )
+    found = _ranks(evidence, gauges, "pairs", "", is_overfitted=has_turned(_losses(evidence)))
     chosen = evidence.last("eval/chosen")
     if chosen is None or chosen >= 0 or found.kind != Kind.ABOVE_CHANCE:
         return found
@@ -129,12 +180,13 @@ def dpo(evidence: Evidence) -> Verdict:
 
 
 def has_turned(losses: Sequence[Estimate]) -> bool:
-    """Whether a loss has risen again by a tenth of what it had fallen."""
+    """Whether a loss has clearly risen again, by at least a tenth of what it had fallen."""
     if len(losses) < 2:
         return False
     best = min(losses, key=lambda one: one.value)
-    fallen, risen = losses[0].value - best.value, losses[-1].value - best.value
-    return risen > 0 and risen >= _TURN * fallen
+    risen, fallen = change(best, losses[-1]), losses[0].value - best.value
+    is_clear = _is_clear(risen, z_of_best(len(losses) - 1))
+    return risen.size > 0 and is_clear and risen.size >= _TURN * fallen
 
 
 def _ranks(

@@ -20,6 +20,21 @@ HELDOUT_PAIRS = Metric(
     is_evaluation=True,
 )
 
+
+def _loss_change(unit: str) -> Metric:
+    return Metric(
+        name="eval/loss_change",
+        group=Group.EVALUATION,
+        title="Change of the held-out loss",
+        what="`eval/loss` less that of the evaluation before the first step, record by record; its "
+        "interval is by prompt.",
+        unit=unit,
+        healthy="Its whole interval is below 0.",
+        is_evaluation=True,
+        has_interval=True,
+    )
+
+
 SFT = (
     Metric(
         name="eval/loss",
@@ -31,7 +46,10 @@ SFT = (
         healthy="Falls and flattens; if it rises while `loss` falls, there are too many epochs.",
         is_key=True,
         is_evaluation=True,
+        has_interval=True,
     ),
+    _loss_change("nats per token"),
+    HELDOUT_PROMPTS,
     Metric(
         name="loss",
         group=Group.UPDATES,
@@ -65,7 +83,9 @@ REWARD_MODEL = (
         healthy="Falls and flattens; if it rises while `loss` falls, there are too many epochs.",
         is_key=True,
         is_evaluation=True,
+        has_interval=True,
     ),
+    _loss_change("nats per ranking"),
     Metric(
         name="eval/margin",
         group=Group.EVALUATION,
@@ -244,7 +264,9 @@ PROCESS_REWARD_MODEL = (
         healthy="Falls and flattens; if it rises while `loss` falls, there are too many epochs.",
         is_key=True,
         is_evaluation=True,
+        has_interval=True,
     ),
+    _loss_change("nats per step"),
     Metric(
         name="eval/steps",
         group=Group.EVALUATION,
@@ -296,7 +318,9 @@ DPO = (
         healthy="Falls from about .69 with `loss: sigmoid` and flattens.",
         is_key=True,
         is_evaluation=True,
+        has_interval=True,
     ),
+    _loss_change("nats per ranking"),
     Metric(
         name="eval/margin",
         group=Group.EVALUATION,

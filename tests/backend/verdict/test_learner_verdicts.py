@@ -5,7 +5,7 @@ import pytest
 from backend.domain.verdict.evidence import Estimate, Evidence, Point
 from backend.domain.verdict.judging import judge
 from backend.domain.verdict.words import apart, shown, with_span
-from backend.schemas.metrics.verdicts import Verdict
+from backend.schemas.metrics.verdicts import Span, Verdict
 from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
 
@@ -40,6 +40,77 @@ def verdict(
 )
 def test_fine_tuning_is_judged_by_its_held_out_loss(losses: list[float], kind: Kind) -> None:
     assert verdict(Method.SFT, eval__loss=losses, loss=[3.0, 1.0, 0.1]).kind == kind
+
+
+def losses(values: list[float], half_width: float, **more: list[float]) -> Verdict:
+    return verdict(
+        Method.SFT,
+        eval__loss=values,
+        eval__loss_low=[value - half_width for value in values],
+        eval__loss_high=[value + half_width for value in values],
+        eval__prompts=[40.0] * len(values),
+        **more,
+    )
+
+
+def test_a_held_out_loss_counts_only_beyond_its_interval() -> None:
+    """The error of a difference is the root of two of each: .03 of .0141 and of .0424."""
+    clear, unclear = losses([2.0, 1.97], 0.0141), losses([2.0, 1.97], 0.0424)
+
+    assert (clear.kind, clear.level) == (Kind.IMPROVED, "good")
+    assert clear.sentence == "The held-out loss fell from 2 to 1.97 nats per token."
+    assert "The interval is over 40 held-out prompts: another seed may end" in clear.reason
+    assert (unclear.kind, unclear.level) == (Kind.STALLED, "warn")
+    assert unclear.sentence == (
+        "No clear change: the held-out loss was 2 and is 1.97 nats per token."
+    )
+    assert losses([1.97, 2.0], 0.0141).kind == Kind.WORSE
+    assert losses([1.97, 2.0], 0.0424).kind == Kind.STALLED
+
+
+def paired(values: list[float], half_width: float) -> Verdict:
+    """Losses of records that differ much more from each other than each of them moves."""
+    steps = range(10, 10 * len(values), 10)
+    curves = {
+        f"eval/loss_change{end}": [
+            Point(step, value - values[0] + side * half_width)
+            for step, value in zip(steps, values[1:], strict=True)
+        ]
+        for end, side in (("", 0), ("_low", -1), ("_high", 1))
+    }
+    curves |= {
+        f"eval/loss{end}": [Point(10 * i, value + side) for i, value in enumerate(values)]
+        for end, side in (("", 0.0), ("_low", -0.5), ("_high", 0.5))
+    }
+    return judge(Method.SFT, Evidence({}, curves, is_over=True))
+
+
+def test_the_change_of_each_record_decides_where_it_is_known() -> None:
+    found = paired([2.0, 1.97], 0.02)
+
+    assert (found.kind, found.level) == (Kind.IMPROVED, "good")
+    assert "It changed by −0.0300, 95 % interval [−0.0500, −0.0100]" in found.reason
+    assert paired([2.0, 1.97], 0.04).kind == Kind.STALLED
+    # Both ends of a later rise have an error, and the lowest of three was chosen.
+    assert paired([2.0, 1.2, 1.5], 0.05).kind == Kind.OVERFITTED
+    assert paired([2.0, 1.2, 1.5], 0.25).kind == Kind.IMPROVED
+    # The gauge shows how sure the loss itself is.
+    assert found.gauges[0].interval == Span(low=1.97 - 0.5, high=1.97 + 0.5)
+
+
+@pytest.mark.parametrize(("last", "kind"), [(1.97, Kind.STALLED), (1.8, Kind.IMPROVED)])
+def test_without_an_interval_a_loss_has_to_move_by_a_twentieth(last: float, kind: Kind) -> None:
+    found = verdict(Method.SFT, eval__loss=[2.0, last])
+
+    assert found.kind == kind
+    assert "nats per token, and its interval is not known." in found.sentence
+    assert "Without an interval a change counts from 5 % on." in found.reason
+
+
+def test_two_losses_in_a_sentence_differ() -> None:
+    for found in (verdict(Method.SFT, eval__loss=[2.0, 2.0001]), losses([2.0, 2.0001], 1e-6)):
+        assert found.kind == Kind.STALLED
+        assert "the held-out loss was 2 and is 2.0001 nats per token" in found.sentence
 
 
 def test_a_falling_training_loss_alone_says_nothing() -> None:

@@ -22,8 +22,9 @@ from worker.trainer.data.rankings import (
 )
 from worker.trainer.data.tokens import collate
 from worker.trainer.errors import DataError
+from worker.trainer.evaluation.heldout_loss import HeldoutLoss
 from worker.trainer.evaluation.rankings import RankingScores, heldout_metrics, judge, mean_of
-from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
+from worker.trainer.loop import HELDOUT_LOSS, Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters, loading
 from worker.trainer.models.logprobs import action_logp
 from worker.trainer.models.tokenizer import load_tokenizer, number_of_ids
@@ -79,17 +80,20 @@ def train(run: Run, config: DpoConfig) -> None:
         values = descend(run, optimizer, groups, loss_of, step, responses_of(rankings))
         return values | {f"dpo/{name}": value for name, value in mean_of(judged).items()}
 
+    heldout_loss = HeldoutLoss([one.prompt_id for one in heldout], [1.0] * len(heldout))
+
     @torch.no_grad()
-    def evaluate(_step: int) -> dict[str, float]:
+    def evaluate(step: int) -> dict[str, float]:
         if not heldout:
             return {}
         logp = logp_of(causal, heldout)
-        loss = _loss(logp, heldout_ref_logp, heldout, config) / len(heldout)
+        each = zip(logp, heldout_ref_logp, heldout, strict=True)
+        loss_N = [float(_loss([own], [ref], [one], config)) for own, ref, one in each]
         scores = implicit_rewards(logp, heldout_ref_logp, config.beta)
         values = heldout_metrics(scores, heldout)
-        return values | {"eval/loss": float(loss)}
+        return values | heldout_loss.metrics(step, loss_N)
 
-    Loop(run, model, optimizer, steps).go(take_step, evaluate)
+    Loop(run, model, optimizer, steps, parts={HELDOUT_LOSS: heldout_loss}).go(take_step, evaluate)
     write_causal_lm(run, model, config.model, tokenizer)
 
 

@@ -14,8 +14,9 @@ from backend.schemas.training import ProcessRewardModelConfig
 from worker.trainer import losses, precision
 from worker.trainer.data.solutions import Solution, places_of, read_solutions
 from worker.trainer.data.tokens import collate, computed_tokens, micro_batches
+from worker.trainer.evaluation.heldout_loss import HeldoutLoss
 from worker.trainer.evaluation.with_interval import rate_with_interval
-from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
+from worker.trainer.loop import HELDOUT_LOSS, Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters
 from worker.trainer.models.heads import (
     PROCESS_REWARD_MODEL,
@@ -80,22 +81,28 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
             values["accuracy"] = sum(one.n_found for one in judged) / n_judged
         return values
 
+    heldout_loss = HeldoutLoss(
+        [one.prompt_id for one in heldout], [float(len(one.labels)) for one in heldout]
+    )
+
     @torch.no_grad()
-    def evaluate(_step: int) -> dict[str, float]:
+    def evaluate(step: int) -> dict[str, float]:
         if not heldout:
             return {}
         model.eval()
-        total, judged = 0.0, []
+        loss_of: dict[int, float] = {}
+        judged = []
         for group in _groups(heldout, config.optim.tokens_without_grad):
             run.stop.check()
             chosen = [heldout[i] for i in group]
             scores = step_scores(model, chosen, pad_id, run)
-            total += float(summed_loss(scores, [one.labels for one in chosen]))
-            judged += [judge(s, one) for s, one in zip(scores, chosen, strict=True)]
-        n_steps = sum(len(solution.labels) for solution in heldout)
-        return {"eval/loss": total / n_steps} | heldout_metrics(judged)
+            for i, score_M, one in zip(group, scores, chosen, strict=True):
+                loss_of[i] = float(summed_loss([score_M], [one.labels]))
+                judged.append(judge(score_M, one))
+        loss_N = [loss_of[i] for i in range(len(heldout))]
+        return heldout_loss.metrics(step, loss_N) | heldout_metrics(judged)
 
-    Loop(run, model, optimizer, steps).go(take_step, evaluate)
+    Loop(run, model, optimizer, steps, parts={HELDOUT_LOSS: heldout_loss}).go(take_step, evaluate)
     card: dict[str, object] = {
         "kind": PROCESS_REWARD_MODEL,
         "system": config.system,

@@ -24,9 +24,10 @@ from worker.trainer.data.rankings import (
 )
 from worker.trainer.data.tokens import collate
 from worker.trainer.evaluation.calibration import calibration_curve, calibration_error, described
+from worker.trainer.evaluation.heldout_loss import HeldoutLoss
 from worker.trainer.evaluation.length_bias import length_bias
 from worker.trainer.evaluation.rankings import RankingScores, heldout_metrics, judge, mean_of
-from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
+from worker.trainer.loop import HELDOUT_LOSS, Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters
 from worker.trainer.models.heads import RewardModel, new_reward_model, save_reward_model, score_all
 from worker.trainer.models.tokenizer import load_tokenizer, number_of_ids
@@ -79,14 +80,16 @@ def train(run: Run, config: RewardModelConfig) -> None:
         return list(torch.tensor(scores).split(sizes_of(rankings)))
 
     evaluated: list[Tensor] = []
+    heldout_loss = HeldoutLoss([one.prompt_id for one in heldout], [1.0] * len(heldout))
 
-    def evaluate(_step: int) -> dict[str, float]:
+    def evaluate(step: int) -> dict[str, float]:
         if not heldout:
             return {}
         evaluated[:] = scores_of(heldout)
         flat = torch.cat(evaluated)
-        values = {
-            "eval/loss": float(_loss(evaluated, heldout, config)) / len(heldout),
+        each = zip(evaluated, heldout, strict=True)
+        values = heldout_loss.metrics(step, [float(_loss([s], [r], config)) for s, r in each])
+        values |= {
             "eval/score_mean": float(flat.mean()),
             "eval/score_std": float(flat.std(correction=0)),
             "eval/calibration_error": calibration_error(calibration_curve(evaluated, heldout)),
@@ -94,7 +97,7 @@ def train(run: Run, config: RewardModelConfig) -> None:
         values |= heldout_metrics(evaluated, heldout)
         return values | length_bias(evaluated, heldout).metrics()
 
-    Loop(run, model, optimizer, steps).go(take_step, evaluate)
+    Loop(run, model, optimizer, steps, parts={HELDOUT_LOSS: heldout_loss}).go(take_step, evaluate)
     card: dict[str, object] = {"system": config.system, "max_tokens": config.max_tokens}
     if heldout:
         # A run resumed after its last evaluation has not seen the scores.

@@ -27,7 +27,8 @@ from worker.trainer.data.tokens import (
     render_prompt,
 )
 from worker.trainer.errors import DataError
-from worker.trainer.loop import Loop, batch_and_steps, descend, records_of_step
+from worker.trainer.evaluation.heldout_loss import HeldoutLoss
+from worker.trainer.loop import HELDOUT_LOSS, Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters, loading
 from worker.trainer.models.body import takes_trees
 from worker.trainer.models.logprobs import action_logp
@@ -38,12 +39,15 @@ from worker.trainer.run import Run
 
 # The turns of one demonstration that are trained on, each with all that comes before it.
 Turns = list[Tokens]
+# The prompt of a demonstration, and its turns.
+Demonstration = tuple[str, Turns]
 
 
 def train(run: Run, config: SftConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
     tokenizer = load_tokenizer(config.model, config.template)
-    train_set, heldout = _read(run, config, tokenizer)
+    train_records, heldout_records = _read(run, config, tokenizer)
+    train_set, heldout = ([turns for _, turns in side] for side in (train_records, heldout_records))
     causal = loading.load_to_train(run, config, longest=config.max_tokens)
     packing = config.packing and takes_trees(causal)
     if config.packing and not packing:
@@ -60,10 +64,10 @@ def train(run: Run, config: SftConfig) -> None:
     optimizer = Optimizer(adapters.trainable(model), config.optim, steps)
     pad_id, budget = int(tokenizer.pad_token_id), config.optim.micro_batch_tokens
 
-    def summed_loss(chosen: Sequence[Tokens]) -> torch.Tensor:
+    def logp_of(chosen: Sequence[Tokens]) -> torch.Tensor:
         batch = collate(chosen, pad_id=pad_id, device=run.device, packing=packing)
         with precision.autocast(run.device, run.dtype):
-            return -action_logp(causal, batch, temperature=1.0).logp_N.sum()
+            return action_logp(causal, batch, temperature=1.0).logp_N
 
     def take_step(step: int) -> dict[str, float]:
         model.train()
@@ -74,24 +78,31 @@ def train(run: Run, config: SftConfig) -> None:
         sequences = [tokens for turns in records for tokens in turns]
 
         def loss_of(group: Sequence[Tokens]) -> torch.Tensor:
-            return summed_loss(group) / n_tokens
+            return -logp_of(group).sum() / n_tokens
 
         return descend(run, optimizer, groups, loss_of, step, sequences)
 
-    def evaluate(_step: int) -> dict[str, float]:
+    prompt_N = [prompt_id for prompt_id, turns in heldout_records for _ in turns]
+    heldout_N = [tokens for turns in heldout for tokens in turns]
+    heldout_loss = HeldoutLoss(prompt_N, [float(len(tokens.response)) for tokens in heldout_N])
+
+    def evaluate(step: int) -> dict[str, float]:
         if not heldout:
             return {}
         model.eval()
-        total = 0.0
+        found: dict[int, float] = {}
         with torch.no_grad():
             for group in group_turns(
                 heldout, budget=config.optim.tokens_without_grad, packing=packing
             ):
                 run.stop.check()
-                total += float(summed_loss(group))
-        return {"eval/loss": total / _response_tokens(heldout)}
+                parts = logp_of(group).split([len(tokens.response) for tokens in group])
+                sums = torch.stack([part.sum() for part in parts]).tolist()
+                found |= {id(tokens): -own for tokens, own in zip(group, sums, strict=True)}
+        values = heldout_loss.metrics(step, [found[id(tokens)] for tokens in heldout_N])
+        return values | {"eval/prompts": float(len(set(prompt_N)))}
 
-    Loop(run, model, optimizer, steps).go(take_step, evaluate)
+    Loop(run, model, optimizer, steps, parts={HELDOUT_LOSS: heldout_loss}).go(take_step, evaluate)
     write_causal_lm(run, model, config.model, tokenizer)
 
 
@@ -111,16 +122,16 @@ def _response_tokens(records: Sequence[Turns]) -> int:
 
 def _read(
     run: Run, config: SftConfig, tokenizer: PreTrainedTokenizerBase
-) -> tuple[list[Turns], list[Turns]]:
+) -> tuple[list[Demonstration], list[Demonstration]]:
     records = read_records(
         run.directory, config.demonstrations, DemonstrationRecord, name="demonstrations"
     )
     reader = ResponseReader(tokenizer, n_ids=number_of_ids(config.model, tokenizer))
-    sides: dict[Split, list[Turns]] = {Split.TRAIN: [], Split.HELDOUT: []}
+    sides: dict[Split, list[Demonstration]] = {Split.TRAIN: [], Split.HELDOUT: []}
     for record in records:
         turns = encode_turns(record, tokenizer, config, reader)
         check_length(f"demonstration {record.demonstration_id}", turns, config.max_tokens)
-        sides[record.split].append(turns)
+        sides[record.split].append((record.prompt_id, turns))
     reader.tell(run.events)
     if not sides[Split.TRAIN]:
         raise DataError(
