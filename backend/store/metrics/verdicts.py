@@ -7,7 +7,7 @@ for runs that nobody has judged.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Row, select
@@ -127,24 +127,30 @@ def _drawn(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, _Drawn]:
         if series.n > len(series.x):
             means[series.run].append(series.name)
     for run_id, long in means.items():
-        evaluations = [name for name in long if name.startswith(PREFIXES)]
-        # So many points of each at most, or twice as many if all of them fit into an answer.
-        whole = Window(points=MOST_BUCKETS // max(1, len(evaluations)))
-        for series in _series(session, [run_id], evaluations, whole):
-            found[run_id].curves[series.name] = _points(series)
-    steps = sorted({name for long in means.values() for name in long})
-    for series in _series(session, list(means), steps, Window(beginning=_BEGINNING)):
-        if series.name in means[series.run]:
-            found[series.run].beginnings[series.name] = _points(series)
+        _read_closer(session, run_id, long, found[run_id])
     return found
+
+
+def _read_closer(session: Session, run_id: str, long: Sequence[str], drawn: _Drawn) -> None:
+    """Of the curves of a run that came as means: evaluations whole, the beginnings of others."""
+    evaluations = [name for name in long if name.startswith(PREFIXES)]
+    steps = [name for name in long if not name.startswith(PREFIXES)]
+    # So many points of each at most, or twice as many if all of them fit into an answer.
+    whole = Window(points=MOST_BUCKETS // max(1, len(evaluations)))
+    for series in _series(session, [run_id], evaluations, whole):
+        drawn.curves[series.name] = _points(series)
+    for series in _series(session, [run_id], steps, Window(beginning=_BEGINNING)):
+        drawn.beginnings[series.name] = _points(series)
 
 
 def _series(
     session: Session, run_ids: Sequence[str], names: Sequence[str], window: Window
-) -> Sequence[Series]:
-    if not run_ids or not names:
-        return ()
-    return curves.read(session, run_ids, names, window, exact=True).series
+) -> Iterator[Series]:
+    """The curves of these runs, of as many runs at a time as one answer may hold."""
+    at_once = max(1, MOST_BUCKETS // max(1, window.points * len(names)))
+    for place in range(0, len(run_ids) if names else 0, at_once):
+        some = run_ids[place : place + at_once]
+        yield from curves.read(session, some, names, window, exact=True).series
 
 
 def _points(series: Series) -> list[Point]:

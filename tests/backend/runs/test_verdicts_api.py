@@ -10,6 +10,7 @@ from backend.domain.verdict.judging import is_looked_at
 from backend.schemas.events import MetricLine
 from backend.schemas.vocabulary import Method
 from backend.store.db import Database
+from backend.store.metrics import curves, verdicts
 from backend.store.metrics import points as metrics
 from backend.store.runs import events, runs
 from backend.store.runs.events import NewEvent
@@ -162,6 +163,24 @@ def test_several_runs_are_judged_in_the_order_they_are_named(
         (other, "waiting"),
         (run_id, "improved"),
     ]
+
+
+def test_many_long_runs_are_read_in_several_answers(
+    api: TestClient, database: Database, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three runs of 250 means and nine evaluations each, where an answer may hold 600."""
+    run_ids = [
+        str(api.post("/runs", json=seed.body(seed.policy_gradient())).json()["id"])
+        for _ in range(3)
+    ]
+    for run_id in run_ids:
+        tell(database, run_id, [0.1, 0.5, 0.8], steps=600)
+    for module in (curves, verdicts):
+        monkeypatch.setattr(module, "MOST_BUCKETS", 600)
+
+    answer = api.get("/verdicts", params={"runs": ",".join(run_ids)}).json()["items"]
+
+    assert [(one["run"], one["kind"]) for one in answer] == [(id_, "improved") for id_ in run_ids]
 
 
 def test_an_unknown_run_is_not_found(api: TestClient, run_id: str) -> None:
