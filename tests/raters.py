@@ -5,7 +5,7 @@ Tests of agreement and of aggregation use it, and the long proofs in tests/bench
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from random import Random
@@ -63,6 +63,15 @@ def simulated(
             tiers, unranked = _ranking(task, truth, draw)
             if tiers:
                 yield ranked(f"c{number}", user, *tiers, unranked=unranked)
+
+
+def judged_again(
+    tasks: Sequence[Task], comparisons: int, *, seed: int, user: str = "x"
+) -> Iterator[Judged]:
+    """Each comparison is one of the tasks, ranked by this user, and again as another comparison."""
+    for one in simulated(tasks, comparisons, seed=seed, users=("first", "again")):
+        comparison_id = f"{one.comparison_id} {one.user_id}"
+        yield replace(one, user_id=user, comparison_id=comparison_id)
 
 
 def _ranking(task: Task, truth: Sequence[float], draw: Random) -> tuple[list[list[str]], list[str]]:

@@ -300,8 +300,14 @@ class ShareAnswer(ApiAnswer):
 
     value: float | None
     by_chance: float | None
-    interval: Interval | None = Field(description="Covers 95 %; null for fewer than 20 cases.")
-    cases: int
+    interval: Interval | None = Field(
+        description="Covers 95 %, over further comparisons of the same annotators; null for fewer "
+        "than 20 comparisons."
+    )
+    comparisons: int = Field(
+        description="Of `self_consistency`: comparisons that were judged again, those that show "
+        "the same texts counted as one."
+    )
 
 
 class FactsAnswer(ApiAnswer):
@@ -310,7 +316,8 @@ class FactsAnswer(ApiAnswer):
     judgments: int
     agreement: PairwiseAnswer
     self_consistency: ShareAnswer = Field(
-        description="The same two texts judged again by the same annotator with the same outcome."
+        description="The same two texts judged again by the same annotator with the same outcome; "
+        "by chance from how often each annotator ties, for each number of responses."
     )
     first_shown: ShareAnswer = Field(
         description="Share of the best tier that was shown first; 1 / K by chance."

@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
+from backend.domain.agreement.habits import Share, habits
 from backend.domain.agreement.judged import Judged
 from backend.domain.agreement.pairwise import Pairwise, meetings, pairwise, tie_rates
 from tests.backend.agreement.test_peers import check
-from tests.raters import Task, simulated
+from tests.raters import Task, judged_again, simulated
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPARISONS = 2000
@@ -110,6 +111,56 @@ def _truth(tasks: list[Task], users: str) -> float:
     if len(tasks) == 1 and tasks[0].size == 2 and not tasks[0].tie_width:
         return 2 / pi * asin(1 / (1 + tasks[0].noise ** 2))
     found = agreement(list(simulated(tasks, 100_000, seed=10_000, users=users))).value
+    assert found is not None
+    return found
+
+
+def repeated(tasks: Sequence[Task], comparisons: int, *, seed: int, users: str) -> Share:
+    """The self-consistency of these users, each with as many comparisons judged again."""
+    return habits(
+        [
+            one
+            for place, user in enumerate(users)
+            for one in judged_again(
+                tasks, comparisons // len(users), seed=seed * len(users) + place, user=user
+            )
+        ]
+    ).self_consistency
+
+
+@pytest.mark.parametrize("tasks", MIXES.values(), ids=MIXES)
+def test_who_ranks_at_random_repeats_as_often_as_by_chance(tasks: list[Task]) -> None:
+    """Ten annotators with five repeats each, as few as a real project has."""
+    above: list[float] = []
+    while len(above) < 10 or stdev(above) / sqrt(len(above)) > 0.0025:
+        found = repeated(tasks, 50, seed=len(above), users="abcdefghij")
+        assert found.value is not None
+        assert found.by_chance is not None
+        above.append(found.value - found.by_chance)
+    print(f"mean {fmean(above):+.4f} over {len(above)}")
+    assert abs(fmean(above)) < 0.01
+
+
+@pytest.mark.parametrize("comparisons", [100, 300])
+@pytest.mark.parametrize(("tasks", "users"), CROWDS.values(), ids=CROWDS)
+def test_intervals_of_repeats_cover_the_truth(
+    tasks: list[Task], users: str, comparisons: int
+) -> None:
+    truth = _repeated_truth(tasks, users)
+    covered = 0
+    for seed in range(RUNS):
+        interval = repeated(tasks, comparisons, seed=seed, users=users).interval
+        assert interval is not None
+        covered += interval[0] <= truth <= interval[1]
+    print(f"truth {truth:.3f}: {100 * covered / RUNS:.1f} % of {RUNS} runs")
+    assert 0.93 * RUNS <= covered <= 0.97 * RUNS
+
+
+def _repeated_truth(tasks: list[Task], users: str) -> float:
+    """What the share tends to; in closed form where `_truth` is, whose chance level is 1/2."""
+    if len(tasks) == 1 and tasks[0].size == 2 and not tasks[0].tie_width:
+        return (1 + _truth(tasks, users)) / 2
+    found = repeated(tasks, 100_000, seed=10_000, users=users).value
     assert found is not None
     return found
 

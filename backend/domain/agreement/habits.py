@@ -6,27 +6,31 @@ annotator's share differs from the others', or where the first shown wins more o
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from statistics import median
 
 from backend.domain.agreement.interval import Interval, interval_of_share
 from backend.domain.agreement.judged import Judged
-from backend.domain.agreement.pairwise import FEWEST, chance_alike
+from backend.domain.agreement.pairwise import FEWEST
+from backend.domain.agreement.repeats import chance_of, repeats
+
+# What happened in a comparison: how often, out of how many.
+Case = tuple[str, float, float]
 
 
 @dataclass(frozen=True)
 class Share:
-    """How often something happened, how often chance lets it happen, and out of how many.
+    """How often something happened, how often chance lets it happen, and in how many comparisons.
 
-    `interval` covers 95 %; None for fewer than 20 cases. All None or 0 where there is no case.
+    `interval` covers 95 % and is about further comparisons of the same annotators; None for fewer
+    than 20 comparisons. All None or 0 where there is nothing to count.
     """
 
     value: float | None
     by_chance: float | None
     interval: Interval | None
-    cases: int
+    comparisons: int
 
 
 @dataclass(frozen=True)
@@ -46,44 +50,50 @@ def habits(judged: Sequence[Judged]) -> Habits:
     """The habits in these judgments.
 
     first_shown: the share of the best tier that was shown first; 1 / K by chance. longer: pairs of
-    unequal length won by the longer response, a judgment being a case; 1/2 by chance.
-    reward_accuracy: the same of the response to which the run's reward model gave more.
-    self_consistency: the same two texts judged again by the same person with the same outcome, two
-    texts being a case; by chance t^2 + (1 - t)^2 / 2 with tie rate t.
+    unequal length won by the longer response; 1/2 by chance. reward_accuracy: the same of the
+    response to which the run's reward model gave more. self_consistency: the same two texts judged
+    again by the same person with the same outcome; by chance as `repeats.chance_of` says.
     tie_rate: ties among all placed pairs.
     """
     ranked = [one for one in judged if one.ranking.tiers]
     ties = sum(len(one.ranking.ties) for one in ranked)
     pairs = ties + sum(len(one.ranking.wins) for one in ranked)
-    tie_rate = ties / pairs if pairs else None
+    again = repeats(ranked)
     active = [one.active_s for one in judged if one.active_s is not None]
     return Habits(
         judgments=len(judged),
         first_shown=_first_shown([one for one in ranked if one.presented_order]),
-        longer=_share([counted for one in ranked if (counted := _longer(one))[1]], 0.5),
-        reward_accuracy=_share([found for one in ranked if (found := _rewarded(one))[1]], 0.5),
-        self_consistency=_self_consistency(ranked, tie_rate),
-        tie_rate=tie_rate,
+        longer=_share(((one.comparison_id, *_longer(one)) for one in ranked), 0.5),
+        reward_accuracy=_share(((one.comparison_id, *_rewarded(one)) for one in ranked), 0.5),
+        self_consistency=_share(
+            ((one.comparison_id, one.is_alike, 1) for one in again), chance_of(again)
+        ),
+        tie_rate=ties / pairs if pairs else None,
         median_active_s=median(active) if active else None,
     )
 
 
-def _share(cases: Sequence[tuple[float, float]], by_chance: float) -> Share:
-    """Of (hits, trials) of each case; cases are what an interval resamples."""
-    trials = sum(of for _, of in cases)
-    if not trials:
+def _share(cases: Iterable[Case], by_chance: float) -> Share:
+    """Comparisons are what an interval resamples: the judgments of one depend on each other."""
+    counted: dict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
+    for comparison_id, hits, trials in cases:
+        if trials:
+            before = counted[comparison_id]
+            counted[comparison_id] = before[0] + hits, before[1] + trials
+    if not counted:
         return Share(None, None, None, 0)
-    value = sum(hits for hits, _ in cases) / trials
+    total = sum(trials for _, trials in counted.values())
+    value = sum(hits for hits, _ in counted.values()) / total
     interval = None
-    if len(cases) >= FEWEST:
-        moves = [(hits - value * of) / trials for hits, of in cases]
-        interval = interval_of_share(value, moves, clusters=len(cases))
-    return Share(value, by_chance, interval, len(cases))
+    if len(counted) >= FEWEST:
+        moves = [(hits - value * trials) / total for hits, trials in counted.values()]
+        interval = interval_of_share(value, moves, clusters=len(counted))
+    return Share(value, by_chance, interval, len(counted))
 
 
 def _first_shown(shown: Sequence[Judged]) -> Share:
     by_chance = sum(1 / len(one.presented_order) for one in shown) / len(shown) if shown else 0
-    return _share([(_is_first_best(one), 1) for one in shown], by_chance)
+    return _share(((one.comparison_id, _is_first_best(one), 1) for one in shown), by_chance)
 
 
 def _is_first_best(one: Judged) -> float:
@@ -109,42 +119,3 @@ def _rewarded(one: Judged) -> tuple[float, int]:
         if better.run_id == worse.run_id and better.reward is not None and worse.reward is not None
     ]
     return sum((a > b) + (a == b) / 2 for a, b in rewards), len(rewards)
-
-
-def _self_consistency(ranked: Iterable[Judged], tie_rate: float | None) -> Share:
-    of_prompt: dict[tuple[str, str], list[Judged]] = defaultdict(list)
-    for one in ranked:
-        of_prompt[one.user_id, one.prompt_id].append(one)
-    cases = [
-        again
-        for own in of_prompt.values()
-        if len(own) > 1
-        for said in _by_texts(own).values()
-        if (again := _again(said))[1]
-    ]
-    t = tie_rate or 0.0
-    return _share(cases, chance_alike(t, t))
-
-
-def _by_texts(own: Iterable[Judged]) -> dict[tuple[str, ...], list[tuple[str, str | None]]]:
-    """By two texts: in which comparison, and which of them won (None: tied)."""
-    said: dict[tuple[str, ...], list[tuple[str, str | None]]] = defaultdict(list)
-    for one in own:
-        for a, b, winner in _outcomes(one):
-            texts = sorted((one.texts[a].sha256, one.texts[b].sha256))
-            if texts[0] != texts[1]:
-                best = None if winner is None else one.texts[winner].sha256
-                said[tuple(texts)].append((one.comparison_id, best))
-    return said
-
-
-def _outcomes(one: Judged) -> Iterator[tuple[str, str, str | None]]:
-    """Every two responses that were placed, and the better one; None where they are tied."""
-    yield from ((better, worse, better) for better, worse in one.ranking.wins)
-    yield from ((a, b, None) for a, b in one.ranking.ties)
-
-
-def _again(said: Sequence[tuple[str, str | None]]) -> tuple[float, float]:
-    """How often two judgments of these texts in different comparisons are alike, of how many."""
-    alike = [x == y for (here, x), (there, y) in combinations(said, 2) if here != there]
-    return float(sum(alike)), float(len(alike))

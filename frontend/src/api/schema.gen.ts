@@ -137,7 +137,7 @@ export interface components {
             /** Judgments */
             judgments: number;
             agreement: components["schemas"]["PairwiseAnswer"];
-            /** @description The same two texts judged again by the same annotator with the same outcome. */
+            /** @description The same two texts judged again by the same annotator with the same outcome; by chance from how often each annotator ties, for each number of responses. */
             self_consistency: components["schemas"]["ShareAnswer"];
             /** @description Share of the best tier that was shown first; 1 / K by chance. */
             first_shown: components["schemas"]["ShareAnswer"];
@@ -831,7 +831,7 @@ export interface components {
             /** Judgments */
             judgments: number;
             agreement: components["schemas"]["PairwiseAnswer"];
-            /** @description The same two texts judged again by the same annotator with the same outcome. */
+            /** @description The same two texts judged again by the same annotator with the same outcome; by chance from how often each annotator ties, for each number of responses. */
             self_consistency: components["schemas"]["ShareAnswer"];
             /** @description Share of the best tier that was shown first; 1 / K by chance. */
             first_shown: components["schemas"]["ShareAnswer"];
@@ -3903,14 +3903,17 @@ export interface components {
             by_chance: number | null;
             /**
              * Interval
-             * @description Covers 95 %; null for fewer than 20 cases.
+             * @description Covers 95 %, over further comparisons of the same annotators; null for fewer than 20 comparisons.
              */
             interval: [
                 number,
                 number
             ] | null;
-            /** Cases */
-            cases: number;
+            /**
+             * Comparisons
+             * @description Of `self_consistency`: comparisons that were judged again, those that show the same texts counted as one.
+             */
+            comparisons: number;
         };
         /**
          * SharedPrompt
@@ -4463,7 +4466,7 @@ export interface components {
             /** Judgments */
             judgments: number;
             agreement: components["schemas"]["PairwiseAnswer"];
-            /** @description The same two texts judged again by the same annotator with the same outcome. */
+            /** @description The same two texts judged again by the same annotator with the same outcome; by chance from how often each annotator ties, for each number of responses. */
             self_consistency: components["schemas"]["ShareAnswer"];
             /** @description Share of the best tier that was shown first; 1 / K by chance. */
             first_shown: components["schemas"]["ShareAnswer"];

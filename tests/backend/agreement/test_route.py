@@ -61,7 +61,7 @@ def test_the_answer_holds_the_numbers_worked_by_hand(api: TestClient, project: s
     assert anna["first_shown"]["interval"][0] > anna["first_shown"]["by_chance"] == 0.5
     assert anna["agreement"] == answer["everybody"]["agreement"] | {"interval": [low, high]}
     assert (anna["tie_rate"], anna["median_active_s"]) == (0, None)
-    assert anna["self_consistency"]["cases"] == 0
+    assert anna["self_consistency"]["comparisons"] == 0
 
     assert answer["ranks"] == [
         {

@@ -8,6 +8,7 @@ import {
   headline,
   percent,
   range,
+  shareCertainty,
   whyNoInterval,
   whyUndefined,
 } from "./words";
@@ -21,7 +22,7 @@ const NONE: Pairwise = {
   expected: null,
   comparisons: 0,
 };
-const SHARE = { value: null, by_chance: null, interval: null, cases: 0 };
+const SHARE = { value: null, by_chance: null, interval: null, comparisons: 0 };
 
 function found(agreement: Pairwise, judgedTwice: number): Agreement {
   const everybody: Facts = {
@@ -94,6 +95,16 @@ test("an interval that is missing says how many comparisons it needs", () => {
   expect(whyNoInterval({ ...NONE, value: 1, interval: [0.8, 1], comparisons: 30 })).toBeNull();
 });
 
+test("a share says of how many comparisons it is, or how many its interval needs", () => {
+  const share = { value: 1, by_chance: 0.5, comparisons: 1 };
+  expect(shareCertainty({ ...share, interval: null })).toBe(
+    "95 % interval n/a: it needs 20 comparisons; there is 1.",
+  );
+  expect(shareCertainty({ ...share, interval: [0.81, 1], comparisons: 28 })).toBe(
+    "95 % interval 81 % to 100 %, over 28 comparisons.",
+  );
+});
+
 test("the headline names both shares", () => {
   const words = headline({ ...NONE, value: 0.2, observed: 0.6, expected: 0.5 });
   expect(words).toContain("agreed on 60 % of the pairs");
@@ -101,7 +112,7 @@ test("the headline names both shares", () => {
 });
 
 test("a share is beside chance only where its interval leaves chance out", () => {
-  const share = { value: 0.6, by_chance: 0.5, cases: 100 };
+  const share = { value: 0.6, by_chance: 0.5, comparisons: 100 };
   expect(besideChance({ ...share, interval: [0.51, 0.7] })).toBe("above");
   expect(besideChance({ ...share, interval: [0.3, 0.49] })).toBe("below");
   expect(besideChance({ ...share, interval: [0.49, 0.7] })).toBeNull();

@@ -41,7 +41,11 @@ export function whyUndefined(found: Agreement): string | null {
 /** Why an agreement has no interval; null where it has one. */
 export function whyNoInterval({ interval, comparisons }: Pairwise): string | null {
   if (interval !== null) return null;
-  return `No interval yet: it needs ${FEWEST} comparisons ranked by two annotators; there ${comparisons === 1 ? "is" : "are"} ${comparisons}.`;
+  return `No interval yet: it ${needed(comparisons, " ranked by two annotators")}`;
+}
+
+function needed(comparisons: number, which = ""): string {
+  return `needs ${FEWEST} comparisons${which}; there ${comparisons === 1 ? "is" : "are"} ${comparisons}.`;
 }
 
 /** How sure an agreement is: its interval, or of how few comparisons it is. */
@@ -49,6 +53,13 @@ export function certainty({ interval, comparisons }: Pairwise): string {
   return interval === null
     ? `${plural(comparisons, "comparison")}: too few for an interval`
     : `95 % interval ${range(interval)}`;
+}
+
+/** How sure a share is: its interval, or that it is of too few comparisons for one. */
+export function shareCertainty({ interval, comparisons }: Share): string {
+  return interval === null
+    ? `95 % interval n/a: it ${needed(comparisons)}`
+    : `95 % interval ${range(interval, percent)}, over ${plural(comparisons, "comparison")}.`;
 }
 
 /** What the headline says, as a sentence with both shares that it is made of. */

@@ -67,7 +67,8 @@ function Annotators({ found }: { found: Agreement }) {
       <p className="hint">
         Each one's agreement is with those who ranked the same comparisons. A share is marked as
         above or below chance only where its 95 % interval leaves chance out; by luck alone, one in
-        twenty is marked.
+        twenty is marked. Intervals need 20 comparisons, and tell of more comparisons of the same
+        annotators, not of other annotators.
       </p>
       <FactsTable label="Name" rows={rows.length > 1 ? [total, ...rows] : rows} />
     </section>

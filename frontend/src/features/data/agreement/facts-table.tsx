@@ -7,6 +7,7 @@ import {
   decimals,
   percent,
   range,
+  shareCertainty,
   whyNoInterval,
 } from "@/components/agreement/words";
 import { number, plural } from "@/lib/format";
@@ -38,20 +39,19 @@ function AgreementCell({ agreement }: { agreement: Facts["agreement"] }) {
 function ShareCell({ share }: { share: Facts["first_shown"] }) {
   if (share.value === null)
     return (
-      <td className="num faint" title="No cases yet.">
+      <td className="num faint" title="No comparisons yet.">
         n/a
       </td>
     );
   const beside = besideChance(share);
-  const interval = `95 % interval ${range(share.interval, percent)}, ${plural(share.cases, "case")}`;
   return (
-    <td className="num share" title={interval}>
+    <td className="num share" title={shareCertainty(share)}>
       <b className={beside === null ? "unsure" : undefined}>{percent(share.value)}</b>
       <span className="small faint nowrap">
         {beside === null
           ? `chance ${percent(share.by_chance)}`
           : `${beside} chance (${percent(share.by_chance)})`}
-        , n = {number(share.cases)}
+        , {plural(share.comparisons, "comparison")}
       </span>
     </td>
   );
