@@ -352,7 +352,11 @@ class RankAgreementAnswer(ApiAnswer):
     responses: int
     comparisons: int
     alpha: float | None = Field(description="Krippendorff's alpha, ordinal; 0 = chance.")
+    alpha_interval: Interval | None = Field(description="Covers 95 %; null below 20 comparisons.")
     kendalls_w: float | None = Field(description="Mean of Kendall's W, corrected for ties.")
+    kendalls_w_interval: Interval | None = Field(
+        description="Covers 95 %; null below 20 comparisons."
+    )
     kendalls_w_by_chance: float | None = Field(description="Mean of 1 / (number of annotators).")
 
 

@@ -19,6 +19,7 @@ import pytest
 from backend.domain.agreement.habits import Share, habits
 from backend.domain.agreement.judged import Judged
 from backend.domain.agreement.pairwise import Pairwise, meetings, pairwise, tie_rates
+from backend.domain.agreement.ranks import rank_agreement
 from tests.backend.agreement.test_peers import check
 from tests.raters import Task, judged_again, simulated
 
@@ -154,6 +155,41 @@ def test_intervals_of_repeats_cover_the_truth(
         covered += interval[0] <= truth <= interval[1]
     print(f"truth {truth:.3f}: {100 * covered / RUNS:.1f} % of {RUNS} runs")
     assert 0.93 * RUNS <= covered <= 0.97 * RUNS
+
+
+# Each comparison ranked in full, so that all are of one size.
+RANKED = {
+    name: (tasks, users)
+    for name, (tasks, users) in CROWDS.items()
+    if len(tasks) == 1 and tasks[0].top is None and not tasks[0].dropped
+}
+
+
+@pytest.mark.parametrize("comparisons", [100, 300])
+@pytest.mark.parametrize(("tasks", "users"), RANKED.values(), ids=RANKED)
+def test_intervals_of_ranks_cover_the_truth(
+    tasks: list[Task], users: str, comparisons: int
+) -> None:
+    alpha, w = _rank_truths(tasks, users)
+    covered = [0, 0]
+    for seed in range(RUNS):
+        found = rank_agreement(simulated(tasks, comparisons, seed=seed, users=users))[0]
+        assert found.alpha_interval is not None
+        assert found.kendalls_w_interval is not None
+        covered[0] += found.alpha_interval[0] <= alpha <= found.alpha_interval[1]
+        covered[1] += found.kendalls_w_interval[0] <= w <= found.kendalls_w_interval[1]
+    print(f"alpha {alpha:.3f}, W {w:.3f}: {[100 * one / RUNS for one in covered]} % of {RUNS} runs")
+    assert all(0.93 * RUNS <= one <= 0.97 * RUNS for one in covered)
+
+
+def _rank_truths(tasks: list[Task], users: str) -> tuple[float, float]:
+    """What alpha and W tend to: in closed form where `_truth` is, alpha being that agreement."""
+    if tasks[0].size == 2 and not tasks[0].tie_width:
+        return _truth(tasks, users), (1 + _truth(tasks, users)) / 2
+    found = rank_agreement(simulated(tasks, 100_000, seed=10_000, users=users))[0]
+    assert found.alpha is not None
+    assert found.kendalls_w is not None
+    return found.alpha, found.kendalls_w
 
 
 def _repeated_truth(tasks: list[Task], users: str) -> float:

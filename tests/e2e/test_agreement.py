@@ -62,6 +62,10 @@ def test_the_headline_and_the_rows_are_those_of_the_api(
     page.get_by_role("button", name="Show all").press("Enter")
     expect(worst.locator("tbody tr")).to_have_count(len(answer["disputes"]))
 
+    alpha = [f"{one:.2f}" for one in answer["ranks"][0]["alpha_interval"]]
+    ranks = page.locator("section", has_text="Agreement on ranks")
+    expect(ranks).to_contain_text(" to ".join(alpha))
+
     page.goto(f"/projects/{project}/now")
     expect(page.get_by_text(f"95 % interval {low} to {high}")).to_be_visible()
     page.get_by_role("link", name="Agreement by annotator and week").press("Enter")
@@ -95,4 +99,6 @@ def test_what_is_not_known_is_said_to_be_not_known(workshop: Workshop, open_page
     page.goto(f"/projects/{few}/data/agreement")
     expect(page.get_by_text("No interval yet: it needs 20 comparisons")).to_be_visible()
     assert "too few for an interval" in head(page)
+    ranks = page.locator("section", has_text="Agreement on ranks")
+    expect(ranks.get_by_text("interval n/a")).to_have_count(2)
     assert workshop.get(f"/projects/{few}/agreement")["disputes"] == []

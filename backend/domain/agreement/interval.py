@@ -1,6 +1,6 @@
-"""The 95 % interval of a share that comes in clusters: comparisons, judgments, pairs of texts.
+"""The 95 % interval of a share that comes in clusters: comparisons with all that was said of them.
 
-Used by `backend.domain.agreement.pairwise` and `backend.domain.agreement.habits`.
+Used by `pairwise`, `habits` and `ranks` of `backend.domain.agreement`.
 
 Pairs of one comparison depend on each other, so comparisons are what a bootstrap must draw. Its
 variance with infinitely many resamples is known without drawing any: the sum of the squared moves

@@ -7,19 +7,22 @@ responses count that all its annotators placed, ranked among themselves, and eac
 stands alone.
 """
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
 
+from backend.domain.agreement.alpha import (
+    Coincidences,
+    Ranks,
+    alpha_moves,
+    coincidences,
+    ordinal_alpha,
+)
+from backend.domain.agreement.interval import Interval, interval_of_share
 from backend.domain.agreement.judged import Judged
+from backend.domain.agreement.pairwise import FEWEST
 from backend.domain.ranking import Ranking
 from backend.schemas.numbers import mean
-
-Coincidences = Counter[tuple[float, float]]
-# One annotator's ranks of the responses of a comparison, always in the same order of responses.
-Ranks = Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -27,13 +30,16 @@ class RankAgreement:
     """Comparisons in which all annotators placed this many same responses.
 
     `alpha`: 1 = equal ranks, 0 = chance. `kendalls_w`: the mean over comparisons, from 0 to 1;
-    annotators who rank at random reach `kendalls_w_by_chance`, 1 / (their number).
+    annotators who rank at random reach `kendalls_w_by_chance`, 1 / (their number). The intervals
+    cover 95 %; None below 20 comparisons.
     """
 
     responses: int
     comparisons: int
     alpha: float | None
+    alpha_interval: Interval | None
     kendalls_w: float | None
+    kendalls_w_interval: Interval | None
     kendalls_w_by_chance: float | None
 
 
@@ -72,55 +78,41 @@ def ranked_together(rankings: Sequence[Ranking]) -> list[Ranks]:
 
 
 def _of_size(size: int, comparisons: Sequence[Sequence[Ranks]]) -> RankAgreement:
-    units = [values for rankings in comparisons for values in zip(*rankings, strict=True)]
+    found = coincidences(
+        values for rankings in comparisons for values in zip(*rankings, strict=True)
+    )
+    alpha = ordinal_alpha(found)
     defined = [(w, 1 / len(one)) for one in comparisons if (w := kendalls_w(one)) is not None]
+    each = [w for w, _ in defined]
     return RankAgreement(
         responses=size,
         comparisons=len(comparisons),
-        alpha=ordinal_alpha(coincidences(units)),
-        kendalls_w=mean([w for w, _ in defined]),
+        alpha=alpha,
+        alpha_interval=None if alpha is None else _alpha_interval(alpha, found, comparisons),
+        kendalls_w=mean(each),
+        kendalls_w_interval=_interval_of_mean(each),
         kendalls_w_by_chance=mean([chance for _, chance in defined]),
     )
 
 
-def coincidences(units: Iterable[Sequence[float]]) -> Coincidences:
-    """Pairs of values given to the same unit, each weighted 1 / (m - 1) of its m values.
-
-    Units with fewer than two values say nothing. Source: Krippendorff 2011, Computing
-    Krippendorff's Alpha-Reliability.
-    """
-    found: Coincidences = Counter()
-    for values in units:
-        for pair in permutations(values, 2):
-            found[pair] += 1 / (len(values) - 1)  # type: ignore[assignment]
-    return found
-
-
-def ordinal_alpha(found: Mapping[tuple[float, float], float]) -> float | None:
-    """Krippendorff's alpha with the ordinal distance; None if nothing varies or nothing is shared.
-
-    1 = perfect agreement, 0 = chance. Source: Krippendorff 2011, section C with the ordinal metric.
-    """
-    totals: dict[float, float] = defaultdict(float)
-    for (value, _), weight in found.items():
-        totals[value] += weight
-    n = sum(totals.values())
-    if n <= 1:
+def _alpha_interval(
+    alpha: float, found: Coincidences, comparisons: Sequence[Sequence[Ranks]]
+) -> Interval | None:
+    """(1 - alpha) / 2 is a share of disagreement: 0 = equal ranks, 1/2 = chance, 1 = reversed."""
+    if len(comparisons) < FEWEST:
         return None
-    middle: dict[float, float] = {}
-    below = 0.0
-    for value in sorted(totals):
-        middle[value] = below + totals[value] / 2
-        below += totals[value]
-    observed = sum(w * (middle[a] - middle[b]) ** 2 for (a, b), w in found.items()) / n
-    expected = (
-        2
-        * sum(
-            totals[a] * totals[b] * (middle[a] - middle[b]) ** 2 for a, b in combinations(totals, 2)
-        )
-        / (n * (n - 1))
-    )
-    return None if math.isclose(expected, 0) else 1 - observed / expected
+    moves = [-one / 2 for one in alpha_moves(found, comparisons)]
+    low, high = interval_of_share((1 - alpha) / 2, moves, clusters=len(comparisons))
+    return 1 - 2 * high, 1 - 2 * low
+
+
+def _interval_of_mean(each: Sequence[float]) -> Interval | None:
+    """Of numbers in [0, 1], one for each comparison."""
+    middle = mean(each)
+    if middle is None or len(each) < FEWEST:
+        return None
+    moves = [(one - middle) / len(each) for one in each]
+    return interval_of_share(middle, moves, clusters=len(each))
 
 
 def kendalls_w(rankings: Sequence[Ranks]) -> float | None:

@@ -2831,10 +2831,26 @@ export interface components {
              */
             alpha: number | null;
             /**
+             * Alpha Interval
+             * @description Covers 95 %; null below 20 comparisons.
+             */
+            alpha_interval: [
+                number,
+                number
+            ] | null;
+            /**
              * Kendalls W
              * @description Mean of Kendall's W, corrected for ties.
              */
             kendalls_w: number | null;
+            /**
+             * Kendalls W Interval
+             * @description Covers 95 %; null below 20 comparisons.
+             */
+            kendalls_w_interval: [
+                number,
+                number
+            ] | null;
             /**
              * Kendalls W By Chance
              * @description Mean of 1 / (number of annotators).

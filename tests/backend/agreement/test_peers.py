@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from backend.domain.aggregation.strengths import fit
-from backend.domain.agreement.ranks import coincidences, kendalls_w, ordinal_alpha
+from backend.domain.agreement.alpha import coincidences, ordinal_alpha
+from backend.domain.agreement.ranks import kendalls_w
 
 ANSWERS = json.loads((Path(__file__).parent / "peers.json").read_text())
 

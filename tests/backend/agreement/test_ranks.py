@@ -1,21 +1,19 @@
 """Alpha and W by worked examples, by plain definitions, and by the laws that simulation broke."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from math import inf, sqrt
+from random import Random
 from statistics import fmean
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.agreement.ranks import (
-    coincidences,
-    kendalls_w,
-    ordinal_alpha,
-    rank_agreement,
-    ranks,
-)
+from backend.domain.agreement.alpha import Ranks, alpha_moves, coincidences, ordinal_alpha
+from backend.domain.agreement.pairwise import meetings, pairwise, tie_rates
+from backend.domain.agreement.ranks import RankAgreement, kendalls_w, rank_agreement, ranks
 from tests.raters import Task, ranked, simulated
 
 _: float | None = None
@@ -80,6 +78,69 @@ def test_tied_responses_share_the_mean_of_their_ranks_among_those_that_count() -
     ranking = ranked("c", "x", "a", "bc", "d").ranking
     assert ranks(ranking, "abcd") == {"a": 1, "b": 2.5, "c": 2.5, "d": 4}
     assert ranks(ranking, "bd") == {"b": 1, "d": 2}
+
+
+def drawn(comparisons: Sequence[Sequence[Ranks]], times: Sequence[float]) -> float:
+    """Alpha if each comparison had been drawn so many times."""
+    found: Counter[tuple[float, float]] = Counter()
+    for rankings, weight in zip(comparisons, times, strict=True):
+        for pair, count in coincidences(zip(*rankings, strict=True)).items():
+            found[pair] += weight * count  # type: ignore[assignment]
+    alpha = ordinal_alpha(found)
+    assert alpha is not None
+    return alpha
+
+
+def test_alpha_moves_with_each_comparison_as_its_derivative_says() -> None:
+    """Against alpha itself, each comparison drawn a little more often; ties and 2 to 4 judges."""
+    draw = Random(1)
+    kept = [[(1.5, 1.5, 3.0), (1.0, 2.0, 3.0)]]
+    for _ in range(2000):
+        judges = [tuple(map(float, draw.sample((1, 2, 3), 3))) for _ in range(draw.randint(2, 4))]
+        kept.append(judges if draw.random() < 0.7 else [*judges, (1.0, 2.5, 2.5)])
+    moves = alpha_moves(coincidences(u for one in kept for u in zip(*one, strict=True)), kept)
+
+    assert sum(moves) == pytest.approx(0, abs=1e-9)
+    for place in range(5):
+        times = [1 + 1e-3 * (n == place) for n in range(len(kept))]
+        less = [1 - 1e-3 * (n == place) for n in range(len(kept))]
+        slope = (drawn(kept, times) - drawn(kept, less)) / 2e-3
+        # alpha divides by n - 1, the moves by n, which is 15,000 here.
+        assert moves[place] == pytest.approx(slope, abs=2e-7)
+
+
+def test_ranks_have_intervals_from_twenty_comparisons_on() -> None:
+    def found(comparisons: int) -> RankAgreement:
+        return rank_agreement(
+            ranked(f"c{n}", user, "a", "b", "c") for n in range(comparisons) for user in "xy"
+        )[0]
+
+    one = found(1)
+    assert (one.alpha, one.alpha_interval) == (1, None)
+    assert (one.kendalls_w, one.kendalls_w_interval) == (1, None)
+    assert found(19).alpha_interval is found(19).kendalls_w_interval is None
+    # Wilson's interval of 20 in 20 with t = 2.09; alpha's scale is twice as long.
+    assert found(20).kendalls_w_interval == (pytest.approx(0.820, abs=2e-3), 1)
+    assert found(20).alpha_interval == (pytest.approx(2 * 0.820 - 1, abs=4e-3), 1)
+
+
+def test_the_interval_of_alpha_between_two_responses_is_that_of_the_headline() -> None:
+    """Without ties alpha is agreement on the one pair, but for 1 / n."""
+    judged = list(simulated([Task(2, 0.7)], 400, seed=3))
+    met = meetings(judged)
+    ranked_alike, headline = rank_agreement(judged)[0], pairwise(met, tie_rates(met))
+    assert ranked_alike.alpha == pytest.approx(headline.value, abs=3e-3)
+    assert ranked_alike.alpha_interval == pytest.approx(headline.interval, abs=3e-3)
+
+
+def test_coins_are_within_the_intervals_of_chance() -> None:
+    for one in rank_agreement(simulated([Task(2, inf), Task(8, inf, 0.9)], 1500, seed=2)):
+        assert one.alpha_interval is not None
+        assert one.kendalls_w_interval is not None
+        assert one.alpha_interval[0] < 0 < one.alpha_interval[1]
+        low, high = one.kendalls_w_interval
+        assert one.kendalls_w_by_chance is not None
+        assert low < one.kendalls_w_by_chance < high
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:

@@ -63,7 +63,10 @@ def test_the_answer_holds_the_numbers_worked_by_hand(api: TestClient, project: s
     assert (anna["tie_rate"], anna["median_active_s"]) == (0, None)
     assert anna["self_consistency"]["comparisons"] == 0
 
-    assert answer["ranks"] == [
+    (ranks,) = answer["ranks"]
+    assert ranks.pop("alpha_interval") == pytest.approx([low, high], abs=0.02)
+    assert ranks.pop("kendalls_w_interval") == pytest.approx([(1 + low) / 2, (1 + high) / 2])
+    assert [ranks] == [
         {
             "responses": 2, "comparisons": COMPARISONS, "alpha": pytest.approx(0.208),
             "kendalls_w": pytest.approx(0.6), "kendalls_w_by_chance": 0.5,

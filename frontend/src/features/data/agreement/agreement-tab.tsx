@@ -14,6 +14,7 @@ import {
   certainty,
   decimals,
   headline,
+  range,
   whyNoInterval,
   whyUndefined,
 } from "@/components/agreement/words";
@@ -140,6 +141,24 @@ function Disputes({ found }: { found: Agreement }) {
   );
 }
 
+function RankCell(props: {
+  name: string;
+  value: number | null;
+  interval: readonly [number, number] | null;
+}) {
+  const { name, value, interval } = props;
+  return (
+    <td className="num share" title={`${name}, 95 % interval ${range(interval)}`}>
+      <b className={interval === null ? "unsure" : undefined}>{decimals(value)}</b>
+      {value !== null && (
+        <span className="small faint nowrap">
+          {interval === null ? "interval n/a" : range(interval)}
+        </span>
+      )}
+    </td>
+  );
+}
+
 function Ranks({ found }: { found: Agreement }) {
   if (found.ranks.length === 0) return null;
   return (
@@ -147,7 +166,8 @@ function Ranks({ found }: { found: Agreement }) {
       <h2 className="card-title">Agreement on ranks</h2>
       <p className="hint">
         Over the responses that all annotators of a comparison placed. Each number of responses
-        stands alone, because ranks among two and among eight cannot be mixed.
+        stands alone, because ranks among two and among eight cannot be mixed. Below 20 comparisons
+        there is no interval: such a number says little.
       </p>
       <Table
         columns={[
@@ -163,8 +183,12 @@ function Ranks({ found }: { found: Agreement }) {
           <tr key={one.responses}>
             <td className="num">{one.responses}</td>
             <td className="num">{number(one.comparisons)}</td>
-            <td className="num">{decimals(one.alpha)}</td>
-            <td className="num">{decimals(one.kendalls_w)}</td>
+            <RankCell name="Krippendorff's α" value={one.alpha} interval={one.alpha_interval} />
+            <RankCell
+              name="Kendall's W"
+              value={one.kendalls_w}
+              interval={one.kendalls_w_interval}
+            />
             <td className="num">{decimals(one.kendalls_w_by_chance)}</td>
           </tr>
         )}
