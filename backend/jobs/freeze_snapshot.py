@@ -73,7 +73,7 @@ def _meant(work: Work) -> SnapshotBody:
 
 
 def _spool(work: Work, body: SnapshotBody, file: IO[bytes], answers: Answers | None) -> Tally:
-    tally = Tally(body.kind, body.criterion)
+    tally = Tally(body)
     project_id = work.arguments["project_id"]
     with (
         work.database.read_at_once() as session,

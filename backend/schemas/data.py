@@ -152,14 +152,20 @@ class SnapshotBody(Body):
     filter: SnapshotFilter = Field(default_factory=SnapshotFilter)
     aggregation: Aggregation = Field(
         Aggregation.NONE,
-        description="Of preferences: one record for each comparison, made of all its judgments; "
-        "`none` keeps every judgment as a record of its own.",
+        description="Of preferences: one record for each comparison, made of all its judgments, or "
+        "one for each part of its responses that votes join; `none` keeps every judgment as a "
+        "record of its own.",
     )
     criterion: AskedCriterion = None
 
 
 class SnapshotAnswer(ApiAnswer):
-    """A snapshot. `counts`: records, prompts, and for preferences pairs and ties, per split."""
+    """A snapshot. `counts`: records, prompts, and for preferences pairs and ties, per split.
+
+    With an aggregation also the comparisons that are `apart`, with several records because no vote
+    joins all their responses, and those that are `outvoted`: somebody ranked, but more annotators
+    said that all are bad or that they cannot judge.
+    """
 
     id: str
     project_id: str

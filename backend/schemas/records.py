@@ -168,6 +168,9 @@ class PreferenceRecord(_Record):
     `tiers` hold response ids, best first; ids of one tier are tied; ids in `unranked` were not
     placed. Verdicts other than `ranked` have no tiers and give no pair.
 
+    Where a snapshot merges judgments, a line is a comparison, or a part of one whose responses no
+    vote joins with the others; these are `unranked` there, and placed in a line of their own.
+
     A judgment that was given under criteria has all of them in `rankings`, and that of the
     snapshot's `criterion` in `tiers`, `unranked` and `verdict`, which runs learn from. Without
     criteria a line has neither.

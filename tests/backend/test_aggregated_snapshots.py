@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from tests.backend.test_loop import upload
 
+WAYS = ["ranked_pairs", "bradley_terry", "crowd_bradley_terry"]
 ORDERS = {"ada": "abc", "ben": "abc", "cleo": "cba"}
 
 
@@ -25,7 +26,8 @@ def project(api: TestClient) -> str:
     return made
 
 
-def _row(number: int, annotator: str, order: str) -> dict[str, Any]:
+def _row(number: int, annotator: str, order: str, **more: Any) -> dict[str, Any]:
+    """A judgment that places these of three responses; `more` takes the place of its fields."""
     return {
         "judgment_id": "j",
         "comparison_id": "c",
@@ -37,6 +39,7 @@ def _row(number: int, annotator: str, order: str) -> dict[str, Any]:
         "verdict": "ranked",
         "annotator": annotator,
         "presented_order": ["a", "b", "c"],
+        **more,
     }
 
 
@@ -57,7 +60,7 @@ def orders(api: TestClient, snapshot: Any) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("aggregation", ["ranked_pairs", "bradley_terry", "crowd_bradley_terry"])
+@pytest.mark.parametrize("aggregation", WAYS)
 def test_a_comparison_becomes_one_record(api: TestClient, project: str, aggregation: str) -> None:
     answer = freeze(api, project, aggregation=aggregation)
     assert answer.status_code == 201, answer.text
@@ -73,6 +76,58 @@ def test_a_comparison_becomes_one_record(api: TestClient, project: str, aggregat
     record = json.loads(line.splitlines()[0])
     assert (record["annotator"], record["presented_order"]) == (aggregation, [])
     assert record["judgment_id"] == record["comparison_id"]
+
+
+@pytest.mark.parametrize("aggregation", WAYS)
+def test_no_pair_is_exported_that_no_vote_joins(api: TestClient, aggregation: str) -> None:
+    """Ada ranks three of five responses and Ben the other two; then Cleo all of another five."""
+    project = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    five = {"responses": [{"id": one, "content": one} for one in "abcde"], "presented_order": []}
+    report = upload(
+        api, project, "preferences",
+        _row(0, "ada", "abc", **five, unranked=["d", "e"]),
+        _row(0, "ben", "de", **five, unranked=["a", "b", "c"]),
+        _row(1, "cleo", "edcba", **five),
+    )  # fmt: skip
+    assert report["accepted"] == 3
+    snapshot = freeze(api, project, aggregation=aggregation).json()
+
+    # Parts come in order of their ids, which are drawn.
+    *apart, last = orders(api, snapshot)
+    assert (sorted(apart), last) == (["a>b>c", "d>e"], "e>d>c>b>a")
+    assert snapshot["counts"]["train"] == {
+        "records": 3, "prompts": 2, "pairs": 3 + 1 + 10, "ties": 0, "apart": 1, "outvoted": 0,
+    }  # fmt: skip
+    native = api.get(f"/snapshots/{snapshot['id']}/export", params={"format": "native"}).text
+    first, second, whole = map(json.loads, native.splitlines())
+    assert first["comparison_id"] == second["comparison_id"] != whole["comparison_id"]
+    assert [one["judgment_id"] for one in (first, second, whole)] == [
+        f"{first['comparison_id']}:1", f"{first['comparison_id']}:2", whole["comparison_id"],
+    ]  # fmt: skip
+    other = str(api.post("/projects", json={"name": "Q"}).json()["id"])
+    again = upload(api, other, "preferences", first, second, whole)
+    assert (again["accepted"], [one["line"] for one in again["rejected"]]) == (2, [2])
+
+    rows = api.get(f"/snapshots/{snapshot['id']}/export", params={"format": "openrlhf"}).text
+    found = [json.loads(one) for one in rows.splitlines()]
+    pairs = {one["chosen"] + one["rejected"] for one in found if "0?" in str(one["prompt"])}
+    assert pairs == {"ab", "ac", "bc", "de"}
+
+
+@pytest.mark.parametrize("aggregation", WAYS)
+def test_most_verdicts_decide_and_the_snapshot_counts_rankings_that_lost(
+    api: TestClient, project: str, aggregation: str
+) -> None:
+    """Two find all of a question bad that Ada ranks; of another one does, and it stays."""
+    bad = {"tiers": [], "unranked": ["a", "b", "c"], "verdict": "all_bad"}
+    rows = [_row(number, "ada", "abc") for number in (20, 21)]
+    rows += [_row(20, "ben", "", **bad), _row(20, "cleo", "", **bad), _row(21, "ben", "", **bad)]
+    assert upload(api, project, "preferences", *rows)["accepted"] == 5
+    snapshot = freeze(api, project, aggregation=aggregation).json()
+
+    assert orders(api, snapshot)[-2:] == ["", "a>b>c"]
+    assert snapshot["counts"]["train"]["outvoted"] == 1
+    assert snapshot["counts"]["train"]["apart"] == 0
 
 
 def test_without_an_aggregation_every_judgment_is_kept(api: TestClient, project: str) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from backend.domain.aggregation.strengths import fit
-from backend.domain.aggregation.votes import Pair, Votes, by_score, votes
+from backend.domain.aggregation.votes import Merged, Pair, Votes, by_score, votes
 from backend.domain.ranking import Ranking
 
 # An annotator is taken as reliable in 4 of 5 pairs until own pairs say otherwise. Without such a
@@ -31,9 +31,9 @@ Judgments = Mapping[str, Mapping[str, Ranking]]
 
 @dataclass(frozen=True)
 class Crowd:
-    """One ranking of each comparison, and eta of each annotator."""
+    """What each comparison becomes, and eta of each annotator."""
 
-    rankings: Mapping[str, Ranking]
+    merged: Mapping[str, Merged]
     reliability: Mapping[str, float]
 
 
@@ -50,11 +50,11 @@ def crowd_bradley_terry(judgments: Judgments, *, prior: float) -> Crowd:
         for key, each in judgments.items()
     }
     eta = _reliability(said, {key: one.placed for key, one in found.items()}, prior)
-    rankings = {}
+    merged = {}
     for key, one in found.items():
         strengths = _converged(one.placed, said[key], eta, prior)
-        rankings[key] = by_score(one, strengths.__getitem__)
-    return Crowd(rankings, eta)
+        merged[key] = by_score(one, strengths.__getitem__)
+    return Crowd(merged, eta)
 
 
 _Said = Mapping[str, Votes]

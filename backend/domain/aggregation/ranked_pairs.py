@@ -5,12 +5,12 @@ Source: Tideman 1987, Independence of clones as a criterion for voting rules.
 
 from collections.abc import Collection, Iterable
 
-from backend.domain.aggregation.votes import Pair, Votes, by_score, votes
+from backend.domain.aggregation.votes import Merged, Pair, Votes, by_score, votes
 from backend.domain.ranking import Ranking
 
 
-def ranked_pairs(rankings: Iterable[Ranking]) -> Ranking:
-    """One ranking of all responses that somebody placed.
+def ranked_pairs(rankings: Iterable[Ranking]) -> Merged:
+    """One ranking of all responses that somebody placed, or of each part that votes join.
 
     A majority is a pair (a, b) that more annotators rank a > b than b > a; its strength is the
     difference. Strong ones are locked before weak ones, unless they contradict what is locked.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from backend.domain.aggregation.votes import Pair, by_score, votes
+from backend.domain.aggregation.votes import Merged, Pair, by_score, votes
 from backend.domain.ranking import Ranking
 
 # Newton's method needs five steps or so; more mean that rounding is all that still moves.
@@ -26,8 +26,11 @@ class Strengths:
     tie: float | None
 
 
-def bradley_terry(rankings: Iterable[Ranking], *, prior: float) -> Ranking:
-    """One ranking of all responses that somebody placed; equal strengths are tied."""
+def bradley_terry(rankings: Iterable[Ranking], *, prior: float) -> Merged:
+    """One ranking of all responses that somebody placed, or of each part that votes join.
+
+    Equal strengths are tied.
+    """
     found = votes(rankings)
     strengths = fit(found.placed, found.wins, found.ties, prior=prior)
     return by_score(found, lambda one: strengths.of[one])

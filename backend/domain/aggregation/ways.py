@@ -9,30 +9,30 @@ from collections.abc import Callable, Mapping
 from backend.domain.aggregation.crowd import Judgments, crowd_bradley_terry
 from backend.domain.aggregation.ranked_pairs import ranked_pairs
 from backend.domain.aggregation.strengths import bradley_terry
-from backend.domain.ranking import Ranking
+from backend.domain.aggregation.votes import Merged
 from backend.schemas.vocabulary import Aggregation
 
 # Precision of the normal prior on strengths: it matters only where somebody won every time.
 PRIOR = 0.1
 
-_Way = Callable[[Judgments], Mapping[str, Ranking]]
+_Way = Callable[[Judgments], Mapping[str, Merged]]
 
 
-def merged(way: Aggregation, judgments: Judgments) -> Mapping[str, Ranking]:
-    """One ranking for each comparison; `way` is not none."""
+def merged(way: Aggregation, judgments: Judgments) -> Mapping[str, Merged]:
+    """What the judgments of each comparison become; `way` is not none."""
     return _WAYS[way](judgments)
 
 
-def _ranked_pairs(judgments: Judgments) -> Mapping[str, Ranking]:
+def _ranked_pairs(judgments: Judgments) -> Mapping[str, Merged]:
     return {key: ranked_pairs(said.values()) for key, said in judgments.items()}
 
 
-def _bradley_terry(judgments: Judgments) -> Mapping[str, Ranking]:
+def _bradley_terry(judgments: Judgments) -> Mapping[str, Merged]:
     return {key: bradley_terry(said.values(), prior=PRIOR) for key, said in judgments.items()}
 
 
-def _crowd(judgments: Judgments) -> Mapping[str, Ranking]:
-    return crowd_bradley_terry(judgments, prior=PRIOR).rankings
+def _crowd(judgments: Judgments) -> Mapping[str, Merged]:
+    return crowd_bradley_terry(judgments, prior=PRIOR).merged
 
 
 _WAYS: Mapping[Aggregation, _Way] = {

@@ -4,9 +4,9 @@ Called by `backend.jobs.freeze_snapshot` alone; reads, writes nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, aliased, defer
 from sqlalchemy.sql.base import ExecutableOption
 
+from backend.domain.aggregation.votes import Merged
 from backend.domain.aggregation.ways import merged
 from backend.domain.ranking import Ranking
 from backend.domain.records.answers import Chosen
@@ -73,6 +74,9 @@ class FrozenLine:
     prompt_id: str
     pairs: int = 0
     ties: int = 0
+    # Of the first line of a comparison whose judgments were merged; see `Merged`.
+    is_apart: bool = False
+    is_outvoted: bool = False
 
 
 def meant(session: Session, project_id: str, body: SnapshotBody) -> SnapshotBody:
@@ -90,7 +94,8 @@ def lines(
 
     `body` is what `meant` gave, `answers` those that its filter asks for. It holds a batch of them
     at a time and reads up to three times, so the session must see the same data all the time. With
-    an aggregation, a comparison's one record stands where its first judgment stands.
+    an aggregation, the record of a comparison, or those of its parts that no vote joins, stand
+    where its first judgment stands.
     Raises InvalidInput for a filter, an aggregation or a criterion that does not fit the kind.
     """
     _check(body)
@@ -99,7 +104,7 @@ def lines(
         with closing(_wanted(session, project_id, body, answers, _WITHOUT_TEXTS)) as batches:
             for row in chain.from_iterable(batches):
                 sides.see(row.Prompt.content_sha256)
-    rankings = _merged(session, project_id, body)
+    found = _merged(session, project_id, body)
     with closing(_wanted(session, project_id, body, answers)) as batches:
         for batch in batches:
             texts = _responses(session, batch) if body.kind is SnapshotKind.PREFERENCES else {}
@@ -108,10 +113,10 @@ def lines(
                 split = Split.HELDOUT if is_held else Split.TRAIN
                 if answers is not None:
                     yield _answer_line(row, split, answers)
-                elif rankings is None:
+                elif found is None:
                     yield _WRITERS[body.kind](row, split, texts, body)
-                elif (ranking := rankings.pop(row.Comparison.id, None)) is not None:
-                    yield _merged_line(row, split, texts, body, ranking)
+                elif (one := found.pop(row.Comparison.id, None)) is not None:
+                    yield from _merged_lines(row, split, texts, body, one)
 
 
 def _check(body: SnapshotBody) -> None:
@@ -140,8 +145,8 @@ def _check(body: SnapshotBody) -> None:
         )
 
 
-def _merged(session: Session, project_id: str, body: SnapshotBody) -> dict[str, Ranking] | None:
-    """One ranking for each comparison; None if every judgment is a record of its own."""
+def _merged(session: Session, project_id: str, body: SnapshotBody) -> dict[str, Merged] | None:
+    """What each comparison becomes; None if every judgment is a record of its own."""
     if body.aggregation is Aggregation.NONE:
         return None
     said: dict[str, dict[str, Ranking]] = defaultdict(dict)
@@ -353,14 +358,26 @@ def _preference_line(row: Any, split: Split, texts: _Texts, body: SnapshotBody) 
     return _ranked_line(row, split, texts, body, _ranking(row, body), said)
 
 
+def _merged_lines(
+    row: Any, split: Split, texts: _Texts, body: SnapshotBody, found: Merged
+) -> Iterator[FrozenLine]:
+    """The records of a comparison, one for each part; the first tells what became of it."""
+    for part, ranking in enumerate(found.rankings, 1):
+        record_id = f"{row.Comparison.id}:{part}" if found.is_apart else row.Comparison.id
+        line = _merged_line(row, split, texts, body, ranking, record_id)
+        if part == 1:
+            line = replace(line, is_apart=found.is_apart, is_outvoted=found.is_outvoted)
+        yield line
+
+
 def _merged_line(
-    row: Any, split: Split, texts: _Texts, body: SnapshotBody, ranking: Ranking
+    row: Any, split: Split, texts: _Texts, body: SnapshotBody, ranking: Ranking, record_id: str
 ) -> FrozenLine:
-    """A comparison's one record: nobody judged just this, and nobody saw it in one order."""
+    """Nobody judged just this, and nobody saw it in one order."""
     merged = {"tiers": ranking.tiers, "unranked": ranking.unranked, "verdict": ranking.verdict}
     under = [one for one in row.Judgment.rankings if one["criterion"] == body.criterion]
     said = {
-        "judgment_id": row.Comparison.id,
+        "judgment_id": record_id,
         "annotator": body.aggregation.value,
         "presented_order": [],
         "rankings": [_under(one | merged) for one in under],

@@ -18,7 +18,7 @@ from backend.domain.access import Caller
 from backend.errors import Conflict, InvalidInput, NotFound
 from backend.schemas.data import SnapshotAnswer, SnapshotBody, SnapshotLineAnswer
 from backend.schemas.paging import Listing
-from backend.schemas.vocabulary import SnapshotKind, Split
+from backend.schemas.vocabulary import Aggregation, SnapshotKind, Split
 from backend.store.data.freezing import FrozenLine
 from backend.store.ids import new_id
 from backend.store.jobs import UNFINISHED
@@ -201,9 +201,10 @@ def line_page(
 class Tally:
     """Hash and counts of a snapshot while its lines go by."""
 
-    def __init__(self, kind: SnapshotKind, criterion: str | None = None) -> None:
-        self.kind = kind
-        self._criterion = criterion
+    def __init__(self, body: SnapshotBody) -> None:
+        self.kind = body.kind
+        self._criterion = body.criterion
+        self._is_merged = body.aggregation is not Aggregation.NONE
         self.counts: dict[str, dict[str, int]] = {}
         self._prompts: dict[str, set[str]] = {}
         self._hash = hashlib.sha256()
@@ -211,8 +212,10 @@ class Tally:
         for split in Split:
             self.counts[split] = {"records": 0, "prompts": 0}
             self._prompts[split] = set()
-            if kind is SnapshotKind.PREFERENCES:
+            if self.kind is SnapshotKind.PREFERENCES:
                 self.counts[split] |= {"pairs": 0, "ties": 0}
+            if self._is_merged:
+                self.counts[split] |= {"apart": 0, "outvoted": 0}
 
     def take(self, one: FrozenLine) -> None:
         """Count a line."""
@@ -227,6 +230,9 @@ class Tally:
         if self.kind is SnapshotKind.PREFERENCES:
             counts["pairs"] += one.pairs
             counts["ties"] += one.ties
+        if self._is_merged:
+            counts["apart"] += one.is_apart
+            counts["outvoted"] += one.is_outvoted
         self.lines += 1
 
     @property

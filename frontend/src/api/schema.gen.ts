@@ -3982,6 +3982,10 @@ export interface components {
         /**
          * SnapshotAnswer
          * @description A snapshot. `counts`: records, prompts, and for preferences pairs and ties, per split.
+         *
+         *     With an aggregation also the comparisons that are `apart`, with several records because no vote
+         *     joins all their responses, and those that are `outvoted`: somebody ranked, but more annotators
+         *     said that all are bad or that they cannot judge.
          */
         SnapshotAnswer: {
             /** Id */
@@ -4041,7 +4045,7 @@ export interface components {
             seed: number;
             filter?: components["schemas"]["SnapshotFilter"];
             /**
-             * @description Of preferences: one record for each comparison, made of all its judgments; `none` keeps every judgment as a record of its own.
+             * @description Of preferences: one record for each comparison, made of all its judgments, or one for each part of its responses that votes join; `none` keeps every judgment as a record of its own.
              * @default none
              */
             aggregation: components["schemas"]["Aggregation"];

@@ -7,7 +7,7 @@ import pytest
 from backend.domain.aggregation.crowd import crowd_bradley_terry
 from backend.domain.aggregation.strengths import bradley_terry
 from backend.domain.ranking import Ranking
-from tests.backend.aggregation.test_laws import ranking
+from tests.backend.aggregation.test_laws import only, ranking
 from tests.raters import Task, simulated
 
 ORDER = ranking("a", "b", "c", "d")
@@ -23,7 +23,7 @@ def test_one_who_turns_everything_round_is_found_out() -> None:
     assert found.reliability["x"] == pytest.approx(found.reliability["y"], abs=0.02)
     assert found.reliability["x"] > 0.9
     assert found.reliability["z"] < 0.15
-    assert found.rankings["last"] == ORDER
+    assert only(found.merged["last"]) == ORDER
 
 
 def test_who_flips_coins_is_trusted_less_and_does_not_outvote() -> None:
@@ -34,7 +34,7 @@ def test_who_flips_coins_is_trusted_less_and_does_not_outvote() -> None:
         said[f"c{n}"] = {"x": ORDER, "y": ORDER, "z": coin}
     found = crowd_bradley_terry(said, prior=0.1)
     assert found.reliability["z"] == pytest.approx(0.5, abs=0.15)
-    assert all(one == ORDER for one in found.rankings.values())
+    assert all(only(one) == ORDER for one in found.merged.values())
 
 
 def test_two_judgments_of_a_comparison_are_enough_to_outweigh_coins() -> None:
@@ -48,16 +48,16 @@ def test_two_judgments_of_a_comparison_are_enough_to_outweigh_coins() -> None:
         order = [each for tier in one.ranking.tiers for each in tier]
         ranked = ranking(*([each] for each in draw.sample(order, 3))) if is_coin else one.ranking
         said.setdefault(one.comparison_id, {})[one.user_id] = ranked
-    weighted = crowd_bradley_terry(said, prior=0.1).rankings
+    weighted = crowd_bradley_terry(said, prior=0.1).merged
     plain = {key: bradley_terry(each.values(), prior=0.1) for key, each in said.items()}
 
-    hits = [sum(found[key] == right[key] for key in right) for found in (weighted, plain)]
+    hits = [sum(only(found[key]) == right[key] for key in right) for found in (weighted, plain)]
     assert hits[0] == len(right) > hits[1] + 20
 
 
 def test_a_tie_says_nothing_of_who_is_reliable() -> None:
     found = crowd_bradley_terry({"c": {"x": ranking("ab"), "y": ranking("ab")}}, prior=0.1)
-    assert found.rankings == {"c": ranking("ab")}
+    assert only(found.merged["c"]) == ranking("ab")
     assert found.reliability == {"x": 0.8, "y": 0.8}
 
 
@@ -66,7 +66,7 @@ def test_names_of_annotators_do_not_matter() -> None:
     new = {"v": "z", "w": "y", "x": "x", "y": "w", "z": "v"}
     turned = {key: {new[user]: one for user, one in each.items()} for key, each in said.items()}
     ours, theirs = (crowd_bradley_terry(each, prior=0.1) for each in (said, turned))
-    assert theirs.rankings == ours.rankings
+    assert theirs.merged == ours.merged
     for user, eta in ours.reliability.items():
         assert theirs.reliability[new[user]] == pytest.approx(eta, abs=1e-9)
 

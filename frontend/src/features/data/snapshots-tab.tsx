@@ -115,11 +115,36 @@ function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => voi
   );
 }
 
+/** Counted in comparisons, beside what the records hold. */
+const MERGED = new Set(["apart", "outvoted"]);
+
 function countsText(counts: Record<string, number>): string {
   return Object.entries(counts)
-    .filter(([, n]) => n > 0)
+    .filter(([what, n]) => n > 0 && !MERGED.has(what))
     .map(([what, n]) => plural(n, what.replace(/s$/, "")))
     .join(", ");
+}
+
+/** What aggregation could not make one ranking of; docs/data.md says how it decides. */
+function MergedNotes({ snapshot }: { snapshot: Snapshot }) {
+  const total = (what: string) =>
+    Object.values(snapshot.counts).reduce((sum, side) => sum + (side[what] ?? 0), 0);
+  const [apart, outvoted] = [total("apart"), total("outvoted")];
+  return (
+    <>
+      {apart > 0 && (
+        <div className="faint">
+          {plural(apart, "comparison")} with several records: no vote joins all responses
+        </div>
+      )}
+      {outvoted > 0 && (
+        <div className="faint">
+          {plural(outvoted, "comparison")} without its rankings: more annotators gave another
+          verdict
+        </div>
+      )}
+    </>
+  );
 }
 
 function Export({ snapshot }: { snapshot: Snapshot }) {
@@ -187,6 +212,7 @@ function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean
       <td className="small nowrap">
         {countsText(train) || "nothing"}
         {countsText(heldout) !== "" && <div className="faint">held out: {countsText(heldout)}</div>}
+        <MergedNotes snapshot={snapshot} />
       </td>
       <td className="small muted">
         <Ago at={snapshot.created_at} />
