@@ -68,9 +68,9 @@ def simulated(
 def judged_again(
     tasks: Sequence[Task], comparisons: int, *, seed: int, user: str = "x"
 ) -> Iterator[Judged]:
-    """Each comparison is one of the tasks, ranked by this user, and again as another comparison."""
+    """Each comparison is one of the tasks, ranked by this user alone, and again as another one."""
     for one in simulated(tasks, comparisons, seed=seed, users=("first", "again")):
-        comparison_id = f"{one.comparison_id} {one.user_id}"
+        comparison_id = f"{one.comparison_id} of {user}, {one.user_id}"
         yield replace(one, user_id=user, comparison_id=comparison_id)
 
 

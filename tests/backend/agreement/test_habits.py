@@ -102,7 +102,7 @@ def test_who_ranks_at_random_is_as_consistent_as_by_chance_however_few_repeats(
 ) -> None:
     """The mean over annotators with five repeats each."""
     above = []
-    for seed in range(1000):
+    for seed in range(500):
         found = habits(list(judged_again(tasks, 5, seed=seed))).self_consistency
         if found.value is not None and found.by_chance is not None:
             above.append(found.value - found.by_chance)
