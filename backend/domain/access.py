@@ -12,12 +12,13 @@ from backend.errors import Forbidden, NotFound
 from backend.schemas.vocabulary import Role, Scope
 
 # Annotators and viewers stand side by side: an annotator must stay blind to models, scores and the
-# votes of others, a viewer sees all of that and judges nothing.
+# votes of others, a viewer sees all of that and judges nothing. An administrator of the service
+# may do everything; no role in a project comes near that, so the table has none of it.
 _HOLDERS: dict[Role, frozenset[Role]] = {
-    Role.ADMIN: frozenset({Role.ADMIN}),
-    Role.RESEARCHER: frozenset({Role.ADMIN, Role.RESEARCHER}),
-    Role.ANNOTATOR: frozenset({Role.ADMIN, Role.RESEARCHER, Role.ANNOTATOR}),
-    Role.VIEWER: frozenset({Role.ADMIN, Role.RESEARCHER, Role.VIEWER}),
+    Role.ADMIN: frozenset(),
+    Role.RESEARCHER: frozenset({Role.RESEARCHER}),
+    Role.ANNOTATOR: frozenset({Role.RESEARCHER, Role.ANNOTATOR}),
+    Role.VIEWER: frozenset({Role.RESEARCHER, Role.VIEWER}),
 }
 EVERY_SCOPE = frozenset(Scope)
 
@@ -65,7 +66,9 @@ class Caller:
 
     def holds_in(self, project_id: str, wanted: Role | None) -> bool:
         """Whether this caller may do in this project what `wanted` may do; None: is a member."""
-        held = Role.ADMIN if self.is_admin else self.roles.get(project_id)
+        if self.is_admin:
+            return True
+        held = self.roles.get(project_id)
         return held is not None and (wanted is None or held in _HOLDERS[wanted])
 
     def only_ranks_in(self, project_id: str) -> bool:
@@ -83,7 +86,7 @@ class Caller:
         It counts where no project decides, as for who may create projects: an annotator's, which
         allows nothing there, if the caller does not hold the role in the whole service either.
         """
-        return role if self.role in _HOLDERS[role] else Role.ANNOTATOR
+        return role if self.is_admin or self.role in _HOLDERS[role] else Role.ANNOTATOR
 
     def sees(self, project_id: str | None) -> bool:
         """Whether the caller holds `needed` there; what belongs to no project everybody sees."""
@@ -91,12 +94,15 @@ class Caller:
 
     def must_hold(self, wanted: Role | None) -> None:
         """Raise Forbidden unless the caller holds this role in the whole service."""
-        if wanted is not None and self.role not in _HOLDERS[wanted]:
-            raise _lacks(wanted, self, self.role)
+        if wanted is None or self.is_admin or self.role in _HOLDERS[wanted]:
+            return
+        raise _lacks(wanted, self, self.role)
 
     def must_hold_anywhere(self, wanted: Role | None) -> None:
         """Raise Forbidden unless the caller holds this role in the service or in any project."""
-        if wanted is not None and _HOLDERS[wanted].isdisjoint({self.role, *self.roles.values()}):
+        if wanted is None or self.is_admin:
+            return
+        if _HOLDERS[wanted].isdisjoint({self.role, *self.roles.values()}):
             raise _lacks(wanted, self, self.role)
 
     def must_see(self, project_id: str | None, what: str) -> None:

@@ -46,7 +46,8 @@ class SignIn(Body):
 class UserBody(Body):
     """A new user with a role in the service, who has it in the projects named here too.
 
-    An administrator sees every project, everybody else only their own.
+    An administrator sees every project and becomes a member of none, everybody else sees only their
+    own.
     """
 
     name: Name

@@ -7,6 +7,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from backend import auth
+from backend.domain.access import Caller
+from backend.errors import Forbidden
+from backend.schemas.vocabulary import Role
 from tests.backend.conftest import Service
 from tests.backend.test_session import ORIGIN
 
@@ -97,6 +100,50 @@ def test_one_administrator_stays(service: Service) -> None:
     person(admin, "second@x.test", "admin")
     assert admin.patch(f"/users/{me}", json={"role": "viewer"}).status_code == 200
     assert admin.get("/audit").status_code == 403
+
+
+def test_who_administers_no_more_keeps_nothing_of_it(api: TestClient, new_user: NewUser) -> None:
+    project = api.post("/projects", json={"name": "P"}).json()["id"]
+    former, bob = new_user("admin", project, name="Bob")
+    assert bob["memberships"] == []
+    sent = f"/projects/{project}/invitations"
+    offer = {"people": [{"name": "x"}], "role": "admin"}
+    link = former.post(sent, json=offer).raise_for_status().json()["items"][0]["token"]
+
+    viewer = {"role": "viewer", "memberships": [{"project_id": project, "role": "viewer"}]}
+    api.patch(f"/users/{bob['id']}", json=viewer).raise_for_status()
+
+    assert former.get(f"/projects/{project}").status_code == 200
+    assert former.post(f"/projects/{project}/archive").status_code == 403
+    for role in ("annotator", "admin"):
+        assert former.post(sent, json={**offer, "role": role}).status_code == 403
+    other, _ = new_user("viewer", project)
+    assert other.post("/invitation/join", json={"token": link}).status_code == 404
+    assert other.get("/audit").status_code == 403
+
+
+def test_an_administrator_is_no_member_of_the_projects_it_is_created_with(
+    api: TestClient, new_user: NewUser
+) -> None:
+    project = api.post("/projects", json={"name": "P"}).json()["id"]
+    former, bob = new_user("admin", project)
+    api.patch(f"/users/{bob['id']}", json={"role": "researcher"}).raise_for_status()
+    assert former.get(f"/projects/{project}").status_code == 404
+    unknown = {"name": "n", "role": "admin", "project_ids": ["project_nothing"]}
+    assert api.post("/users", json=unknown).status_code == 404
+
+
+@pytest.mark.parametrize("service_role", ["researcher", "annotator", "viewer"])
+def test_the_role_admin_in_a_project_gives_nothing(service_role: str) -> None:
+    """No row has it; whoever wrote one into the database is no administrator by it."""
+    caller = Caller("user_x", "x", Role(service_role), {"project_p": Role.ADMIN})
+    assert caller.holds_in("project_p", None), "still a member"
+    for wanted in Role:
+        assert not caller.holds_in("project_p", wanted)
+        with pytest.raises(Forbidden):
+            caller.must_hand_out(wanted, "project_p")
+    with pytest.raises(Forbidden):
+        caller.must_hold_anywhere(Role.ADMIN)
 
 
 def test_a_new_password_ends_the_other_browsers(light_service: Service) -> None:

@@ -31,7 +31,7 @@ def create(
     password_hash: str | None = None,
     at: datetime,
 ) -> UserAnswer:
-    """Add a user, who has this role in these projects too.
+    """Add a user, who has this role in these projects too; an administrator needs none there.
 
     Raises NotFound for an unknown project, Conflict for a taken e-mail.
     """
@@ -81,7 +81,10 @@ def join(session: Session, user_id: str, project_id: str, role: Role) -> None:
 
 
 def set_memberships(session: Session, user_id: str, roles: Mapping[str, Role]) -> None:
-    """Give a user these roles by project, and no others. Raises NotFound for a project."""
+    """Give a user these roles by project, and no others. Raises NotFound for a project.
+
+    `admin` is a role in the service alone: a membership with it would outlast it.
+    """
     known = set(session.scalars(select(Project.id).where(Project.id.in_(roles))))
     unknown = sorted(set(roles) - known)
     if unknown:
@@ -90,6 +93,7 @@ def set_memberships(session: Session, user_id: str, roles: Mapping[str, Role]) -
     session.add_all(
         Membership(user_id=user_id, project_id=project_id, role=role)
         for project_id, role in sorted(roles.items())
+        if role is not Role.ADMIN
     )
     session.flush()
 
