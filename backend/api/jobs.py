@@ -11,7 +11,7 @@ router = api_router("jobs")
 
 @router.get("/jobs/{job_id}")
 def get_job(job_id: str, session: SessionDep, caller: Caller) -> JobAnswer:
-    """One job that you asked for; administrators see all."""
+    """One job that you asked for, while you may see its project; administrators see all."""
     return jobs.get(session, job_id, caller)
 
 

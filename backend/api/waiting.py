@@ -1,8 +1,8 @@
 """Routes that wait for a job: the caller is checked, then nothing is held, then the write is short.
 
 What such a route changes, the audit line and the answer kept under an Idempotency-Key are one
-transaction, in which the caller is checked again. With `Prefer: respond-async` it answers 202 at
-once, and the client comes back to `/jobs/{id}`.
+transaction, in which the caller is checked again; so is whoever waited, before the answer. With
+`Prefer: respond-async` it answers 202 at once, and the client comes back to `/jobs/{id}`.
 """
 
 import asyncio
@@ -66,7 +66,10 @@ async def answer_of_job(
     if seat.row is not None and is_detached:
         seat.leave()
         return _accepted(seat.row)
-    return _answer(phases, await _unless_left(phases.request, seat.answer()))
+    answer = await _unless_left(phases.request, seat.answer())
+    # Whoever waits for minutes may have lost the role or the key meanwhile.
+    await phases.read(phases.admitted)
+    return _answer(phases, answer)
 
 
 async def answer_at_once(phases: Phases, conclude: Conclude) -> Response:

@@ -103,13 +103,13 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_responses": _reads(Of.PROJECT),
     "create_comparison": _runs(Of.PROJECT, 8 * MIB),
     "list_comparisons": _reads(Of.PROJECT),
-    "list_rankings": _reads(Of.PROJECT),
+    "list_rankings": _reads(Of.PROJECT)._replace(is_traced=True),
     "list_judgments": _anybody(Of.PROJECT)._replace(is_traced=True),
     "agreement": _reads(Of.PROJECT)._replace(is_traced=True),
     "create_snapshot": _runs(Of.PROJECT, 8 * MIB),
     "list_snapshots": _reads(Of.PROJECT),
     "get_snapshot": _reads(Of.SNAPSHOT),
-    "list_lines": _reads(Of.SNAPSHOT),
+    "list_lines": _reads(Of.SNAPSHOT)._replace(is_traced=True),
     "export_snapshot": _reads(Of.SNAPSHOT)._replace(is_traced=True),
     "archive_snapshot": _runs(Of.SNAPSHOT),
     "restore_snapshot": _runs(Of.SNAPSHOT),
@@ -193,9 +193,10 @@ OPERATIONS: Mapping[str, Operation] = {
     "get_view": _reads(Of.PROJECT),
     "change_view": _runs(Of.PROJECT),
     "delete_view": _runs(Of.PROJECT),
-    # Jobs: one's own, an administrator's all; the route looks whose it is
-    "get_job": _anybody(Of.SERVICE),
-    "cancel_job": _anybody(Of.SERVICE),
+    # Jobs: one's own, an administrator's all; the route looks whose it is, and in which project.
+    # Every kind of job answers what a viewer may see.
+    "get_job": _reads(Of.ANYWHERE),
+    "cancel_job": Operation(Role.VIEWER, Of.ANYWHERE, Scope.RUN),
     # The service
     "list_methods": _anybody(Of.ANYWHERE),
     "list_workers": _reads(Of.ANYWHERE),

@@ -200,7 +200,7 @@ class Site:
                 session,
                 job_id=job_id,
                 kind="agreement",
-                project_id=None,
+                project_id=self.project,
                 user_id=user_id,
                 cache_key=None,
                 owner="api_nobody",
@@ -439,6 +439,44 @@ def called() -> list[str]:
 
 def test_every_row_of_the_table_is_a_route() -> None:
     assert set(every_route()) == set(OPERATIONS)
+
+
+def parts_of(document: dict[str, Any], answer: Any) -> set[str]:
+    """The fields of all objects that an answer of the OpenAPI document may have in it."""
+    schemas, todo, seen = document["components"]["schemas"], [answer], set()
+    fields: set[str] = set()
+    while todo:
+        one = todo.pop()
+        if isinstance(one, dict):
+            named = one.get("$ref", "").rpartition("/")[2]
+            if named and named not in seen:
+                seen.add(named)
+                fields |= set(schemas[named].get("properties", {}))
+                todo.append(schemas[named])
+            todo.extend(one.values())
+        elif isinstance(one, list):
+            todo.extend(one)
+    return fields
+
+
+def test_every_read_of_the_votes_of_others_is_traced(light_service: Service) -> None:
+    """Rankings have `tiers`, agreement has `annotators`, a line of a snapshot is any `record`."""
+    document = light_service.client().get("/openapi.json").json()
+    shows_votes = {
+        name
+        for name, route in every_route().items()
+        if name != "scrape"
+        and route.methods == {"GET"}
+        and parts_of(document, document["paths"][f"/api/v1{route.path}"]["get"]["responses"]["200"])
+        & {"tiers", "annotators", "record"}
+    }
+    of_nobody_else = {"list_own_judgments", "list_practice_comparisons"}
+    traced = {name for name, operation in OPERATIONS.items() if operation.is_traced}
+
+    assert shows_votes >= {"list_judgments", "list_rankings", "agreement", "list_lines"}
+    assert shows_votes - of_nobody_else <= traced
+    # Files have no schema.
+    assert traced >= {"export_snapshot", "download_answers"}
 
 
 def test_each_role_may_do_in_its_project_what_the_table_says_and_nothing_else(

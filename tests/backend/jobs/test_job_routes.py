@@ -5,10 +5,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
+from backend.jobs.runner import Seat
+from backend.schemas.vocabulary import Role
 from backend.store.db import Database
+from backend.store.people import users
 from backend.store.tables.data import SnapshotLine
 from backend.store.tables.jobs import Job
 from tests import processes
@@ -232,6 +236,56 @@ def test_who_is_out_when_the_job_ends_gets_nothing(
         assert api.get(f"/projects/{project}/snapshots").json()["items"] == []
     else:
         assert job["result"]["counts"]["train"]["records"] == 3000
+
+
+def test_who_lost_the_role_reads_no_answer_and_no_job_any_more(
+    api: TestClient, new_user: NewUser
+) -> None:
+    project = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    upload(api, project, "comparisons", comparison(1))
+    rosa, user = new_user("researcher", project)
+    job_id = rosa.get(f"/projects/{project}/agreement", headers=ASYNC).json()["id"]
+    assert ended(rosa, f"/jobs/{job_id}")["result"]["annotators"] == []
+    annotator = {"memberships": [{"project_id": project, "role": "annotator"}]}
+
+    api.patch(f"/users/{user['id']}", json=annotator).raise_for_status()
+
+    assert rosa.get(f"/projects/{project}/agreement").status_code == 403
+    assert rosa.get(f"/jobs/{job_id}").status_code == 404
+    assert rosa.delete(f"/jobs/{job_id}").status_code == 404
+
+
+def test_who_loses_the_role_while_waiting_gets_no_answer(
+    service: Service, api: TestClient, new_user: NewUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    rosa, user = new_user("researcher", project)
+    answer = Seat.answer
+
+    async def shut_out(seat: Seat) -> dict[str, Any]:
+        found = await answer(seat)
+        with service.app.state.database.write() as session:
+            users.set_memberships(session, user["id"], {project: Role.ANNOTATOR})
+        return found
+
+    monkeypatch.setattr(Seat, "answer", shut_out)
+
+    assert rosa.get(f"/projects/{project}/agreement").status_code == 403
+
+
+@pytest.mark.parametrize("scope", ["read", "rank", "administer", "run"])
+def test_a_key_without_the_scope_run_cancels_nothing(
+    api: TestClient, service: Service, database: Database, scope: str
+) -> None:
+    project = project_with(api, database, 1)
+    body = {"name": "s", "kind": "prompts"}
+    job_id = api.post(f"/projects/{project}/snapshots", json=body, headers=ASYNC).json()["id"]
+    me = api.get("/me").json()["id"]
+    key = api.post(f"/users/{me}/keys", json={"name": "k", "scopes": [scope]}).json()["key"]
+
+    status = service.client(key).delete(f"/jobs/{job_id}").status_code
+
+    assert status == (200 if scope == "run" else 403)
 
 
 def test_the_document_says_what_a_route_that_waits_may_answer(light_service: Service) -> None:
