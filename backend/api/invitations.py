@@ -108,7 +108,7 @@ async def accept_invitation(
     email = _address(invitation, body)
     passwords: Passwords = request.app.state.passwords
     async with refusing_late(TooManyTries):
-        hashed = await passwords.hash(body.password)
+        hashed = await passwords.hash(body.password, person=request.scope["podium.address"])
     cookie = auth.new_cookie()
 
     def _accept(session: SessionDep) -> UserAnswer:

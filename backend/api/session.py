@@ -1,6 +1,5 @@
 """Sign a browser in and out, and show who is signed in."""
 
-from time import monotonic
 from typing import NamedTuple
 
 from fastapi import Request, Response
@@ -10,7 +9,7 @@ from backend.deps import Now, SessionDep, SettingsDep
 from backend.domain.access import Caller
 from backend.errors import NotSignedIn, TooManyTries
 from backend.phases import Phases, credentials_of
-from backend.pressure.passwords import Passwords, is_outdated
+from backend.pressure.passwords import Passwords
 from backend.pressure.sign_in_delay import SignInDelay
 from backend.pressure.turns import refusing_late
 from backend.routes import api_router
@@ -96,19 +95,13 @@ async def _proven(body: SignIn, phases: Phases) -> _Proven:
     delay: SignInDelay = state.sign_in_delay
     email, password = (body.email or "").lower(), body.password or ""
     address: str = phases.request.scope["podium.address"]
-    delay.attempt(address, email, at=monotonic())
-    found = await phases.read(lambda session: users.password_hash(session, email))
-    user_id, kept = found or (None, None)
-    try:
-        fits = await passwords.fits(kept, password)
-    except TooManyTries:
-        delay.withdraw(address, email)
-        raise
-    if not fits or user_id is None or kept is None:
-        delay.failed(address, email, at=monotonic())
+    with delay.trying(address, email) as this:
+        found = await phases.read(lambda session: users.password_hash(session, email))
+        user_id, kept = found or (None, None)
+        this.fits = await passwords.fits(kept, password, person=address)
+    if not this.fits or user_id is None or kept is None:
         raise _wrong()
-    delay.succeeded(address, email)
-    renewed = await passwords.hash(password) if is_outdated(kept) else None
+    renewed = await passwords.renewed(kept, password, person=address)
     return _Proven(email, user_id, kept, renewed)
 
 

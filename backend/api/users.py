@@ -1,14 +1,15 @@
 """Users, their roles, their API keys and their browser sessions."""
 
-from fastapi import Request
 from pydantic import JsonValue
 
 from backend import auth
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
-from backend.errors import Forbidden
+from backend.errors import Forbidden, TooManyTries
 from backend.phases import Phases
 from backend.pressure.passwords import Passwords
+from backend.pressure.sign_in_delay import SignInDelay
+from backend.pressure.turns import refusing_late
 from backend.routes import api_router
 from backend.schemas.paging import Listing
 from backend.schemas.people import (
@@ -19,6 +20,7 @@ from backend.schemas.people import (
     UserBody,
     UserChange,
 )
+from backend.schemas.vocabulary import Role
 from backend.store.data import assignments
 from backend.store.people import invitations, keys, sign_ins, users
 
@@ -28,8 +30,9 @@ router = api_router("users")
 @router.post("/users", status_code=201, dependencies=[IDEMPOTENT])
 async def create_user(body: UserBody, phases: Phases, at: Now) -> UserAnswer:
     """Add a person or a program."""
-    passwords = _passwords(phases.request)
-    hashed = await passwords.hash(body.password) if body.password else None
+    if body.password is not None or body.role is Role.ADMIN:
+        phases.caller.must_be_unlimited("set passwords or make administrators")
+    hashed = await _hashed(body.password, phases)
     return await phases.write(
         lambda session, _: users.create(
             session,
@@ -57,8 +60,11 @@ async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -
 
     A user who is deactivated is signed out everywhere, and all of their keys and invitations end,
     with those that were made with these keys. Leases end in projects where the user does not rank
-    any more. One administrator always stays.
+    any more. One administrator always stays. What somebody signs in with is changed, and an
+    administrator made, in the browser or with a key of all scopes that does not expire.
     """
+    if (body.password, body.email) != (None, None) or body.role is Role.ADMIN:
+        phases.caller.must_be_unlimited("change passwords or e-mails or make administrators")
     hashed = await _new_password(user_id, body, phases)
 
     def _change(session: SessionDep, caller: Caller) -> UserAnswer:
@@ -152,24 +158,37 @@ def _powers(key: KeyAnswer) -> dict[str, JsonValue]:
     return key.model_dump(mode="json", include={"id", "scopes", "parent_id", "expires_at"})
 
 
-def _passwords(request: Request) -> Passwords:
-    passwords: Passwords = request.app.state.passwords
-    return passwords
-
-
 async def _new_password(user_id: str, body: UserChange, phases: Phases) -> str | None:
-    """The hash of the new password. Raises Forbidden for a wrong current one."""
-    if body.password is None:
-        return None
-    passwords = _passwords(phases.request)
-    if not phases.caller.is_admin:
+    """The hash of the new password. Raises Forbidden for a wrong current one, or TooManyTries."""
+    if body.password is not None and not phases.caller.is_admin:
+        async with refusing_late(TooManyTries):
+            await _prove(user_id, body.current_password or "", phases)
+    return await _hashed(body.password, phases)
+
+
+async def _prove(user_id: str, password: str, phases: Phases) -> None:
+    """Raise Forbidden unless this is the user's password; after several, as at a sign-in, wait."""
+    state = phases.request.app.state
+    passwords: Passwords = state.passwords
+    delay: SignInDelay = state.sign_in_delay
+    # Whoever found a key or an open browser may come from any address.
+    with delay.trying(user_id, user_id) as this:
         kept = await phases.read(lambda session: users.own_password_hash(session, user_id))
-        if not await passwords.fits(kept, body.current_password or ""):
-            raise Forbidden(
-                "`current_password` is not your password",
-                advice="Send your current password, or ask an administrator for a new one.",
-            )
-    return await passwords.hash(body.password)
+        this.fits = await passwords.fits(kept, password, person=user_id)
+    if not this.fits:
+        raise Forbidden(
+            "`current_password` is not your password",
+            advice="Send your current password, or ask an administrator for a new one.",
+        )
+
+
+async def _hashed(password: str | None, phases: Phases) -> str | None:
+    """The hash of a new password, if there is one. Raises InvalidInput or TooManyTries."""
+    if password is None:
+        return None
+    passwords: Passwords = phases.request.app.state.passwords
+    async with refusing_late(TooManyTries):
+        return await passwords.hash(password, person=phases.caller.id)
 
 
 def _must_be_own_business(body: UserChange) -> None:

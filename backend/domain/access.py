@@ -31,6 +31,11 @@ class ApiKeyUsed:
     scopes: frozenset[Scope]
     expires_at: datetime | None
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether its owner may do more, or for longer, than this key."""
+        return self.scopes != EVERY_SCOPE or self.expires_at is not None
+
 
 @dataclass(frozen=True)
 class Caller:
@@ -79,6 +84,8 @@ class Caller:
         """Raise Forbidden unless the caller may do all that this role may do in the project."""
         if not self.holds_in(project_id, role):
             raise _lacks(role, self, self.roles.get(project_id, self.role))
+        if role is Role.ADMIN:
+            self.must_be_unlimited("make administrators")
 
     def service_role_for(self, role: Role) -> Role:
         """The role in the whole service of whom this caller gives `role` in a project.
@@ -122,6 +129,18 @@ class Caller:
             raise Forbidden(
                 f"this action needs a key with the scope {scope}; this key has {have}",
                 advice="Create a key with this scope, or use another key.",
+            )
+
+    def must_be_unlimited(self, doing: str) -> None:
+        """Raise Forbidden if the request came with a limited key, which must not do this.
+
+        Whoever signs in with a password that it has set may do all, and the key's end ends nothing.
+        """
+        if self.key is not None and self.key.is_limited:
+            raise Forbidden(
+                f"a key that lacks a scope or expires cannot {doing}: whoever signs in afterwards "
+                "could do more, and for longer, than this key",
+                advice="Sign in with a browser, or use a key with all scopes that does not expire.",
             )
 
 

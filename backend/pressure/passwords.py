@@ -2,7 +2,8 @@
 
 Called by the session and user routes through `Passwords` on the application's state. One hash
 takes 64 MiB and some tens of milliseconds of every core, so a flood of sign-ins waits in a short
-queue of its own, and nobody else waits with it.
+queue of its own, and nobody else waits with it. In this queue persons take turns: a user who is
+signed in, and before that an address.
 """
 
 import asyncio
@@ -17,7 +18,8 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from zxcvbn.frequency_lists import FREQUENCY_LISTS
 
-from backend.errors import InvalidInput, TooManyTries
+from backend.errors import InvalidInput, TooBusy, TooManyTries
+from backend.pressure.turns import Line
 
 T = TypeVar("T")
 MOST_WAITING = 8
@@ -54,50 +56,62 @@ def check_uncommon(password: str) -> None:
 
 
 class Passwords:
-    """Hashes and checks passwords: one at a time, eight more wait, the next is refused."""
+    """Hashes and checks passwords: one at a time, eight more wait.
+
+    Of one more, the newest of the person with the most is refused with TooManyTries.
+    """
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "passwords", initializer=_step_back)
-        self._waiting = 0
+        # The routes refuse late, these and those who have to wait after wrong passwords.
+        self._line = Line(1, each=1, most_waiting=MOST_WAITING, refuse_after_s=0)
 
-    async def hash(self, password: str) -> str:
+    async def hash(self, password: str, *, person: str) -> str:
         """argon2id with the library's parameters.
 
         Raises InvalidInput for a password that is easily guessed, TooManyTries when too many wait.
         """
         check_uncommon(password)
-        return await self._in_turn(lambda: _hasher.hash(password))
+        return await self._in_turn(person, lambda: _hasher.hash(password))
 
-    async def fits(self, kept: str | None, password: str) -> bool:
+    async def renewed(self, kept: str, password: str, *, person: str) -> str | None:
+        """A hash with today's parameters in place of one with others; None: it stays.
+
+        It stays, too, while too many wait: whoever has the right password is not turned away.
+        """
+        if not _hasher.check_needs_rehash(kept):
+            return None
+        try:
+            # Whether the password would still be taken is no question: it is theirs.
+            return await self._in_turn(person, lambda: _hasher.hash(password))
+        except TooManyTries:
+            return None
+
+    async def fits(self, kept: str | None, password: str, *, person: str) -> bool:
         """Whether the password has this hash; None takes as long and does not fit.
 
         Raises TooManyTries when too many wait.
         """
-        return await self._in_turn(lambda: _fits(kept or _DUMMY_HASH, password) and bool(kept))
+        return await self._in_turn(
+            person, lambda: _fits(kept or _DUMMY_HASH, password) and bool(kept)
+        )
 
-    async def _in_turn(self, compute: Callable[[], T]) -> T:
-        if self._waiting > MOST_WAITING:
+    async def _in_turn(self, person: str, compute: Callable[[], T]) -> T:
+        try:
+            async with self._line.turn(person):
+                return await asyncio.get_running_loop().run_in_executor(self._thread, compute)
+        except TooBusy as full:
             raise TooManyTries(
                 f"{MOST_WAITING} sign-ins and password changes are waiting already",
                 advice="Try again after the time in Retry-After.",
                 retry_after_s=RETRY_AFTER_S,
-            )
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, compute)
-        finally:
-            self._waiting -= 1
+            ) from full
 
 
 def _step_back() -> None:
     """Let others go first; the threads that argon2 starts from this one do so, too."""
     if sys.platform == "linux":  # where a priority is a thread's, and not the process's
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
-
-
-def is_outdated(kept: str) -> bool:
-    """Whether a hash was made with other parameters than today's, so that it should be renewed."""
-    return _hasher.check_needs_rehash(kept)
 
 
 def _fits(kept: str, password: str) -> bool:

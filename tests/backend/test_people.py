@@ -1,14 +1,17 @@
 """Shutting a person out: roles, passwords, keys and sessions, at once and everywhere."""
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from httpx import Response
 
 from backend import auth
 from backend.domain.access import Caller
 from backend.errors import Forbidden
+from backend.pressure.turns import REFUSE_AFTER_S
 from backend.schemas.vocabulary import Role
 from tests.backend.conftest import Service
 from tests.backend.test_session import ORIGIN
@@ -161,6 +164,67 @@ def test_a_new_password_ends_the_other_browsers(light_service: Service) -> None:
     body = {"email": "a@x.test", "password": PASSWORD}
     assert light_service.anonymous().post("/api/v1/session", json=body).status_code == 401
     browser(light_service, "a@x.test", "another long one")
+
+
+def test_guesses_of_the_current_password_wait_as_at_a_sign_in(light_service: Service) -> None:
+    admin = light_service.client()
+    user = person(admin, "a@x.test")
+    signed_in = browser(light_service, "a@x.test")
+    with_key = light_service.client(new_key(admin, user)["key"])
+
+    def guess(client: TestClient, path: str) -> Response:
+        body = {"password": "another long one", "current_password": "wrong horse!"}
+        return client.patch(f"{path}/users/{user}", json=body)
+
+    statuses = [guess(signed_in, "/api/v1").status_code for _ in range(2)]
+    statuses.append(guess(with_key, "").status_code)
+    began = monotonic()
+    late = guess(with_key, "")
+
+    assert monotonic() - began >= REFUSE_AFTER_S
+    assert statuses == [403] * 3
+    assert (late.status_code, late.headers["Retry-After"]) == (429, "1")
+    assert signed_in.patch(f"/api/v1/users/{user}", json={"name": "B"}).status_code == 200
+    browser(light_service, "a@x.test")
+
+
+@pytest.mark.parametrize(
+    "limited", [{"scopes": ["administer"]}, {"scopes": ["administer"], "expires_in_s": 60},
+                {"expires_in_s": 3600}],
+    ids=["scopes", "both", "end"],
+)  # fmt: skip
+def test_a_limited_key_gives_nobody_what_outlasts_it(
+    light_service: Service, limited: dict[str, Any]
+) -> None:
+    admin = light_service.client()
+    me = admin.get("/me").json()["id"]
+    project = admin.post("/projects", json={"name": "P"}).json()["id"]
+    other = person(admin, "a@x.test")
+    made = light_service.client(new_key(admin, me, **limited)["key"])
+    new = {"name": "n", "role": "viewer", "email": "n@x.test"}
+    offer = {"people": [{"name": "x"}], "role": "admin"}
+    sent = admin.post(f"/projects/{project}/invitations", json=offer).json()["items"][0]
+
+    refused = [
+        made.patch(f"/users/{me}", json={"email": "root@x.test", "password": PASSWORD}),
+        made.patch(f"/users/{me}", json={"email": "root@x.test"}),
+        made.patch(f"/users/{other}", json={"password": PASSWORD}),
+        made.patch(f"/users/{other}", json={"role": "admin"}),
+        made.post("/users", json={**new, "password": PASSWORD}),
+        made.post("/users", json={**new, "role": "admin"}),
+        made.post(f"/projects/{project}/invitations", json=offer),
+        made.post(f"/projects/{project}/invitations/{sent['id']}/renew", json={}),
+    ]
+
+    assert [one.status_code for one in refused] == [403] * len(refused)
+    for one in refused:
+        assert "a key that lacks a scope or expires cannot" in one.json()["detail"]
+        assert "all scopes" in one.json()["advice"]
+    # Everything else of its scope it may do.
+    assert made.post("/users", json=new).status_code == 201
+    assert made.patch(f"/users/{other}", json={"role": "viewer"}).status_code == 200
+    whole = light_service.client(new_key(admin, me)["key"])
+    assert whole.patch(f"/users/{other}", json={"password": "another long one"}).is_success
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_one_password_is_computed_at_once_and_eight_wait() -> None:
 
         async def try_one() -> None:
             try:
-                await passwords.fits(None, "wrong horse")
+                await passwords.fits(None, "wrong horse", person="eve")
                 results.append("computed")
             except TooManyTries:
                 results.append("refused")
@@ -144,12 +144,37 @@ def test_one_password_is_computed_at_once_and_eight_wait() -> None:
         async with anyio.create_task_group() as group:
             for _ in range(MOST_WAITING + 5):
                 group.start_soon(try_one)
-        results.append(str(await passwords.fits(await passwords.hash("right"), "right")))
+        right = await passwords.hash("right one alone", person="ann")
+        results.append(str(await passwords.fits(right, "right one alone", person="ann")))
         return results
 
     results = in_a_loop(flood())
     assert results[:4] == ["refused"] * 4
     assert results[4:] == ["computed"] * (MOST_WAITING + 1) + ["True"]
+
+
+def test_a_flood_of_one_person_turns_nobody_else_away() -> None:
+    async def flood() -> dict[str, list[str]]:
+        passwords = Passwords()
+        results: dict[str, list[str]] = {"eve": [], "ann": []}
+
+        async def try_one(person: str) -> None:
+            try:
+                await passwords.fits(None, "wrong horse", person=person)
+                results[person].append("computed")
+            except TooManyTries:
+                results[person].append("refused")
+
+        async with anyio.create_task_group() as group:
+            for _ in range(MOST_WAITING + 1):
+                group.start_soon(try_one, "eve")
+            await anyio.sleep(0)
+            group.start_soon(try_one, "ann")
+        return results
+
+    results = in_a_loop(flood())
+    assert results["ann"] == ["computed"]
+    assert sorted(results["eve"]) == ["computed"] * MOST_WAITING + ["refused"]
 
 
 @contextmanager

@@ -6,15 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 
 from backend import auth
 from backend.domain.own_address import OwnAddress
-from backend.errors import NotSignedIn
+from backend.errors import NotSignedIn, TooBusy
 from backend.pressure.turns import REFUSE_AFTER_S
+from backend.schemas.vocabulary import Role
 from backend.store.db import Database
 from backend.store.people import users
 from tests.backend.conftest import Service
@@ -144,6 +147,43 @@ def test_wrong_passwords_make_their_sender_wait_and_nobody_else(light_service: S
     assert int(answers[-1].headers["Retry-After"]) == 1
     other = browser.post("/api/v1/session", json={**body, "email": "b@x.test"})
     assert other.status_code == 401
+
+
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_a_hash_of_older_parameters_is_renewed_and_never_in_the_way(
+    light_service: Service, monkeypatch: pytest.MonkeyPatch, is_busy: bool
+) -> None:
+    """Nobody is turned away who has the right password, however common it is today."""
+    email, password = "old@x.test", "password123"
+    older = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(password)
+    database = light_service.app.state.database
+    with database.write() as session:
+        users.create(
+            session, name="O", role=Role.VIEWER, email=email, password_hash=older, at=NOW
+        )  # fmt: skip
+    if is_busy:
+        line = light_service.app.state.passwords._line
+        turn = line.turn
+
+        def full_after_one(person: str) -> Any:
+            monkeypatch.setattr(line, "turn", refuse)
+            return turn(person)
+
+        def refuse(person: str) -> Any:
+            raise TooBusy("full", advice="Wait.")
+
+        monkeypatch.setattr(line, "turn", full_after_one)
+
+    body = {"email": email, "password": password}
+    assert light_service.anonymous().post("/api/v1/session", json=body).status_code == 201
+
+    with database.read() as session:
+        found = users.password_hash(session, email)
+    assert found is not None
+    kept = found[1]
+    assert (kept == older) == is_busy
+    monkeypatch.undo()
+    assert light_service.anonymous().post("/api/v1/session", json=body).status_code == 201
 
 
 def test_an_expired_key_is_refused(database: Database, tmp_path: Path) -> None:

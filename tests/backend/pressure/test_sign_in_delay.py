@@ -4,8 +4,8 @@ from backend.errors import TooManyTries
 from backend.pressure.sign_in_delay import (
     DELAYS_S,
     FORGOTTEN_AFTER_S,
-    MOST_ADDRESSES,
-    MOST_EMAILS,
+    MOST_ACCOUNTS,
+    MOST_SENDERS,
     SignInDelay,
 )
 
@@ -87,16 +87,16 @@ def test_made_up_e_mails_push_nobody_out_and_share_one_wait() -> None:
     for _ in range(3):
         wait_s(delay, HERE, VERA, 0)
     waits = [wait_s(delay, HERE, f"{n}@example.org", 0) for n in range(1000)]
-    assert waits[: MOST_EMAILS - 1] == [0] * (MOST_EMAILS - 1)
-    assert waits[MOST_EMAILS + 5 :] == [1] * (1000 - MOST_EMAILS - 5)
+    assert waits[: MOST_ACCOUNTS - 1] == [0] * (MOST_ACCOUNTS - 1)
+    assert waits[MOST_ACCOUNTS + 5 :] == [1] * (1000 - MOST_ACCOUNTS - 5)
     assert wait_s(delay, HERE, VERA, 0) == 1
 
 
 def test_memory_is_bounded() -> None:
     delay = SignInDelay()
-    for n in range(MOST_ADDRESSES + 500):
+    for n in range(MOST_SENDERS + 500):
         wait_s(delay, f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}", VERA, 0)
-    assert len(delay._addresses) == MOST_ADDRESSES
+    assert len(delay._senders) == MOST_SENDERS
 
 
 def test_the_wait_begins_when_the_password_was_found_wrong() -> None:
