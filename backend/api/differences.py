@@ -25,6 +25,7 @@ def compare_environments(
 def compare_data(session: SessionDep, caller: Caller, runs: RunsQuery) -> DataDifferences:
     """The snapshots that differ between these runs, and how far their prompts overlap.
 
-    100,000 records at most are compared; hashes and counts are of all of them.
+    100,000 records at most are compared; hashes and counts are of all of them. A snapshot of a
+    project that the caller does not see has its id as its name.
     """
-    return data.of_runs(session, seen_runs(session, caller, runs))
+    return data.of_runs(session, seen_runs(session, caller, runs), caller)

@@ -36,10 +36,10 @@ _ANSWERS: dict[int | str, dict[str, object]] = {
     "/experiments/{experiment_id}/results", response_model=ResultsAnswer, responses=_ANSWERS
 )
 def read_experiment_results(
-    experiment_id: str, session: SessionDep, format: Format = "json"
+    experiment_id: str, session: SessionDep, caller: Caller, format: Format = "json"
 ) -> ResultsAnswer | Response:
     """The tables of the newest 100 runs of an experiment that are not archived."""
-    return _in(format, results.of_experiment(session, experiment_id))
+    return _in(format, results.of_experiment(session, experiment_id, caller))
 
 
 @router.get("/seed-groups/results", response_model=ResultsAnswer, responses=_ANSWERS)
@@ -47,13 +47,13 @@ def read_results(
     session: SessionDep, caller: Caller, runs: RunsQuery, format: Format = "json"
 ) -> ResultsAnswer | Response:
     """The tables of these runs: a row for each group of seeds, by what evaluations measured."""
-    return _in(format, results.of_runs(session, seen_runs(session, caller, runs)))
+    return _in(format, results.of_runs(session, seen_runs(session, caller, runs), caller))
 
 
 @router.get("/runs/{run_id}/sets")
-def read_run_sets(run_id: str, session: SessionDep) -> RunSets:
+def read_run_sets(run_id: str, session: SessionDep, caller: Caller) -> RunSets:
     """The newest numbers of a run on each of its sets of prompts, and on their parts."""
-    return results.of_run(session, run_id)
+    return results.of_run(session, run_id, caller)
 
 
 def _in(format: str, answer: ResultsAnswer) -> ResultsAnswer | Response:

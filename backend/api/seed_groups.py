@@ -37,7 +37,8 @@ def compare_runs(
 
     A mean has a t interval from three seeds on; from ten on it is the interquartile mean.
     """
-    return seed_groups.of_runs(session, seen_runs(session, caller, runs), metric, evaluated_on)
+    run_ids = seen_runs(session, caller, runs)
+    return seed_groups.of_runs(session, run_ids, metric, evaluated_on, caller)
 
 
 @router.get("/seed-groups/curves")

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Query
 
 from backend.deps import SessionDep
-from backend.domain.access import Caller
+from backend.domain.access import Caller, missing
 from backend.errors import InvalidInput
 from backend.schemas.vocabulary import Role
 from backend.store.runs import runs
@@ -44,6 +44,9 @@ def _named(joined: str) -> list[str]:
 
 
 def must_see(session: SessionDep, caller: Caller, run_ids: Sequence[str]) -> None:
-    """Raise NotFound unless the caller sees each of these runs."""
-    for run_id, project_id in runs.projects_of(session, run_ids).items():
-        caller.must_see(project_id, f"run {run_id}")
+    """Raise NotFound, naming the first that is missing or foreign, unless the caller sees each."""
+    projects = runs.known_projects(session, run_ids)
+    for run_id in run_ids:
+        if run_id not in projects:
+            raise missing(f"run {run_id}")
+        caller.must_see(projects[run_id], f"run {run_id}")

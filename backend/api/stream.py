@@ -139,7 +139,7 @@ class _Opening(NamedTuple):
 
 
 def _opening(session: SessionDep, run_ids: Sequence[str]) -> _Opening:
-    project_ids = frozenset(kept_runs.projects_of(session, run_ids).values())
+    project_ids = frozenset(kept_runs.known_projects(session, run_ids).values())
     return _Opening(run_events.heads(session, run_ids), project_ids)
 
 

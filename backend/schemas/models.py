@@ -88,7 +88,10 @@ class LineageNode(ApiAnswer):
     run_name: str | None
     method: Method | None
     snapshot_ids: list[str]
-    snapshot_names: list[str] = Field(description="In the order of their ids.")
+    snapshot_names: list[str] = Field(
+        description="In the order of their ids; the id of one whose project the caller does not "
+        "see."
+    )
     reward_model_ids: list[str]
     relation: str = Field(description="self, ancestor, descendant or reward_model")
 

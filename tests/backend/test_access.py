@@ -15,6 +15,7 @@ from backend.artifacts import ArtifactStore
 from backend.domain.operations import OPERATIONS, Of
 from backend.main import ROUTERS
 from backend.schemas.events import SampleLine
+from backend.schemas.models import ModelFacts
 from backend.schemas.records import GeneratedRecord
 from backend.schemas.vocabulary import FinishReason, Role, Scope
 from backend.settings import Settings
@@ -22,6 +23,7 @@ from backend.store import jobs
 from backend.store.data import responses
 from backend.store.db import Database
 from backend.store.ids import new_id
+from backend.store.models import registry
 from backend.store.runs import outputs, runs, samples
 from backend.store.runs.outputs import OutputFile
 from backend.store.tables.data import Assignment, Prompt
@@ -537,6 +539,76 @@ def test_a_foreign_object_and_a_missing_one_have_the_same_answer(light_service: 
             answers.append((answer.status_code, str(said).replace(one, "ID"), headers))
         assert answers[0] == answers[1]
         assert answers[0][0] == 404
+
+
+def test_of_several_runs_the_first_unseen_one_is_named_whether_it_exists_or_not(
+    light_service: Service,
+) -> None:
+    site, foreign = site_of(light_service, "mine"), site_of(light_service, "foreign")
+    _, researcher, *_ = people_of(light_service, site)
+    own, theirs, missing = site.run(), foreign.run(), "run_nothing"
+
+    def told(name: str, run_ids: list[str]) -> tuple[int, str]:
+        route = every_route()[name]
+        if name == "change_runs":
+            sent: dict[str, Any] = {"json": {"run_ids": run_ids, "add_tags": ["t"]}}
+        else:
+            sent = {"params": {**_QUERIES.get(name, {}), "runs": ",".join(run_ids), "names": "x"}}
+        answer = researcher.client.request(min(route.methods), route.path, **sent)
+        said = {**answer.json(), "request_id": None}
+        return answer.status_code, str(said).replace(run_ids[-2], "ID")
+
+    for name in sorted({*OF_SEVERAL_RUNS, "stream_runs", "change_runs"}):
+        for before in ([], [own]):
+            answers = [
+                told(name, [*before, one, missing]) for one in (theirs, theirs[:-4] + "2222")
+            ]
+            assert answers[0] == answers[1], name
+            assert answers[0][0] == 404, name
+            assert "no run ID" in answers[0][1], name
+
+
+def test_names_of_a_project_that_somebody_does_not_see_stay_in_it(
+    light_service: Service,
+) -> None:
+    site, foreign = site_of(light_service, "mine"), site_of(light_service, "foreign")
+    *_, viewer = people_of(light_service, site)
+    secret = "the name of nobody else"
+    data = [
+        foreign.of(f"/projects/{foreign.project}/snapshots", name=secret, kind="demonstrations"),
+        site.snapshot("demonstrations"),
+    ]
+    source = {"hub_id": "owner/name"}
+    model = foreign.of("/models", name=secret, source=source, project_id=foreign.project)
+    run_ids = []
+    for number, one in enumerate((data[0], data[1])):
+        config = {"method": "sft", "model": {"id": model}, "demonstrations": {"id": one}}
+        body = {**site.run_body(), "config": {**config, "seed": number}}
+        run_ids.append(site.of("/runs", **body))
+    with site.database.write() as session:
+        made = registry.register_output(
+            session, runs.get(session, run_ids[0]), name="out", kind="causal_lm",
+            artifact="runs/x/model-1", facts=ModelFacts(), sha256="0" * 64, step=1,
+            at=datetime.now(UTC),
+        ).id  # fmt: skip
+    experiment = site.experiment()
+    site.admin.post(f"/experiments/{experiment}/runs", json={"run_ids": run_ids})
+    together = ",".join(run_ids)
+
+    paths = [
+        f"/models/{made}",
+        f"/data-differences?runs={together}",
+        f"/seed-groups?runs={together}",
+        f"/seed-groups/results?runs={together}",
+        f"/experiments/{experiment}/results",
+        *(f"/runs/{one}/sets" for one in run_ids),
+    ]
+    shown = {path: site.admin.get(path).raise_for_status().text for path in paths}
+    assert sum(secret in text for text in shown.values()) >= 3, "who sees both projects is told"
+    for path in paths:
+        assert secret not in viewer.client.get(path).raise_for_status().text, path
+    (lineage,) = viewer.client.get(f"/models/{made}").json()["lineage"]
+    assert lineage["snapshot_names"] == [data[0]]
 
 
 def test_nobody_is_nobody_on_every_route(light_service: Service) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, cast, func, select
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
+from backend.domain.access import Caller
 from backend.domain.differences.prompts import Sides, overlap
 from backend.schemas.compared.differences import (
     ComparedSnapshot,
@@ -21,6 +22,7 @@ from backend.schemas.compared.differences import (
     PromptOverlap,
 )
 from backend.schemas.vocabulary import SnapshotKind, Split
+from backend.store import record_names
 from backend.store.tables.data import Snapshot, SnapshotLine
 from backend.store.tables.runs import Run
 
@@ -29,16 +31,17 @@ MOST_RECORDS = 100_000
 _BATCH = 1000
 
 
-def of_runs(session: Session, run_ids: Sequence[str]) -> DataDifferences:
+def of_runs(session: Session, run_ids: Sequence[str], caller: Caller) -> DataDifferences:
     """In which fields these runs name different snapshots, and how far those overlap."""
     used = _used(session, run_ids)
     snapshots = _snapshots(session, {one for field in used.values() for one in field})
+    names = record_names.of_ids(session, snapshots, caller)
     prompts = _Prompts(session)
     items, same = [], []
     for field, by_snapshot in used.items():
         known = {one: runs for one, runs in by_snapshot.items() if one in snapshots}
         if len(known) > 1:
-            items.append(_difference(field, known, snapshots, prompts))
+            items.append(_difference(field, known, snapshots, names, prompts))
         elif known:
             same.append(field)
     return DataDifferences(items=items, same=same, most_records=MOST_RECORDS)
@@ -69,19 +72,22 @@ def _difference(
     field: str,
     used: Mapping[str, list[str]],
     snapshots: Mapping[str, Snapshot],
+    names: Mapping[str, str],
     prompts: "_Prompts",
 ) -> DataDifference:
     first, *others = (snapshots[one] for one in used)
     return DataDifference(
         field=field,
-        snapshots=[_compared(snapshots[one], runs) for one, runs in used.items()],
+        snapshots=[
+            _compared(snapshots[one], runs, names.get(one, one)) for one, runs in used.items()
+        ],
         overlaps=[prompts.overlap(first, other) for other in others],
     )
 
 
-def _compared(snapshot: Snapshot, runs: list[str]) -> ComparedSnapshot:
-    names = ComparedSnapshot.model_fields.keys() - {"runs"}
-    return ComparedSnapshot(runs=runs, **{name: getattr(snapshot, name) for name in names})
+def _compared(snapshot: Snapshot, runs: list[str], name: str) -> ComparedSnapshot:
+    same = ComparedSnapshot.model_fields.keys() - {"runs", "name"}
+    return ComparedSnapshot(runs=runs, name=name, **{one: getattr(snapshot, one) for one in same})
 
 
 class _Prompts:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from backend.domain.access import Caller
 from backend.domain.results.drafts import Given
 from backend.domain.results.gathered import KnownModel, Read, gathered
 from backend.domain.results.measurements import MeasuredRun, key_of, sets_of
@@ -18,7 +19,8 @@ from backend.errors import NotFound
 from backend.schemas.metrics.results import ResultsAnswer
 from backend.schemas.metrics.sets import RunSets
 from backend.schemas.vocabulary import Method, RunState
-from backend.store.metrics import draws, record_names
+from backend.store import record_names
+from backend.store.metrics import draws
 from backend.store.runs import experiments
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
@@ -30,13 +32,13 @@ _MODEL_FACTS = ("config.model.id", "config.model.hub_id")
 _AT_WORK = (RunState.QUEUED, RunState.RUNNING, RunState.STOPPING, RunState.PAUSED)
 
 
-def of_runs(session: Session, run_ids: Sequence[str]) -> ResultsAnswer:
+def of_runs(session: Session, run_ids: Sequence[str], caller: Caller) -> ResultsAnswer:
     """The tables of these runs, measured by any evaluation of what they made in their projects."""
-    return results(given(session, run_ids))
+    return results(given(session, run_ids, caller))
 
 
-def given(session: Session, run_ids: Sequence[str]) -> Given:
-    """Rows and measurements of these runs: what tables are made of."""
+def given(session: Session, run_ids: Sequence[str], caller: Caller) -> Given:
+    """Rows and measurements of these runs, with the names that the caller sees."""
     rows = _runs(session, run_ids)
     projects = {row.project_id for row in rows}
     asked = [row for row in rows if row.method != Method.EVALUATE]
@@ -45,7 +47,7 @@ def given(session: Session, run_ids: Sequence[str]) -> Given:
     made = _made_by(session, [row.id for row in asked])
     for row in _evaluations(session, projects, {*made, *_starts(asked)}):
         evaluations.setdefault(row.id, row)
-    models = _models(session, named | {*made, *map(_baseline, evaluations.values())})
+    models = _models(session, named | {*made, *map(_baseline, evaluations.values())}, caller)
     others = {known.run for known in models.values() if known.run} - {row.id for row in asked}
     makers = [row for row in _runs(session, sorted(others)) if row.project_id in projects]
     first = _first_values(session, [row.id for row in (*asked, *makers)])
@@ -56,15 +58,15 @@ def given(session: Session, run_ids: Sequence[str]) -> Given:
         makers=[replace(_measured(row, first), draw=drawn[row.id]) for row in makers],
         evaluations=[_measured(row, first) for row in evaluations.values()],
         models=models,
-        names=record_names.of_configs(session, configs),
+        names=record_names.of_configs(session, configs, caller),
     )
     return gathered(read)
 
 
-def of_experiment(session: Session, experiment_id: str) -> ResultsAnswer:
+def of_experiment(session: Session, experiment_id: str, caller: Caller) -> ResultsAnswer:
     """The tables of the newest runs of an experiment, and how many are left out."""
     experiment = experiments.get(session, experiment_id)
-    answer = of_runs(session, experiment.run_ids)
+    answer = of_runs(session, experiment.run_ids, caller)
     shown, n = len(experiment.run_ids), experiment.run_count
     if shown == n:
         return answer
@@ -72,7 +74,7 @@ def of_experiment(session: Session, experiment_id: str) -> ResultsAnswer:
     return answer.model_copy(update={"missing": f"{answer.missing} {left_out}".strip()})
 
 
-def of_run(session: Session, run_id: str) -> RunSets:
+def of_run(session: Session, run_id: str, caller: Caller) -> RunSets:
     """What one run has measured on each of its sets. Raises NotFound."""
     row = next(iter(_runs(session, [run_id])), None)
     if row is None:
@@ -83,7 +85,7 @@ def of_run(session: Session, run_id: str) -> RunSets:
     n_prompts = {
         one: known[one.data].count("records", one.split) for one in sets if one.data in known
     }
-    names = {one.id: one.name for one in known.values()}
+    names = record_names.of_ids(session, known, caller)
     return sets_measured(_measured(row, {}), names, n_prompts)
 
 
@@ -130,9 +132,11 @@ def _evaluations(session: Session, projects: Collection[str], models: set[str]) 
     return (run for run in session.scalars(wanted) if key_of(run.config.get("model")) in models)
 
 
-def _models(session: Session, keys: set[str]) -> dict[str, KnownModel]:
-    rows = session.execute(select(Model.id, Model.name, Model.run_id).where(Model.id.in_(keys)))
-    return {model_id: KnownModel(name, run_id) for model_id, name, run_id in rows}
+def _models(session: Session, keys: set[str], caller: Caller) -> dict[str, KnownModel]:
+    models = session.scalars(select(Model).where(Model.id.in_(keys)))
+    return {
+        one.id: KnownModel(one.name, one.run_id) for one in models if caller.sees(one.project_id)
+    }
 
 
 def _first_values(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, float]]:

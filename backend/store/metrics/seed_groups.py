@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 
+from backend.domain.access import Caller
 from backend.domain.results.deciding import evaluated
 from backend.domain.results.measurements import key_of
 from backend.domain.seeds import groups as seeds
@@ -22,7 +23,8 @@ from backend.schemas.metrics.seeds import GroupCurve, GroupCurves, SeedGroups, S
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.runs import Series
 from backend.schemas.vocabulary import Method, RunState
-from backend.store.metrics import curves, draws, record_names, results
+from backend.store import record_names
+from backend.store.metrics import curves, draws, results
 from backend.store.metrics.curves import Window
 from backend.store.tables.models import Model
 from backend.store.tables.runs import MetricPoint, Run
@@ -31,7 +33,11 @@ _FINER = 4
 
 
 def of_runs(
-    session: Session, run_ids: Sequence[str], metric: str | None, evaluated_on: str | None
+    session: Session,
+    run_ids: Sequence[str],
+    metric: str | None,
+    evaluated_on: str | None,
+    caller: Caller,
 ) -> SeedGroups:
     """These runs in groups, by `metric`, or else evaluations on that set, or what decides."""
     configs = _configs(session, run_ids)
@@ -39,12 +45,12 @@ def of_runs(
     drawn = draws.of_runs(session, configs)
     counting = [run for runs in counted(seeds.seed_groups(configs), drawn) for run in runs]
     by = (
-        _deciding(session, {run: configs[run] for run in counting}, names, evaluated_on)
+        _deciding(session, {run: configs[run] for run in counting}, names, evaluated_on, caller)
         if metric is None
         else _newest(session, counting, metric)
     )
     metrics = sorted(set().union(*names.values()))
-    records = called(record_names.of_configs(session, configs.values()))
+    records = called(record_names.of_configs(session, configs.values(), caller))
     found = compared(configs, drawn, by, metrics, records)
     return found.model_copy(update={"n_evaluations": len(set(run_ids)) - len(configs)})
 
@@ -79,6 +85,7 @@ def _deciding(
     configs: Mapping[str, dict[str, Any]],
     names: Mapping[str, set[str]],
     evaluated_on: str | None,
+    caller: Caller,
 ) -> Measure:
     """The set that was asked for, else what somebody attached, else evaluations, else the runs."""
     run_ids = list(configs)
@@ -86,7 +93,7 @@ def _deciding(
         list(configs.values()), [names[run_id] for run_id in run_ids]
     )
     attached = metric if metric is not None and gold_metrics([metric]) else None
-    found = evaluated(results.given(session, run_ids), run_ids)
+    found = evaluated(results.given(session, run_ids, caller), run_ids)
     labels = [one.label for one in found]
     if found and (attached is None or evaluated_on in labels):
         one = next((one for one in found if one.label == evaluated_on), found[0])

@@ -23,10 +23,10 @@ from backend.schemas.models import (
 )
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import Method, ModelKind
+from backend.store import record_names
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.runs import outputs
-from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
 
@@ -176,7 +176,7 @@ def _visible(session: Session, model_id: str, caller: Caller) -> Model:
 
 def _lineage(session: Session, model: Model, caller: Caller) -> list[LineageNode]:
     """Oldest first: ancestors and the reward models they used, the model itself, descendants."""
-    found: dict[str, LineageNode] = {model.id: _node(session, model, "self")}
+    found: dict[str, LineageNode] = {model.id: _node(session, model, "self", caller)}
     numbers = {model.id: model.number}
     queue = deque([model])
     while queue and len(found) < MOST_RELATIVES:
@@ -187,7 +187,7 @@ def _lineage(session: Session, model: Model, caller: Caller) -> list[LineageNode
         for relative_id, relation in above:
             relative = _by_id(session, relative_id)
             if relative and relative.id not in found and caller.sees(relative.project_id):
-                found[relative.id] = _node(session, relative, relation)
+                found[relative.id] = _node(session, relative, relation, caller)
                 numbers[relative.id] = relative.number
                 queue.append(relative)
     below = deque([model.id])
@@ -195,7 +195,7 @@ def _lineage(session: Session, model: Model, caller: Caller) -> list[LineageNode
         children = session.scalars(select(Model).where(Model.parent_id == below.popleft()))
         for child in children:
             if child.id not in found and caller.sees(child.project_id):
-                found[child.id] = _node(session, child, "descendant")
+                found[child.id] = _node(session, child, "descendant", caller)
                 numbers[child.id] = child.number
                 below.append(child.id)
     return sorted(found.values(), key=lambda node: numbers[node.model_id])
@@ -205,14 +205,13 @@ def _by_id(session: Session, model_id: str | None) -> Model | None:
     return session.scalar(select(Model).where(Model.id == model_id)) if model_id else None
 
 
-def _node(session: Session, model: Model, relation: str) -> LineageNode:
+def _node(session: Session, model: Model, relation: str, caller: Caller) -> LineageNode:
     run = session.scalar(select(Run).where(Run.id == model.run_id)) if model.run_id else None
     config: dict[str, Any] = run.config if run else {}
     reward = config.get("reward") or {}
     terms = reward.get("terms", []) if isinstance(reward, dict) else reward
     used = [one for name in _DATA if (one := _id_of(config.get(name)))]
-    rows = session.execute(select(Snapshot.id, Snapshot.name).where(Snapshot.id.in_(used)))
-    names = dict(rows.all())
+    names = record_names.of_ids(session, used, caller)
     scored = [_id_of(term.get("model") or term.get("process_model")) for term in terms]
     return LineageNode(
         model_id=model.id,

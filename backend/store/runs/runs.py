@@ -115,15 +115,6 @@ def locked(session: Session, run_id: str) -> Run:
     return run
 
 
-def projects_of(session: Session, run_ids: Sequence[str]) -> dict[str, str]:
-    """The project of each of these runs; raises NotFound if one does not exist."""
-    found = known_projects(session, run_ids)
-    for run_id in run_ids:
-        if run_id not in found:
-            raise NotFound(f"there is no run {run_id} that you can see")
-    return found
-
-
 def known_projects(session: Session, run_ids: Sequence[str]) -> dict[str, str]:
     """The project of each of these runs that exists."""
     rows = session.execute(select(Run.id, Run.project_id).where(Run.id.in_(run_ids)))

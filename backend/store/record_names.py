@@ -1,0 +1,34 @@
+"""The names of the models and snapshots that configs name by their ids, as far as somebody sees.
+
+A run may read data of a project that not everybody who sees the run belongs to: whoever does not is
+shown the id.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from backend.domain.access import Caller
+from backend.domain.seeds.records import ids_in
+from backend.store.tables.data import Snapshot
+from backend.store.tables.models import Model
+
+
+def of_configs(
+    session: Session, configs: Iterable[Mapping[str, Any]], caller: Caller
+) -> dict[str, str]:
+    """By id; several can have one name."""
+    return of_ids(session, set[str]().union(*map(ids_in, configs)), caller)
+
+
+def of_ids(session: Session, ids: Collection[str], caller: Caller) -> dict[str, str]:
+    """By id, without those of projects that the caller does not see."""
+    found: dict[str, str] = {}
+    for table in (Model, Snapshot):
+        rows = session.execute(
+            select(table.id, table.name, table.project_id).where(table.id.in_(ids))
+        )
+        found |= {one: name for one, name, project_id in rows if caller.sees(project_id)}
+    return found
