@@ -26,6 +26,7 @@ from problems import command
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 EXAMPLE = EXAMPLES / "closed_loop.py"
 PAPER = EXAMPLES / "paper_in_miniature.py"
+_NOT_COMPARED = 3
 
 
 class Interrupted(Exception):
@@ -33,7 +34,10 @@ class Interrupted(Exception):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one verb; 0 = done, 1 = an error said on stderr, 2 = wrong usage, 130 = interrupted."""
+    """Run one verb; 0 = done, 1 = an error said on stderr, 2 = wrong usage, 130 = interrupted.
+
+    `audit verify` returns 3 if there was nothing to compare the log with.
+    """
     options = _parser().parse_args(arguments)
     os.umask(UMASK)
     try:
@@ -131,12 +135,14 @@ def run_prune(settings: Settings, options: argparse.Namespace) -> None:
             _say(plan.carry_out())
 
 
-def run_audit(settings: Settings, options: argparse.Namespace) -> None:
+def run_audit(settings: Settings, options: argparse.Namespace) -> int:
     """Check that the log of changes is what was written, or copy it into a file."""
     if options.what == "export":
         _say(audit.export(settings, Path(options.file or "audit.jsonl")))
-    else:
-        _say(audit.verify(settings, [Path(options.file)] if options.file else []))
+        return 0
+    found = audit.verify(settings, [Path(options.file)] if options.file else [])
+    _say(found.sentence)
+    return 0 if found.is_compared else _NOT_COMPARED
 
 
 def run_problems(_: Settings, options: argparse.Namespace) -> int:

@@ -36,7 +36,7 @@ from backend.schemas.vocabulary import Role, Scope
 from backend.store.owners import Owner, owner_of
 from backend.store.people import audit, idempotency
 from backend.store.people.idempotency import KeptAnswer
-from backend.traces.collector import NO_OBJECT, Trace, Traces
+from backend.traces.collector import DONE, NO_OBJECT, Trace, Traces
 from backend.transactions import Transactions
 
 T = TypeVar("T")
@@ -151,7 +151,7 @@ class Phases:
         """
         self._changes[object_id] = {"before": before, "after": after}
 
-    def trace(self, outcome: str = "done") -> None:
+    def trace(self, outcome: str = DONE) -> None:
         """Let the audit know, a second later, what this request asked for without a change."""
         traces: Traces = self.request.app.state.traces
         named = list(self.request.path_params.values()) if self._sender else []

@@ -7,22 +7,37 @@ import json
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
-from backend.domain.audit_chain import broken
-from backend.errors import Damaged
+from backend.domain.audit_chain import Head, broken
+from backend.errors import Damaged, InvalidInput
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import audit
 from backend.traces import heads
 
 
-def verify(settings: Settings, kept: Sequence[Path] = ()) -> str:
+class Verified(NamedTuple):
+    """What was found of a log with which nothing is wrong.
+
+    `is_compared`: hashes from outside of the database are in it; if not, nobody knows whether all
+    of it was written anew.
+    """
+
+    sentence: str
+    is_compared: bool
+
+
+def verify(settings: Settings, kept: Sequence[Path] = ()) -> Verified:
     """Recompute the chain; `kept` are further files of heads, such as those of other API processes.
 
-    The heads are read first, for lines may be added meanwhile. Raises Damaged naming what is wrong.
+    The heads are read first, for lines may be added meanwhile. Raises Damaged naming what is wrong,
+    InvalidInput for a file of `kept` that does not exist.
     """
-    files = [settings.data_dir / heads.FILE, *kept]
-    known = [head for file in files for head in heads.read(file)]
+    own = settings.data_dir / heads.FILE
+    for file in kept:
+        _must_exist(file)
+    known = [head for file in (own, *kept) for head in heads.read(file)]
     database = Database(settings.sqlalchemy_url)
     with database.read_at_once() as session, closing(audit.chain(session)) as chain:
         wrong = broken(chain, known)
@@ -34,10 +49,30 @@ def verify(settings: Settings, kept: Sequence[Path] = ()) -> str:
             advice="Compare it with a backup (`podium audit export`), and find out who could "
             "write to the database.",
         )
+    return Verified(_told(last, len(known), own), bool(known))
+
+
+def _told(last: Head, n_heads: int, own: Path) -> str:
+    if n_heads:
+        return (
+            f"The audit log is whole: {last.number} lines, checked against {n_heads} heads that "
+            f"were kept outside the database. The last hash is {last.sha256}."
+        )
     return (
-        f"The audit log is whole: {last.number} lines, checked against {len(known)} heads that "
-        f"were kept outside the database. The last hash is {last.sha256}."
+        f"The hashes of the audit log's {last.number} lines fit one another, but {own} has no head "
+        "to check them against. This does not show that the log is what was written: whoever can "
+        "write the database can write all of it anew, or cut off its end. Give a copy of "
+        "audit.heads (`podium audit verify FILE`), or compare with a hash that you noted: the "
+        f"last one is {last.sha256}."
     )
+
+
+def _must_exist(file: Path) -> None:
+    if not file.exists():
+        raise InvalidInput(
+            f"there is no file of heads at {file}",
+            advice="Give a file that the service wrote as audit.heads, or a copy of it.",
+        )
 
 
 def export(settings: Settings, file: Path) -> str:

@@ -1,7 +1,8 @@
 """Traces of what changes nothing: sign-ins that failed, refusals, exports, reads of others' votes.
 
 Routes and error handlers add them without waiting; once a second they become audit lines, equal
-ones together, in one short transaction. What was typed is never among them.
+ones together, in one short transaction. What was typed is never among them. Who reads or exports is
+told for each object, whatever else comes that second: nobody hides a read among refusals.
 """
 
 import logging
@@ -22,9 +23,12 @@ from backend.traces.repeating import repeated
 log = logging.getLogger("podium.traces")
 
 WRITE_EVERY_S = 1.0
-# Different traces of one second; further ones are counted together.
-MOST_KINDS = 100
+# Different refusals of one user in a second, or of all whom nobody knows; further ones are counted
+# together by operation and status.
+MOST_REFUSALS = 100
+DONE = "done"
 NO_OBJECT = "-"
+SEVERAL = "several"
 
 
 class Trace(NamedTuple):
@@ -47,21 +51,42 @@ class Traces:
         self._database = database
         self._now = now
         self._counts: Counter[Trace] = Counter()
+        # By user, how many different refusals are among them.
+        self._refusals: Counter[str | None] = Counter()
         self._lock = threading.Lock()
 
     def add(self, trace: Trace) -> None:
         """Count one."""
         with self._lock:
-            if trace not in self._counts and len(self._counts) >= MOST_KINDS:
-                trace = Trace(None, trace.action, NO_OBJECT, "several", trace.outcome)
-            self._counts[trace] += 1
+            self._count(trace, 1)
+
+    def _count(self, trace: Trace, times: int) -> None:
+        if trace not in self._counts and trace.outcome != DONE:
+            if self._refusals[trace.user_id] >= MOST_REFUSALS:
+                trace = trace._replace(object_id=NO_OBJECT, address=SEVERAL)
+            else:
+                self._refusals[trace.user_id] += 1
+        self._counts[trace] += times
 
     def write(self) -> None:
-        """Add a line for each kind of trace since the last time; nothing if there was none."""
+        """Add a line for each kind of trace since the last time; nothing if there was none.
+
+        What cannot be written stays, and is counted with what comes until the next time.
+        """
         with self._lock:
             counts, self._counts = self._counts, Counter()
+            self._refusals.clear()
         if not counts:
             return
+        try:
+            self._record(counts)
+        except BaseException:
+            with self._lock:
+                for trace, times in counts.items():
+                    self._count(trace, times)
+            raise
+
+    def _record(self, counts: Counter[Trace]) -> None:
         with self._database.write(by="traces") as session:
             for trace, count in counts.items():
                 audit.record(
@@ -82,4 +107,4 @@ class Traces:
         try:
             self.write()
         except (ServiceError, SQLAlchemyError) as error:
-            log.warning("traces.lost error=%s", type(error).__name__)
+            log.warning("traces.not_written error=%s", type(error).__name__)

@@ -1,5 +1,6 @@
 """The audit log is added to, never changed; what was changed all the same is found."""
 
+import argparse
 import hashlib
 import json
 import threading
@@ -13,14 +14,15 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import DatabaseError
 
+from backend import cli
 from backend.domain.audit_chain import BEGINNING, Head, Line, Link, broken, sha256_of
-from backend.errors import Damaged
+from backend.errors import Damaged, InvalidInput, Unavailable
 from backend.ops import audit as verbs
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import audit
 from backend.traces import heads
-from backend.traces.collector import MOST_KINDS, Trace, Traces
+from backend.traces.collector import DONE, MOST_REFUSALS, Trace, Traces
 from backend.traces.heads import Heads
 from tests.backend.conftest import Service
 
@@ -170,7 +172,10 @@ def settings(database: Database, tmp_path: Path) -> Settings:
 
 def test_one_changed_row_is_found(database: Database, settings: Settings) -> None:
     record(database, 5)
-    assert verbs.verify(settings).startswith("The audit log is whole: 5 lines, checked against 0")
+    Heads(database, settings.data_dir).keep()
+    whole = verbs.verify(settings)
+    assert whole.sentence.startswith("The audit log is whole: 5 lines, checked against 1")
+    assert whole.is_compared
 
     force(database, sa.update(TABLE).where(TABLE.c.number == 2).values(object_id="run_other"))
 
@@ -200,9 +205,31 @@ def test_a_cut_end_is_found_by_the_head_of_another_process(
     Heads(database, other).keep()
     force(database, sa.delete(TABLE).where(TABLE.c.number > 3))
 
-    assert verbs.verify(settings)
+    assert not verbs.verify(settings).is_compared, "the heads of this process are missing"
     with pytest.raises(Damaged, match="the last line is 3, but line 5"):
         verbs.verify(settings, [other / heads.FILE])
+
+
+def test_without_heads_nobody_is_told_that_the_log_is_whole(
+    database: Database, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log written anew whole fits itself; who could do that may also have deleted the heads."""
+    record(database, 5)
+    Heads(database, settings.data_dir).keep()
+    rewrite(database, 2, "run_other")
+    (settings.data_dir / heads.FILE).unlink()
+
+    found = verbs.verify(settings)
+
+    assert not found.is_compared
+    assert "whole" not in found.sentence
+    assert links(database)[-1].sha256 in found.sentence
+    assert "does not show" in found.sentence
+    options = argparse.Namespace(what="verify", file=None)
+    assert cli.run_audit(settings, options) == 3
+    assert found.sentence in capsys.readouterr().out
+    with pytest.raises(InvalidInput, match="no file of heads"):
+        verbs.verify(settings, [settings.data_dir / "mistyped"])
 
 
 def test_the_head_is_kept_once_and_for_its_owner_alone(
@@ -258,13 +285,65 @@ def test_traces_of_a_second_are_one_line_for_each_kind(database: Database) -> No
 
 def test_traces_of_many_kinds_do_not_fill_the_log(database: Database) -> None:
     traces = Traces(database, lambda: AT)
-    for number in range(10 * MOST_KINDS):
+    for number in range(10 * MOST_REFUSALS):
         traces.add(Trace(None, "sign_in", "-", f"10.0.{number // 250}.{number % 250}", "401"))
     traces.write()
 
     said = [one.line for one in links(database)]
-    assert len(said) == MOST_KINDS + 1
-    assert sum(one.data["count"] for one in said) == 10 * MOST_KINDS
+    assert len(said) == MOST_REFUSALS + 1
+    assert sum(one.data["count"] for one in said) == 10 * MOST_REFUSALS
+
+
+def test_nobody_hides_a_read_or_a_refusal_of_others_among_their_own(database: Database) -> None:
+    traces = Traces(database, lambda: AT)
+    for number in range(3 * MOST_REFUSALS):
+        traces.add(Trace("eve", "list_keys", f"user_{number}", f"10.0.0.{number % 9}", "403"))
+    read = Trace("eve", "list_judgments", "project_1", "10.0.0.1", DONE)
+    for number in range(2 * MOST_REFUSALS):
+        traces.add(read._replace(object_id=f"project_{number}"))
+    traces.add(Trace("ann", "list_keys", "user_7", "10.0.0.2", "403"))
+    traces.write()
+
+    said = [one.line for one in links(database)]
+    reads = [one for one in said if one.data["outcome"] == DONE]
+    assert {(one.user_id, one.object_id, one.data["address"]) for one in reads} == {
+        ("eve", f"project_{number}", "10.0.0.1") for number in range(2 * MOST_REFUSALS)
+    }
+    (ann,) = [one for one in said if one.user_id == "ann"]
+    assert (ann.object_id, ann.data["address"]) == ("user_7", "10.0.0.2")
+    (rest,) = [one for one in said if one.data["address"] == "several"]
+    assert (rest.user_id, rest.action, rest.object_id) == ("eve", "list_keys", "-")
+    assert rest.data == {"outcome": "403", "address": "several", "count": 2 * MOST_REFUSALS}
+    assert len(said) == MOST_REFUSALS + 1 + 2 * MOST_REFUSALS + 1
+
+
+def test_traces_that_could_not_be_written_are_written_later(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traces = Traces(database, lambda: AT)
+    refused, read = (Trace("eve", "list_keys", "user_1", "10.0.0.1", one) for one in ("403", DONE))
+    for _ in range(3):
+        traces.add(refused)
+    traces.add(read)
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise Unavailable("the disk is full", advice="Wait.")
+
+    with monkeypatch.context() as broken_store:
+        broken_store.setattr(database, "write", full)
+        for number in range(MOST_REFUSALS):
+            with pytest.raises(Unavailable):
+                traces.write()
+            traces.add(refused._replace(object_id=f"user_{number}"))
+    traces.write()
+    traces.write()
+
+    said = [one.line for one in links(database)]
+    counts = {(one.object_id, one.data["outcome"]): one.data["count"] for one in said}
+    # user_1 once more by the loop.
+    assert counts == {("user_1", "403"): 4, ("user_1", DONE): 1} | {
+        (f"user_{number}", "403"): 1 for number in range(MOST_REFUSALS) if number != 1
+    }
 
 
 def traced(service: Service, action: str) -> list[dict[str, Any]]:
