@@ -1,5 +1,6 @@
 """What requests and lists are made of: bounded bodies, names, pages. It knows no resource."""
 
+import re
 import unicodedata
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -12,8 +13,15 @@ LONGEST_LABEL = 200
 
 # Unicode: controls, formats (bidi and zero-width among them), half surrogate pairs, line ends.
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# Letters that no font shows: fillers of Hangul and an empty pattern of Braille.
-_UNSEEN_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
+# What Unicode lets no font show (Default_Ignorable_Code_Point): fillers, selectors of variants and
+# places kept for more of them; and an empty pattern of Braille.
+_UNSHOWN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+# Keyboards put it behind symbols, to have them drawn in colour.
+_IN_COLOUR = "\ufe0f"
 # Persian, Hindi and others are spelled with these inside a word.
 _JOINERS = frozenset("\u200c\u200d")
 
@@ -21,22 +29,33 @@ Item = TypeVar("Item")
 
 
 def as_name(text: str) -> str:
-    """The name in one spelling (NFC), without spaces around it.
+    """The name in one spelling (NFC, symbols without a choice of colour), without spaces around it.
 
     Raises ValueError for characters that nobody sees or that turn the direction of text: two names
     that look alike would be different ones.
     """
-    name = unicodedata.normalize("NFC", text).strip()
+    name = unicodedata.normalize("NFC", _uncoloured(text)).strip()
     if not name:
         raise ValueError("the name is empty")
     for at, one in enumerate(name):
-        is_unseen = unicodedata.category(one) in _UNSEEN_CATEGORIES or one in _UNSEEN_LETTERS
+        is_unseen = unicodedata.category(one) in _UNSEEN_CATEGORIES or _UNSHOWN.match(one)
         if is_unseen and not (one in _JOINERS and _is_inside_word(name, at)):
             raise ValueError(
                 f"there is a character that cannot be seen (U+{ord(one):04X}) at place "
                 f"{at + 1}; remove it"
             )
     return name
+
+
+def _uncoloured(text: str) -> str:
+    if _IN_COLOUR not in text:
+        return text
+    pairs = zip(" " + text, text, strict=False)
+    return "".join(one for before, one in pairs if not (one == _IN_COLOUR and _is_symbol(before)))
+
+
+def _is_symbol(one: str) -> bool:
+    return unicodedata.category(one)[0] in "SP"
 
 
 def _is_inside_word(name: str, at: int) -> bool:

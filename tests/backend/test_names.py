@@ -1,8 +1,11 @@
 """Names are in one spelling, and nothing in them is unseen; passwords are not the usual ones."""
 
+import json
+import sys
 import unicodedata
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
@@ -27,6 +30,10 @@ NAME: TypeAdapter[str] = TypeAdapter(Name)
         ("\u0dc1\u0dca\u200d\u0dbb\u0dd3", "\u0dc1\u0dca\u200d\u0dbb\u0dd3"),
         ("\u05e9\u05dc\u05d5\u05dd", "\u05e9\u05dc\u05d5\u05dd"),
         ("Lauf \U0001f680", "Lauf \U0001f680"),
+        # Keyboards send hearts and signs with a selector of colour: they are the same name.
+        ("Lauf \u2764\ufe0f b", "Lauf \u2764 b"),
+        ("\u203c\ufe0f", "\u203c"),
+        ("=\ufe0f\u0338", "\u2260"),
     ],
 )
 def test_a_name_has_one_spelling(text: str, name: str) -> None:
@@ -37,11 +44,55 @@ def test_a_name_has_one_spelling(text: str, name: str) -> None:
     "text",
     ["", "   ", "a\nb", "a\tb", "a\u202eb", "a\u2066b", "\u200bname", "a\u200bb", "a\ufeffb",
      "a\u00adb", "a\u2028b", "1\u200d2", "\u200dab", "ab\u200c", "a \u200cb", "\u3164",
-     "a\u2800b", "a\x7fb", "a\x9bb", "a\U000e0041b", "x" * 201],
+     "a\u2800b", "a\ufe0fb", "\ufe0fa", "\u2764\ufe0f\ufe0f", "\u2764\ufe0e", "a\u17b5b",
+     "a\u180bb", "\u845b\U000e0100", "a\U000e0fffb", "a\ufff0b", "a\x7fb", "a\x9bb",
+     "a\U000e0041b", "x" * 201],
 )  # fmt: skip
 def test_a_name_has_nothing_unseen(text: str) -> None:
     with pytest.raises(ValidationError):
         NAME.validate_python(text)
+
+
+def test_nothing_that_unicode_lets_no_font_show_is_in_a_name() -> None:
+    ignorable = regex.compile(r"\p{Default_Ignorable_Code_Point}")
+    every = [chr(one) for one in range(sys.maxunicode + 1)]
+    hidden = [one for one in every if ignorable.match(one)]
+    assert len(hidden) > 4000
+    taken = [one for one in hidden if is_name(f"a{one}b")]
+    assert taken == ["\u200c", "\u200d"], "these are part of words"
+    assert not any(is_name(f"1{one}2") for one in hidden)
+
+
+def is_name(text: str) -> bool:
+    try:
+        NAME.validate_python(text)
+    except ValidationError:
+        return False
+    return True
+
+
+def test_an_imported_annotator_has_a_name_as_everybody_has(light_service: Service) -> None:
+    api = light_service.client()
+    project = api.post("/projects", json={"name": "P"}).json()["id"]
+    pair = {"prompt": "q", "chosen": "a", "rejected": "b"}
+    names = ["Ad\u200bmin\u202eistrator", " Rene\u0301 ", "Ren\u00e9", "Ann\ufe00a"]
+    rows = [
+        json.dumps({**pair, "prompt": f"q{n}", "annotator": one}) for n, one in enumerate(names)
+    ]
+
+    answer = api.post(
+        f"/projects/{project}/imports",
+        params={"kind": "preferences"},
+        content="\n".join(rows).encode(),
+        headers={"Content-Type": "application/x-ndjson"},
+    )
+
+    report = answer.raise_for_status().json()
+    said = json.dumps(report)
+    assert "cannot be a name: there is a character that cannot be seen (U+200B) at place 3" in said
+    assert "(U+FE00)" in said
+    users = api.get("/users", params={"is_active": False}).json()["items"]
+    assert [one["name"] for one in users] == ["Ren\u00e9 (imported)"]
 
 
 @given(st.text(min_size=1, max_size=50))

@@ -220,7 +220,7 @@ def _native(row: Row) -> PreferenceInput:
         unranked=standing.unranked,
         verdict=standing.verdict,
         rankings=rankings,
-        annotator=_text(record.annotator, "annotator", 150),
+        annotator=_annotator(record.annotator),
         presented_order=tuple(place[one] for one in record.presented_order),
     )
 
@@ -255,12 +255,20 @@ def _by_criterion(record: CriterionRecord, ids: Sequence[str]) -> CriterionInput
 
 
 def _name(value: str, what: str) -> None:
+    if _as_name(value, what) != value:
+        raise InvalidInput(f"the {what} {value[:40]!r} has spaces around it, or is not in NFC")
+
+
+def _annotator(value: str) -> str:
+    """The name of a user who stands for an annotator, in one spelling."""
+    return _as_name(_text(value, "annotator", 150), "annotator")
+
+
+def _as_name(value: str, what: str) -> str:
     try:
-        if as_name(value) == value:
-            return
+        return as_name(value)
     except ValueError as error:
         raise InvalidInput(f"the {what} {value[:40]!r} cannot be a name: {error}") from error
-    raise InvalidInput(f"the {what} {value[:40]!r} has spaces around it, or is not in NFC")
 
 
 def _placed(
@@ -326,7 +334,7 @@ def _pair(prompt: PromptInput, chosen: str, rejected: str, row: Row) -> Preferen
         tiers=((0,), (1,)),
         unranked=(),
         verdict=Verdict.RANKED,
-        annotator=_text(str(row.get("annotator") or "imported"), "annotator", 150),
+        annotator=_annotator(str(row.get("annotator") or "imported")),
     )
 
 

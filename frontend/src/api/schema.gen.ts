@@ -1457,7 +1457,7 @@ export interface components {
             snapshot_ids: string[];
             /**
              * Snapshot Names
-             * @description In the order of their ids.
+             * @description In the order of their ids; the id of one whose project the caller does not see.
              */
             snapshot_names: string[];
             /** Reward Model Ids */
@@ -4247,7 +4247,8 @@ export interface components {
          * UserBody
          * @description A new user with a role in the service, who has it in the projects named here too.
          *
-         *     An administrator sees every project, everybody else only their own.
+         *     An administrator sees every project and becomes a member of none, everybody else sees only their
+         *     own.
          */
         UserBody: {
             /** Name */
