@@ -230,6 +230,113 @@ SAME = {
         \frac{3}{4}\pi | \frac{3\pi}{4}
         10\sqrt{3} | 10 \cdot \sqrt{3}
     """,
+    "sizes in words": r"""
+        2 million | 2000000
+        1.5 million | 1,500,000
+        \$3 million | 3000000
+        $3 billion | 3,000,000,000
+        3 million people | 3000000
+        1.2 million dollars | 1200000
+        2 thousand | 2000
+        3 hundred | 300
+        \$2.5k | 2500
+        5 dozen eggs | 60
+        5 dozen eggs | 60 eggs
+        3 halves | 1.5
+        4 tenths | 0.4
+        2 thirds | \frac{2}{3}
+        half | \frac12
+        5 squared | 25
+        2 cubed | 8
+        5 and a half | 5.5
+        2 and a half million | 2500000
+    """,
+    "units behind expressions": r"""
+        25\pi\text{ cm}^2 | 25\pi
+        25\pi\text{ cm}^2 | 25\pi\text{ cm}^{2}
+        36\pi\text{ in}^3 | 36\pi
+        36\pi\text{ inches}^2 | 36\pi
+        25\pi\text{ units}^2 | 25\pi
+        25\pi \text{ square units} | 25\pi
+        \frac{3\sqrt{2}}{2} \text{ cm}^2 | \frac{3\sqrt{2}}{2}
+        4\sqrt{2} \text{ cm}^2 | 4\sqrt{2}
+        10\sqrt{2} ft | 10\sqrt{2}
+        2\sqrt{3} cm | \sqrt{12}\text{ cm}
+        2\sqrt{3}\text{ m} | 200\sqrt{3}\text{ cm}
+        \pi\text{ hours} | 60\pi\text{ minutes}
+        1.5\times10^3 m | 1.5 km
+        1.5\times 10^{3}\text{ m} | 1.5 km
+        60 mph | 60
+        60 mph | 60 miles per hour
+        60\text{ mph} | 60 mph
+        5g | 5 grams
+        5 kg | 5000g
+        5 ft 3 in | 63 inches
+        1 hour 30 minutes | 90 minutes
+        1 hour and 30 minutes | 1.5 hours
+        24 cm squared | 24 cm^2
+        5 sq. ft. | 5 square feet
+        5 red marbles | 5
+        1/2 of a cup | 0.5
+        20^\circ\text{C} | 20
+        2:30 pm | 2:30
+    """,
+    "signs and commands": r"""
+        x \geqslant 2 | x \ge 2
+        x \leqslant 2 | x \le 2
+        x \geqslant 2 | x \geq 2
+        \varnothing | \emptyset
+        {10 \choose 3} | 120
+        {\bf 12} | 12
+        \bf{12} | 12
+        \mathbf 12 | 12
+        \underline{12} | 12
+        \textcolor{red}{12} | 12
+        \color{red} 12 | 12
+        `12` | 12
+        ‐5 | -5
+        ‑5 | -5
+        －5 | -5
+        —5 | -5
+        0.\overline{3} | 1/3
+        0.1\overline{6} | \frac{1}{6}
+        0.\overline{36} | \frac{4}{11}
+        3.\bar{3} | 10/3
+        5 = x | 5
+        5 = x | x = 5
+        \sin 30^\circ | 1/2
+        \cos 60^\circ | 0.5
+        \tan 15^\circ | 2-\sqrt{3}
+        e^{i\pi} | -1
+        2i | i \cdot 2
+        2^{0.5} | \sqrt{2}
+        2^{0.5} | \sqrt2
+        \frac{x}{1} | x
+        3(4) | 12
+        x\in\{1,2\} | \{1,2\}
+        x = \pm 2 | 2, -2
+        \langle 1,2\rangle | (1,2)
+    """,
+    "lists that look like numbers": r"""
+        1, 234 | 1,  234
+        (1, 100) | (1,100)
+        (12, 345, 678) | (12,345,678)
+        (3, 120) | (3,\,120)
+        1,2,345 | 1, 2, 345
+        \{1,2,2\} | \{1,2\}
+        \{3\} | \{3, 3\}
+        x=5, y=3 | 5, 3
+        x=3, y=5 | y=5, x=3
+        1,2,3,\ldots | 1, 2, 3, ...
+        123_5 | 123_{5}
+        123_5 | 123
+        \{\sqrt{2}, 1, 1\} | \{1, \sqrt{2}\}
+    """,
+    "words of more than letters": r"""
+        St. Louis | st. louis
+        Tom | tom
+        \text{Red} | red
+    """,
 }
 
 # Of each group the pairs mean something else, often by one sign only.
@@ -419,6 +526,93 @@ DIFFERENT = {
         -x^2 | (-x)^2
         2x = 4 | x = 4
         a^2+b^2 | (a+b)^2
+    """,
+    "sizes in words": r"""
+        2 million | 2
+        $3 billion | 3
+        3 million people | 3
+        5 dozen eggs | 5
+        3 dozen | 3
+        3 halves | 3
+        4 tenths | 4
+        2 thirds | 2
+        5 third graders | \frac{5}{3}
+        3 quarters | 3
+        5 squared | 5
+        5 factorial | 5
+        5 and a half | 5
+        5 or fewer | 5
+        5 or more | 5
+        5 minus x | 5
+        5 plus 3 | 5
+        5 if x is odd | 5
+        5 is wrong | 5
+        5 is not the answer | 5
+        5 not | 5
+        8 no | 8
+        5 percent off | 5
+        5 less than ten | 5
+        10 more than x | 10
+        2 to the third | 2
+        5 below zero | 5
+        3 infinity | 3
+        5 maybe six | 5
+        5 per x | 5
+        5 pi | 5
+        5 sqrt | 5
+        5 apples that she bought yesterday | 5
+        3 degrees below zero | 3
+    """,
+    "units behind expressions": r"""
+        2\sqrt{3} cm | 2\sqrt{3} m
+        2\sqrt3 cm | 2\sqrt3 m
+        2\sqrt{3}\text{ cm} | 2\sqrt{3}\text{ m}
+        \pi hours | \pi minutes
+        \pi\text{ hours} | \pi\text{ minutes}
+        3\times10^8 m | 3\times10^8 km
+        25\pi\text{ cm} | 25\pi\text{ cm}^2
+        25\pi\text{ cm}^2 | 25
+        \pi h | \pi
+        5 Mg | 5 mg
+        5 M | 5 m
+        60 mph | 60 km/h
+        1 hour 30 minutes | 130
+        5 ft 3 in | 5.3 feet
+        5g | 5
+        2:30 pm | 2:30 am
+        20^\circ\text{C} | 20^\circ\text{F}
+    """,
+    "capitals": r"""
+        \pi r^2 | \pi R^2
+        2x | 2X
+        n | N
+        x_1 | X_1
+        A_1 | a_1
+        xY | xy
+        a+b | A+B
+        2e | 2E
+        2i | 2I
+    """,
+    "numbers that look alike": r"""
+        1100 | (1,100)
+        1,234 | 1, 234
+        1,234 | (1,234)
+        1,100 | \{1,100\}
+        123_5 | 123_6
+        1,2,3,\ldots | 1,2,3
+        \{1,2,\ldots,10\} | \{1,2,10\}
+        1,2,...,10 | 1,2,10
+        x=5,y=3 | 3, 5
+        x=5, y=3 | x=3, y=5
+        \pi | 3.14159265358979
+        \sqrt2 | 1.4142135623730951
+        \frac{2.8284271247461903}{2} \cdot 1 | \sqrt{2}
+        \sin(1) | 0.8414709848078965
+        0.\overline{3} | 0.33
+        0.\overline{12} | 0.\overline{21}
+        3(4) | 7
+        \emptyset | \{0\}
+        1, 2, 2 | \{1, 2\}
     """,
 }
 

@@ -20,22 +20,36 @@ from worker.trainer.rewards.math import MathScorer, references_in
 TOWER = "9^{9^{9^{9^{9}}}}"
 
 
-def test_no_verdict_on_a_pair_is_wrong(pool: Pool) -> None:
-    """Each answer in a box, in a tag, and after the words "answer is"."""
-    same, different = pairs(SAME), pairs(DIFFERENT)
-    assert len(same) + len(different) >= 300
-    score = MathScorer(MathReward(), pool)
-    for form in (r"So it is $\boxed{%s}$.", "<think>hm</think> <answer>%s</answer>"):
-        answers = [response(form % one, reference) for one, reference in same + different]
-        grades = score(answers)
-        wrong = [
-            (pair, grade)
-            for pair, grade, is_same in zip(
-                same + different, grades, [True] * len(same) + [False] * len(different), strict=True
-            )
-            if grade.passed != is_same or grade.score != float(is_same)
-        ]
-        assert wrong == []
+# How an answer stands in a response. What follows "Answer:" may end in an exclamation.
+FORMS = (
+    r"So it is $\boxed{%s}$.",
+    "<think>hm</think> <answer>%s</answer>",
+    "The answer is %s.",
+    "The answer is $%s$.",
+    "The answer is:\n$$\n%s\n$$",
+    "#### %s",
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_verdict_on_a_pair_is_wrong(pool: Pool, form: str) -> None:
+    """In $$ an answer cannot have $ of its own."""
+    left_out = ("$", r"\(", r"\[") if "$$" in form else ()
+    same, different = (
+        [pair for pair in pairs(table) if not pair[0].startswith(left_out)]
+        for table in (SAME, DIFFERENT)
+    )
+    assert len(same) + len(different) >= 500
+    grades = MathScorer(MathReward(), pool)(
+        [response(form % one, reference) for one, reference in same + different]
+    )
+    verdicts = [True] * len(same) + [False] * len(different)
+    wrong = [
+        (pair, grade)
+        for pair, grade, is_same in zip(same + different, grades, verdicts, strict=True)
+        if grade.passed != is_same or grade.score != float(is_same)
+    ]
+    assert wrong == []
 
 
 def test_an_answer_without_algebra_needs_no_other_process() -> None:
@@ -73,6 +87,26 @@ def test_an_answer_without_algebra_needs_no_other_process() -> None:
         ("<think>The answer is 1</think>The answer is 2", "2"),
         (r"The answer is \(x = 2\)", "x = 2"),
         ("The answer is **12**.", "12"),
+        (r"\boxed 5", "5"),
+        (r"$\boxed5$", "5"),
+        (r"\boxed 12.", "12"),
+        (r"\boxed x", "x"),
+        ("The answer is 5!", "5"),
+        ("The answer is 5! That was easy.", "5"),
+        ("The answer is $5!$", "5!"),
+        ("The answer is 5. I hope this answer is correct.", "5"),
+        ("The final answer is 5.\n\nI hope this answer is correct.", "5"),
+        ("The answer is 4. The answer is not 3.", "4"),
+        ("The answer is:\n$$\n5\n$$", "5"),
+        ("The answer is:\n\\[\n5\n\\]", "5"),
+        ("The answer is\n```\n5\n```", "5"),
+        ("### Answer\n5", "5"),
+        ("**Final Answer**\n\n5", "5"),
+        ("The answers are 2 and 3.", "2 and 3"),
+        ("The answer is St. Louis.", "St. Louis"),
+        ("The answer is St. Louis. It is in Missouri.", "St. Louis"),
+        ("The answer is 1; 2.", "1; 2"),
+        (r"The answer is $\$18$.", r"\$18"),
     ],
 )
 def test_the_answer_is_found(text: str, answer: str) -> None:
@@ -164,6 +198,41 @@ def test_a_grader_that_crashes_gives_no_score() -> None:
     [grade] = MathScorer(MathReward(), Broken(1))([response(r"\boxed{\sqrt{2}}", "x")])
     assert math.isnan(grade.score)
     assert (grade.passed, grade.why) == (False, "the grader failed: it was killed by SIGSEGV")
+
+
+def test_a_reference_that_cannot_be_read_is_not_the_fault_of_the_response(pool: Pool) -> None:
+    odd = r"\frac{1}{"
+    answers = [response(f"<answer>{said}</answer>", odd) for said in (r"\sqrt{2}", odd)]
+    unlike, like = MathScorer(MathReward(), pool)(answers)
+    assert math.isnan(unlike.score)
+    assert (unlike.passed, unlike.why) == (False, "the reference cannot be read as an answer")
+    assert like.passed
+
+
+def test_a_response_that_cannot_be_read_has_failed(pool: Pool) -> None:
+    [grade] = MathScorer(MathReward(), pool)([response(r"<answer>\frac{1}{</answer>", r"\sqrt{2}")])
+    assert (grade.score, grade.passed) == (0.0, False)
+
+
+@pytest.mark.parametrize(
+    ("reference", "votes"),
+    [
+        ("7", [["0.5", "1/2", r"\frac{1}{2}", ".50", r"50\%"], ["3", "3.0", "3 dollars", r"\$3"]]),
+        ("7 cm", [["1 m", "100 cm", "100"], ["1 kg"], ["1"]]),
+        (r"\sqrt{2}", [[r"\sqrt{8}", r"2\sqrt2"], ["x+1", "1+x"], ["(x+1)x", "x^2+x"], ["X+1"]]),
+    ],
+)
+def test_wrong_answers_of_one_value_are_one_vote(
+    pool: Pool, reference: str, votes: list[list[str]]
+) -> None:
+    """Spelling does not split them, as it does not split the right ones."""
+    score = MathScorer(MathReward(), pool)
+    told = [
+        {grade.answer for grade in score([response(rf"\boxed{{{a}}}", reference) for a in group])}
+        for group in votes
+    ]
+    assert [len(group) for group in told] == [1] * len(votes)
+    assert len(set.union(*told)) == len(votes)
 
 
 def test_what_was_begun_is_graded_as_what_was_not_and_asked_once(pool: Pool) -> None:

@@ -14,7 +14,8 @@ from transformers import PreTrainedTokenizerBase
 from backend.schemas.rewards import MathReward
 from worker.trainer.rewards.answers.equal import equal
 from worker.trainer.rewards.answers.extract import answer_in, boxed
-from worker.trainer.rewards.answers.plain import plain
+from worker.trainer.rewards.answers.quantity import in_one_unit
+from worker.trainer.rewards.answers.vote import vote
 from worker.trainer.rewards.grading.begun import Begun
 from worker.trainer.rewards.grading.pool import Found, Pool
 from worker.trainer.rewards.sampled_response import RIGHT, Grade, SampledResponse, Score
@@ -77,7 +78,9 @@ class MathScorer:
             return _RIGHT
         open_ = zip(references, seen, strict=True)
         left = tuple(one for one, verdict in open_ if verdict is None)
-        return _Question(said.text, left) if left else _wrong(said.text)
+        if left:
+            return _Question(said.text, left)
+        return _wrong(said.text, vote(said.text, references[0]))
 
     def _by_algebra(self, questions: Sequence[_Question]) -> list[Grade]:
         """The responses to a prompt often say the same: each question is asked once."""
@@ -95,11 +98,15 @@ class MathScorer:
         return [self._pair(question.answer, one) for one in question.references]
 
     def _pair(self, answer: str, reference: str) -> tuple[str, str, float]:
-        return latex(answer), latex(reference), self._term.tolerance
+        found, wanted = in_one_unit(answer, reference)
+        return latex(found), latex(wanted), self._term.tolerance
 
     def _grade(self, question: _Question, found: Sequence[Found]) -> Grade:
-        """What takes too long is the response's fault, unless the reference alone does, too."""
-        if any(one.value for one in found):
+        """What takes too long is the response's fault, unless the reference alone does, too.
+
+        A reference that cannot be read is never the response's fault.
+        """
+        if any(one.value["same"] for one in found if one.value is not None):
             return _RIGHT
         for one, reference in zip(found, question.references, strict=True):
             if one.fault == "crash":
@@ -110,7 +117,11 @@ class MathScorer:
                     why = f"the reference cannot be compared with anything: {alone.why}"
                     return Grade(math.nan, passed=False, why=why)
                 return Grade(0.0, passed=False, why="comparing the answer takes too long")
-        return _wrong(question.answer)
+            if one.value is None:
+                return Grade(
+                    math.nan, passed=False, why="the reference cannot be read as an answer"
+                )
+        return _wrong(question.answer, found[0].value["form"])
 
 
 def references_in(reference: str) -> list[str]:
@@ -130,14 +141,13 @@ def references_in(reference: str) -> list[str]:
     return [answer if worked else reference if in_box is None else in_box]
 
 
-def latex(answer: str) -> str:
-    """A plain answer as LaTeX: sets have escaped braces, functions their backslash."""
-    text = plain(answer)
+def latex(text: str) -> str:
+    """A plain expression as LaTeX: sets have escaped braces."""
     if text.startswith("{") and text.endswith("}"):
         text = f"\\{{{text[1:-1]}\\}}"
     return text
 
 
-def _wrong(answer: str) -> Grade:
+def _wrong(answer: str, voted: str) -> Grade:
     why = f"{answer[:60]} is not the reference"
-    return Grade(0.0, passed=False, why=why, answer=plain(answer))
+    return Grade(0.0, passed=False, why=why, answer=voted)

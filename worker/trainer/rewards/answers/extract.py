@@ -12,14 +12,31 @@ from typing import Literal
 Where = Literal["any", "boxed", "tag", "phrase"]
 LONGEST = 300
 
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+# With braces, or without them around one number or letter.
+_BOX = re.compile(r"\\(?:boxed|fbox)(?:\s*(?:\{|(-?\d[\d.,/]*))|\s+([a-zA-Z])(?![a-zA-Z]))")
+# A heading, or words of a sentence.
 _PHRASE = re.compile(
-    r"####|\banswer(?: to [^.\n]{1,80}?)?\**(?: is| would be| should be|\s*[:=])\**\s*:?",
+    r"^[#* \t]*(?:the )?(?:final )?answer[* \t]*$|####"
+    r"|\banswers?(?: to [^.\n]{1,80}?)?\**(?: is| are| would be| should be|\s*[:=])\**\s*:?",
+    re.IGNORECASE | re.MULTILINE,
+)
+# What is said of an answer that was given before it.
+_OF_ANOTHER = re.compile(
+    r"\b(?:this|that) answer is (?:correct|helpful|right|useful|valid|clear)\b|\banswer is not\b",
     re.IGNORECASE,
 )
-# Where a sentence goes on after the answer.
-_AFTER = re.compile(r"\.(?:\s|$)|,?\s(?:because|since|which|as|so)\s|;\s")
-_MATH = re.compile(r"\$([^$]+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]")
+# Where a sentence goes on after the answer; St. Louis and sq. ft. do not end one.
+_AFTER = re.compile(
+    r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMt)(?<!\bMrs)(?<!\bsq)\.(?:\s|$)"
+    r"|,?\s(?:because|since|which|as|so)\s"
+)
+# At the end of a sentence it is no factorial.
+_CALL = re.compile(r"[!?]+(?:$|\s+[A-Z].*)")
+_MATH = re.compile(
+    r"\$\$((?:\\.|[^$\\])+)\$\$|\$((?:\\.|[^$\\\n])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL
+)
+_FENCE = re.compile(r"```\w*\s*")
+_BULLETS = re.compile(r"(?:[ \t]*(?:[-*\u2022]|\(?\d{1,3}[.)])[ \t]+\S[^\n]*(?:\n|$))+")
 
 
 @dataclass(frozen=True)
@@ -30,12 +47,17 @@ class Answer:
     why: str = ""
 
 
-def answer_in(text: str, where: Where, tag: str, longest: int = LONGEST) -> Answer:
-    """The answer of a response; what it thinks between <think> and </think> is none of it."""
+def answer_in(
+    text: str, where: Where, tag: str, longest: int = LONGEST, *, is_list: bool = False
+) -> Answer:
+    """The answer of a response; what it thinks between <think> and </think> is none of it.
+
+    With `is_list` the lines of a list after "answer is" are all of it.
+    """
     _, _, said = text.rpartition("</think>")
     if "<think>" in said:
         return Answer(None, "the response never stops thinking")
-    found = _FINDERS[where](said, tag)
+    found = _FINDERS[where](said, tag, is_list)
     if found is None:
         return Answer(None, f"there is no answer{_PLACES[where].format(tag=tag)}")
     if not found.strip():
@@ -52,6 +74,8 @@ def boxed(text: str) -> str | None:
         pass
     if last is None:
         return None
+    if last.lastindex is not None:
+        return last[last.lastindex].rstrip(".,")
     level = 1
     for place in range(last.end(), len(text)):
         if text[place] == "{" and text[place - 1] != "\\":
@@ -70,42 +94,52 @@ def tagged(text: str, tag: str) -> str | None:
     return inside if opened and closed else None
 
 
-def phrased(text: str) -> str | None:
-    """What follows the last "answer is" or ####, up to the end of its sentence."""
+def phrased(text: str, *, is_list: bool = False) -> str | None:
+    """What follows the last "answer is" or ####, up to the end of its sentence or formula."""
     last = None
-    for last in _PHRASE.finditer(text):  # noqa: B007 - the last one
-        pass
+    for found in _PHRASE.finditer(text):
+        around = text[max(found.start() - 5, 0) : found.end() + 12]
+        if last is None or not _OF_ANOTHER.search(around):
+            last = found
     if last is None:
         return None
-    line = text[last.end() : last.end() + 4 * LONGEST].strip().split("\n")[0].strip(" *")
-    math = _MATH.match(line)
+    rest = text[last.end() : last.end() + 4 * LONGEST].strip()
+    if is_list and (lines := _BULLETS.match(text[last.end() :].strip())):
+        return lines[0]
+    rest = rest.lstrip(" *")
+    rest = rest[fence.end() :] if (fence := _FENCE.match(rest)) else rest
+    math = _MATH.match(rest)
     if math is not None:
-        rest = _AFTER.split(line[math.end() :])[0]
-        return next(part for part in math.groups() if part is not None) + rest
+        after = _AFTER.split(_CALL.sub("", rest[math.end() :].split("\n")[0]))[0]
+        return (math[math.lastindex or 0] + after).strip(" *")
+    line = rest.split("\n")[0].strip(" *")
+    if last[0] != "####":
+        line = _CALL.sub("", line)
     return _AFTER.split(line)[0].rstrip(".* ")
 
 
-def _in_tag(text: str, tag: str) -> str | None:
+def _in_tag(text: str, tag: str, is_list: bool) -> str | None:
     inside = tagged(text, tag)
     if inside is None:
         return None
-    return next((one for one in (boxed(inside), phrased(inside)) if one is not None), inside)
+    found = (boxed(inside), phrased(inside, is_list=is_list))
+    return next((one for one in found if one is not None), inside)
 
 
-def _anywhere(text: str, tag: str) -> str | None:
-    found = _in_tag(text, tag)
+def _anywhere(text: str, tag: str, is_list: bool) -> str | None:
+    found = _in_tag(text, tag, is_list)
     if found is not None:
         return found
     if _BOX.search(text):
         return boxed(text)
-    return phrased(text)
+    return phrased(text, is_list=is_list)
 
 
-_FINDERS: Mapping[str, Callable[[str, str], str | None]] = {
+_FINDERS: Mapping[str, Callable[[str, str, bool], str | None]] = {
     "any": _anywhere,
-    "boxed": lambda text, _tag: boxed(text),
+    "boxed": lambda text, _tag, _is_list: boxed(text),
     "tag": _in_tag,
-    "phrase": lambda text, _tag: phrased(text),
+    "phrase": lambda text, _tag, is_list: phrased(text, is_list=is_list),
 }
 _PLACES = {
     "any": " in a box, in <{tag}> or after the words `answer is`",

@@ -1,6 +1,7 @@
 """Units of measure behind a number: what they measure and how large they are, exactly.
 
-A word that is no unit, such as apples, measures itself.
+Up to three words that are no unit, such as red apples, measure themselves. Words that say more of
+the number, such as "or more", are none.
 """
 
 import re
@@ -54,54 +55,114 @@ _NAMES = {
     for names, size in sizes.items()
     for name in names.split()
 }
-_PART = re.compile(r"(?:(square|sq|cubic)\s+)?(.*?)\s*(?:\^\s*\{?\s*([123])\s*\}?)?", re.IGNORECASE)
+_PART = re.compile(
+    r"(?:(square|sq\.?|cubic|cu\.?)\s+)?(.*?)\s*(?:\^\s*\{?\s*([123])\s*\}?|\s(squared|cubed))?",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(r"[a-zA-Z](?![a-zA-Z])")
 _WORDS = re.compile(r"[a-zA-Z¢][a-zA-Z¢ '.-]*")
-_POWERS = {"square": 2, "sq": 2, "cubic": 3}
+_POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
+_OTHER_NAMES = {
+    "mph": "mi/h",
+    "kph": "km/h",
+    "kmh": "km/h",
+    "kmph": "km/h",
+    "'": "ft",
+    "''": "in",
+    '"': "in",
+    "degrees c": "celsius",
+    "degrees celsius": "celsius",
+    "degrees f": "fahrenheit",
+    "degrees fahrenheit": "fahrenheit",
+}
+MOST_WORDS = 3
+# What a number is not, is compared with or is reckoned with.
+_SAID_OF_NUMBERS = """
+    or and but nor not no none never is isn't are aren't was were be if unless when where while
+    maybe perhaps either than more less fewer greater least most above below under over up down as
+    by to from with without plus minus squared cubed square-root power factorial root roots sqrt
+    log ln sin cos tan mod modulo divided multiplied remainder pi infinity infinities infinite
+    percent percentage off wrong incorrect right correct false true negative positive
+    approximately about zero one two three four five six seven eight nine ten eleven twelve twenty
+    thirty forty fifty hundred hundreds thousand thousands million millions billion billions
+    trillion trillions dozen dozens half halves quarter quarters third thirds fourth fourths fifth
+    fifths sixth sixths seventh sevenths eighth eighths ninth ninths tenth tenths tens ones
+    hundredth hundredths thousandth thousandths
+"""
+_NO_UNIT = frozenset(_SAID_OF_NUMBERS.split())
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What it measures, with its power, nothing for a bare number; `factor`: in base units."""
+    """What it measures, with its power, nothing for a bare number; `factor`: in base units.
+
+    `is_letter`: one letter that touches the number, which could be a variable too.
+    """
 
     sizes: tuple[tuple[str, int], ...] = ()
     factor: Fraction = Fraction(1)
+    is_letter: bool = False
 
 
 @lru_cache(4096)
 def unit_of(text: str) -> Unit | None:
     """The unit that stands behind a number; None where this is no unit but algebra.
 
-    A single letter that is no unit is a variable, and so is one that touches its number.
+    A single letter that is no unit is a variable.
     """
-    if not text.strip():
+    words = text.strip()
+    if not words:
         return Unit()
+    words = _OTHER_NAMES.get(words.lower(), words)
     sizes: dict[str, int] = {}
     factor = Fraction(1)
-    for place, part in enumerate(re.split(r"\s*/\s*|\s+per\s+", text.strip())):
-        found = _part(part, touches=place == 0 and not text[0].isspace())
+    for place, part in enumerate(re.split(r"\s*/\s*|\s+per\s+", words)):
+        found = _part(part)
         if found is None:
             return None
         kind, size, power = found
         power = power if place == 0 else -power
         sizes[kind] = sizes.get(kind, 0) + power
         factor *= size**power
-    return Unit(tuple(sorted(sizes.items())), factor)
+    is_letter = not text[0].isspace() and _LETTER.match(words) is not None
+    return Unit(tuple(sorted(sizes.items())), factor, is_letter)
 
 
-def _part(text: str, *, touches: bool) -> tuple[str, Fraction, int] | None:
+def _part(text: str) -> tuple[str, Fraction, int] | None:
     found = _PART.fullmatch(text)
     if found is None or _WORDS.fullmatch(found[2]) is None:
         return None
-    word = found[2].strip(" .").lower()
-    power = _POWERS.get((found[1] or "").lower(), 1) * int(found[3] or 1)
-    if word == "mph":
+    word = found[2].strip(" .")
+    power = _POWERS.get((found[1] or found[4] or "").lower().rstrip("."), 1) * int(found[3] or 1)
+    known = _known(word)
+    if known is not None:
+        return (*known, power)
+    if found[4] or not _is_name(word.lower()):
         return None
-    known = _NAMES.get(word) or _NAMES.get(word.removesuffix("s"))
-    if len(word) == 1 and (touches or known is None):
+    return (_singular(word.lower()), Fraction(1), power)
+
+
+def is_known(text: str) -> bool:
+    """Whether it is a unit with a size, or units without a name."""
+    found = _PART.fullmatch(text)
+    return found is not None and (_known(found[2]) is not None or found[2] in ("unit", "units"))
+
+
+def _known(word: str) -> tuple[str, Fraction] | None:
+    """The unit of a name or symbol; a capital changes short ones: Mg is not mg, M not m."""
+    if word in _NAMES:
+        return _NAMES[word]
+    if len(word) < 3 and (word.startswith("M") or len(word) == 1) and word != "L":
         return None
-    if known is None:
-        return (_singular(word), Fraction(1), power)
-    return (*known, power)
+    lower = word.lower()
+    return _NAMES.get(lower) or _NAMES.get(lower.removesuffix("s"))
+
+
+def _is_name(words: str) -> bool:
+    several = words.replace("-", " ").split()
+    if not 0 < len(several) <= MOST_WORDS or any(one in _NO_UNIT for one in several):
+        return False
+    return all(len(one) > 1 or one == "a" for one in several) and len(words) > 1
 
 
 def _singular(word: str) -> str:

@@ -11,6 +11,7 @@ import json
 import logging
 import math
 import os
+import re
 import resource
 import signal
 import sys
@@ -22,6 +23,17 @@ from typing import Any, TextIO
 
 MEMORY_BYTES = 2 << 30
 MAX_TEXT = 500
+# To which two expressions are compared as numbers; what differs later is told by algebra alone.
+DIGITS = 50
+# Of an expression with more operations the form is not expanded.
+MOST_EXPANDED = 60
+_DECIMAL = re.compile(r"\^?(?<![\d.])((?:\d{1,3}(?:,\d{3})+|\d+)?)\.(\d+)(?![\d.])")
+# The library reads 3(4) and (3)(4) as mixed numbers.
+_FACTOR = re.compile(r"(?<![\d.^_}a-zA-Z])(\d+)\s*\((?=\s*-?\d)|(\))\s*\(")
+_MIXED = re.compile(r"(?<![\d.^_}])(\d+)\s*(\\frac\s*\{\s*\d+\s*\}\s*\{\s*\d+\s*\})(?!\s*[\^!])")
+_ANGLE_OF = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![a-zA-Z])")
+_DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*degrees")
+_CAPITAL = re.compile(r"[A-Z]")
 
 
 def main() -> None:
@@ -80,28 +92,104 @@ def say(answers: TextIO, found: dict[str, Any]) -> None:
     answers.flush()
 
 
-def equivalent(response: str, reference: str, tolerance: float) -> bool:
-    """Whether two expressions in LaTeX mean the same, by computer algebra."""
-    from math_verify import verify
+def equivalent(response: str, reference: str, tolerance: float) -> dict[str, Any] | None:
+    """Whether two expressions in LaTeX are `same` by computer algebra, and the `form` of the first.
 
+    None where the reference cannot be read. The form of an expression that differs is canonical:
+    x + 1 and 1 + x have one.
+    """
     gold, found = _parsed(reference), _parsed(response)
-    if not gold or not found:
-        return False
-    same = verify(
-        list(gold),
-        list(found),
-        float_rounding=12,
-        allow_set_relation_comp=True,
-        timeout_seconds=None,
+    if gold is None:
+        return None
+    if found is None:
+        return {"same": False, "form": response}
+    if _same(gold, found) or _near(gold, found, tolerance):
+        return {"same": True, "form": response}
+    return {"same": False, "form": _form(found)}
+
+
+def _same(gold: Any, found: Any) -> bool:
+    from math_verify import verify
+    from sympy import Expr, Symbol, simplify
+
+    if verify(
+        gold, found, numeric_precision=DIGITS, allow_set_relation_comp=True, timeout_seconds=None
+    ):
+        return True
+    # The library compares a symbol with nothing but symbols: x is x / 1.
+    both = isinstance(gold, Expr) and isinstance(found, Expr)
+    return (
+        both
+        and isinstance(gold, Symbol) != isinstance(found, Symbol)
+        and simplify(gold - found) == 0
     )
-    return bool(same) or _near(gold[0], found[0], tolerance)
+
+
+def _form(found: Any) -> str:
+    from sympy import Expr, expand
+
+    done = found.doit() if isinstance(found, Expr) else found
+    is_short = isinstance(done, Expr) and done.count_ops() <= MOST_EXPANDED
+    return str(expand(done) if is_short else done)
 
 
 @lru_cache(4096)
-def _parsed(expression: str) -> tuple[Any, ...]:
-    from math_verify import LatexExtractionConfig, parse
+def _parsed(expression: str) -> Any:
+    """The expression, None where it cannot be read.
 
-    return tuple(parse(f"${expression}$", [LatexExtractionConfig()], parsing_timeout=None))
+    Decimals are exact, i is imaginary, and X is another name than x.
+    """
+    from latex2sympy2_extended.latex2sympy2 import (
+        ConversionConfig,
+        NormalizationConfig,
+        latex2sympy,
+        normalize_latex,
+    )
+
+    normal = NormalizationConfig(malformed_operators=True, boxed="none")
+    text = normalize_latex(exact(expression), normal)
+    reading = ConversionConfig(interpret_as_mixed_fractions=False, lowercase_symbols=False)
+    # Of a chain of equations that cannot be read as such the last side is what it says.
+    for part in (text, text.rpartition("=")[2] if "," not in text else ""):
+        try:
+            read = latex2sympy(
+                part, is_real=True, normalization_config=None, conversion_config=reading
+            )
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001 - a parser raises whatever it likes
+            continue
+        return _told_apart(read)
+    return None
+
+
+def exact(expression: str) -> str:
+    """LaTeX with decimals as fractions, mixed numbers as sums, and angles in degrees as radians."""
+    text = _FACTOR.sub(r"\1\2 * (", _MIXED.sub(r"(\1 + \2)", expression))
+    if _ANGLE_OF.search(text):
+        text = _DEGREES.sub(r"(\\frac{\1 \\pi}{180})", text)
+    return _DECIMAL.sub(_as_fraction, text)
+
+
+def _as_fraction(found: re.Match[str]) -> str:
+    digits = found[1].replace(",", "") + found[2]
+    fraction = rf"\frac{{{int(digits)}}}{{{10 ** len(found[2])}}}"
+    return f"{found[0][0]}{{{fraction}}}" if found[0][0] == "^" else fraction
+
+
+def _told_apart(read: Any) -> Any:
+    """With i imaginary, and names in capitals that the library would compare as small letters."""
+    from sympy import Basic, I, MatrixBase, Symbol
+
+    if not isinstance(read, (Basic, MatrixBase)):
+        return read
+    names: dict[Any, Any] = {I: Symbol("^I", real=True)} if read.has(I) else {}
+    for one in read.free_symbols:
+        if one.name == "i":
+            names[one] = I
+        elif one.name == "E" or (len(one.name) > 1 and one.name != one.name.lower()):
+            names[one] = Symbol(_CAPITAL.sub(r"^\g<0>", one.name), real=True)
+    return read.xreplace(names) if names else read
 
 
 def _near(reference: Any, response: Any, tolerance: float) -> bool:
