@@ -107,6 +107,47 @@ def test_items_count_in_part(said: str, f1: float, recall: float, exact: float) 
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Answer: a; b; c",
+        "Answer:\n- a\n- b\n- c",
+        "The answer is:\n1. a\n2. b\n3. c\nThat was easy.",
+        "Answer: {a, b, c}",
+        "Answer: (a, b, c)",
+        "Answer: $a, b, c$",
+        "The answer is a, b, and c.",
+        'Answer: ["a", "b", "c"]',
+        r"\boxed{\{a, b, c\}}",
+        r"\boxed{\left\{a, b, c\right\}}",
+        r"\boxed{\text{a, b, c}}",
+        r"\boxed{\{\text{a}, \text{b}, \text{c}\}}",
+        "<answer>{'a', 'b', 'c'}</answer>",
+        "<answer>- a\n- b\n- c</answer>",
+    ],
+)
+def test_a_list_is_read_as_it_is_written(text: str) -> None:
+    [grade] = SetScorer(SetMatchReward())([response(text, '["a", "b", "c"]')])
+    assert (grade.score, grade.passed) == (1, True), grade.why
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("1,000", ["1000"]),
+        ("1,000, 2,000", ["1000", "2000"]),
+        ("1,000; 12", ["1000", "12"]),
+        ("1,2,345", ["1", "2", "345"]),
+        ("1,2,3", ["1", "2", "3"]),
+        ("100, 200", ["100", "200"]),
+        ("(a), (b)", ["(a)", "(b)"]),
+        ("f(x), g(x)", ["f(x)", "g(x)"]),
+    ],
+)
+def test_items_are_separated(text: str, wanted: list[str]) -> None:
+    assert items(text) == wanted
+
+
+@pytest.mark.parametrize(
     ("said", "f1"),
     [
         ("red, green, blue", 1),

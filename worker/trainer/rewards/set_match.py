@@ -19,6 +19,14 @@ MOST_CHARACTERS = 20_000
 # Lines are items where there are several; else commas and the like separate them.
 _BULLET = re.compile(r"\s*(?:[-*\u2022]|\(?\d{1,3}[.)])\s+")
 _SEPARATOR = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
+# The same, but for the commas of thousands, and a comma that is none of those.
+_BESIDE_THOUSANDS = re.compile(r"\s*(?:;|,(?!(?<=\d,)\d{3}(?!\d)))\s*(?:and\s+)?|\s+and\s+")
+_BETWEEN = re.compile(r",(?!\d{3}(?!\d))")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_COMMAND = re.compile(
+    r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it)|mbox)\s*\{([^{}]*)\}|\\(?:left|right)(?![a-zA-Z])"
+)
+_BRACKETS = {"(": ")", "{": "}"}
 
 
 def build(term: SetMatchReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
@@ -57,7 +65,8 @@ class SetScorer:
 
     def _said(self, text: str) -> Answer:
         if self._term.answer != "whole":
-            return answer_in(text, self._term.answer, self._term.tag, longest=MOST_CHARACTERS)
+            where, tag = self._term.answer, self._term.tag
+            return answer_in(text, where, tag, longest=MOST_CHARACTERS, is_list=True)
         if len(text) > MOST_CHARACTERS:
             why = f"the response has {len(text)} characters; the limit is {MOST_CHARACTERS}"
             return Answer(None, why)
@@ -65,8 +74,11 @@ class SetScorer:
 
 
 def items(text: str) -> list[str]:
-    """The items of a list: of JSON, one a line, or between commas; without case and bullets."""
-    text = text.strip()
+    """The items of a list: of JSON, one a line, or between commas; without case and bullets.
+
+    Brackets around all of it are none of it, and 1,000 is one item.
+    """
+    text = _bare(text.strip())
     if text.startswith("["):
         try:
             several = json.loads(text)
@@ -76,8 +88,25 @@ def items(text: str) -> list[str]:
             return [_plain(str(one)) for one in several]
         text = text.strip("[]")
     lines = [line for line in text.split("\n") if line.strip()]
-    parts = lines if len(lines) > 1 else _SEPARATOR.split(text)
+    parts = lines if len(lines) > 1 else _separator(text).split(text)
     return [item for item in map(_plain, parts) if item]
+
+
+def _bare(text: str) -> str:
+    """Without LaTeX and the brackets around all of it."""
+    if "\\" in text or text.startswith("$"):
+        text = _COMMAND.sub(r"\1", text.strip("$").strip()).replace("\\{", "{").replace("\\}", "}")
+    closed = _BRACKETS.get(text[:1])
+    is_around = closed is not None and text.endswith(closed)
+    if is_around and text.count(text[0]) == text.count(text[-1]) == 1:
+        return text[1:-1].strip()
+    return text
+
+
+def _separator(text: str) -> re.Pattern[str]:
+    """Where commas have no spaces, one that cannot be of thousands says that none is: 1,2,345."""
+    is_close = ", " not in text and _BETWEEN.search(text) is not None
+    return _SEPARATOR if is_close else _BESIDE_THOUSANDS
 
 
 @lru_cache(4096)
@@ -86,7 +115,8 @@ def _items_of_reference(reference: str) -> tuple[str, ...]:
 
 
 def _plain(item: str) -> str:
-    return " ".join(_BULLET.sub("", item, count=1).strip(" \t\r.,;\"'`*").casefold().split())
+    text = " ".join(_BULLET.sub("", item, count=1).strip(" \t\r.,;\"'`*").casefold().split())
+    return text.replace(",", "") if "," in text and _THOUSANDS.fullmatch(text) else text
 
 
 def in_any(found: Sequence[str], wanted: Sequence[str]) -> int:
