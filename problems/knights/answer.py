@@ -2,8 +2,10 @@
 
 Read is what stands behind the last mark (`<answer>`, `Answer:`, `the answer is`, `Conclusion:`,
 `Solution:`), or everything behind `</think>` where there is no mark: `Ada is a knight`,
-`Ada: knave`, `Ada = knight`, `Ada is not a knave`; or the roles alone, one for each person in their
-order. Who is called both, or is not named, makes an answer that cannot be read.
+`Ada: knave`, `Ada (knight)`, `Ada is not a knave`, `Ada and Ben are knights`, a row of a table; or
+the roles alone, one for each person in their order. What is only supposed, told of somebody's words
+or left open (`if Ada is a knight`, `Ben is a knave or a knight`) says nothing. Who is called both,
+or is not named, makes an answer that cannot be read.
 """
 
 import re
@@ -18,7 +20,18 @@ _MARK = re.compile(
 )
 _ROLE = re.compile(r"\bkn(ight|ave)\b", re.IGNORECASE)
 _ROLES_ALONE = {"a", "and", "knave", "knight"}
-_BETWEEN = r" ?(?:is|=|:|-|–)?(n't| not)? ?(?:an? )?kn(ight|ave)\b"
+_BETWEEN = (
+    r" ?(?:is|must be|has to be|=|:|->|=>|→|-|–|\||\(|,(?= an? ))?(n't| not| no)? ?(?:an? |the )?"
+    r"kn(ight|ave)\b"
+)
+_SENTENCE = re.compile(r"[^.;!?]+[.;!?]?")
+# Words of a sentence that asserts nothing: it supposes or reports, or it leaves open.
+_SUPPOSED = re.compile(
+    r"\b(?:if|unless|whether|whenever|suppos\w+|assum\w+|neither|nor|says?|said|claim(?:s|ed)?"
+    r"|not the case|not true|false that)\b",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(r"\b(?:or|either|maybe|perhaps|possibly)\b|\?$", re.IGNORECASE)
 
 
 class Unreadable(ValueError):
@@ -30,8 +43,13 @@ def read(text: str, names: Sequence[str]) -> tuple[bool, ...]:
 
     Raises Unreadable.
     """
+    if "<think>" in text.rpartition("</think>")[2]:
+        raise Unreadable("the response never stops thinking")
     answer = _marked(" ".join(text[-MOST_CHARACTERS:].translate(_PLAIN).split()))
-    roles = [_role_of(answer, name) for name in names]
+    sentences = [one for one in _SENTENCE.findall(answer) if not _SUPPOSED.search(one)]
+    asserted = _roles("".join(one for one in sentences if not _OPEN.search(one)), names)
+    mentioned = _roles("".join(sentences), names)
+    roles = [_role_of(name, asserted[name], mentioned[name]) for name in names]
     words = set(re.findall(r"[^\W\d_]+", answer.lower()))
     if words <= _ROLES_ALONE:
         return _roles_alone(answer, len(names))
@@ -49,15 +67,38 @@ def _marked(text: str) -> str:
     return text[end:].partition("</answer>")[0]
 
 
-def _role_of(answer: str, name: str) -> bool | None:
-    """True = knight, None = not named. Raises Unreadable where both are said."""
-    pattern = re.compile(rf"\b{re.escape(name)}\b{_BETWEEN}", re.IGNORECASE)
-    said = {
-        (found[2].lower() == "ight") != (found[1] is not None) for found in pattern.finditer(answer)
-    }
-    if len(said) == 2:
+def _roles(text: str, names: Sequence[str]) -> dict[str, set[bool]]:
+    """The roles that a text gives to each person; True = knight."""
+    said = _together(text, names)
+    for name in names:
+        pattern = re.compile(rf"\b{re.escape(name)}\b{_BETWEEN}", re.IGNORECASE)
+        for found in pattern.finditer(text):
+            said[name].add((found[2].lower() == "ight") != (found[1] is not None))
+    return said
+
+
+def _together(text: str, names: Sequence[str]) -> dict[str, set[bool]]:
+    """The roles that people get together, as in `Ada, Ben and Cleo are knights`."""
+    one = "|".join(map(re.escape, names))
+    several = re.compile(
+        rf"\b((?:{one})(?:(?: ?,(?: and)?| and| &) (?:{one}))+)"
+        r" (?:are|:|=)( not)?(?: both| all)?(?: the)? kn(ight|ave)s\b",
+        re.IGNORECASE,
+    )
+    said: dict[str, set[bool]] = {name: set() for name in names}
+    for found in several.finditer(text):
+        is_knight = (found[3].lower() == "ight") != (found[2] is not None)
+        for name in names:
+            if re.search(rf"\b{re.escape(name)}\b", found[1], re.IGNORECASE):
+                said[name].add(is_knight)
+    return said
+
+
+def _role_of(name: str, asserted: set[bool], mentioned: set[bool]) -> bool | None:
+    """True = knight, None = nothing asserted. Raises Unreadable where both are said."""
+    if asserted and len(mentioned) == 2:
         raise Unreadable(f"the answer calls {name} both a knight and a knave")
-    return said.pop() if said else None
+    return next(iter(asserted), None)
 
 
 def _roles_alone(answer: str, n_people: int) -> tuple[bool, ...]:

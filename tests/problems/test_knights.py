@@ -147,6 +147,15 @@ def test_joined_claims_inside_others_stand_in_parentheses() -> None:
         "**Answer:** Ada: knight; Ben = knave - **Cleo**: **knight**",
         "The answer is knight, knave, knight.",
         "answer: cleo is a knight, ADA isn’t a knave, Ben is not a knight",
+        "Answer: Ada (knight), Ben (knave), Cleo (knight)",
+        "Answer: Ada is the knight, Ben is the knave, Cleo must be a knight",
+        "Answer: Ada → knight, Ben -> knave, Cleo => knight",
+        "Answer: Ada and Cleo are knights, Ben is a knave",
+        "Answer: Cleo and Ada are both knights; Ben is no knight",
+        "Answer: Ada, a knight; Ben, a knave; Cleo, a knight",
+        "| who | role |\n| --- | --- |\n| Ada | knight |\n| **Ben** | knave |\n| Cleo | knight |",
+        "If Ada is a knave then Ben lies. So Ada is a knight. Ben is a knave. Cleo is a knight.",
+        "Ada says Ben is a knight. But Ada is a knight, Ben is a knave, Cleo is a knight",
     ],
 )
 def test_an_answer_is_read_in_many_forms(text: str) -> None:
@@ -163,6 +172,18 @@ def test_an_answer_is_read_in_many_forms(text: str) -> None:
         ("Answer: Ada is a ..., Ben is a ..., Cleo is a ...", "Ada, Ben, Cleo"),
         ("Dan is a knight, Eva is a knave, Finn is a knight", "Ada, Ben, Cleo"),
         ("Adam is a knight, Ben is a knave, Cleo is a knight", "Ada"),
+        ("Ada is a knight, Ben is a knave or a knight; Cleo is a knight", "Ben"),
+        ("If Ada is a knight then Ben is a knave and Cleo is a knight", "Ada"),
+        ("It is not the case that Ada is a knight. Ben is a knave, Cleo is a knight", "Ada"),
+        ("Ada is a knight, Ben is a knave. Is Cleo a knight? Cleo is a knight?", "Cleo"),
+        ("Either Ada is a knight or Ben is; Ben is a knave, Cleo is a knight", "Ada"),
+        (
+            "Ada is a knight, Ben is a knave, Cleo is a knight. "
+            "Or Ada is a knave, Ben is a knight, Cleo is a knight.",
+            "Ada both",
+        ),
+        ("Ada and Ben are knights. Ben is a knave, Cleo is a knight", "both"),
+        ("<think> so Ada is a knight, Ben is a knave, Cleo is a knight", "never stops thinking"),
     ],
 )
 def test_an_answer_that_leaves_it_open_is_not_read(text: str, why: str) -> None:
