@@ -173,7 +173,8 @@ class FormatReward(RewardTerm):
         False, description="The prompt ends with the first opening tag, as R1-Zero's template does."
     )
     is_boxed: bool = Field(
-        False, description="The last tag, or without tags the response, has one \\boxed{}."
+        False,
+        description="The last tag, or without tags the response, ends with its only \\boxed{}.",
     )
 
     @model_validator(mode="after")
@@ -210,7 +211,7 @@ class SetMatchReward(RewardTerm):
 
 
 class LanguageReward(RewardTerm):
-    """The share of the words that are in the language wanted (R1's language consistency)."""
+    """The share of words in the language wanted (R1's language consistency); 0 for no text."""
 
     kind: Literal["language"] = "language"
     language: Language = Field(
@@ -219,7 +220,7 @@ class LanguageReward(RewardTerm):
 
 
 class RepetitionReward(RewardTerm):
-    """The share of word sequences that are new: 1 = nothing is said twice, near 0 = a loop."""
+    """The share of word sequences that are new: 1 = none comes twice, near 0 = a loop or empty."""
 
     kind: Literal["repetition"] = "repetition"
     n: int = Field(4, ge=1, le=20, description="Words in a sequence.")

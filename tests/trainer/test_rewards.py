@@ -185,6 +185,21 @@ def test_a_score_that_is_not_finite_is_no_reward_at_all(broken: float, normalize
     assert score.normalized(scores).reward[1:] == [1.0, -1.0]
 
 
+def test_a_term_of_weight_0_is_scored_and_no_part_of_the_sum() -> None:
+    """0 times no score is no number; the response keeps the reward of the other terms."""
+    reward = Reward.model_validate({"terms": [{"kind": "finished"}], "normalize": "none"})
+    terms = [
+        Term("one", 2.0, lambda found: measured(1.0 for _ in found)),
+        Term("watched", 0.0, lambda found: measured(math.nan for _ in found)),
+    ]
+
+    scores = Scorer(reward, terms)(ANSWERS, learn=True)
+
+    assert scores.reward == [2.0, 2.0, 2.0]
+    assert all(math.isnan(value) for value in scores.terms["watched"])
+    assert Scorer(reward, terms[1:])(ANSWERS, learn=True).reward == [0.0, 0.0, 0.0]
+
+
 def test_a_response_has_passed_if_all_terms_that_judge_it_say_so() -> None:
     """`shape` judges nothing; the crash of a grader has no score and has not passed."""
     scores = Scores(

@@ -62,16 +62,38 @@ def test_the_prompt_may_have_opened_the_first_tag() -> None:
     assert [grade.score for grade in score(list(map(response, texts)))] == [1, 0, 0]
 
 
-def test_a_box_may_be_wanted_with_and_without_tags() -> None:
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        (r"so \boxed{1}", 1),
+        (r"It is boxed: $\boxed{\frac{1}{2}}$.", 1),
+        (r"so \[\boxed{1}\]" + "\n", 1),
+        (r"so **\boxed{1}**.", 1),
+        (r"\fbox{1}", 1),
+        ("so 1", 0),
+        (r"\boxed{1} \boxed{2}", 0),
+        (r"\boxed{1} \fbox{2}", 0),
+        (r"\boxed{1", 0),
+        (r"\boxed{}", 0),
+        (r"\boxed{ }", 0),
+        (r"text \boxed{2} more", 0),
+        (r"\boxed{2}, or not", 0),
+        ("", 0),
+    ],
+)
+def test_a_box_may_be_wanted_at_the_end(text: str, score: int) -> None:
     plain = FormatScorer(FormatReward(tags="", is_boxed=True))
-    texts = [r"so \boxed{1}", "so 1", r"\boxed{1} \boxed{2}", r"\boxed{1"]
-    assert [grade.score for grade in plain(list(map(response, texts)))] == [1, 0, 0, 0]
-    both = FormatScorer(FormatReward(is_boxed=True))
-    texts = [
-        rf"<think>{a}</think><answer>{b}</answer>"
-        for a, b in (("", r"\boxed{1}"), (r"\boxed{1}", "1"))
-    ]
-    assert [grade.score for grade in both(list(map(response, texts)))] == [1, 0]
+    assert plain([response(text)])[0].score == score
+    tagged = FormatScorer(FormatReward(is_boxed=True))
+    whole = f"<think></think><answer>{text}</answer>"
+    assert tagged([response(whole)])[0].score == score
+
+
+def test_a_box_in_an_earlier_tag_is_not_the_one_wanted() -> None:
+    score = FormatScorer(FormatReward(is_boxed=True))
+    text = r"<think>\boxed{1}</think><answer>%s</answer>"
+    answers = [response(text % answer) for answer in (r"\boxed{1}", "1")]
+    assert [grade.score for grade in score(answers)] == [1, 0]
 
 
 def test_a_format_that_asks_for_nothing_is_refused() -> None:
@@ -208,7 +230,8 @@ def test_a_list_without_a_reference_has_no_score() -> None:
         ("Сначала мы складываем числа и получаем ответ", "en", 0),
         ("So we 计算 the total sum of all the apples here.", "en", 10 / 12),
         ("$x + y = 5$", "en", 1),
-        ("", "en", 1),
+        ("", "en", 0),
+        (" \n", "en", 0),
         (
             "```python\nfür_immer = wahr und falsch oder nicht\n``` That is the answer.",
             "en",
@@ -237,7 +260,8 @@ def test_the_language_may_be_that_of_the_prompt() -> None:
         ("A b a B", 2, 2 / 3),
         ("no " * 100, 4, 1 / 97),
         ("a b", 4, 1),
-        ("", 4, 1),
+        ("", 4, 0),
+        (" \n", 4, 0),
         ("哈哈哈哈哈", 2, 1 / 4),
     ],
 )

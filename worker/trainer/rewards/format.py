@@ -11,6 +11,9 @@ from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Scor
 from worker.trainer.run import Run
 
 _RIGHT = Grade(1.0)
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+# What may follow it: the end of its formula and sentence.
+_END = re.compile(r"[\s.$*]*(?:\\[\])])?[\s.*]*")
 
 
 def build(term: FormatReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
@@ -41,13 +44,22 @@ class FormatScorer:
             if any(part.strip() for part in self._between(parts)):
                 return Grade(0.0, why="there is text beside the tags")
             last = parts[-2]
-        if self._is_boxed and (boxed(last) is None or last.count("boxed") > 1):
-            return Grade(0.0, why="there is not one \\boxed{}")
+        if self._is_boxed and not _ends_in_a_box(last):
+            return Grade(0.0, why="there is not one \\boxed{} at the end with something in it")
         return _RIGHT
 
     def _between(self, parts: Sequence[str]) -> Sequence[str]:
         """What stands outside of the tags."""
         return parts[1::2] if self._is_open else parts[0::2]
+
+
+def _ends_in_a_box(text: str) -> bool:
+    """Whether it holds one box, which is not empty and is its end."""
+    opened, inside = _BOX.findall(text), boxed(text)
+    if len(opened) != 1 or not (inside or "").strip():
+        return False
+    rest = text.partition(opened[0])[2].removeprefix(f"{inside}}}")
+    return _END.fullmatch(rest) is not None
 
 
 def _told(found: Sequence[str]) -> str:

@@ -62,7 +62,12 @@ def build(term: LanguageReward, tokenizer: PreTrainedTokenizerBase, run: Run) ->
 
 
 def language_reward(text: str, language: str) -> float:
-    """The share of words in the language; 1 without a word. Code and formulas hold none."""
+    """The share of words in the language; 1 without a word. Code and formulas hold none.
+
+    An empty response gets 0: nobody is paid for silence.
+    """
+    if not text.strip():
+        return 0.0
     n_words, n_own = 0, 0
     short: list[str] = []
     for sentence in _SENTENCES.split(_NO_WORDS.sub(" ", text)):

@@ -18,11 +18,11 @@ def build(term: RepetitionReward, tokenizer: PreTrainedTokenizerBase, run: Run) 
 
 
 def repetition_reward(text: str, *, n: int) -> float:
-    """Distinct sequences of n words / all of them; 1 for a response of fewer than n words."""
+    """Distinct sequences of n words / all of them; 1 for 1 to n - 1 words, 0 for none."""
     if not text.isascii():
         text = _UNSPACED.sub(r" \1 ", text)
     words = text.lower().split()
     n_sequences = len(words) - n + 1
     if n_sequences < 1:
-        return 1.0
+        return float(bool(words))
     return len(set(zip(*(words[place:] for place in range(n)), strict=False))) / n_sequences

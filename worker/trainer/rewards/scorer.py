@@ -187,10 +187,9 @@ class Scorer:
     def __call__(self, answers: Sequence[SampledResponse], *, learn: bool) -> Scores:
         """Score answers in their order."""
         grades = {term.name: term.score(answers) for term in self._terms}
-        raw = [
-            sum(term.weight * grades[term.name][i].score for term in self._terms)
-            for i in range(len(answers))
-        ]
+        # A term of weight 0 is watched only; where it has no score the others still have a sum.
+        summed = [(term.weight, grades[term.name]) for term in self._terms if term.weight]
+        raw = [sum((w * of[i].score for w, of in summed), 0.0) for i in range(len(answers))]
         penalty = [] if self._penalty is None else [self._penalty(a) for a in answers]
         scores = Scores(grades, raw, penalty, raw, self._chooser)
         if self._is_running and learn:
