@@ -80,8 +80,9 @@ def _roles(text: str, names: Sequence[str]) -> dict[str, set[bool]]:
 def _together(text: str, names: Sequence[str]) -> dict[str, set[bool]]:
     """The roles that people get together, as in `Ada, Ben and Cleo are knights`."""
     one = "|".join(map(re.escape, names))
+    most = max(len(names) - 1, 1)
     several = re.compile(
-        rf"\b((?:{one})(?:(?: ?,(?: and)?| and| &) (?:{one}))+)"
+        rf"\b((?:{one})(?:(?: ?,(?: and)?| and| &) (?:{one})){{1,{most}}})"
         r" (?:are|:|=)( not)?(?: both| all)?(?: the)? kn(ight|ave)s\b",
         re.IGNORECASE,
     )

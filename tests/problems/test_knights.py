@@ -191,7 +191,7 @@ def test_an_answer_that_leaves_it_open_is_not_read(text: str, why: str) -> None:
         read(text, NAMES)
 
 
-@pytest.mark.parametrize("part", [" ", "Ada ", "Ada is ", "answer: ", "*", "knight "])
+@pytest.mark.parametrize("part", [" ", "Ada ", "Ada is ", "Ada, ", "answer: ", "*", "knight "])
 def test_a_long_answer_is_read_to_its_end(part: str) -> None:
     """Nothing backtracks: a million characters take no longer than the last 20,000."""
     with pytest.raises(Unreadable):
