@@ -27,7 +27,7 @@ from backend.auth import COOKIE, Credentials, authenticate, secret_of
 from backend.deps import now
 from backend.domain.access import Caller, missing
 from backend.domain.operations import Of, Operation
-from backend.errors import InvalidInput
+from backend.errors import InvalidInput, NotSignedIn
 from backend.pressure.permissions import Claim
 from backend.pressure.turns import Turns
 from backend.pressure.visitors import Connection, Visitors
@@ -85,9 +85,14 @@ class Phases:
 
         Raises NotSignedIn, NotFound for what is missing or not the caller's, or Forbidden.
         """
-        if self.operation.of is not Of.NOBODY:
-            self._caller = caller = await self.read(self.admitted)
-            self._welcome(caller)
+        if self.operation.of is Of.NOBODY:
+            return
+        try:
+            self._caller = await self.read(self.admitted)
+        except NotSignedIn:
+            self._remember_sender(None)
+            raise
+        self._remember_sender(self._caller.id)
 
     def admitted(self, session: Session) -> Caller:
         """Who asks, as the store says now; streams and exports ask again while they last."""
@@ -201,15 +206,15 @@ class Phases:
         address: str = self.request.scope["podium.address"]
         return visitors.person(None if secret is None else secret.sha256, address)
 
-    def _welcome(self, caller: Caller) -> None:
-        """From here on this person has turns of their own, and the connection stays open."""
+    def _remember_sender(self, user_id: str | None) -> None:
+        """Whose turns these credentials take, and whose the connection is; None: a stranger's."""
         visitors: Visitors = self.request.app.state.visitors
         secret = secret_of(self._sent)
         if secret is not None:
-            visitors.learn(secret.sha256, caller.id)
+            visitors.learn(secret.sha256, user_id)
         connection: Connection | None = self.request.scope.get("podium.connection")
         if connection is not None:
-            connection.is_known = True
+            connection.belongs_to(user_id)
 
     async def used_key(self) -> dict[str, str] | None:
         """What this request's Idempotency-Key stands for, None without one."""

@@ -9,13 +9,13 @@ import asyncio
 import logging
 import select
 import socket
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
 from backend.ops import connections
+from backend.ops.admission import Kind
 from backend.ops.connections import Guard, Refusal
 
 log = logging.getLogger("podium.server")
@@ -41,9 +41,17 @@ if HAS_EPOLL:
 class _Arrival:
     """A connection that waits, since a time of the event loop."""
 
+    arrivals: "Arrivals"
     connection: socket.socket
     address: str
     since: float
+    kind: Kind = Kind.ARRIVING
+    person: str | None = None
+    is_waiting: bool = True
+
+    def end(self) -> None:
+        """Close without an answer."""
+        self.arrivals.end(self)
 
 
 class Arrivals:
@@ -51,12 +59,11 @@ class Arrivals:
 
     def __init__(self, guard: Guard, protocol: Callable[[], asyncio.Protocol]) -> None:
         """`protocol` makes what serves a connection; `guard` says how many there may be."""
-        self._guard = guard
+        self._admission = guard.admission
         self._protocol = protocol
         self._listeners: Sequence[socket.socket] = ()
         # By file number, oldest first.
         self._waiting: dict[int, _Arrival] = {}
-        self._of_address = Counter[str]()
         self._served: set[asyncio.Task[object]] = set()
         self._poll = select.epoll() if HAS_EPOLL else None
 
@@ -90,7 +97,7 @@ class Arrivals:
             self._loop.remove_reader(listener.fileno())
         self._ending.cancel()
         for arrival in list(self._waiting.values()):
-            self._end(arrival)
+            self.end(arrival)
         if self._poll is not None:
             self._loop.remove_reader(self._poll.fileno())
             self._poll.close()
@@ -114,27 +121,14 @@ class Arrivals:
                 self._loop.call_later(OUT_OF_FILES_S, self._listen, listener)
                 return
             connection.setblocking(False)
-            self._admit(_Arrival(connection, str(peer[0]), self._loop.time()))
+            self._admit(_Arrival(self, connection, str(peer[0]), self._loop.time()))
 
     def _admit(self, arrival: _Arrival) -> None:
-        """Let a connection wait, at the cost of the oldest that does."""
-        number = arrival.connection.fileno()
-        self._waiting[number] = arrival
-        self._of_address[arrival.address] += 1
-        if self._of_address[arrival.address] > self._guard.most_of(arrival.address):
-            every = self._waiting.values()
-            self._end(next(one for one in every if one.address == arrival.address))
-        if len(self._waiting) + self._guard.n > self._guard.most:
-            oldest = next(iter(self._waiting.values()))
-            if oldest is not arrival:
-                self._end(oldest)
-            elif not self._guard.make_room():
-                self._refuse(arrival, connections.NO_CONNECTION)
-        if number in self._waiting:
-            self._wait(arrival)
-
-    def _wait(self, arrival: _Arrival) -> None:
-        if self._poll is None:
+        """Let a connection wait, or tell its client that there is none left."""
+        self._waiting[arrival.connection.fileno()] = arrival
+        if not self._admission.admit(arrival):
+            self._refuse(arrival, connections.NO_CONNECTION)
+        elif self._poll is None:
             self._serve(arrival)
         else:
             self._poll.register(arrival.connection, _HEARD)
@@ -153,7 +147,7 @@ class Arrivals:
             if _is_for_the_parser(head):
                 self._serve(arrival)
             elif not head or heard & _ENDED:
-                self._end(arrival)
+                self.end(arrival)
 
     def _serve(self, arrival: _Arrival) -> None:
         self._forget(arrival)
@@ -180,18 +174,17 @@ class Arrivals:
             if sent or not only_half:
                 arrival.connection.send(refusal.answer())
                 arrival.connection.shutdown(socket.SHUT_WR)
-        self._end(arrival)
+        self.end(arrival)
 
-    def _end(self, arrival: _Arrival) -> None:
+    def end(self, arrival: _Arrival) -> None:
+        """Close a connection that waits."""
         self._forget(arrival)
         arrival.connection.close()
 
     def _forget(self, arrival: _Arrival) -> None:
         number = arrival.connection.fileno()
         del self._waiting[number]
-        self._of_address[arrival.address] -= 1
-        if not self._of_address[arrival.address]:
-            del self._of_address[arrival.address]
+        self._admission.forget(arrival)
         if self._poll is not None:
             # One that is refused at once was never registered.
             with suppress(FileNotFoundError):

@@ -9,7 +9,7 @@ import json
 import logging
 import resource
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -18,9 +18,10 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from backend.ops.admission import MOST_CONNECTIONS, Admission, Kind
 from backend.pressure.permissions import NoLongerPermitted
 from backend.pressure.turns import client_has_left
-from backend.pressure.visitors import Connection, Network, is_trusted
+from backend.pressure.visitors import Connection, Network
 
 log = logging.getLogger("podium.server")
 
@@ -42,14 +43,11 @@ MOST_HEADER_BYTES = 1 << 16
 # Requests that may wait on one connection for the answer to the one before.
 MOST_QUEUED = 16
 
-MOST_CONNECTIONS = 8192
 CHECK_EVERY_S = 0.5
 # Looked at, and ended, before others are served: ending one takes a tenth of a millisecond, looking
 # at one a hundredth of that.
 CHECKED_AT_ONCE, ENDED_AT_ONCE = 256, 8
 PAUSE_S = 0.005
-# So many from one address before anybody has shown valid credentials on them.
-MOST_OF_A_STRANGER = 4096
 # File descriptors for all that is no connection: database, logs, artifacts, uploads.
 RESERVED_FILES = 256
 
@@ -58,12 +56,10 @@ class Guard:
     """All connections of one server."""
 
     def __init__(self, most: int, trusted: Sequence[Network] = ()) -> None:
-        """`most` connections at once; of those from `trusted` proxies each is another person's."""
-        self.most = most
-        self._trusted = trusted
-        # Oldest first; the values have no meaning, a set would lose the order.
+        """`most` connections at once; those from `trusted` proxies are many people's."""
+        self.admission = Admission(most, trusted)
+        # Those that are served. The values have no meaning: a set would lose the order.
         self._all: dict[Guarded, None] = {}
-        self._of_address: dict[str, dict[Guarded, None]] = {}
         self._drained: deque[Guarded] = deque()
 
     def protocol(
@@ -92,28 +88,11 @@ class Guard:
         """How many connections are served."""
         return len(self._all)
 
-    def most_of(self, address: str) -> int:
-        """How many connections of this address may wait; those of a proxy are other people's."""
-        return self.most if is_trusted(address, self._trusted) else MOST_OF_A_STRANGER
-
-    def make_room(self) -> bool:
-        """End the oldest connection that waits for a stranger; whether there was one."""
-        return _ended_one(self._all)
-
     def admit(self, connection: "Guarded") -> None:
-        """Take a new connection in, at the cost of the oldest that waits for a stranger."""
+        """Serve a new connection, or tell its client that there is none left."""
         self._all[connection] = None
-        address = connection.address
-        if not is_trusted(address, self._trusted):
-            of_address = self._of_address.setdefault(address, {})
-            of_address[connection] = None
-            if len(of_address) > MOST_OF_A_STRANGER:
-                # Those who have shown who they are do not count, and are looked through only now.
-                strangers = [one for one in of_address if not one.known.is_known]
-                if len(strangers) > MOST_OF_A_STRANGER:
-                    _make_room(strangers, connection)
-        if len(self._all) > self.most:
-            _make_room(self._all, connection)
+        if not self.admission.admit(connection):
+            connection.refuse(NO_CONNECTION)
 
     def drain(self, connection: "Guarded") -> None:
         """Let a connection whose answer is sent read the next piece of its body, in its turn."""
@@ -131,10 +110,7 @@ class Guard:
     def forget(self, connection: "Guarded") -> None:
         """A connection has ended."""
         self._all.pop(connection, None)
-        of_address = self._of_address.get(connection.address, {})
-        of_address.pop(connection, None)
-        if not of_address:
-            self._of_address.pop(connection.address, None)
+        self.admission.forget(connection)
 
 
 class Refusal(NamedTuple):
@@ -225,7 +201,7 @@ class Guarded(HttpToolsProtocol):
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, loop)
-        self.known = Connection()
+        self.known = Connection(on_change=lambda: guard.admission.recount(self))
         self.address = "local"
         self._guard = guard
         self._wrapped = self.app
@@ -368,6 +344,20 @@ class Guarded(HttpToolsProtocol):
         """Whether nothing is lost if this connection ends: no request is here whole."""
         return not self._is_answering
 
+    @property
+    def person(self) -> str | None:
+        """The user who has shown valid credentials on it last."""
+        return self.known.person
+
+    @property
+    def kind(self) -> Kind:
+        """What is known of its client."""
+        return Kind.STRANGER if self.person is None else Kind.KNOWN
+
+    def end(self) -> None:
+        """Close without an answer."""
+        self.transport.abort()
+
     def check(self) -> bool:
         """End the connection if the client is too slow; whether it was ended now."""
         now = self.loop.time()
@@ -472,17 +462,3 @@ def raise_file_limit() -> int:
     if soft == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
     return max(16, min(MOST_CONNECTIONS, soft - RESERVED_FILES))
-
-
-def _make_room(candidates: Iterable[Guarded], newcomer: Guarded) -> None:
-    """End the oldest that waits for a stranger; the newcomer if all others are busy or known."""
-    if not _ended_one(one for one in candidates if one is not newcomer):
-        newcomer.refuse(NO_CONNECTION)
-
-
-def _ended_one(candidates: Iterable[Guarded]) -> bool:
-    for one in candidates:
-        if not one.known.is_known and one.is_waiting and not one.transport.is_closing():
-            one.transport.abort()
-            return True
-    return False

@@ -6,7 +6,7 @@ never a permission.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
@@ -24,9 +24,17 @@ _HOST_BITS = 64
 
 @dataclass(eq=False)
 class Connection:
-    """One connection to the server; who has shown valid credentials keeps it."""
+    """One connection to the server, and who has shown valid credentials on it last."""
 
-    is_known: bool = False
+    # Called after each change of `person`, in the server's loop: connections are shared by person.
+    on_change: Callable[[], None] = lambda: None
+    person: str | None = None
+
+    def belongs_to(self, person: str | None) -> None:
+        """This user has shown valid credentials on it; None: what was shown is not valid."""
+        if person != self.person:
+            self.person = person
+            self.on_change()
 
 
 class Visitors:
@@ -42,9 +50,12 @@ class Visitors:
             known = None if sha256 is None else self._known.get(sha256)
         return known or f"{UNKNOWN}{address}"
 
-    def learn(self, sha256: str, user_id: str) -> None:
-        """Remember whose a valid secret is, by its hash."""
+    def learn(self, sha256: str, user_id: str | None) -> None:
+        """Remember whose a secret is, by its hash; None: nobody's, since it is not valid."""
         with self._lock:
+            if user_id is None:
+                self._known.pop(sha256, None)
+                return
             self._known[sha256] = user_id
             self._known.move_to_end(sha256)
             if len(self._known) > MOST_KNOWN:

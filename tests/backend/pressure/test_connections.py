@@ -9,13 +9,15 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from http.client import HTTPResponse
 from pathlib import Path
 
 import httpx
 import pytest
 
 from backend import auth
-from backend.ops import arrivals, connections, serve
+from backend.ops import admission, arrivals, connections, serve
+from backend.ops.admission import Kind
 from backend.ops.arrivals import Arrivals
 from backend.ops.connections import Guard, Refusal
 from backend.ops.listening import url_of
@@ -46,6 +48,7 @@ class Served:
         )
         self._thread.start()
         httpx.get(f"{self.url}/healthz", timeout=60).raise_for_status()
+        self.wait_until_empty()
 
     @property
     def guard(self) -> Guard:
@@ -60,17 +63,40 @@ class Served:
     @property
     def n(self) -> int:
         """How many connections wait or are served."""
-        return self.arrivals.n_waiting + self.guard.n
+        return self.guard.admission.n
 
     def n_of(self, address: str, text: bytes) -> int:
-        """How many connections of an address there are where those that sent this are."""
-        if text == HALF:
-            return self.arrivals._of_address[address]
-        return len(self.guard._of_address.get(address, {}))
+        """How many connections of an address there are of the kind of those that sent this."""
+        kind = Kind.ARRIVING if text == HALF else Kind.STRANGER
+        return self.guard.admission.n_of(kind, address)
+
+    @property
+    def key(self) -> str:
+        return self.key_file.read_text().strip()
 
     @property
     def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.key_file.read_text().strip()}"}
+        return {"Authorization": f"Bearer {self.key}"}
+
+    def annotator(self) -> tuple[str, str]:
+        """Somebody without rights: the id and a key."""
+        with httpx.Client(base_url=f"{self.url}/api/v1", headers=self.headers) as admin:
+            user = admin.post("/users", json={"name": "A", "role": "annotator"}).json()["id"]
+            key = admin.post(f"/users/{user}/keys", json={"name": "k"}).json()["key"]
+        self.wait_until_empty()
+        return user, key
+
+    def show(self, connection: socket.socket, key: str) -> int:
+        """Show a key on a connection, which stays open; the status of the answer."""
+        asked = "GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n"
+        connection.sendall((asked % key).encode())
+        answer = HTTPResponse(connection)
+        answer.begin()
+        answer.read()
+        return answer.status
+
+    def wait_until_empty(self) -> None:
+        wait_until(lambda: self.n == 0, "the connections of others have ended")
 
     def connect(self, text: bytes = b"") -> socket.socket:
         """A connection on which some bytes were sent."""
@@ -106,6 +132,14 @@ def rest_of(connection: socket.socket) -> bytes:
         pass
     connection.close()
     return text
+
+
+def is_ended(connection: socket.socket) -> bool:
+    """Whether the server ends the connection without a word."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
 
 
 SLOW_BODY = (
@@ -324,7 +358,7 @@ def test_many_half_sent_requests_leave_room_for_others(served: Served, text: byt
 def test_who_has_shown_a_key_keeps_the_connection(served: Served, text: bytes) -> None:
     with httpx.Client(base_url=served.url, headers=served.headers, timeout=PATIENCE_S) as client:
         assert client.get("/api/v1/me").status_code == 200
-        own = [one for one in served.guard._all if one.known.is_known]
+        own = [one for one in served.guard._all if one.person is not None]
         assert len(own) == 1
         held = [served.connect(text) for _ in range(3 * MOST)]
         wait_until(lambda: served.n >= MOST, "the server is full")
@@ -338,7 +372,7 @@ def test_who_has_shown_a_key_keeps_the_connection(served: Served, text: bytes) -
 def test_a_stranger_has_a_share_of_the_connections(
     served: Served, monkeypatch: pytest.MonkeyPatch, text: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "MOST_OF_A_STRANGER", 4)
+    monkeypatch.setattr(admission, "MOST_OF_A_STRANGER", 4)
     held = [served.connect(text) for _ in range(8)]
     other = socket.create_connection(
         served.listener.getsockname(), timeout=PATIENCE_S, source_address=("127.0.0.9", 0)
@@ -352,11 +386,63 @@ def test_a_stranger_has_a_share_of_the_connections(
         connection.close()
 
 
-def test_when_all_are_known_a_newcomer_is_told_so(served: Served) -> None:
+@pytest.fixture
+def patient(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """The same, where connections that wait stay for longer than a test lasts."""
+    monkeypatch.setattr(connections, "HEADERS_S", PATIENCE_S)
+    served.server.config.timeout_keep_alive = int(PATIENCE_S)
+    return served
+
+
+def test_one_person_cannot_take_all_connections(patient: Served) -> None:
+    served = patient
+    _, key = served.annotator()
+    held = [served.connect() for _ in range(MOST)]
+    assert [served.show(one, key) for one in held] == [200] * MOST
+    # Who has fewer keeps them, and who comes next has one.
+    with httpx.Client(base_url=served.url, headers=served.headers, timeout=PATIENCE_S) as other:
+        assert [other.get("/api/v1/me").status_code for _ in range(3)] == [200] * 3
+        assert rest_of(served.connect(LAST)).startswith(b"HTTP/1.1 200 ")
+        assert other.get("/api/v1/me").status_code == 200
+    for connection in held:
+        connection.close()
+
+
+def test_a_person_has_a_share_of_the_connections(
+    patient: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = patient
+    monkeypatch.setattr(admission, "MOST_OF_A_PERSON", 4)
+    user, key = served.annotator()
+    held = [served.connect() for _ in range(6)]
+    assert [served.show(one, key) for one in held] == [200] * 6
+    assert served.guard.admission.n_of(Kind.KNOWN, user) == 4
+    assert [is_ended(one) for one in held[:2]] == [True, True]
+    assert served.show(held[-1], key) == 200
+    for connection in held:
+        connection.close()
+
+
+def test_a_connection_on_which_a_revoked_key_is_shown_is_a_strangers(patient: Served) -> None:
+    served = patient
+    user, key = served.annotator()
+    connection = served.connect()
+    assert served.show(connection, key) == 200
+    deactivate = {"is_active": False}
+    httpx.patch(f"{served.url}/api/v1/users/{user}", json=deactivate, headers=served.headers)
+    assert served.show(connection, key) == 401
+    assert served.guard.admission.n_of(Kind.KNOWN, user) == 0
+    assert served.guard.admission.n_of(Kind.STRANGER, "127.0.0.1") >= 1
+    connection.close()
+
+
+def test_when_all_are_busy_a_newcomer_is_told_so(
+    patient: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = patient
     held = [served.connect(WHOLE) for _ in range(MOST)]
     wait_until(lambda: served.guard.n >= MOST, "the server is full")
-    for one in list(served.guard._all):
-        one.known.is_known = True
+    monkeypatch.setattr(connections.Guarded, "is_waiting", False)
     answer = rest_of(served.connect())
     assert answer.startswith(b"HTTP/1.1 503 ")
     assert b"Retry-After: 1" in answer

@@ -1,5 +1,6 @@
 """Addresses behind proxies, and whose secret was valid before."""
 
+import hashlib
 from ipaddress import ip_network
 
 import pytest
@@ -7,6 +8,7 @@ from pydantic import ValidationError
 
 from backend.pressure.visitors import MOST_KNOWN, UNKNOWN, Visitors, address_of
 from backend.settings import Settings
+from tests.backend.conftest import Service
 
 PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 
@@ -51,6 +53,24 @@ def test_a_secret_counts_for_its_person_once_it_was_valid() -> None:
     visitors.learn("bb", "user_1")
     assert visitors.person("aa", "10.0.0.1") == visitors.person("bb", "10.0.0.2") == "user_1"
     assert visitors.person(None, "10.0.0.1") == f"{UNKNOWN}10.0.0.1"
+    visitors.learn("aa", None)
+    assert visitors.person("aa", "10.0.0.1") == f"{UNKNOWN}10.0.0.1"
+    assert visitors.person("bb", "10.0.0.2") == "user_1"
+
+
+def test_whoever_has_a_revoked_key_takes_no_turn_of_its_owner(light_service: Service) -> None:
+    admin = light_service.client()
+    user = admin.post("/users", json={"name": "V", "role": "viewer"}).json()["id"]
+    key = admin.post(f"/users/{user}/keys", json={"name": "k"}).json()
+    thief = light_service.client(key["key"])
+    sha256 = hashlib.sha256(key["key"].encode()).hexdigest()
+    visitors: Visitors = light_service.app.state.visitors
+
+    assert thief.get("/me").status_code == 200
+    assert visitors.person(sha256, "x") == user
+    admin.delete(f"/users/{user}/keys/{key['id']}")
+    assert thief.get("/me").status_code == 401
+    assert visitors.person(sha256, "x") == f"{UNKNOWN}x"
 
 
 def test_memory_is_bounded() -> None:
