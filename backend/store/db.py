@@ -20,7 +20,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy import Connection, Engine, ExceptionContext, QueuePool, create_engine, event
 from sqlalchemy.exc import (
     DataError,
     DisconnectionError,
@@ -378,6 +378,7 @@ def _writer(frame: FrameType | None) -> str:
 def _postgres_engine(url: str, idle_connections: int) -> Engine:
     engine = create_engine(
         url,
+        hide_parameters=True,  # Errors go into the log.
         pool_size=idle_connections,
         max_overflow=MOST_CONNECTIONS - idle_connections,
         pool_timeout=POOL_TIMEOUT_S,
@@ -392,8 +393,22 @@ def _postgres_engine(url: str, idle_connections: int) -> Engine:
         connection.commit()
 
     _ask_the_idle(engine)
+    _say_no_rows(engine)
     _begin_with(engine)
     return engine
+
+
+def _say_no_rows(engine: Engine) -> None:
+    """Leave out of PostgreSQL's errors what follows their first line: it can have whole rows."""
+
+    @event.listens_for(engine, "handle_error")
+    def _shorten(context: ExceptionContext) -> None:
+        error: Any = context.original_exception
+        said, primary = str(error), getattr(error, "diag", None) and error.diag.message_primary
+        if primary:
+            error.args = (primary,)
+            if (shown := context.sqlalchemy_exception) is not None:
+                shown.args = tuple(str(one).replace(said, primary) for one in shown.args)
 
 
 def _ask_the_idle(engine: Engine) -> None:
@@ -419,6 +434,7 @@ def _ask_the_idle(engine: Engine) -> None:
 def _sqlite_engine(url: str) -> Engine:
     engine = create_engine(
         url,
+        hide_parameters=True,  # Errors go into the log.
         poolclass=QueuePool,
         pool_size=MOST_CONNECTIONS,
         max_overflow=0,

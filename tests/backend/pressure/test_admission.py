@@ -51,7 +51,7 @@ def test_without_a_place_the_one_ends_of_whom_least_is_known() -> None:
         found.append(ended[0] if is_in else None)
         assert len(ended) == is_in
         assert admitted.n == len(held)
-    # One that arrives, two strangers, two of Bert, who has three, Anna's only one; all else is busy.
+    # One that arrives, two strangers, two of Bert, who has three, Anna's one; the rest is busy.
     assert found == [7, 4, 6, 1, 3, 0, None]
 
 
