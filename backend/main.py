@@ -129,7 +129,8 @@ def create_app(
         title="Podium",
         summary="Rank responses, train the reward model, optimize the policy, watch it happen.",
         lifespan=_lifespan,
-        openapi_url=f"{PREFIX}/openapi.json",
+        # Made once, by `openapi.install`: FastAPI would encode it for each request.
+        openapi_url=None,
         # Their pages load scripts from elsewhere, which the content security policy forbids.
         docs_url=None,
         redoc_url=None,
@@ -157,7 +158,7 @@ def create_app(
     problems.install(app)
     app.add_middleware(Edge, own=own, trusted=settings.trusted_networks)
     app.router.routes.extend(_routes())
-    openapi.install(app, {PREFIX: ROUTERS, "": (numbers.router,)})
+    openapi.install(app, PREFIX, {PREFIX: ROUTERS, "": (numbers.router,)})
     static.mount(app, FRONTEND)
     return app
 

@@ -9,6 +9,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
 from backend import queue
+from backend.api.openapi import refusals
 from backend.deps import DatabaseDep, SettingsDep
 from backend.errors import Unavailable
 from backend.machine import disk_space
@@ -16,16 +17,25 @@ from backend.settings import Settings
 from backend.store import revision
 from backend.store.db import Database
 
-router = APIRouter(tags=["health"])
+# A foreign host, and what any request can meet; no credentials and no turn are asked for.
+_REFUSALS = refusals((400, 408, 414, 500, 503))
+_NOT_READY = {
+    "description": "A dependency that requests need cannot be used.",
+    "content": {"application/json": {"schema": {"type": "object"}}, **_REFUSALS[503]["content"]},
+}
+
+router = APIRouter(tags=["health"], responses=_REFUSALS)
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz")
 def is_alive() -> dict[str, str]:
     """The process answers."""
     return {"status": "ok"}
 
 
-@router.get("/readyz")
+@router.head("/readyz", include_in_schema=False)
+@router.get("/readyz", responses={503: _NOT_READY})
 async def is_ready(
     request: Request, response: Response, database: DatabaseDep, settings: SettingsDep
 ) -> dict[str, Any]:

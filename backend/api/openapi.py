@@ -4,11 +4,17 @@ FastAPI sees parameters and good answers; who may ask, and every way in which a 
 refused, is added here from `backend.domain.operations` and from what stands around each route.
 """
 
+import asyncio
+import gzip
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Self
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.openapi.utils import get_openapi
 from starlette.routing import compile_path
 
@@ -52,14 +58,47 @@ _SCHEMES = {
         "service.",
     },
 }
+# What stands before the application answers so, at every address.
+_DESCRIPTION = """\
+The server itself refuses what is no HTTP (400), headers or a body that come too slowly (408), more
+than 64 KiB of address and headers (431), and a connection where none is left (503). It then closes
+the connection; such a problem has no request id."""
 _REFUSED = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 # Of any request: a foreign host, who may not, an address that is too long, too many requests, no
 # database. Who signs in is refused like everybody else.
 _ALWAYS = (400, 401, 403, 408, 414, 429, 500, 503)
 
 
-def install(app: FastAPI, routers: Mapping[str, Iterable[APIRouter]]) -> None:
-    """Let the application describe these routers, by the prefix below which they stand, so."""
+@dataclass(frozen=True)
+class _Prepared:
+    """The document as it is sent: anybody may ask for it, so it costs nothing to answer."""
+
+    plain: bytes
+    packed: bytes
+    tag: str
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Self:
+        plain = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+        tag = f'W/"{hashlib.sha256(plain).hexdigest()[:32]}"'
+        return cls(plain, gzip.compress(plain, mtime=0), tag)
+
+    def answer(self, request: Request) -> Response:
+        headers = {"ETag": self.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+        known = request.headers.get("if-none-match", "").split(",")
+        if self.tag in {one.strip() for one in known}:
+            return Response(status_code=304, headers=headers)
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(self.plain, headers=headers, media_type="application/json")
+        headers["Content-Encoding"] = "gzip"
+        return Response(self.packed, headers=headers, media_type="application/json")
+
+
+def install(app: FastAPI, prefix: str, routers: Mapping[str, Iterable[APIRouter]]) -> None:
+    """Let the application describe these routers, by the prefix below which they stand, so.
+
+    The document is at `openapi.json` below `prefix`.
+    """
     routes = [
         (prefix + route.path, route)
         for prefix, some in routers.items()
@@ -73,6 +112,16 @@ def install(app: FastAPI, routers: Mapping[str, Iterable[APIRouter]]) -> None:
             app.openapi_schema = _document(app, routes)
         return app.openapi_schema
 
+    prepared: list[_Prepared] = []
+    preparing = asyncio.Lock()
+
+    @app.api_route(f"{prefix}/openapi.json", methods=["GET", "HEAD"], include_in_schema=False)
+    async def read_document(request: Request) -> Response:
+        async with preparing:
+            if not prepared:
+                prepared.append(await run_in_threadpool(lambda: _Prepared.of(app.openapi())))
+        return prepared[0].answer(request)
+
     app.openapi = _described  # type: ignore[method-assign]
     app.state.addresses = [(compile_path(path)[0], route.methods) for path, route in routes]
 
@@ -81,6 +130,14 @@ def methods_of(app: FastAPI, path: str) -> list[str]:
     """Every method that an address of the API has, none if it is not one."""
     found = (methods for address, methods in app.state.addresses if address.match(path))
     return sorted({method for methods in found for method in methods})
+
+
+def refusals(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
+    """The answers with these statuses, as the document describes them."""
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": _REFUSED}
+        for status in statuses
+    }
 
 
 def statuses(route: ApiRoute) -> list[int]:
@@ -99,7 +156,11 @@ def statuses(route: ApiRoute) -> list[int]:
 
 def _document(app: FastAPI, routes: Iterable[tuple[str, ApiRoute]]) -> dict[str, Any]:
     document = get_openapi(
-        title=app.title, version=app.version, summary=app.summary, routes=app.routes
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        description=_DESCRIPTION,
+        routes=app.routes,
     )
     for path, route in routes:
         for method in route.methods or ():
@@ -121,5 +182,4 @@ def _complete(described: dict[str, Any], route: ApiRoute) -> None:
         described["x-scope"] = operation.scope
         described["x-role"] = operation.role
     answers = described["responses"]
-    for status in statuses(route):
-        answers[str(status)] = {"description": HTTPStatus(status).phrase, "content": _REFUSED}
+    answers |= {str(status): answer for status, answer in refusals(statuses(route)).items()}

@@ -11,7 +11,7 @@ from starlette.staticfiles import StaticFiles
 def mount(app: FastAPI, folder: Path) -> None:
     """Serve `folder`; call last, since it answers every address that no route has taken."""
 
-    @app.get("/{path:path}", include_in_schema=False)
+    @app.api_route("/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)
     async def page(path: str, request: Request) -> Response:
         """A file of the build, else index.html, which knows the pages."""
         if path == "api" or path.startswith("api/"):

@@ -128,6 +128,8 @@ class Refusal(NamedTuple):
             "status": int(self.status),
             "detail": self.detail,
             "advice": self.advice,
+            # The application, which gives requests their ids, has not seen this one.
+            "request_id": None,
         }
         body = json.dumps(problem).encode()
         is_passing = self.status == HTTPStatus.SERVICE_UNAVAILABLE

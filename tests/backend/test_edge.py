@@ -230,3 +230,42 @@ def test_an_address_names_all_its_methods(light_service: Service) -> None:
 
     assert wrong.status_code == 405
     assert wrong.headers["Allow"] == "GET, PATCH, POST"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/api/v1/openapi.json", "/"])
+def test_what_is_allowed_is_answered(
+    light_service: Service, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = light_service.anonymous()
+    allowed = client.post(path).headers["Allow"].split(", ")
+    assert allowed == ["GET", "HEAD"]
+    answers = [client.request(method, path) for method in allowed]
+    # Without a build the pages are not found, whatever the method.
+    assert {one.status_code for one in answers} <= {200, 404}
+    assert answers[0].status_code == answers[1].status_code
+
+
+def test_the_document_is_encoded_once(light_service: Service) -> None:
+    client, address = light_service.anonymous(), "/api/v1/openapi.json"
+    packed = client.get(address)
+    plain = client.get(address, headers={"Accept-Encoding": "identity"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in plain.headers
+    assert packed.json() == plain.json() == light_service.app.openapi()
+    assert int(packed.headers["Content-Length"]) < len(plain.content) / 5
+    assert packed.headers["Vary"] == "Accept-Encoding"
+
+    tag = packed.headers["ETag"]
+    known = client.get(address, headers={"If-None-Match": f'"x", {tag}'})
+    assert (known.status_code, known.content, known.headers["ETag"]) == (304, b"", tag)
+    light_service.app.openapi = None  # type: ignore[method-assign, assignment]
+    assert client.get(address).json() == plain.json()
+
+
+def test_health_says_how_it_refuses(light_service: Service) -> None:
+    paths = light_service.app.openapi()["paths"]
+    for path in ("/healthz", "/readyz"):
+        answers = paths[path]["get"]["responses"]
+        assert sorted(answers) == ["200", "400", "408", "414", "500", "503"]
+        assert "application/problem+json" in answers["503"]["content"]
+    assert "application/json" in paths["/readyz"]["get"]["responses"]["503"]["content"]

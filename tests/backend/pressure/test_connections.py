@@ -165,6 +165,7 @@ def test_half_sent_headers_are_answered_with_408_and_closed(served: Served) -> N
     assert head.startswith(b"HTTP/1.1 408 ")
     assert b"Connection: close" in head
     assert json.loads(body)["status"] == 408
+    assert json.loads(body)["request_id"] is None
 
 
 def test_many_that_are_late_are_ended_a_few_at_a_time(
