@@ -73,7 +73,9 @@ async def import_file(
             "format": format,
             "strict": strict,
         }
-        answer = await _run(arguments, await database_of(request), settings)
+        database = await database_of(request)
+        async with turns.importing(project_id):
+            answer = await _run(arguments, database, settings)
         return await phases.write(lambda session, caller: answer)
 
 

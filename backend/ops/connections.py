@@ -27,8 +27,10 @@ log = logging.getLogger("podium.server")
 
 # From the first byte of a request, or the opening of the connection, to the end of the headers.
 HEADERS_S = 10.0
-# Of a body, over a window; time in which the application does not read does not count.
+# Of a body, over a window; time in which the application does not read does not count. What is
+# larger has a place that others wait for: 128 MiB have less than two hours.
 SLOWEST_BYTES_PER_S = 1000
+LARGE_BODY_BYTES, SLOWEST_LARGE_BYTES_PER_S = 1 << 20, 20_000
 WINDOW_S = 5.0
 # After an answer that came before the end of the body, the rest is thrown away for so long.
 DRAIN_S = 5.0
@@ -175,16 +177,19 @@ HEADERS_LATE = Refusal(
     f"the headers of the request did not come within {HEADERS_S:.0f} s",
     "Send the request again.",
 )
-_BODY_SLOW = Refusal(
-    HTTPStatus.REQUEST_TIMEOUT,
-    f"the body came slower than {SLOWEST_BYTES_PER_S} bytes per second",
-    "Send the request again over a better connection.",
-)
 NO_CONNECTION = Refusal(
     HTTPStatus.SERVICE_UNAVAILABLE,
     "the service has no connection left",
     "Try again in a moment, or close connections that you do not use.",
 )
+
+
+def _slow_body(least: int) -> Refusal:
+    return Refusal(
+        HTTPStatus.REQUEST_TIMEOUT,
+        f"the body came slower than {least} bytes per second",
+        "Send the request again over a better connection.",
+    )
 
 
 class Guarded(HttpToolsProtocol):
@@ -220,6 +225,7 @@ class Guarded(HttpToolsProtocol):
         self._has_bytes = False
         self._window: tuple[float, int] | None = None
         self._n_received = 0
+        self._n_body_bytes = 0
         self._n_idle_bytes = 0
         self._draining_since: float | None = None
         self._stalled_since: float | None = None
@@ -281,6 +287,7 @@ class Guarded(HttpToolsProtocol):
         self._has_bytes = False
         self._n_idle_bytes = 0
         self._is_in_body = True
+        self._n_body_bytes = 0
         super().on_headers_complete()
         # Trailers, which nobody reads, would be added to headers that were checked.
         self.headers = []
@@ -288,6 +295,7 @@ class Guarded(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """The parser has met a part of the body."""
         self._n_idle_bytes = 0
+        self._n_body_bytes += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -429,8 +437,10 @@ class Guarded(HttpToolsProtocol):
         since, n_before = self._window
         if now - since < WINDOW_S:
             return
-        if self._n_received - n_before < SLOWEST_BYTES_PER_S * (now - since):
-            self.refuse(_BODY_SLOW)
+        is_large = self._n_body_bytes > LARGE_BODY_BYTES
+        least = SLOWEST_LARGE_BYTES_PER_S if is_large else SLOWEST_BYTES_PER_S
+        if self._n_received - n_before < least * (now - since):
+            self.refuse(_slow_body(least))
         self._window = (now, self._n_received)
 
     def _is_stalled(self, now: float) -> bool:

@@ -1,10 +1,12 @@
-"""Uploads: one a person, two in all, on a disk with room, and gone afterwards."""
+"""Uploads: one a person, two imported at once, on a disk with room, and gone afterwards."""
 
 import fcntl
 import os
+import socket
 import stat
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
 
 import anyio
@@ -14,10 +16,18 @@ from backend.errors import NoSpace, TooBusy, TooLarge
 from backend.jobs.children import Children
 from backend.uploads import limits
 from backend.uploads.spool import remove_left_overs, require_space, spooled
-from backend.uploads.turns import AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, UploadTurns
+from backend.uploads.turns import (
+    FILES,
+    IMPORTS,
+    MOST_WAITING,
+    MOST_WAITING_OF_ONE,
+    UploadTurns,
+)
 from tests.backend.conftest import Service, _serve
 from tests.backend.imports.work import texts
 from tests.loops import looped
+from tests.processes import wait_until
+from tests.served import Server
 
 
 async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
@@ -84,10 +94,10 @@ def test_files_of_dead_processes_are_removed_and_those_in_use_are_not(tmp_path: 
 
 
 class Crowd:
-    """People who upload until they are told to stop."""
+    """People who upload, or projects that are imported into, until they are told to stop."""
 
-    def __init__(self, turns: UploadTurns) -> None:
-        self.turns = turns
+    def __init__(self, turn: Callable[[str], AbstractAsyncContextManager[None]]) -> None:
+        self.turn = turn
         self.busy: list[str] = []
         self.most: dict[str, int] = {}
         self.refused: list[TooBusy] = []
@@ -95,7 +105,7 @@ class Crowd:
     async def upload(self, person: str, seconds: float) -> None:
         """One upload."""
         try:
-            async with self.turns.turn(person):
+            async with self.turn(person):
                 self.busy.append(person)
                 for one in (person, "all"):
                     now = len(self.busy) if one == "all" else self.busy.count(one)
@@ -107,18 +117,44 @@ class Crowd:
 
 
 @looped
-async def test_one_upload_a_person_and_two_in_all() -> None:
-    crowd = Crowd(UploadTurns())
+async def test_one_upload_a_person_and_few_in_all() -> None:
+    crowd = Crowd(UploadTurns().turn)
+    async with anyio.create_task_group() as tasks:
+        for n in range(FILES + MOST_WAITING):
+            tasks.start_soon(crowd.upload, f"p{n % (FILES + 4)}", 0.01)
+    assert crowd.refused == []
+    assert crowd.most == {"all": FILES, **{f"p{n}": 1 for n in range(FILES + 4)}}
+
+
+@looped
+async def test_one_import_a_project_and_two_in_all() -> None:
+    crowd = Crowd(UploadTurns(longest_wait_s=0.0).importing)
     async with anyio.create_task_group() as tasks:
         for n in range(12):
             tasks.start_soon(crowd.upload, f"p{n % 4}", 0.01)
     assert crowd.refused == []
-    assert crowd.most == {"all": AT_ONCE, "p0": 1, "p1": 1, "p2": 1, "p3": 1}
+    assert crowd.most == {"all": IMPORTS, "p0": 1, "p1": 1, "p2": 1, "p3": 1}
+
+
+@looped
+async def test_an_import_that_waits_for_its_project_keeps_no_place_from_others() -> None:
+    turns, done = UploadTurns(), list[str]()
+
+    async def import_into(project_id: str) -> None:
+        async with turns.importing(project_id):
+            done.append(project_id)
+
+    async with anyio.create_task_group() as tasks, turns.importing("p"):
+        for project_id in ("p", "p", "q", "r"):
+            tasks.start_soon(import_into, project_id)
+        await anyio.wait_all_tasks_blocked()
+        assert done == ["q", "r"]
+    assert done == ["q", "r", "p", "p"]
 
 
 @looped
 async def test_who_waits_too_long_or_in_a_crowd_comes_again() -> None:
-    crowd = Crowd(UploadTurns(longest_wait_s=0.05))
+    crowd = Crowd(UploadTurns(longest_wait_s=0.05).turn)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(crowd.upload, "a", 0.5)
         await anyio.sleep(0)
@@ -127,15 +163,15 @@ async def test_who_waits_too_long_or_in_a_crowd_comes_again() -> None:
     assert "your previous upload" in crowd.refused[0].detail
     assert crowd.refused[0].retry_after_s is not None
 
-    crowd = Crowd(UploadTurns())
+    crowd = Crowd(UploadTurns().turn)
     async with anyio.create_task_group() as tasks:
         for _ in range(MOST_WAITING_OF_ONE + 3):
             tasks.start_soon(crowd.upload, "a", 0.01)
     assert len(crowd.refused) == 2
 
-    crowd = Crowd(UploadTurns())
+    crowd = Crowd(UploadTurns().turn)
     async with anyio.create_task_group() as tasks:
-        for n in range(AT_ONCE + MOST_WAITING + 5):
+        for n in range(FILES + MOST_WAITING + 5):
             tasks.start_soon(crowd.upload, f"p{n}", 0.01)
     assert len(crowd.refused) >= 5
 
@@ -178,12 +214,12 @@ def test_the_route_says_when_to_come_again(light_service: Service) -> None:
     project = client.post("/projects", json={"name": "P"}).json()["id"]
     user = client.get("/me").json()["id"]
     turns = light_service.app.state.upload_turns = UploadTurns(longest_wait_s=0.05)
-    turns._busy.add(user)
+    turns._files.busy.add(user)
     address = f"/projects/{project}/imports?kind=prompts"
     refused = client.post(address, content=texts("a"))
     assert refused.status_code == 429
     assert refused.headers["retry-after"] == "1"
-    turns._busy.clear()
+    turns._files.busy.clear()
     assert client.post(address, content=texts("a")).json()["accepted"] == 1
     assert list((light_service.data_dir / "uploads").iterdir()) == []
 
@@ -200,3 +236,30 @@ def test_nobody_but_a_researcher_of_the_project_uploads(
     wrong = client.post(f"/projects/{project}/imports?kind=nothing", content=texts("a"))
     assert wrong.status_code == 422
     assert not (light_service.data_dir / "uploads").exists()
+
+
+SLOW = b"""\
+POST /api/v1/projects/%s/imports?kind=prompts HTTP/1.1\r
+Host: localhost\r
+Authorization: Bearer %s\r
+Content-Type: application/x-ndjson\r
+Content-Length: 100000\r
+\r
+{"prompt":"""
+
+
+def test_people_who_send_slowly_delay_no_import(sqlite_url: str, tmp_path: Path) -> None:
+    server = Server(sqlite_url, tmp_path / "data", PODIUM_MIN_FREE_GB="0")
+    admin, uploads = server.client, tmp_path / "data" / "uploads"
+    project = admin.post("/projects", json={"name": "P"}).json()["id"]
+    member = {"name": "R", "role": "researcher", "project_ids": [project]}
+    with ExitStack() as slow:
+        slow.callback(server.close)
+        for _ in range(3):
+            user = admin.post("/users", json=member).json()["id"]
+            key = admin.post(f"/users/{user}/keys", json={"name": "k"}).json()["key"]
+            connection = slow.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            connection.sendall(SLOW % (project.encode(), key.encode()))
+        wait_until(lambda: len(list(uploads.glob("upload-*"))) == 3, "three files are arriving")
+        done = admin.post(f"/projects/{project}/imports?kind=prompts", content=texts("a"))
+        assert done.json()["accepted"] == 1

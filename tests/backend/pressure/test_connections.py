@@ -312,6 +312,24 @@ def test_a_slow_body_is_answered_with_408(served: Served) -> None:
     assert b"slower than 1000 bytes per second" in answer + rest_of(connection)
 
 
+def test_a_large_body_comes_faster(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What is fast enough for a small body, and far too slow for a large one.
+    monkeypatch.setattr(connections, "LARGE_BODY_BYTES", 3000)
+    connection = served.connect(SLOW_BODY)
+    connection.settimeout(0.05)
+    began, answer, n_sent = time.monotonic(), b"", 0
+    while time.monotonic() - began < PATIENCE_S and not answer and n_sent < 4900:
+        try:
+            connection.sendall(b"1" * 100)
+            n_sent += 100
+            answer = connection.recv(1000)
+        except TimeoutError:
+            continue
+    answer += rest_of(connection)
+    assert n_sent > 3000
+    assert b"slower than 20000 bytes per second" in answer
+
+
 def test_a_client_that_leaves_in_its_body_is_no_error_of_ours(
     served: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
