@@ -12,7 +12,7 @@ nothing while it waits.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -88,7 +88,7 @@ class Phases:
         if self.operation.of is Of.NOBODY:
             return
         try:
-            self._caller = await self.read(self.admitted)
+            self._caller = await self._admission(self._person, self.admitted)
         except NotSignedIn:
             self._remember_sender(None)
             raise
@@ -113,8 +113,7 @@ class Phases:
 
     async def read(self, work: Callable[[Session], T]) -> T:
         """What `work` finds, in a session that is closed when this returns."""
-        transactions = self._transactions
-        read = transactions.open_stream if self.opens_stream else transactions.read
+        read = self._transactions.open_stream if self.opens_stream else self._transactions.read
         return await read(self._person, work)
 
     async def make(self, values: Mapping[str, Any]) -> Made:
@@ -195,6 +194,11 @@ class Phases:
     def _transactions(self) -> Transactions:
         transactions: Transactions = self.request.app.state.transactions
         return transactions
+
+    @property
+    def _admission(self) -> Callable[[str, Callable[[Session], Caller]], Awaitable[Caller]]:
+        transactions = self._transactions
+        return transactions.open_stream if self.opens_stream else transactions.admit
 
     @property
     def _person(self) -> str:

@@ -37,6 +37,11 @@ class Transactions:
         # PostgreSQL's writers need not wait for one another.
         self._group = GroupCommit(database) if database.is_sqlite else None
 
+    async def admit(self, person: str, work: Callable[[Session], T]) -> T:
+        """What `work` finds out about who asks. Raises TooBusy if too many wait."""
+        async with self._turns.admitting(person):
+            return await run_in_threadpool(_within, self._database.read, work)
+
     async def read(self, person: str, work: Callable[[Session], T]) -> T:
         """What `work` finds in a session for reading. Raises TooBusy if too many wait."""
         async with self._turns.reading(person):

@@ -22,6 +22,7 @@ from backend.jobs.runner import Finish, Jobs, Order
 from backend.jobs.work import JSON
 from backend.phases import Phases, Replayed
 from backend.schemas.data import JobAnswer
+from backend.store.jobs import known_answer
 from backend.store.people import idempotency
 
 T = TypeVar("T")
@@ -48,7 +49,7 @@ async def answer_of_job(
     used = await phases.used_key()
     await must_be_new(phases, used)
     jobs: Jobs = phases.request.app.state.jobs
-    known = await jobs.known(kind, cache_key)
+    known = await _known(phases, kind, cache_key)
     if known is not None:
         return _answer(phases, known if conclude is None else await _now(phases, conclude, known))
     is_detached = _prefers_async(phases.request)
@@ -75,6 +76,13 @@ async def answer_of_job(
 async def answer_at_once(phases: Phases, conclude: Conclude) -> Response:
     """The answer of a short write that needs no job."""
     return _answer(phases, await _now(phases, conclude, {}))
+
+
+async def _known(phases: Phases, kind: str, cache_key: str | None) -> dict[str, JSON] | None:
+    """What came of an equal order before; None if nobody knows."""
+    if cache_key is None:
+        return None
+    return await phases.read(lambda session: known_answer(session, kind, cache_key))
 
 
 async def must_be_new(phases: Phases, used: dict[str, str] | None) -> None:

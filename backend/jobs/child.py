@@ -22,7 +22,7 @@ from backend.jobs.kinds import KINDS
 from backend.jobs.messages import Message, Unpacker, packed
 from backend.jobs.work import JSON, Cancelled, Work
 from backend.settings import Settings
-from backend.store.db import Database, service_errors
+from backend.store.db import MOST_OF_A_CHILD, Database, service_errors
 
 log = logging.getLogger("podium.jobs")
 
@@ -130,7 +130,7 @@ class Child:
         if self._database is None or self._database.url != url:
             if self._database is not None:
                 self._database.close()
-            self._database = Database(url, idle_connections=2)
+            self._database = Database(url, idle_connections=MOST_OF_A_CHILD)
         return self._database
 
     def _say(self, message: Message) -> None:

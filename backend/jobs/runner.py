@@ -205,7 +205,7 @@ class Jobs:
             with service_errors(), self._database.read() as session:
                 return jobs.known_answer(session, kind, cache_key)
 
-        return await anyio.to_thread.run_sync(read)
+        return await self._in_thread(read)
 
     async def ask(self, order: Order, *, on_row: OnRow | None = None) -> Seat:
         """Take a seat at a job: a new one, or one that does the same thing already.

@@ -15,18 +15,21 @@ from contextvars import ContextVar
 from backend.errors import TooBusy
 from backend.pressure.shares import Shares
 from backend.pressure.visitors import UNKNOWN
-from backend.store.db import EXPORTS, HEAVY, OPENINGS, READERS, WRITERS, Database
+from backend.store.db import ADMISSIONS, EXPORTS, HEAVY, OPENINGS, READERS, WRITERS, Database
 
 # Beyond these waiting requests of one kind, one is refused for each that comes.
 WAITING = 64
 # A refusal is sent so late: whoever asks again at once is slowed down.
 REFUSE_AFTER_S = 0.25
 READING_EACH = 4
+# Who is asked by another turn than for reading: slow reads of a few keep nobody from judging.
+ADMITTED_EACH = 2
 # A reader of SQLite waits for no server: it computes, and Python computes in one thread at a time.
 # Each further thread makes the others wait at every row; with two of them 64 connections of one
 # person cost everybody else a tenth of what they cost with sixteen.
 SQLITE_READERS, SQLITE_READING_EACH = 2, 1
 WRITING_EACH = 1
+SQLITE_ADMISSIONS = 1
 # So many wait in threads for the one writer of SQLite, and share its transactions.
 SQLITE_WRITERS = 8
 # Large bodies that arrive at once, each of another person; who sends slowly delays nobody else.
@@ -227,6 +230,11 @@ class Turns:
             (SQLITE_READERS, SQLITE_READING_EACH) if is_sqlite else (READERS, READING_EACH)
         )
         shares = Shares()
+        self._admitting = (
+            Line(SQLITE_ADMISSIONS, each=1, shares=shares)
+            if is_sqlite
+            else Line(ADMISSIONS, each=ADMITTED_EACH, shares=shares)
+        )
         self._reading = Line(readers, each=each, shares=shares)
         self._writing = Line(SQLITE_WRITERS if is_sqlite else WRITERS, each=WRITING_EACH)
         self._reading_much = Line(HEAVY, each=1, shares=shares)
@@ -234,6 +242,10 @@ class Turns:
         self._checking = Line(1, each=1)
         self._opening = Line(OPENINGS, each=1, most_waiting=WAITING_FOR_STREAMS)
         self._exporting = Line(EXPORTS, each=1, most_waiting=WAITING_FOR_STREAMS, shares=shares)
+
+    def admitting(self, person: str) -> AbstractAsyncContextManager[None]:
+        """A turn to be asked who one is. Raises TooBusy if too many wait."""
+        return self._admitting.turn(person)
 
     def reading(self, person: str) -> AbstractAsyncContextManager[None]:
         """A turn to read. Raises TooBusy if too many wait."""
@@ -266,6 +278,7 @@ class Turns:
     def waiting(self) -> dict[str, float]:
         """How many requests wait, by kind."""
         lines = {
+            "admit": self._admitting,
             "read": self._reading,
             "read much": self._reading_much,
             "send much": self._taking_much,

@@ -58,6 +58,7 @@ LONG_HOLD_S = 0.25
 
 # Who may hold connections of one process at the same time, each one at most: requests have so many
 # turns (`backend.pressure.turns`), the others so many threads. Whoever needs more says so here.
+ADMISSIONS = 4  # Requests that are asked who sends them; SQLite has one.
 READERS = 16
 # Python computes in one thread at a time: several that do so for long only delay each other, and
 # each small request waits for all of them.
@@ -65,13 +66,20 @@ HEAVY = 1
 WRITERS = 6  # SQLite has one.
 OPENINGS = 2  # Streams that are being opened.
 CATCH_UPS = 1  # Open streams that read what they missed, in turn.
-WATCHERS = 2  # What is new for streams, and who may still follow them.
+WATCHERS = 3  # What is new for streams, who may still follow them, and who waits for a comparison.
 EXPORTS = 2
-JOBS = 2
-OTHERS = 2  # Start-up, readiness, and what a request asks before its turn.
+JOBS = 2  # What is said about them, and what dead ones have left.
+IMPORTS = 2  # Of failed ones, what is removed.
+REPEATED = 3  # Traces and heads of the audit log, and dead imports.
+OTHERS = 1  # Readiness; start-up comes before everything else.
 MOST_CONNECTIONS = sum(
-    (READERS, HEAVY, WRITERS, OPENINGS, CATCH_UPS, WATCHERS, EXPORTS, JOBS, OTHERS),
+    (
+        *(ADMISSIONS, READERS, HEAVY, WRITERS, OPENINGS, CATCH_UPS, WATCHERS, EXPORTS),
+        *(JOBS, IMPORTS, REPEATED, OTHERS),
+    )
 )
+# Of a process that does jobs or imports: what it reads all the time, and what it writes.
+MOST_OF_A_CHILD = 2
 # Somebody who was not counted above is told so soon, and does not wait among those who were.
 POOL_TIMEOUT_S = 3.0
 # What threads that still use a connection get when the database is closed.

@@ -13,11 +13,10 @@ from contextlib import asynccontextmanager
 import anyio
 
 from backend.errors import TooBusy
+from backend.store.db import IMPORTS
 
 # Files on the disk at once, each of another person.
 FILES = 16
-# Files that are parsed and stored at once, each for another project.
-IMPORTS = 2
 MOST_WAITING = 16
 MOST_WAITING_OF_ONE = 4
 LONGEST_WAIT_S = 10.0
@@ -66,6 +65,7 @@ class UploadTurns:
     def __init__(self, *, longest_wait_s: float = LONGEST_WAIT_S) -> None:
         self._longest_wait_s = longest_wait_s
         self._files = _Places(FILES)
+        # Parsed and stored at once, each for another project.
         self._imports = _Places(IMPORTS)
 
     @asynccontextmanager

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from backend.jobs.queue import MOST_CHILDREN
+from backend.pressure import turns
 from backend.settings import Settings
+from backend.store import db
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(
@@ -43,6 +46,19 @@ def test_make_help_lists_every_verb_of_the_contract() -> None:
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_setting_is_explained_in_operations(setting: str) -> None:
     assert f"`{setting}`" in (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+
+
+def test_operations_count_the_connections_of_the_database() -> None:
+    text = " ".join((ROOT / "docs/operations.md").read_text(encoding="utf-8").split())
+    most = db.MOST_CONNECTIONS
+    # Besides those for jobs and imports one process makes large answers, with one connection.
+    others = db.MOST_OF_A_CHILD * (MOST_CHILDREN + db.IMPORTS) + 1
+    assert f"| {most} database connections;" in text
+    assert f"at least {most + others} for each API process ({most}, and {others} for" in text
+    assert f"{most} for each worker" in text
+    assert (
+        f"| {turns.WAITING} waiting requests of each kind; {turns.WAITING_FOR_STREAMS:,} " in text
+    )
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

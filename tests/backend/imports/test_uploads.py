@@ -14,11 +14,11 @@ import pytest
 
 from backend.errors import NoSpace, TooBusy, TooLarge
 from backend.jobs.children import Children
+from backend.store.db import IMPORTS
 from backend.uploads import limits
 from backend.uploads.spool import remove_left_overs, require_space, spooled
 from backend.uploads.turns import (
     FILES,
-    IMPORTS,
     MOST_WAITING,
     MOST_WAITING_OF_ONE,
     UploadTurns,

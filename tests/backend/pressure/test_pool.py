@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select, text
 from sqlalchemy.exc import InternalError, OperationalError
 
+from backend.pressure.turns import SQLITE_READERS, Turns
 from backend.store import db
 from backend.store.db import MOST_CONNECTIONS, Database, SecondSession, one_session_at_a_time
 from backend.store.tables.data import Project
@@ -63,6 +65,22 @@ def test_a_locked_file_is_503_and_no_longer_than_it_is_locked(
     other.execute("ROLLBACK")
     other.close()
     assert api.post("/projects", json={"name": "p"}).status_code == 201
+
+
+def test_slow_reads_of_others_keep_nobody_from_writing(light_service: Service) -> None:
+    turns: Turns = light_service.app.state.turns
+    hold = light_service.portal.wrap_async_context_manager
+    api = light_service.client()
+    with ExitStack() as slow:
+        for n in range(SQLITE_READERS):
+            slow.enter_context(hold(turns.reading(f"user_{n}")))
+        answers = list[int]()
+        asking = threading.Thread(
+            target=lambda: answers.append(api.post("/projects", json={"name": "p"}).status_code)
+        )
+        asking.start()
+        asking.join(60)
+        assert answers == [201]
 
 
 def test_a_request_has_one_session_at_a_time(database: Database) -> None:
