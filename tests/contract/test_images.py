@@ -71,6 +71,14 @@ def test_a_service_sets_only_settings_that_exist(name: str) -> None:
     assert given <= {f"PODIUM_{field.upper()}" for field in Settings.model_fields}
 
 
+@pytest.mark.parametrize("setting", ["PUBLIC_URL", "ALLOWED_HOSTS", "TRUSTED_PROXIES"])
+def test_what_a_proxy_in_front_needs_is_set_in_the_env_file(setting: str) -> None:
+    name = f"PODIUM_{setting}"
+
+    assert f"${{{name}:-" in SERVICES["api"]["environment"][name]
+    assert f"\n{name}=" in (ROOT / "docker/example.env").read_text(encoding="utf-8")
+
+
 def test_the_api_image_listens_where_compose_looks_for_it() -> None:
     text = (ROOT / "docker/api.Dockerfile").read_text(encoding="utf-8")
     given = dict(re.findall(r"(PODIUM_\w+)=(\S+)", text))
