@@ -116,6 +116,10 @@ class Phases:
         read = self._transactions.open_stream if self.opens_stream else self._transactions.read
         return await read(self._person, work)
 
+    async def read_much(self, work: Callable[[Session], T]) -> T:
+        """The same for work that can take long; one at a time, and small reads do not wait."""
+        return await self._transactions.read_much(self._person, work)
+
     async def make(self, values: Mapping[str, Any]) -> Made:
         """The large answer of this operation, whose endpoint gets these values."""
         return await self._transactions.make(self._person, Call(self.name, values, self.caller))

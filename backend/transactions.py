@@ -47,6 +47,11 @@ class Transactions:
         async with self._turns.reading(person):
             return await run_in_threadpool(_within, self._database.read, work)
 
+    async def read_much(self, person: str, work: Callable[[Session], T]) -> T:
+        """What `work` finds where that can take long; one at a time. Raises TooBusy."""
+        async with self._turns.reading_much(person):
+            return await run_in_threadpool(_within, self._database.read, work)
+
     async def make(self, person: str, call: Call) -> Made:
         """A large answer; one at a time is made. Raises TooBusy, and Unavailable."""
         async with self._turns.reading_much(person):

@@ -6,6 +6,7 @@ from fastapi import Body, Query, Response
 
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
+from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.comparisons import (
     AnnotationProgress,
@@ -77,10 +78,9 @@ def judge(
 
 
 @router.get("/projects/{project_id}/judgments/own")
-def list_own_judgments(
+async def list_own_judgments(
     project_id: str,
-    session: SessionDep,
-    caller: Caller,
+    phases: Phases,
     page: PageDep,
     q: Annotated[
         str | None,
@@ -95,8 +95,13 @@ def list_own_judgments(
 
     Those that are kept for review are among them.
     """
-    return judgments.own_listing(
-        session, project_id, caller.id, page, words=q, assignment_id=assignment_id
+    caller_id = phases.caller.id
+    # Words are looked for in all texts that this person has judged.
+    read = phases.read_much if q else phases.read
+    return await read(
+        lambda session: judgments.own_listing(
+            session, project_id, caller_id, page, words=q, assignment_id=assignment_id
+        )
     )
 
 

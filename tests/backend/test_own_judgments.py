@@ -1,13 +1,17 @@
 """One's own judgments: the texts as they were shown, their history, and nothing of others."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from backend.pressure.turns import Turns
+from tests.backend.conftest import Service
 from tests.backend.test_assignments import ranked, take
 from tests.backend.test_loop import comparison, upload
+from tests.processes import wait_until
 
 NewUser = Callable[..., tuple[TestClient, dict[str, Any]]]
 
@@ -154,3 +158,18 @@ def test_nobody_reads_those_of_others_there(
     stranger, _ = new_user("annotator")
     assert stranger.get(f"/projects/{project}/judgments/own").status_code in (403, 404)
     assert mine.get(f"/projects/{project}/judgments/own?q={'x' * 201}").status_code == 422
+
+
+def test_a_search_waits_among_what_takes_long(light_service: Service) -> None:
+    api = light_service.client()
+    project = api.post("/projects", json={"name": "p"}).json()["id"]
+    own = f"/projects/{project}/judgments/own"
+    turns: Turns = light_service.app.state.turns
+    found = list[int]()
+    searching = threading.Thread(target=lambda: found.append(api.get(f"{own}?q=x").status_code))
+    with light_service.portal.wrap_async_context_manager(turns.reading_much("user_other")):
+        searching.start()
+        wait_until(lambda: turns.waiting()["read much"] == 1, "the search waits")
+        assert api.get(own).status_code == 200
+    searching.join()
+    assert found == [200]
