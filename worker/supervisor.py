@@ -8,6 +8,7 @@ import logging
 import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -304,12 +305,12 @@ class Supervisor:
     def _finish(self, ended: Ended) -> None:
         report = read_report(self._directory.exit_report, self._claim.attempt)
         intake: Intake | None = None
+        cancellation = Cancellation(
+            self._this_worker.wait, self._leave_if_lost, check_waiting=self._leave_if_unwanted
+        )
         if self._read(ended, report, None).state == RunState.SUCCEEDED:
-            intake = Intake(self._this_worker.artifacts, self._directory, self._run)
-            cancellation = Cancellation(
-                self._this_worker.wait,
-                self._leave_if_lost,
-                check_waiting=self._leave_if_unwanted,
+            intake = Intake(
+                self._this_worker.database, self._this_worker.artifacts, self._directory, self._run
             )
             intake.collect(cancellation)
         evidence = post_mortem.evidence(
@@ -329,7 +330,10 @@ class Supervisor:
             _move(session, run, self._advised(run, reading, evidence), reason, evidence)
 
         try:
-            self._this_worker.write(move)
+            if intake is None:
+                self._this_worker.write(move)
+            else:
+                intake.bring(cancellation, partial(self._this_worker.write, move))
         except ServiceError as error:
             advice = error.advice or "Read the log, then retry."
             raise RunFailed(Failure(FailureCause.OUTPUT, error.detail, advice)) from error

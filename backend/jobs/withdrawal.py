@@ -127,9 +127,11 @@ async def dead_imports_removed(database: Database) -> AsyncIterator[None]:
         if is_closed.is_set():
             raise Cancelled
 
-    # One service alone uses an embedded database: whatever is unfinished when it begins is dead.
+    # One service alone uses an embedded database: whatever file is unfinished when it begins is
+    # dead. What a run leaves, a worker may still be writing.
     with database.read() as session:
-        found = [one.id for one in imports.unfinished(session)] if database.is_sqlite else []
+        unfinished = imports.unfinished(session) if database.is_sqlite else []
+    found = [one.id for one in unfinished if not one.of_run]
 
     async def look_on() -> None:
         left = found

@@ -50,7 +50,8 @@ def put_up(session: Session, run_id: str, body: VersusBody, *, at: datetime) -> 
         .limit(body.pairs + len(known))
     )
     chosen = [pair for row in found if (pair := Pair(*row)) not in known][: body.pairs]
-    comparisons.create_pairs(session, run, chosen, at=at)
+    choices = [(pair.prompt_id, [pair.ours, pair.theirs]) for pair in chosen]
+    comparisons.create_chosen(session, run, choices, at=at)
     left = n_pairs - n_identical - len(known) - len(chosen)
     return PairsPutUp(created=len(chosen), left=left)
 

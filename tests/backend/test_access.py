@@ -142,7 +142,7 @@ class Site:
                 prompt_id=session.scalars(prompt).one(), index=0, content=run_id,
                 finish_reason=FinishReason.STOP, n_tokens=1, logp_sum=-1.0,
             )  # fmt: skip
-            responses.insert_generated(session, run, iter([answered]), at=datetime.now(UTC))
+            responses.insert_generated(session, run, [answered], at=datetime.now(UTC))
         return run_id
 
     def two_samples(self) -> dict[str, Any]:

@@ -64,8 +64,8 @@ def test_distinct_responses_of_a_prompt_become_one_comparison(
     ]
     with database.write() as session:
         run = session.scalars(select(Run)).one()
-        assert responses.insert_generated(session, run, iter(records), at=NOW) == len(records)
-        assert comparisons.create_for_run(session, run, at=NOW) == 2
+        responses.insert_generated(session, run, records, at=NOW)
+        comparisons.create_chosen(session, run, comparisons.choices(session, run), at=NOW)
 
     with database.read() as session:
         listed = comparisons.listing(session, project, Page(), run_id="run_1").items

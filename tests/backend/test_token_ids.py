@@ -87,11 +87,15 @@ class Place:
         export.write(self.database, run)
         report = train(directory.path)
         assert report["code"] == 0, report
-        intake = Intake(artifacts, directory, run)
+        intake = Intake(self.database, artifacts, directory, run)
         intake.collect(cancellation)
-        with self.database.write() as session:
-            samples.append(session, run_id, 1, sample_lines(directory), at=AT)
-            intake.keep(session, runs.get(session, run_id))
+
+        def end() -> None:
+            with self.database.write() as session:
+                samples.append(session, run_id, 1, sample_lines(directory), at=AT)
+                intake.keep(session, runs.get(session, run_id))
+
+        intake.bring(cancellation, end)
         return directory
 
     def listed(self, what: str, **query: Any) -> list[dict[str, Any]]:

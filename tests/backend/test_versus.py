@@ -77,7 +77,7 @@ def _answered(
             for prompt, contents in said.items()
             for index, content in enumerate(contents)
         ]  # fmt: skip
-        responses.insert_generated(session, run, iter(records), at=NOW)
+        responses.insert_generated(session, run, records, at=NOW)
 
 
 def put_up(place: Place, **more: Any) -> Any:
@@ -166,10 +166,12 @@ def test_what_is_said_of_one_runs_own_responses_is_not_counted(
 ) -> None:
     put_up(place, pairs=1)
     with place.database.write() as session:
-        own = comparisons.create_for_run(session, runs.get(session, "run_ours"), at=NOW)
-    assert own == 4
+        run = runs.get(session, "run_ours")
+        own = list(comparisons.choices(session, run))
+        comparisons.create_chosen(session, run, own, at=NOW)
+    assert len(own) == 4
     annotator, _ = new_user("annotator", place.project)
-    for _ in range(1 + own):
+    for _ in range(1 + len(own)):
         say(annotator, place.project)
 
     found = read(place, *place.runs)

@@ -243,7 +243,7 @@ class Workshop:
         ]  # fmt: skip
         with self._writing() as session:
             run = runs.get(session, run_id)
-            responses.insert_generated(session, run, iter(records), at=datetime.now(UTC))
+            responses.insert_generated(session, run, records, at=datetime.now(UTC))
 
     def spread(self, run_id: str, *lines: DistributionLine) -> None:
         """Store how values are spread as if the trainer of this run had told it."""

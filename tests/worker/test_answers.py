@@ -1,10 +1,11 @@
 """What a run that samples was answered: it comes home whole, or is told to have stayed."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from backend.artifacts import ArtifactStore
 from backend.schemas.records import EvaluatedRecord, GeneratedRecord
@@ -46,10 +47,14 @@ def evaluated(sqlite_floor: Floor) -> tuple[Floor, Claim, RunDirectory]:
 
 def take_in(floor: Floor, claim: Claim, directory: RunDirectory) -> Intake:
     artifacts = ArtifactStore(floor.settings.resolved_artifact_url)
-    intake = Intake(artifacts, directory, floor.run(claim.run_id))
+    intake = Intake(floor.database, artifacts, directory, floor.run(claim.run_id))
     intake.collect(floor.cancellation)
-    with floor.database.write() as session:
-        intake.keep(session, supervision.hold(session, claim))
+
+    def end() -> None:
+        with floor.database.write() as session:
+            intake.keep(session, supervision.hold(session, claim))
+
+    intake.bring(floor.cancellation, end)
     return intake
 
 
@@ -99,7 +104,8 @@ def test_an_attempt_that_was_given_up_leaves_its_successor_a_whole_file(
     """It dies between the upload and the transaction: nothing names what it uploaded."""
     floor, claim, directory = evaluated
     artifacts = ArtifactStore(floor.settings.resolved_artifact_url)
-    Intake(artifacts, directory, floor.run(claim.run_id)).collect(floor.cancellation)
+    run = floor.run(claim.run_id)
+    Intake(floor.database, artifacts, directory, run).collect(floor.cancellation)
     assert floor.rows(select(Artifact)) == []
 
     take_in(floor, claim, directory)
@@ -118,6 +124,25 @@ def test_numbers_alone_are_an_evaluation_too(evaluated: tuple[Floor, Claim, RunD
 
     assert floor.rows(select(Artifact)) == []
     assert floor.run(claim.run_id).summary == {"eval/reward": 0.5}
+
+
+def test_many_numbers_come_in_short_transactions(
+    evaluated: tuple[Floor, Claim, RunDirectory],
+) -> None:
+    floor, claim, directory = evaluated
+    numbers = {f"eval/pass@1/n.{n}": n / 2000 for n in range(2 * taking_in.MOST_RESULTS + 1)}
+    (directory.output / "results.json").write_text(json.dumps(numbers))
+    written: list[str] = []
+
+    @event.listens_for(floor.database.engine, "before_cursor_execute")
+    def count(_: Any, cursor: Any, statement: str, parameters: Any, *more: Any) -> None:
+        if statement.startswith("INSERT INTO metric_points"):
+            written.append(statement)
+
+    take_in(floor, claim, directory)
+
+    assert len(written) == 3
+    assert floor.run(claim.run_id).summary == numbers
 
 
 def a_link(path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_trained_model_waits_for_a_bucket_that_is_away(
     floor = sqlite_floor
     claim, directory, _ = claimed(floor)
     write_model(directory.output)
-    intake = Intake(bucket, directory, floor.run(claim.run_id))
+    intake = Intake(sqlite_floor.database, bucket, directory, floor.run(claim.run_id))
     FlakyFileSystem.failures_left, waited_s = 3, []
 
     intake.collect(Cancellation(patient(waited_s, 10), go_on))
@@ -103,7 +103,7 @@ def test_the_answers_of_an_evaluation_wait_for_a_bucket_that_is_away(
         prompt_id="prompt_0", index=0, content="ü", finish_reason=FinishReason.STOP, n_tokens=1
     )
     (directory.output / "responses.jsonl").write_text(line.model_dump_json() + "\n")
-    intake = Intake(bucket, directory, floor.run(claim.run_id))
+    intake = Intake(sqlite_floor.database, bucket, directory, floor.run(claim.run_id))
     FlakyFileSystem.failures_left, waited_s = 3, []
 
     intake.collect(Cancellation(patient(waited_s, 10), go_on))
@@ -124,7 +124,7 @@ def test_a_bucket_that_stays_away_is_named_and_not_the_trainer(
 ) -> None:
     claim, directory, _ = claimed(sqlite_floor)
     write_model(directory.output)
-    intake = Intake(bucket, directory, sqlite_floor.run(claim.run_id))
+    intake = Intake(sqlite_floor.database, bucket, directory, sqlite_floor.run(claim.run_id))
     FlakyFileSystem.failures_left = 10_000
 
     with pytest.raises(RunFailed) as caught:
@@ -141,7 +141,7 @@ def test_what_a_run_that_was_given_away_has_made_is_uploaded_no_further(
 ) -> None:
     claim, directory, _ = claimed(sqlite_floor)
     write_model(directory.output)
-    intake = Intake(bucket, directory, sqlite_floor.run(claim.run_id))
+    intake = Intake(sqlite_floor.database, bucket, directory, sqlite_floor.run(claim.run_id))
 
     def lost() -> None:
         raise GivenAway(claim.run_id)

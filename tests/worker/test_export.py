@@ -13,9 +13,10 @@ from backend.store.tables.data import SnapshotLine
 from backend.store.tables.models import Model
 from tests.worker.floor import Floor
 from worker.digests import Digests
+from worker.run_directory.arrival import read_responses
 from worker.run_directory.export import Export, write_whole
 from worker.run_directory.failures import RunFailed
-from worker.run_directory.intake import check_model_files, read_responses, read_results
+from worker.run_directory.intake import check_model_files, read_results
 from worker.run_directory.layout import RunDirectory
 
 

@@ -54,6 +54,12 @@ class RunFailed(Exception):
         self.may_pass = may_pass
 
 
+def bad_output(what: str) -> RunFailed:
+    """What a trainer that reported success has left cannot be stored, and why."""
+    advice = "The trainer reported success, so this is a bug of the trainer. Read its log."
+    return RunFailed(Failure(FailureCause.OUTPUT, f"The results cannot be stored: {what}.", advice))
+
+
 TIMEOUT = Failure(
     FailureCause.TIMEOUT,
     "The run exceeded its time limit (resources.timeout_s).",

@@ -1,17 +1,19 @@
 """Store the results of a run: what a trainer left in `output/`, into store and artifact store.
 
 Called by the supervisor when a trainer has ended with 0. `collect` reads, checks and uploads
-outside of any transaction; `keep` writes rows in the transaction that ends the run.
+outside of any transaction; `bring` writes what is long in short batches, seen by nobody; `keep`
+writes the rest and shows all of it in the transaction that ends the run.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from sqlalchemy.orm import Session
 
 from backend.artifacts import ArtifactStore
@@ -23,22 +25,27 @@ from backend.schemas.methods import METHODS
 from backend.schemas.models import ModelFacts
 from backend.schemas.records import EvaluatedRecord, GeneratedRecord
 from backend.schemas.vocabulary import FailureCause, ModelKind, Records
-from backend.store.data import comparisons, responses
+from backend.store.data.imports import Withdrawn
+from backend.store.db import Database
 from backend.store.metrics import points
 from backend.store.models import registry
-from backend.store.runs import events, outputs
+from backend.store.runs import events, outputs, supervision
 from backend.store.runs.events import NewEvent
 from backend.store.runs.outputs import OutputFile
+from backend.store.runs.supervision import Claim
 from backend.store.tables.runs import Run
 from worker.cancellation import Cancellation
 from worker.outage import BUCKET_TRIES, patiently
-from worker.run_directory.cleaning import clean_text
+from worker.run_directory.arrival import Arrival, read_responses
 from worker.run_directory.disk_errors import disk_failure
-from worker.run_directory.failures import Failure, RunFailed
+from worker.run_directory.failures import Failure, RunFailed, bad_output
 from worker.run_directory.layout import RunDirectory
 from worker.wall_clock import now
 
-_LONGEST_RECORD_BYTES = 16 * 2**20
+log = logging.getLogger("podium.worker")
+
+# Numbers of an evaluation that are stored in one transaction: each begins a curve of its own.
+MOST_RESULTS = 500
 _LARGEST_RESULTS_BYTES = 4 * 2**20
 # About a million responses of a thousand characters with their ids.
 _LARGEST_ANSWERS_BYTES = 4 * 2**30
@@ -62,13 +69,17 @@ class FinalModel:
 class Intake:
     """What one run has made."""
 
-    def __init__(self, artifacts: ArtifactStore, directory: RunDirectory, run: Run) -> None:
+    def __init__(
+        self, database: Database, artifacts: ArtifactStore, directory: RunDirectory, run: Run
+    ) -> None:
+        self._database = database
         self._artifacts = artifacts
         self._directory = directory
         self._run = run
         self._model: FinalModel | None = None
         self._results: dict[str, float | None] = {}
         self._answers: Sequence[OutputFile] = []
+        self._arrival: Arrival | None = None
         # What could not be kept, in a sentence.
         self._alert: str | None = None
 
@@ -88,12 +99,10 @@ class Intake:
         except Unavailable as error:
             raise _not_kept(error) from error
         except ServiceError as error:
-            raise _bad_output(str(error)) from error
+            raise bad_output(str(error)) from error
         except OSError as error:
             is_full = is_unwritable(error)
-            raise (
-                RunFailed(disk_failure(error)) if is_full else _bad_output(str(error))
-            ) from error
+            raise (RunFailed(disk_failure(error)) if is_full else bad_output(str(error))) from error
 
     def _collect(self, cancellation: Cancellation) -> None:
         result = METHODS[self._run.method].result
@@ -107,23 +116,55 @@ class Intake:
         else:
             self._answers = self._collect_answers(cancellation, GeneratedRecord)
 
+    def bring(self, cancellation: Cancellation, end: Callable[[], None]) -> None:
+        """Write what was collected; `end` is the transaction that ends the run and calls `keep`.
+
+        Who was taken for dead, having written nothing for a minute, begins anew. Raises what `end`
+        and `cancellation` raise, and InvalidInput for a response to a foreign prompt.
+        """
+        while len(self._results) > MOST_RESULTS:
+            self._bring_results(cancellation)
+        while True:
+            try:
+                self._bring_responses(cancellation)
+                return end()
+            except Withdrawn:
+                log.warning("run.responses_withdrawn", extra={"run_id": self._run.id})
+
+    def _bring_results(self, cancellation: Cancellation) -> None:
+        """Some of many numbers, which are seen at once like those of a trainer at work.
+
+        If the run is tried again, its start voids them; stored twice, they are the same.
+        """
+        some = list(self._results)[:MOST_RESULTS]
+        values = {name: self._results.pop(name) for name in some}
+        claim = Claim(self._run.id, self._run.owner or "", self._run.attempt)
+
+        def write() -> None:
+            with self._database.write() as session:
+                self._keep_results(session, supervision.hold(session, claim), values, now())
+
+        patiently(write, cancellation.wait)
+
+    def _bring_responses(self, cancellation: Cancellation) -> None:
+        if METHODS[self._run.method].result is Records.RESPONSES:
+            self._arrival = Arrival(self._database, self._run, self._responses, cancellation)
+            self._arrival.bring()
+
     def keep(self, session: Session, run: Run) -> None:
-        """Write what was collected; the caller has fenced the transaction."""
+        """Write the rest of what was collected; the caller has fenced the transaction."""
         at = now()
         if self._model is not None:
             self._keep_model(session, run, self._model, at)
         if self._results:
-            line = MetricLine(step=run.step, time=at.timestamp(), values=self._results)
-            points.append(session, run.id, run.attempt, [line], at=at)
+            self._keep_results(session, run, self._results, at)
         if self._answers:
             outputs.keep_files(session, run.id, self._answers)
         if self._alert is not None:
             said = {"level": "warning", "rule": "answers_not_kept", "message": self._alert}
             events.append(session, run.id, [NewEvent("alert", said | {"step": None})], at=at)
-        if METHODS[run.method].result is Records.RESPONSES:
-            responses.insert_generated(session, run, read_responses(self._responses), at=at)
-            if run.config.get("make_comparisons", True):
-                comparisons.create_for_run(session, run, at=at)
+        if self._arrival is not None:
+            self._arrival.complete(session, run)
 
     @property
     def _responses(self) -> Path:
@@ -149,7 +190,7 @@ class Intake:
         """Check every line of the file and upload it; one that is too large stays here."""
         path = self._responses
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise _bad_output(f"output/{path.name} is not a regular file")
+            raise bad_output(f"output/{path.name} is not a regular file")
         for _ in read_responses(path, kind):
             pass
         size_bytes = path.stat().st_size
@@ -165,6 +206,12 @@ class Intake:
             path.parent, key, cancellation.check, only=[outputs.ANSWERS]
         )
         return [OutputFile(*astuple(file)) for file in stored]
+
+    def _keep_results(
+        self, session: Session, run: Run, values: dict[str, float | None], at: datetime
+    ) -> None:
+        line = MetricLine(step=run.step, time=at.timestamp(), values=values)
+        points.append(session, run.id, run.attempt, [line], at=at)
 
     def _keep_model(self, session: Session, run: Run, model: FinalModel, at: datetime) -> None:
         outputs.keep_files(session, run.id, model.files)
@@ -190,40 +237,16 @@ def _step_of_weights(run: Run) -> int:
 def check_model_files(folder: Path) -> None:
     """Raise RunFailed unless the folder holds plain files of the allowed kinds, and weights."""
     if not folder.is_dir():
-        raise _bad_output("the folder output/ is missing")
+        raise bad_output("the folder output/ is missing")
     found = sorted(folder.rglob("*"))
     for path in found:
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise _bad_output(f"output/{path.name} is not a regular file")
+            raise bad_output(f"output/{path.name} is not a regular file")
         if path.is_file() and path.suffix not in _MODEL_FILES:
-            raise _bad_output(
+            raise bad_output(
                 f"output/{path.name} ends in {path.suffix!r}; expected "
                 f"{', '.join(sorted(_MODEL_FILES))}"
             )
-
-
-def read_responses(
-    path: Path, kind: type[GeneratedRecord] = GeneratedRecord
-) -> Iterator[GeneratedRecord]:
-    """The lines of `responses.jsonl`; raises RunFailed naming the first bad line."""
-    try:
-        with path.open("rb") as file:
-            number = 0
-            while line := file.readline(_LONGEST_RECORD_BYTES):
-                number += 1
-                yield _record(line, number, kind)
-    except FileNotFoundError:
-        raise _bad_output("output/responses.jsonl is missing") from None
-
-
-def _record(line: bytes, number: int, kind: type[GeneratedRecord]) -> GeneratedRecord:
-    try:
-        record = kind.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise _bad_output(f"line {number} of responses.jsonl: {where} {first['msg']}") from error
-    return record.model_copy(update={"content": clean_text(record.content)})
 
 
 def read_results(path: Path) -> dict[str, float | None]:
@@ -233,9 +256,9 @@ def read_results(path: Path) -> dict[str, float | None]:
             data = file.read(_LARGEST_RESULTS_BYTES)
         return _RESULTS.validate_python(dict(_flat(json.loads(data))))
     except FileNotFoundError:
-        raise _bad_output("output/results.json is missing") from None
+        raise bad_output("output/results.json is missing") from None
     except (ValueError, RecursionError) as error:
-        raise _bad_output(f"results.json cannot be read: {error}") from error
+        raise bad_output(f"results.json cannot be read: {error}") from error
 
 
 def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -255,8 +278,3 @@ def _not_kept(error: ServiceError) -> RunFailed:
     )
     message = f"The run finished, but its results cannot be stored: {error.detail}."
     return RunFailed(Failure(FailureCause.OUTPUT, message, advice.strip()))
-
-
-def _bad_output(what: str) -> RunFailed:
-    advice = "The trainer reported success, so this is a bug of the trainer. Read its log."
-    return RunFailed(Failure(FailureCause.OUTPUT, f"The results cannot be stored: {what}.", advice))

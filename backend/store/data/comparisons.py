@@ -1,15 +1,15 @@
 """Comparisons: which responses are to be ranked against each other, and how far that is.
 
-Called by the routes, the import and `worker.run_directory.intake`; who ranks them is
-`store.data.assignments`.
+Called by the routes and by the imports, also of what a `generate` run has sampled; who ranks them
+is `store.data.assignments`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, func, insert, select
+from sqlalchemy import ColumnElement, Select, func, insert, or_, select
 from sqlalchemy.orm import Session
 
 from backend.domain.assignment import Quota
@@ -21,8 +21,15 @@ from backend.schemas.records import MAX_RESPONSES
 from backend.store.data import projects, prompts, responses, tallies
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
+from backend.store.tables.columns import FromImport
 from backend.store.tables.data import Comparison, Prompt, Response
 from backend.store.tables.runs import Run
+from backend.store.visibility import is_visible
+
+# Rows that the driver hands over at once where a run may have a million of them.
+_ROWS_AT_ONCE = 2000
+# A prompt and the ids of the responses to it that are to be ranked.
+Choice = tuple[str, list[str]]
 
 
 class Ensured(NamedTuple):
@@ -79,46 +86,48 @@ def create(
     return _answer(comparison)
 
 
-def create_for_run(session: Session, run: Run, *, at: datetime) -> int:
-    """One comparison per prompt of a run's distinct responses, 2 to 9; returns how many.
+def choices(session: Session, run: Run, *, import_id: str | None = None) -> Iterator[Choice]:
+    """By prompt a run's distinct responses, 2 to 9; those that this import brings count, too.
 
-    Prompts to which all responses are alike get none: there is nothing to rank.
+    Prompts to which all responses are alike are left out: there is nothing to rank.
     """
     found = session.execute(
         select(Response.prompt_id, Response.content_sha256, Response.id)
-        .where(Response.run_id == run.id)
-        .order_by(Response.prompt_id, Response.index, Response.number)
+        .where(Response.run_id == run.id, _is_there(Response, import_id))
+        .order_by(Response.prompt_id, Response.index, Response.number),
+        execution_options={"yield_per": _ROWS_AT_ONCE},
     )
-    rows = []
     for prompt_id, group in groupby(found, key=lambda row: row[0]):
         distinct: dict[str, str] = {}
         for _, content, response_id in group:
             distinct.setdefault(content, response_id)
         chosen = list(distinct.values())[:MAX_RESPONSES]
         if len(chosen) > 1:
-            rows.append(_row_of(run, prompt_id, chosen, at))
-    _add(session, run.project_id, rows)
-    return len(rows)
+            yield prompt_id, chosen
 
 
-def create_pairs(
-    session: Session, run: Run, pairs: Iterable[tuple[str, str, str]], *, at: datetime
+def create_chosen(
+    session: Session,
+    run: Run,
+    chosen: Iterable[Choice],
+    *,
+    import_id: str | None = None,
+    at: datetime,
 ) -> None:
-    """One comparison for each (prompt, response, other response), as of this run."""
-    rows = [_row_of(run, prompt_id, [ours, theirs], at) for prompt_id, ours, theirs in pairs]
-    _add(session, run.project_id, rows)
-
-
-def _row_of(run: Run, prompt_id: str, response_ids: list[str], at: datetime) -> dict[str, Any]:
-    """A comparison that a run leaves."""
-    return {
-        "id": new_id("comparison"),
-        "project_id": run.project_id,
-        "prompt_id": prompt_id,
-        "run_id": run.id,
-        "response_ids": response_ids,
-        "created_at": at,
-    }
+    """One comparison for each choice, as of this run; an import counts its own at its end."""
+    rows: list[dict[str, Any]] = [
+        {
+            "id": new_id("comparison"),
+            "project_id": run.project_id,
+            "prompt_id": prompt_id,
+            "run_id": run.id,
+            "response_ids": response_ids,
+            "import_id": import_id,
+            "created_at": at,
+        }
+        for prompt_id, response_ids in chosen
+    ]
+    _insert(session, run.project_id, rows, import_id)
 
 
 def ensure(
@@ -159,38 +168,45 @@ def ensure(
         }
         for content, (prompt_id, _), ids in zip(new, groups, response_ids, strict=True)
     ]
-    wanted_judgments = _insert(session, project_id, rows)
-    if import_id is None:  # An import counts when it is complete.
-        tallies.add(session, project_id, comparisons=len(rows), wanted=wanted_judgments)
+    wanted_judgments = _insert(session, project_id, rows, import_id)
     for content, row in zip(new, rows, strict=True):
         found[content] = (row["id"], row["response_ids"])
     return Ensured(found, len(rows), wanted_judgments)
 
 
-def _add(session: Session, project_id: str, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert comparisons and count them."""
-    if rows:
-        wanted = _insert(session, project_id, rows)
-        tallies.add(session, project_id, comparisons=len(rows), wanted=wanted)
-
-
-def _insert(session: Session, project_id: str, rows: Sequence[dict[str, Any]]) -> int:
+def _insert(
+    session: Session, project_id: str, rows: Sequence[dict[str, Any]], import_id: str | None
+) -> int:
     """Insert comparisons with their quotas; returns how many judgments they want together."""
-    quotas = _quotas(session, project_id, [row["id"] for row in rows])
+    if not rows:
+        return 0
+    quotas = _quotas(session, project_id, [row["id"] for row in rows], import_id)
     session.execute(
         insert(Comparison),
         [row | quota._asdict() for row, quota in zip(rows, quotas, strict=True)],
     )
-    return sum(quota.judgments_required for quota in quotas)
+    wanted = sum(quota.judgments_required for quota in quotas)
+    if import_id is None:  # An import counts when it is complete.
+        tallies.add(session, project_id, comparisons=len(rows), wanted=wanted)
+    return wanted
 
 
-def _quotas(session: Session, project_id: str, ids: Sequence[str]) -> list[Quota]:
+def _is_there(table: type[FromImport], import_id: str | None) -> ColumnElement[bool]:
+    """Whether a row is one that everybody sees, or one that this import brings."""
+    return or_(is_visible(table), table.import_id == import_id)
+
+
+def _quotas(
+    session: Session, project_id: str, ids: Sequence[str], import_id: str | None = None
+) -> list[Quota]:
     """How many judgments new comparisons of a project want, by what the project says now."""
     rule = projects.quota_rule(session, project_id)
     place = 0
     if rule.overlaps and rule.overlap_first:
-        # No more are counted than decide whether a comparison is one of the first.
-        some = select(Comparison.number).where(Comparison.project_id == project_id)
+        # No more are counted than decide whether a comparison is one of the first. What another
+        # import brings may still vanish.
+        here = (Comparison.project_id == project_id, _is_there(Comparison, import_id))
+        some = select(Comparison.number).where(*here)
         few = some.limit(rule.overlap_first).subquery()
         place = session.scalar(select(func.count()).select_from(few)) or 0
     return [rule.quota(one, place=place + index) for index, one in enumerate(ids)]

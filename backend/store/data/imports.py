@@ -8,20 +8,35 @@ annotator, comparison and ranking.
 One import at a time writes into a project, so no import ever finds records of another one that may
 still vanish. Every change of an import's records first makes sure that the import is in the state
 that the caller believes: whoever was taken for dead writes nothing more.
+
+What a `generate` run leaves comes in the same way, brought by `worker.run_directory.arrival`:
+`begin_run`, `keep_responses` and `keep_comparisons` for each batch, then `complete_run` in the
+transaction that ends the run. It waits for no file, and no file for it: no import recognises its
+records.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, cast
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.domain.records.imported import AnyInput
 from backend.errors import Conflict
 from backend.schemas.data import ImportAnswer
-from backend.store.data import assignments, keeping, places, projects, tallies
+from backend.schemas.records import GeneratedRecord
+from backend.store.data import (
+    assignments,
+    comparisons,
+    keeping,
+    places,
+    projects,
+    responses,
+    tallies,
+)
+from backend.store.data.comparisons import Choice
 from backend.store.data.keeping import NewImport, Tally
 from backend.store.tables.data import (
     Assignment,
@@ -34,6 +49,7 @@ from backend.store.tables.data import (
     Solution,
 )
 from backend.store.tables.people import Membership, User
+from backend.store.tables.runs import Run
 from backend.store.visibility import COMPLETE, FAILED, SETTLING, UNFINISHED, WRITING, see_unfinished
 
 
@@ -51,15 +67,25 @@ _TABLES = cast(
     (Judgment, Assignment, Comparison, Response, Solution, Demonstration, Prompt, User),
 )
 TABLES = [table.__tablename__ for table in _TABLES]
+# The kind of an import that is no file but what a run leaves.
+_OF_RUN = "generated"
+
+
+class Withdrawn(Conflict):
+    """Nobody sees anything of an import any more, because it was taken for dead."""
 
 
 @dataclass(frozen=True)
 class Unfinished:
-    """An import that is being written or withdrawn; as long as somebody does, `beat` rises."""
+    """An import that is being written or withdrawn; as long as somebody does, `beat` rises.
+
+    `of_run`: a worker writes it, which goes on when the service ends.
+    """
 
     id: str
     state: str
     beat: int
+    of_run: bool
 
 
 def unfinished(session: Session, project_id: str | None = None) -> list[Unfinished]:
@@ -68,11 +94,12 @@ def unfinished(session: Session, project_id: str | None = None) -> list[Unfinish
     Of one project if asked: then those that another one has to wait for.
     """
     states = (*UNFINISHED, SETTLING) if project_id is None else UNFINISHED
-    statement = select(Import.id, Import.state, Import.beat).where(Import.state.in_(states))
+    of_run = Import.kind == _OF_RUN
+    statement = select(Import.id, Import.state, Import.beat, of_run).where(Import.state.in_(states))
     if project_id is not None:
-        statement = statement.where(Import.project_id == project_id)
+        statement = statement.where(Import.project_id == project_id, ~of_run)
     rows = session.execute(statement.order_by(Import.number))
-    return [Unfinished(row[0], row[1], row[2]) for row in rows]
+    return [Unfinished(*row) for row in rows]
 
 
 def begin(session: Session, new: NewImport, *, at: datetime) -> bool:
@@ -80,35 +107,48 @@ def begin(session: Session, new: NewImport, *, at: datetime) -> bool:
     projects.lock(session, new.project_id)
     if unfinished(session, new.project_id):
         return False
+    row = Import(
+        id=new.id,
+        project_id=new.project_id,
+        user_id=new.user_id,
+        kind=new.kind,
+        format=new.format,
+        created_at=at,
+    )
+    _begin(session, row)
+    return True
+
+
+def begin_run(session: Session, import_id: str, run: Run, *, at: datetime) -> None:
+    """Begin to bring what a `generate` run has sampled; nothing if it has begun already."""
+    if session.scalar(select(Import.number).where(Import.id == import_id)) is None:
+        row = Import(
+            id=import_id,
+            project_id=run.project_id,
+            user_id=run.user_id,
+            kind=_OF_RUN,
+            format="native",
+            created_at=at,
+        )
+        _begin(session, row)
+
+
+def _begin(session: Session, row: Import) -> None:
     see_unfinished(session)
-    begins = {
+    row.accepted, row.duplicates, row.rejected = 0, 0, []
+    row.state, row.beat = WRITING, 0
+    row.begins = {
         table.__tablename__: session.scalar(select(func.max(table.number))) or 0
         for table in _TABLES
     }
-    session.add(
-        Import(
-            id=new.id,
-            project_id=new.project_id,
-            user_id=new.user_id,
-            kind=new.kind,
-            format=new.format,
-            accepted=0,
-            duplicates=0,
-            rejected=[],
-            state=WRITING,
-            beat=0,
-            begins=begins,
-            created_at=at,
-        )
-    )
+    session.add(row)
     session.flush()
-    return True
 
 
 def keep(
     session: Session, new: NewImport, good: Sequence[tuple[int, AnyInput]], *, at: datetime
 ) -> Tally:
-    """Keep a batch of records, given with their lines. Raises Conflict if the import is withdrawn.
+    """Keep a batch of records, given with their lines. Raises Withdrawn.
 
     The session sees the import's own records from here on, and so those of others.
     """
@@ -117,8 +157,66 @@ def keep(
     return keeping.keep(session, new, good, at=at)
 
 
+def keep_responses(
+    session: Session,
+    import_id: str,
+    run: Run,
+    batch: Sequence[GeneratedRecord],
+    *,
+    place: int,
+    at: datetime,
+) -> None:
+    """Keep a batch of what a run has sampled; `place` counts the rows before it.
+
+    A batch that was kept before, in a commit whose answer was lost, is not kept again. Raises
+    Withdrawn, and InvalidInput for a response to a prompt that is not of the run's project.
+    """
+    if _advance(session, import_id, place, len(batch)):
+        responses.insert_generated(session, run, batch, import_id=import_id, at=at)
+
+
+def choices(session: Session, import_id: str, run: Run) -> Iterator[Choice]:
+    """What of a run's responses is to be compared, see `comparisons.choices`."""
+    see_unfinished(session)
+    return comparisons.choices(session, run, import_id=import_id)
+
+
+def keep_comparisons(
+    session: Session,
+    import_id: str,
+    run: Run,
+    batch: Sequence[Choice],
+    *,
+    place: int,
+    at: datetime,
+) -> None:
+    """Keep a batch of comparisons, as `keep_responses` does. Raises Withdrawn."""
+    if _advance(session, import_id, place, len(batch)):
+        see_unfinished(session)
+        comparisons.create_chosen(session, run, batch, import_id=import_id, at=at)
+
+
+def counted(session: Session, import_id: str) -> Tally:
+    """What the project's sums grow by once the import of a run is complete."""
+    see_unfinished(session)
+    begins = session.scalar(select(Import.begins).where(Import.id == import_id)) or {}
+    wanted = func.coalesce(func.sum(Comparison.judgments_required), 0)
+    own = _brought(cast(type[_Row], Comparison), import_id, begins)
+    row = session.execute(select(func.count(), wanted).where(*own)).one()
+    return Tally(comparisons=row[0], wanted=row[1])
+
+
+def complete_run(session: Session, import_id: str, run: Run, tally: Tally) -> None:
+    """Show all that a run has left at once, in the transaction that ends it. Raises Withdrawn."""
+    if tally.comparisons:
+        projects.lock(session, run.project_id)
+        _count(session, run.project_id, tally)
+        places.forget(session, run.project_id)
+    _move(session, import_id, WRITING, COMPLETE)
+
+
 def complete(session: Session, new: NewImport, tally: Tally) -> ImportAnswer:
-    """Show all records of an import at once. Raises Conflict if it is withdrawn.
+    """Show all records of an import at once. Raises Withdrawn.
 
     Comparisons that were there before and that it judged show their new counts once `settle` has
     gone over them.
@@ -186,7 +284,7 @@ def withdraw(session: Session, import_id: str) -> bool:
 def remove(session: Session, import_id: str, *, limit: int) -> bool:
     """Remove up to `limit` records of a withdrawn import; whether some may be left.
 
-    With the last of them the import itself goes. Raises Conflict if it has gone already.
+    With the last of them the import itself goes. Raises Withdrawn if it has gone already.
     """
     see_unfinished(session)
     _move(session, import_id, FAILED, FAILED)
@@ -194,7 +292,7 @@ def remove(session: Session, import_id: str, *, limit: int) -> bool:
     for table in _TABLES:
         numbers = session.scalars(
             select(table.number)
-            .where(table.number > begins[table.__tablename__], table.import_id == import_id)
+            .where(*_brought(table, import_id, begins))
             .order_by(table.number)
             .limit(limit)
         ).all()
@@ -203,6 +301,13 @@ def remove(session: Session, import_id: str, *, limit: int) -> bool:
             return True
     session.execute(delete(Import).where(Import.id == import_id))
     return False
+
+
+def _brought(
+    table: type[_Row], import_id: str, begins: Mapping[str, int]
+) -> tuple[ColumnElement[bool], ...]:
+    """Which rows of a table an import has brought; they are found by their numbers."""
+    return table.number > begins[table.__tablename__], table.import_id == import_id
 
 
 def _count(session: Session, project_id: str, tally: Tally) -> None:
@@ -238,7 +343,27 @@ def _move(session: Session, import_id: str, before: str, after: str, **values: o
         .returning(Import.number)
     )
     if moved.one_or_none() is None:
-        raise Conflict(
-            "the import was withdrawn because it made no progress for a minute",
-            advice="Import the file again.",
-        )
+        raise _withdrawn()
+
+
+def _advance(session: Session, import_id: str, place: int, count: int) -> bool:
+    """Go on from a place by so many rows; False if that was done before. Raises Withdrawn."""
+    of_import = (Import.id == import_id, Import.state == WRITING)
+    moved = session.execute(
+        update(Import)
+        .where(*of_import, Import.accepted == place)
+        .values(accepted=place + count, beat=Import.beat + 1)
+        .returning(Import.number)
+    )
+    if moved.one_or_none() is not None:
+        return True
+    if session.scalar(select(Import.accepted).where(*of_import)) == place + count:
+        return False
+    raise _withdrawn()
+
+
+def _withdrawn() -> Withdrawn:
+    return Withdrawn(
+        "the import was withdrawn because it made no progress for a minute",
+        advice="Import the file again.",
+    )

@@ -1,12 +1,10 @@
 """Responses: what models and people answered.
 
-Called by the import, by `worker.run_directory.intake` when a `generate` run comes home, and by the
-data routes.
+Called by the imports, also of what a `generate` run has sampled, and by the data routes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import insert, select
@@ -23,26 +21,23 @@ from backend.store.paging import Page, page_of
 from backend.store.tables.data import Prompt, Response
 from backend.store.tables.runs import Run, Sample
 
-BATCH = 500
-
 
 def insert_generated(
-    session: Session, run: Run, records: Iterable[GeneratedRecord], *, at: datetime
-) -> int:
-    """Keep what a `generate` run sampled; returns how many responses.
+    session: Session,
+    run: Run,
+    records: Sequence[GeneratedRecord],
+    *,
+    import_id: str | None = None,
+    at: datetime,
+) -> None:
+    """Keep a batch of what a `generate` run sampled.
 
     Raises InvalidInput if a record names a prompt that is not of the run's project.
     """
-    model_id = (run.config.get("model") or {}).get("id")
-    every = iter(records)
-    total = 0
-    while batch := list(islice(every, BATCH)):
-        _check_prompts(session, run.project_id, {record.prompt_id for record in batch})
-        session.execute(
-            insert(Response), [_generated(run, record, model_id, at) for record in batch]
-        )
-        total += len(batch)
-    return total
+    _check_prompts(session, run.project_id, {record.prompt_id for record in records})
+    rows = [_generated(run, record, import_id, at) for record in records]
+    if rows:
+        session.execute(insert(Response), rows)
 
 
 def insert_imported(
@@ -130,7 +125,7 @@ def listing(
 
 
 def _generated(
-    run: Run, record: GeneratedRecord, model_id: str | None, at: datetime
+    run: Run, record: GeneratedRecord, import_id: str | None, at: datetime
 ) -> dict[str, Any]:
     reference = {} if record.ref_logp_sum is None else {"ref_logp_sum": record.ref_logp_sum}
     return {
@@ -138,7 +133,7 @@ def _generated(
         "project_id": run.project_id,
         "prompt_id": record.prompt_id,
         "run_id": run.id,
-        "model_id": model_id,
+        "model_id": (run.config.get("model") or {}).get("id"),
         "source": "run",
         "index": record.index,
         "content": record.content,
@@ -148,6 +143,7 @@ def _generated(
         "logp_sum": record.logp_sum,
         "scores": {**record.scores, **reference},
         "token_ids": _kept(record.token_ids),
+        "import_id": import_id,
         "created_at": at,
     }
 

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from backend.schemas.events import MetricLine
 from tests.backend.runs.conftest import Seed
-from worker.run_directory.intake import read_responses
+from worker.run_directory.arrival import read_responses
 from worker.run_directory.relay import parse
 from worker.trainer.events import Events
 
