@@ -52,11 +52,13 @@ class QuotaRule(NamedTuple):
 
         Which ones belong to the share is drawn by id, so that it is related to nothing in the data.
         """
-        drawn = int.from_bytes(hashlib.sha256(comparison_id.encode()).digest()[:6]) / 2**48
-        is_chosen = place < self.overlap_first or drawn < self.overlap_share
-        if self.overlaps and is_chosen:
+        if self.overlaps and (place < self.overlap_first or self._draws(comparison_id)):
             return Quota(OVERLAP_JUDGMENTS, is_overlap=True)
         return Quota(self.each)
+
+    def _draws(self, comparison_id: str) -> bool:
+        drawn = int.from_bytes(hashlib.sha256(comparison_id.encode()).digest()[:6]) / 2**48
+        return drawn < self.overlap_share
 
 
 def leased_until(at: datetime, *, is_offline: bool) -> datetime:

@@ -7,6 +7,7 @@ and one way of sampling, these were drawn with the same random numbers. Called b
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session, aliased
@@ -17,7 +18,7 @@ from backend.errors import InvalidInput, NotFound
 from backend.schemas.compared.versus import PairsPutUp, VersusAnswer, VersusBody
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.vocabulary import Method, RunState
-from backend.store.data import comparisons, judgments
+from backend.store.data import comparisons, judgments, projects
 from backend.store.runs import runs
 from backend.store.tables.data import Comparison, Judgment, Response
 from backend.store.tables.runs import Run
@@ -28,11 +29,23 @@ _SAME_TEXT = _Ours.content_sha256 == _Theirs.content_sha256
 _MOST_IDS = 5000
 
 
-def put_up(session: Session, run_id: str, body: VersusBody, *, at: datetime) -> PairsPutUp:
-    """Make comparisons of pairs that differ and are not up yet: first one of each prompt.
+class PairsTaken(Exception):
+    """Somebody else has put up some of these pairs since they were chosen."""
 
-    Raises NotFound for a run that is not in the project, InvalidInput for runs that did not answer
-    the same prompts.
+
+class Chosen(NamedTuple):
+    """Pairs to put up, and how many more there are."""
+
+    pairs: Sequence[Pair]
+    left: int
+
+
+def choose(session: Session, run_id: str, body: VersusBody) -> Chosen:
+    """Pairs that differ and are not up yet: first one of each prompt.
+
+    It reads all responses of both runs, so nobody waits for it: `put_up` writes in a transaction of
+    its own. Raises NotFound for a run that is not in the project, InvalidInput for runs that did
+    not answer the same prompts.
     """
     run, other = _both(session, run_id, body.other_run_id)
     n_pairs, n_identical = _counted(session, run, other)
@@ -50,10 +63,23 @@ def put_up(session: Session, run_id: str, body: VersusBody, *, at: datetime) -> 
         .limit(body.pairs + len(known))
     )
     chosen = [pair for row in found if (pair := Pair(*row)) not in known][: body.pairs]
-    choices = [(pair.prompt_id, [pair.ours, pair.theirs]) for pair in chosen]
+    return Chosen(chosen, left=n_pairs - n_identical - len(known) - len(chosen))
+
+
+def put_up(
+    session: Session, run_id: str, body: VersusBody, chosen: Chosen, *, at: datetime
+) -> PairsPutUp:
+    """Make comparisons of the chosen pairs. Raises PairsTaken, and what `choose` raises."""
+    run, other = _both(session, run_id, body.other_run_id)
+    projects.lock(session, run.project_id)
+    # By prompt alone: the index of the project would have all of its comparisons read.
+    of_prompts = Comparison.prompt_id.in_({pair.prompt_id for pair in chosen.pairs})
+    up = _pairs(session, run, other, of_prompts, _of_either(run, other))
+    if not set(chosen.pairs).isdisjoint(up.values()):
+        raise PairsTaken
+    choices = [(pair.prompt_id, [pair.ours, pair.theirs]) for pair in chosen.pairs]
     comparisons.create_chosen(session, run, choices, at=at)
-    left = n_pairs - n_identical - len(known) - len(chosen)
-    return PairsPutUp(created=len(chosen), left=left)
+    return PairsPutUp(created=len(choices), left=chosen.left)
 
 
 def answer(session: Session, run_id: str, other_run_id: str) -> VersusAnswer:
@@ -113,10 +139,15 @@ def _counted(session: Session, run: Run, other: Run) -> tuple[int, int]:
 
 def _put_up(session: Session, run: Run, other: Run) -> dict[str, Pair]:
     """The pairs of both runs that are comparisons already, whichever of them was asked first."""
+    # By project: that has an index.
+    of_project = Comparison.project_id == run.project_id
+    return _pairs(session, run, other, of_project, _of_either(run, other))
+
+
+def _pairs(session: Session, run: Run, other: Run, *which: ColumnElement[bool]) -> dict[str, Pair]:
+    """Those of these comparisons that are of a response of each run, by their id."""
     found = session.execute(
-        select(Comparison.id, Comparison.prompt_id, Comparison.response_ids).where(
-            *_of_either(run, other)
-        )
+        select(Comparison.id, Comparison.prompt_id, Comparison.response_ids).where(*which)
     ).all()
     of_two = [row for row in found if len(row.response_ids) == 2]
     makers = _makers(session, [one for row in of_two for one in row.response_ids])
@@ -128,10 +159,9 @@ def _put_up(session: Session, run: Run, other: Run) -> dict[str, Pair]:
     return pairs
 
 
-def _of_either(run: Run, other: Run) -> tuple[ColumnElement[bool], ...]:
-    """Comparisons that either run has."""
-    # By project: that has an index.
-    return Comparison.project_id == run.project_id, Comparison.run_id.in_((run.id, other.id))
+def _of_either(run: Run, other: Run) -> ColumnElement[bool]:
+    """Whether either run has a comparison."""
+    return Comparison.run_id.in_((run.id, other.id))
 
 
 def _makers(session: Session, response_ids: Sequence[str]) -> dict[str, str | None]:
@@ -149,7 +179,7 @@ def _votes(session: Session, run: Run, other: Run, up: Mapping[str, Pair]) -> It
     judged = (
         judgments.latest(run.project_id)
         .join(Comparison, Comparison.id == Judgment.comparison_id)
-        .where(*_of_either(run, other))
+        .where(Comparison.project_id == run.project_id, _of_either(run, other))
     )
     for one in session.scalars(judged):
         # Other comparisons of these runs are of one run's responses, or with a third run.

@@ -7,17 +7,21 @@ from typing import Any, NamedTuple
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from sqlalchemy import Connection, event, select
 
 from backend.domain.ranking import Ranking
 from backend.domain.versus import Pair, Vote, not_alike, outcome, win_rate
+from backend.schemas.compared.versus import VersusBody
 from backend.schemas.records import GeneratedRecord
 from backend.schemas.vocabulary import FinishReason, Verdict
+from backend.store import versus
 from backend.store.data import comparisons, responses
 from backend.store.db import Database
 from backend.store.runs import runs
 from backend.store.tables.data import Prompt
 from backend.store.tables.runs import Run
+from backend.store.versus import PairsTaken
+from tests.backend.conftest import Service
 from tests.backend.test_assignments import take
 from tests.backend.test_loop import upload
 from tests.backend.test_own_judgments import NewUser
@@ -119,6 +123,43 @@ def test_pairs_that_differ_are_put_up_once_and_first_one_of_each_prompt(place: P
     place = place._replace(runs=(theirs, ours))
     assert put_up(place, pairs=100) == {"created": 4, "left": 0}
     assert put_up(place) == {"created": 0, "left": 0}
+
+
+def test_nobody_waits_while_the_responses_of_both_runs_are_read(
+    place: Place, service: Service
+) -> None:
+    written: list[str] = []
+
+    @event.listens_for(service.app.state.database.engine, "before_cursor_execute")
+    def note(connection: Connection, _: Any, statement: str, *more: Any) -> None:
+        if "podium_begin" in connection.get_execution_options():
+            written.append(statement)
+
+    assert put_up(place, pairs=3)["created"] == 3
+
+    assert any(one.startswith("INSERT INTO comparisons") for one in written)
+    of_runs = [one for one in written if "responses" in one and "run_id = " in one]
+    assert of_runs == []
+
+
+def test_pairs_that_somebody_else_put_up_meanwhile_are_chosen_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two requests choose the same three pairs of seven; the later one finds out and goes on."""
+    ours, theirs = place.runs
+    body = VersusBody(other_run_id=theirs, pairs=3)
+    with place.database.read() as session:
+        stale = versus.choose(session, ours, body)
+    assert put_up(place, pairs=3) == {"created": 3, "left": 4}
+    with pytest.raises(PairsTaken), place.database.write() as session:
+        versus.put_up(session, ours, body, stale, at=NOW)
+    choose, first = versus.choose, [stale]
+    monkeypatch.setattr(versus, "choose", lambda *asked: first.pop() if first else choose(*asked))
+
+    assert put_up(place, pairs=3) == {"created": 3, "left": 1}
+
+    listed = place.api.get(f"/projects/{place.project}/comparisons").json()["items"]
+    assert len({tuple(one["response_ids"]) for one in listed}) == len(listed) == 6
 
 
 def test_people_say_which_run_answers_better(place: Place, new_user: NewUser) -> None:

@@ -85,6 +85,7 @@ class Caller:
         self.seed = seed
         self.numbers = count()
         key = Path(app.state.settings.data_dir, "admin.key").read_text().strip()
+        self.generated = two_runs(self)
         self.keys = {"admin": key, LEASING: self.key_of(LEASING), TIRELESS: self.key_of(TIRELESS)}
 
     def key_of(self, user_id: str) -> str:
@@ -280,6 +281,27 @@ def sent_samples(caller: Caller) -> None:
     caller.post(f"/runs/{RUN}/samples/comparisons", {"numbers": numbers})
 
 
+def two_runs(caller: Caller) -> tuple[str, str]:
+    """Generate runs that succeeded, each with a response to half of all prompts."""
+    with caller.database.write() as session:
+        of_project = select(Run).where(Run.project_id == PROJECT, Run.id != RUN)
+        made = session.scalars(of_project.order_by(Run.number).limit(2)).all()
+        for index, run in enumerate(made):
+            run.method, run.state = "generate", "succeeded"
+            session.execute(
+                update(Response)
+                .where(Response.index == index, Response.number % 2 == 0)
+                .values(run_id=run.id, index=0, content_sha256=Response.id)
+            )
+        return made[0].id, made[1].id
+
+
+def pairs(caller: Caller) -> None:
+    """As many as by default, of runs with half a hundred thousand responses each."""
+    ours, theirs = caller.generated
+    caller.post(f"/runs/{ours}/versus", {"other_run_id": theirs})
+
+
 def outside_metrics(caller: Caller) -> None:
     """Points scattered over the whole run, of a curve that is there and of one that is new."""
     number = next(caller.numbers)
@@ -295,7 +317,8 @@ def outside_metrics(caller: Caller) -> None:
 # Each calls some routes once, with whatever these need.
 WORK: tuple[Callable[[Caller], None], ...] = (
     sign_in_and_out, people, invitations, projects, withdrawn_jobs, practice, comparisons, ranking,
-    snapshots, models, runs, many_runs, pins, experiments, views, sent_samples, outside_metrics,
+    snapshots, models, runs, many_runs, pins, experiments, views, sent_samples, pairs,
+    outside_metrics,
 )  # fmt: skip
 
 
