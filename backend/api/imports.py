@@ -1,5 +1,7 @@
 """Imports: files of prompts, demonstrations, comparisons, preferences or solutions."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated
 
 import anyio
@@ -10,11 +12,11 @@ from backend.api.waiting import must_be_new
 from backend.deps import IDEMPOTENT, SettingsDep, database_of
 from backend.jobs import import_process
 from backend.jobs.withdrawal import withdraw
-from backend.jobs.work import JSON
 from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind
-from backend.settings import Settings
+from backend.store.data import imports
+from backend.store.data.keeping import NewImport
 from backend.store.db import Database
 from backend.store.ids import new_id
 from backend.uploads.spool import folder_of, spooled
@@ -63,27 +65,25 @@ async def import_file(
         # What an Idempotency-Key is compared by; the stream itself cannot be read again.
         phases.body_sha256 = upload.sha256
         await must_be_new(phases, await phases.used_key())
-        arguments: dict[str, JSON] = {
-            "import_id": new_id("import"),
-            "path": str(upload.path),
-            "content_type": content_type,
-            "project_id": project_id,
-            "user_id": phases.caller.id,
-            "kind": kind,
-            "format": format,
-            "strict": strict,
-        }
+        new = NewImport(new_id("import"), project_id, phases.caller.id, kind, format)
+        more = {"path": str(upload.path), "content_type": content_type, "strict": strict}
         database = await database_of(request)
-        async with turns.importing(project_id):
-            answer = await _run(arguments, database, settings)
-        return await phases.write(lambda session, caller: answer)
+        async with turns.importing(project_id), _nothing_left_of_failures(database, new.id):
+            tally = await import_process.run(new, more, settings)
+            # Whoever lost their role while the file was written shows nothing any more. Who has
+            # only closed the connection, as a proxy does after a minute, finds it complete.
+            answer = await phases.write(lambda session, _: imports.complete(session, new, tally))
+            if tally.judged_others:
+                await import_process.settle(new.id, settings)
+        return answer
 
 
-async def _run(arguments: dict[str, JSON], database: Database, settings: Settings) -> ImportAnswer:
+@asynccontextmanager
+async def _nothing_left_of_failures(database: Database, import_id: str) -> AsyncIterator[None]:
+    """Withdraw the import on any exception; one that is complete stays."""
     try:
-        return ImportAnswer.model_validate(await import_process.run(arguments, settings))
+        yield
     except BaseException:
-        # Its process may have died before it could clean up.
         with anyio.CancelScope(shield=True):
-            await run_in_threadpool(withdraw, database, arguments["import_id"])
+            await run_in_threadpool(withdraw, database, import_id)
         raise

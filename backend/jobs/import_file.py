@@ -1,7 +1,8 @@
 """Importing a file, as a job: all of it is read and checked first, then written in short batches.
 
 The good records wait in a file without a name until it is known that the file can be taken. What is
-written is seen by nobody before the import is complete, and removed if it fails.
+written is seen by nobody, and removed if it fails: the request that has asked for it completes the
+import, in the transaction that checks its caller again (`backend.api.imports`).
 """
 
 import tempfile
@@ -27,9 +28,9 @@ from backend.jobs import memory
 from backend.jobs.pace import SMALLEST, Pace
 from backend.jobs.withdrawal import DeadImports, settle, withdraw
 from backend.jobs.work import JSON, Work
-from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind
+from backend.schemas.data import ImportFormat, ImportKind
 from backend.store.data import imports
-from backend.store.data.keeping import NewImport, Tally
+from backend.store.data.keeping import TALLY, NewImport, Tally
 from backend.uploads.rows import decode, prepare
 from backend.uploads.spool import full_disk_is_no_space, require_space
 
@@ -71,7 +72,8 @@ class ImportArguments(BaseModel):
 def import_file(work: Work) -> dict[str, JSON]:
     """The work function; arguments: those of `ImportArguments`. Progress in rows, then records.
 
-    Raises InvalidInput or TooLarge for a file that cannot be taken, and then has kept nothing.
+    Returns the tally that `imports.complete` wants, as `TALLY` writes it. Raises InvalidInput or
+    TooLarge for a file that cannot be taken, and then has kept nothing.
     """
     asked = ImportArguments.model_validate(work.arguments)
     with tempfile.TemporaryFile(dir=asked.path.parent) as kept, full_disk_is_no_space():
@@ -88,9 +90,15 @@ def import_file(work: Work) -> dict[str, JSON]:
             ) from error
         _check_strict(asked, tally)
         kept.seek(0)
-        answer = _write(work, asked, _Batches(asked.kind, kept), tally, total)
-    result: dict[str, JSON] = answer.model_dump(mode="json")
+        _write(work, asked, _Batches(asked.kind, kept), tally, total)
+    result: dict[str, JSON] = TALLY.dump_python(tally, mode="json")
     return result
+
+
+def settle_import(work: Work) -> dict[str, JSON]:
+    """Another work function: count what a complete import has judged; arguments: import_id."""
+    settle(work.database, work.arguments["import_id"])
+    return {}
 
 
 def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[Tally, int]:
@@ -164,9 +172,7 @@ def _hash(record: AnyInput) -> None:
         _ = record.content_sha256
 
 
-def _write(
-    work: Work, asked: ImportArguments, batches: _Batches, tally: Tally, total: int
-) -> ImportAnswer:
+def _write(work: Work, asked: ImportArguments, batches: _Batches, tally: Tally, total: int) -> None:
     new, at = asked.new_import(), datetime.now(UTC)
     _begin(work, new, at)
     try:
@@ -182,15 +188,11 @@ def _write(
             _check_strict(asked, tally)
             done += len(batch)
             work.progress(done, total)
-        with work.database.write() as session:
-            answer = imports.complete(session, new, tally)
+        if done >= MANY:
+            work.database.analyze(imports.TABLES)
     except BaseException:
         withdraw(work.database, new.id)
         raise
-    settle(work.database, new.id)
-    if done >= MANY:
-        work.database.analyze(imports.TABLES)
-    return answer
 
 
 def _begin(work: Work, new: NewImport, at: datetime) -> None:

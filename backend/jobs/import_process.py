@@ -1,26 +1,48 @@
 """Starts the child that imports a file, and waits for what it says."""
 
 import atexit
+import logging
+from dataclasses import asdict
 
 import anyio
 import anyio.to_thread
 
-from backend.errors import Unavailable, error_of
+from backend.errors import ServiceError, Unavailable, error_of
 from backend.jobs.children import Child, Children
 from backend.jobs.messages import Message
 from backend.jobs.work import JSON
 from backend.settings import Settings
+from backend.store.data.keeping import TALLY, NewImport, Tally
+
+log = logging.getLogger("podium.imports")
 
 # Shared by all applications of this process.
 _CHILDREN = Children()
 atexit.register(_CHILDREN.close)
 
 
-async def run(arguments: dict[str, JSON], settings: Settings) -> dict[str, JSON]:
-    """Do the job `import_file` in a child. Raises what it raises; cancelled, it kills the child."""
+async def run(new: NewImport, more: dict[str, JSON], settings: Settings) -> Tally:
+    """Write a file in a child, seen by nobody; `more`: its path, content_type and strict.
+
+    Raises what `import_file` raises; cancelled, it kills the child.
+    """
+    asked = asdict(new)
+    arguments = {"import_id": asked.pop("id"), **asked, **more}
+    return TALLY.validate_python(await _by_child("import_file", arguments, settings))
+
+
+async def settle(import_id: str, settings: Settings) -> None:
+    """Count in a child what a complete import has judged; if it cannot, somebody does it later."""
+    try:
+        await _by_child("settle_import", {"import_id": import_id}, settings)
+    except ServiceError as error:
+        log.warning("import.not_settled import_id=%s error=%s", import_id, error.detail)
+
+
+async def _by_child(kind: str, arguments: dict[str, JSON], settings: Settings) -> dict[str, JSON]:
     child = await anyio.to_thread.run_sync(_CHILDREN.take)
     try:
-        outcome = await _outcome(child, arguments, settings)
+        outcome = await _outcome(child, kind, arguments, settings)
     except BaseException:
         child.kill()
         with anyio.CancelScope(shield=True):
@@ -40,12 +62,14 @@ async def run(arguments: dict[str, JSON], settings: Settings) -> dict[str, JSON]
     return result
 
 
-async def _outcome(child: Child, arguments: dict[str, JSON], settings: Settings) -> Message | None:
+async def _outcome(
+    child: Child, kind: str, arguments: dict[str, JSON], settings: Settings
+) -> Message | None:
     await child.send(
         {
             "begin": {
                 "job_id": arguments["import_id"],
-                "kind": "import_file",
+                "kind": kind,
                 "arguments": arguments,
                 "settings": settings.model_dump(mode="json"),
             }

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
+from pydantic import TypeAdapter
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
@@ -86,6 +87,10 @@ class Tally:
         self.judged_others |= other.judged_others
         self.rejected = sorted(self.rejected + other.rejected, key=lambda one: one.line)
         del self.rejected[MOST_REJECTIONS:]
+
+
+# How a tally crosses to another process.
+TALLY: TypeAdapter[Tally] = TypeAdapter(Tally)
 
 
 def keep(

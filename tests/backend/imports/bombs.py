@@ -16,7 +16,6 @@ import pyarrow
 import pyarrow.parquet
 
 from backend.errors import ServiceError
-from backend.jobs.import_file import import_file
 from backend.store.db import Database
 from tests.backend.imports.work import Place
 
@@ -113,7 +112,7 @@ def main(url: str, folder: Path) -> None:
         del content
         with Peak() as peak:
             try:
-                said = str(import_file(order))
+                said = str(place.do(order).model_dump(mode="json"))
             except ServiceError as error:
                 said = f"{error.status} {error.detail}"
         Path(order.arguments["path"]).unlink()

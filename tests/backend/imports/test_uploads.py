@@ -8,13 +8,18 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
+from sqlalchemy import update
 
 from backend.errors import NoSpace, TooBusy, TooLarge
+from backend.jobs import import_process
 from backend.jobs.children import Children
+from backend.store.data.keeping import Tally
 from backend.store.db import IMPORTS
+from backend.store.tables.people import User
 from backend.uploads import limits
 from backend.uploads.spool import remove_left_overs, require_space, spooled
 from backend.uploads.turns import (
@@ -25,6 +30,7 @@ from backend.uploads.turns import (
 )
 from tests.backend.conftest import Service, _serve
 from tests.backend.imports.work import texts
+from tests.backend.test_own_judgments import NewUser
 from tests.loops import looped
 from tests.processes import wait_until
 from tests.served import Server
@@ -222,6 +228,92 @@ def test_the_route_says_when_to_come_again(light_service: Service) -> None:
     turns._files.busy.clear()
     assert client.post(address, content=texts("a")).json()["accepted"] == 1
     assert list((light_service.data_dir / "uploads").iterdir()) == []
+
+
+def rows(service: Service) -> dict[str, int]:
+    """How many prompts and imports there are, seen or not."""
+    with service.app.state.database.engine.connect() as connection:
+        return {
+            name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar_one()
+            for name in ("prompts", "imports")
+        }
+
+
+def audited(service: Service) -> list[str]:
+    """The projects into which the audit says that a file was imported."""
+    found = service.client().get("/audit", params={"action": "import_file"}).json()["items"]
+    return [one["object_id"] for one in found]
+
+
+def test_who_is_deactivated_while_a_file_is_written_imports_nothing(
+    service: Service, new_user: NewUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = service.client().post("/projects", json={"name": "P"}).json()["id"]
+    client, user = new_user("researcher", project)
+    run = import_process.run
+
+    async def run_and_lose_the_account(*asked: Any) -> Tally:
+        tally = await run(*asked)
+        with service.app.state.database.write() as session:
+            session.execute(update(User).where(User.id == user["id"]).values(is_active=False))
+        return tally
+
+    monkeypatch.setattr(import_process, "run", run_and_lose_the_account)
+    refused = client.post(f"/projects/{project}/imports?kind=prompts", content=texts("a", "b"))
+
+    assert refused.status_code == 401
+    assert rows(service) == {"prompts": 0, "imports": 0}
+    assert audited(service) == []
+
+
+def test_a_file_is_imported_though_its_client_has_left(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = service.client().post("/projects", json={"name": "P"}).json()["id"]
+    run, is_written = import_process.run, anyio.Event()
+
+    async def run_and_be_left(*asked: Any) -> Tally:
+        tally = await run(*asked)
+        is_written.set()
+        await anyio.sleep(0)
+        return tally
+
+    monkeypatch.setattr(import_process, "run", run_and_be_left)
+    body = iter([{"type": "http.request", "body": texts("a", "b"), "more_body": False}])
+    said: list[Any] = []
+
+    async def receive() -> Any:
+        for message in body:
+            return message
+        await is_written.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    address = f"/api/v1/projects/{project}/imports"
+    scope = {
+        "type": "http", "method": "POST", "path": address, "raw_path": address.encode(),
+        "query_string": b"kind=prompts", "scheme": "http", "http_version": "1.1", "root_path": "",
+        "headers": [
+            (b"host", b"localhost"), (b"authorization", f"Bearer {service.admin_key}".encode()),
+        ],
+        "client": ("testclient", 1), "server": ("localhost", 80),
+    }  # fmt: skip
+    service.portal.call(service.app, scope, receive, send)
+
+    assert said[0]["status"] == 201
+    assert rows(service) == {"prompts": 2, "imports": 1}
+    assert audited(service) == [project]
+
+
+def test_an_import_and_its_audit_line_are_one(service: Service) -> None:
+    client = service.client()
+    project = client.post("/projects", json={"name": "P"}).json()["id"]
+    path = f"/projects/{project}/imports?kind=prompts"
+    assert client.post(path, content=texts("a")).json()["accepted"] == 1
+
+    assert audited(service) == [project]
 
 
 def test_nobody_but_a_researcher_of_the_project_uploads(

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from backend.domain.records.formats import read_row
-from backend.jobs.import_file import import_file
+from backend.jobs.import_file import ImportArguments, import_file
+from backend.jobs.withdrawal import settle
 from backend.schemas.data import ImportAnswer, ImportKind
 from backend.schemas.people import ProjectBody
 from backend.schemas.vocabulary import Role
 from backend.settings import Settings
 from backend.store.data import imports, projects, prompts
-from backend.store.data.keeping import NewImport, Tally
+from backend.store.data.keeping import TALLY, NewImport, Tally
 from backend.store.db import Database
 from backend.store.ids import new_id
 from backend.store.paging import Page
@@ -79,7 +80,16 @@ class Place:
 
     def take(self, content: bytes, kind: str = "prompts", **more: Any) -> ImportAnswer:
         """Import a file here and now."""
-        return ImportAnswer.model_validate(import_file(self.order(content, kind, **more)))
+        return self.do(self.order(content, kind, **more))
+
+    def do(self, order: Order) -> ImportAnswer:
+        """What the route and its child do."""
+        tally = TALLY.validate_python(import_file(order))
+        new = ImportArguments.model_validate(order.arguments).new_import()
+        with self.database.write() as session:
+            answer = imports.complete(session, new, tally)
+        settle(self.database, new.id)
+        return answer
 
     def seen(self, project: str | None = None) -> list[str]:
         """The prompts that everybody sees, oldest first."""
