@@ -9,7 +9,10 @@ const NAMES: Readonly<Record<MarkerKind, readonly [string, string]>> = {
   note: ["Notes", "Information from the trainer, such as which checkpoint is the output."],
   resume: ["Resumes", "A new attempt went on after this step."],
   checkpoint: ["Checkpoints", "Weights and optimizer state were saved after this step."],
-  evaluation: ["Evaluations", "At this step the run was evaluated, or somebody attached a measurement."],
+  evaluation: [
+    "Evaluations",
+    "At this step the run was evaluated, or somebody attached a measurement.",
+  ],
 };
 
 export function MarkerLegend({ counts, hidden, toggle }: Markers) {
