@@ -148,7 +148,7 @@ def _best(
 ) -> int | None:
     """The place of the group that is better than every other row by more than chance.
 
-    None while a seed of any group is missing or has not succeeded.
+    None while a seed of a group with a value is missing or has not succeeded.
     """
     known = {place: cell for place, cell in enumerate(cells) if cell is not None}
     groups = {place: cell for place, cell in known.items() if _is_rival(rows[place])}

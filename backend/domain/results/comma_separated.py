@@ -10,7 +10,7 @@ Cell = str | float | int | bool | None
 
 HEAD = (
     "table", "set", "group", "is_start", "config", "config_sha256", "seeds", "column", "metric",
-    "unit", "n", "estimator", "value", "low", "high", "interval_of", "values", "change",
+    "unit", "n", "statistic", "value", "low", "high", "interval_of", "values", "change",
     "change_low", "change_high", "is_better_than_start", "is_best", "runs", "measured_by",
 )  # fmt: skip
 # What a spreadsheet reads as the beginning of a formula or a command.

@@ -226,7 +226,7 @@ def sentence_of(found: Difference, n_comparisons: int = 1) -> str:
             "do not tell whether that is more than chance."
         )
     of = "IQMs" if found.is_iqm else "means"
-    corrected = f", corrected for {n_comparisons} comparisons" if n_comparisons > 1 else ""
+    corrected = f", corrected for {n_comparisons} pairs of groups" if n_comparisons > 1 else ""
     by = f"{shown(found.value)} {between(found.low, found.high)}{corrected}"
     if found.is_decided:
         return f"The difference of {of} is {by}: more than chance."

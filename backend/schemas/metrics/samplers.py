@@ -122,7 +122,7 @@ CORRECTNESS = (
         "eval/bon@{k}",
         "Best of {k}",
         "Chance that the response which the reward model prefers among k passes; needs a `model` "
-        "term.",
+        "or `process` term.",
         "Rises with k towards pass@k; where it falls, the reward model is over-optimized.",
         unit="share",
     ),

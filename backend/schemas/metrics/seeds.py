@@ -61,7 +61,10 @@ class SeedGroup(ApiAnswer):
 class GroupDifference(ApiAnswer):
     """Whether one group is better than another: Welch's t interval, or Yuen's of IQMs."""
 
-    better: int = Field(description="The place of the group with the larger value.")
+    better: int = Field(
+        description="The place of the better group: of the larger value, or of the "
+        "smaller one if `is_lower_better`."
+    )
     worse: int
     value: float
     interval: Span | None = Field(

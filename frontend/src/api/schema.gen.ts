@@ -1046,7 +1046,7 @@ export interface components {
         GroupDifference: {
             /**
              * Better
-             * @description The place of the group with the larger value.
+             * @description The place of the better group: of the larger value, or of the smaller one if `is_lower_better`.
              */
             better: number;
             /** Worse */

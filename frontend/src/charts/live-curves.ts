@@ -256,7 +256,11 @@ function curvesOf(series: readonly Answered[]): Curves {
 
 function rewound({ n, last, ends }: Curve): Ends {
   const newest = last.findLast((value) => value !== null) ?? null;
-  return { n: n.reduce((sum, one) => sum + one, 0), first: newest && ends.first, newest };
+  return {
+    n: n.reduce((sum, one) => sum + one, 0),
+    first: newest === null ? null : ends.first,
+    newest,
+  };
 }
 
 const grown = ({ n, first, newest }: Ends, value: number | null): Ends => ({

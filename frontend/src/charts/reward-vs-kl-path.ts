@@ -12,8 +12,9 @@ export interface Column {
 /** Of an evaluation what was measured last in each bucket, of training the mean of the bucket. */
 export function columnOf(curve: Curve | undefined, isEvaluated: boolean): Column | undefined {
   if (curve === undefined) return undefined;
-  const { x, last, mean, n } = curve;
-  return isEvaluated ? { x, values: last } : { x, values: mean, n };
+  const { x, last, mean, nNan } = curve;
+  if (isEvaluated) return { x, values: last };
+  return { x, values: mean, n: curve.n.map((one, i) => one - (nNan[i] ?? 0)) };
 }
 
 export interface PathPoint {
@@ -36,6 +37,8 @@ export interface Path {
   readonly points: readonly PathPoint[];
   /** Few points that were measured on purpose, each with its interval; else one for each step. */
   readonly isEvaluated: boolean;
+  /** Of several runs: over how many steps its points are is not known. */
+  readonly isMean?: boolean;
   /** One of several that another path is the mean of. */
   readonly isFaint?: boolean;
 }

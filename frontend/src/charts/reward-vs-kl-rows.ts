@@ -7,17 +7,17 @@ export const HEADS = ["path", "step", "KL, nats", "reward", "low", "high", "step
 
 /**
  * Low and high are the ends of the 95 % interval; without one they are empty. KL and reward are
- * means of so many steps, up to the one that is named.
+ * means of so many steps, up to the one that is named; empty for the mean of several runs.
  */
 export function rowsOf(paths: readonly Path[]): Cell[][] {
-  return paths.flatMap(({ label, points }) =>
+  return paths.flatMap(({ label, points, isMean = false }) =>
     points.map(({ step, kl, reward, low, high, n = 1 }) => [
       label,
       step,
       kl,
       reward,
       ...(low < high ? [low, high] : ["", ""]),
-      n,
+      isMean ? "" : n,
     ]),
   );
 }

@@ -17,6 +17,9 @@ import { HEADS, rowsOf } from "./reward-vs-kl-rows";
 import { niceTicks } from "./ticks";
 import { useWidth } from "@/lib/use-width";
 
+/** Left of it a label would leave the picture. */
+const LABEL_WIDTH = 120;
+
 const byStep = ({ x, values }: Column) => new Map(x.map((step, i) => [step, values[i] ?? null]));
 
 /** Steps at which both are known, with the ends of the reward's interval where they are. */
@@ -86,6 +89,7 @@ function PathMarks({ path, near, places }: { path: Path; near: Near | null; plac
   const { X, Y } = places;
   const line = points.map((p, i) => `${i === 0 ? "M" : "L"}${X(p)} ${Y(p.reward)}`).join("");
   const isNear = (p: PathPoint) => near?.point === p;
+  const last = points.at(-1);
   return (
     <g
       className={`${isEvaluated ? "evaluated" : "steps"} ${isFaint ? "faint" : ""}`}
@@ -103,6 +107,16 @@ function PathMarks({ path, near, places }: { path: Path; near: Near | null; plac
           />
         </g>
       ))}
+      {!isFaint && last !== undefined && (
+        <text
+          className="path-label"
+          x={X(last)}
+          y={Y(last.reward) - 9}
+          textAnchor={X(last) > LABEL_WIDTH ? "end" : "start"}
+        >
+          {path.label}
+        </text>
+      )}
     </g>
   );
 }

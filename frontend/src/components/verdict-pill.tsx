@@ -25,10 +25,11 @@ export function VerdictPill({
 }: {
   verdict: Pick<Verdict, "kind" | "level" | "sentence">;
 }) {
+  const isWorse = verdict.kind === "at_chance" && verdict.level === "bad";
   const tone = verdict.level === "none" ? "" : verdict.level;
   return (
     <span className={`pill ${tone}`} title={verdict.sentence}>
-      {WORDS[verdict.kind]}
+      {isWorse ? "worse than chance" : WORDS[verdict.kind]}
     </span>
   );
 }

@@ -82,8 +82,8 @@ def test_an_iqm_is_called_so_everywhere() -> None:
     assert "] IQM of 12 seeds |" in markdown_of(made)
     assert "] IQM of 12 seeds}" in latex_of(made)
     rows = list(csv.DictReader(io.StringIO(csv_of(made), newline="")))
-    assert {(row["estimator"], row["n"]) for row in rows} == {("IQM", "12")}
-    assert {row["estimator"] for row in csv.DictReader(io.StringIO(csv_of(answer())))} == {"mean"}
+    assert {(row["statistic"], row["n"]) for row in rows} == {("IQM", "12")}
+    assert {row["statistic"] for row in csv.DictReader(io.StringIO(csv_of(answer())))} == {"mean"}
 
 
 def test_no_name_ends_a_cell_of_markdown() -> None:

@@ -51,7 +51,7 @@ def test_a_decided_difference_has_the_sign_of_the_better(is_lower_better: bool) 
 
 @pytest.mark.parametrize(("k", "n"), [(2, 8), (5, 5), (10, 5), (5, 12)])
 def test_equal_groups_are_told_apart_in_at_most_5_of_100_comparisons(k: int, n: int) -> None:
-    """Some difference of the best is called more than chance; uncorrected, 23 % for k = 5.
+    """Some difference of the best is called more than chance; uncorrected, some 22 % for k = 5.
 
     3.1 standard errors of 1,000 draws at 5 % are .021.
     """

@@ -114,8 +114,8 @@ def test_a_difference_that_takes_many_seeds_promises_none() -> None:
     )
     many = sentence_of(Difference(0.007, -0.108, 0.122, 315, is_iqm=True), 10)
     assert many == (
-        "The difference of IQMs is 0.007 [−0.108, 0.122], corrected for 10 comparisons: it may be "
-        "chance. More than 0.122 either way is unlikely."
+        "The difference of IQMs is 0.007 [−0.108, 0.122], corrected for 10 pairs of groups: it "
+        "may be chance. More than 0.122 either way is unlikely."
     )
 
 

@@ -41,7 +41,7 @@ export interface Headline {
   readonly interval: Interval | null;
 }
 
-/** Evaluations that may stand for the run, what decides its verdict first. */
+/** Evaluations that may stand for the run; the verdict also asks that gold reaches the end. */
 const evaluationsOf = ({ summary }: Pick<Run, "summary">): string[] => [
   ...goldOf(Object.keys(summary)).slice(0, MOST_GOLD),
   ...HELD_OUT.filter((name) => name in summary),

@@ -166,7 +166,7 @@ test("groups that have not come to one end are named with the reason", () => {
   };
 
   expect(said(2)).toContain("B is better than A by held-out reward.");
-  expect(said(2)).toContain(`C. Not compared yet: ${why}. It is compared once all its seeds`);
+  expect(said(2)).toContain(`C. Not compared yet: ${why}. A group is compared when all its seeds`);
   expect(said(1)).toContain(
     "Not decided by held-out reward: fewer than two groups can be compared",
   );

@@ -93,8 +93,9 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
         {answer.doubt !== "" && differences.length > 0 && <li>{answer.doubt}</li>}
         {[...leftOut(answer, ({ why_open: why }) => why || null)].map(([why, letters]) => (
           <li key={why}>
-            <b>{letters.join(", ")}.</b> Not compared yet: {why}. It is compared once all its seeds
-            have succeeded at one step; take out runs that never will.
+            <b>{letters.join(", ")}.</b> Not compared yet: {why}. A group is compared when all its
+            seeds have succeeded and have a value at the same step as groups of its length. Remove
+            runs that will never get there.
           </li>
         ))}
         {answer.n_evaluations > 0 && (

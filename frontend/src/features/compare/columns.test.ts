@@ -97,7 +97,8 @@ describe("what is said at the cursor", () => {
       "B 5 [4.00, 6.00], IQM of 12 seeds",
     ]);
     expect(readingAt([two], 10)).toEqual(["A 2 seeds (of 3), no mean"]);
-    expect(readingAt([two], 5)).toEqual([]);
+    // A bin that ends later holds the cursor's step.
+    expect(readingAt([two], 5)).toEqual(["A 2 seeds (of 3), no mean up to step 10"]);
     expect(legendOf([two, iqm])).toMatch(/^Thick: the mean or IQM of the seeds/);
     expect(legendOf([group(0, [0], [1], 2)])).toMatch(/^A group of fewer than three seeds/);
   });

@@ -43,6 +43,7 @@ function MetricCard(props: Shared & { name: string }) {
     refetchInterval,
   });
   const [place, setPlace] = useState<number | null>(null);
+  const [isFocused, setFocused] = useState(false);
   const hiddenRuns = [...hidden].join();
   const groupOf = new Map(
     answer.groups.flatMap((group, place) => group.runs.map((run) => [run, place] as const)),
@@ -65,7 +66,12 @@ function MetricCard(props: Shared & { name: string }) {
     [groups.data, runs.data, hiddenRuns],
   );
   return (
-    <section className="card chart" aria-label={name}>
+    <section
+      className="card chart"
+      aria-label={name}
+      onFocus={({ target }) => setFocused(target.classList.contains("plot"))}
+      onBlur={() => setFocused(false)}
+    >
       <h3>
         {title} <AboutMetric explained={explained} />
       </h3>
@@ -94,7 +100,11 @@ function MetricCard(props: Shared & { name: string }) {
             onZoom={onZoom}
             onCursor={setPlace}
           />
-          <Reading curves={groups.data.items} x={place === null ? null : shown.data[0][place]} />
+          <Reading
+            curves={groups.data.items}
+            x={place === null ? null : shown.data[0][place]}
+            isReadAloud={isFocused}
+          />
         </>
       )}
     </section>
@@ -102,11 +112,15 @@ function MetricCard(props: Shared & { name: string }) {
 }
 
 /** How many seeds each group has where the cursor is, and what they say. */
-function Reading(props: { curves: readonly GroupCurve[]; x: number | null | undefined }) {
+function Reading(props: {
+  curves: readonly GroupCurve[];
+  x: number | null | undefined;
+  isReadAloud: boolean;
+}) {
   const { curves, x } = props;
   const said = x == null ? [] : readingAt(curves, x);
   return (
-    <p className="small muted curve-reading" aria-live="off">
+    <p className="small muted curve-reading" aria-live={props.isReadAloud ? "polite" : "off"}>
       {x == null || said.length === 0 ? legendOf(curves) : `Step ${number(x)}: ${said.join("; ")}.`}
     </p>
   );

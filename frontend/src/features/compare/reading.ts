@@ -10,16 +10,19 @@ export const fullSize = ({ n }: GroupCurve): number => Math.max(0, ...n);
 /** "A 0.52 [0.50, 0.54], mean of 3 seeds"; of fewer than all: "mean of 3 seeds (of 5)". */
 export function readingAt(groups: readonly GroupCurve[], x: number): readonly string[] {
   return groups.flatMap((curve) => {
-    const place = curve.x.indexOf(x);
+    // A bin has the name of its greatest step.
+    const place = curve.x.findIndex((one) => one >= x);
     const n = curve.n[place];
     if (n === undefined) return [];
+    const end = curve.x[place] ?? x;
+    const at = end === x ? "" : ` up to step ${number(end)}`;
     const [value, low, high] = [curve.value[place], curve.low[place], curve.high[place]];
     const full = fullSize(curve);
     const of = n < full ? ` (of ${full})` : "";
     const letter = letterOf(curve.group);
-    if (value == null) return [`${letter} ${plural(n, "seed")}${of}, no mean`];
+    if (value == null) return [`${letter} ${plural(n, "seed")}${of}, no mean${at}`];
     const interval = low == null || high == null ? "" : ` ${between({ low, high })}`;
-    return [`${letter} ${number(value)}${interval}, ${estimateText(curve.is_iqm, n)}${of}`];
+    return [`${letter} ${number(value)}${interval}, ${estimateText(curve.is_iqm, n)}${of}${at}`];
   });
 }
 
@@ -33,7 +36,7 @@ export function legendOf(groups: readonly GroupCurve[]): string {
   const iqms = own.filter(({ is_iqm }) => is_iqm).length;
   const estimator = iqms === 0 ? "mean" : iqms === own.length ? "IQM" : "mean or IQM";
   const many = sizes.some((size) => size >= FEWEST_FOR_MEAN)
-    ? `Thick: the ${estimator} of the seeds with its 95 % interval; dashed with rings where some seeds have ended; thin: single runs.`
+    ? `Thick: the ${estimator} of the seeds with its 95 % interval; dashed with rings where some seeds have no value, because they ended or are not there yet; thin: single runs.`
     : "";
   return [many, few].filter((one) => one !== "").join(" ");
 }

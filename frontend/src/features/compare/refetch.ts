@@ -8,21 +8,23 @@ import { isLive } from "@/components/run-batches";
 const LIVE_MS = 10_000;
 
 export const refetchMsOf = (runs: readonly Run[] | undefined): number | false =>
-  runs?.some(isLive) === true && LIVE_MS;
+  runs?.some((run) => isLive(run) || run.state === "queued") === true && LIVE_MS;
 
 export function useRefetchMs(
   runIds: readonly string[],
   runs: readonly Run[] | undefined,
 ): number | false {
   const client = useQueryClient();
-  // A run that comes or ends changes the answer and its last values, whatever the interval.
+  // A run that begins or ends changes the answer and its last values, whatever the interval.
   const states = runs?.map((run) => `${run.id} ${run.state}`).join();
-  const before = useRef<string>(undefined);
+  const before = useRef<{ asked: string; states: string }>(undefined);
   useEffect(() => {
-    if (before.current !== undefined && states !== undefined && before.current !== states)
+    if (states === undefined) return;
+    const asked = runIds.join();
+    if (before.current?.asked === asked && before.current.states !== states)
       for (const kind of ["seed-groups", "metrics"])
         void client.invalidateQueries({ queryKey: [kind, runIds] });
-    before.current = states ?? before.current;
+    before.current = { asked, states };
     // The runs are in their states.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [client, states]);

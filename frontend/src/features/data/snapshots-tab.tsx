@@ -134,12 +134,13 @@ function MergedNotes({ snapshot }: { snapshot: Snapshot }) {
     <>
       {apart > 0 && (
         <div className="faint">
-          {plural(apart, "comparison")} with several records: no vote joins all responses
+          {plural(apart, "comparison")} became several records: no chain of votes joins all
+          responses
         </div>
       )}
       {outvoted > 0 && (
         <div className="faint">
-          {plural(outvoted, "comparison")} without its rankings: more annotators gave another
+          {plural(outvoted, "comparison")} not counted as ranked: more annotators gave another
           verdict
         </div>
       )}
@@ -209,9 +210,11 @@ function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean
       <td>
         <Copyable text={snapshot.sha256} shown={shortHash(snapshot.sha256)} label="sha256" />
       </td>
-      <td className="small nowrap">
-        {countsText(train) || "nothing"}
-        {countsText(heldout) !== "" && <div className="faint">held out: {countsText(heldout)}</div>}
+      <td className="small">
+        <span className="nowrap">{countsText(train) || "nothing"}</span>
+        {countsText(heldout) !== "" && (
+          <div className="faint nowrap">held out: {countsText(heldout)}</div>
+        )}
         <MergedNotes snapshot={snapshot} />
       </td>
       <td className="small muted">

@@ -7,11 +7,14 @@ import { agreementQuery } from "@/api/projects";
 /** `judgments`: how many there are; undefined = not known yet. */
 export function useAgreement(projectId: string, judgments: number | undefined) {
   const client = useQueryClient();
-  const known = useRef(judgments);
+  const known = useRef<{ projectId: string; judgments: number }>(undefined);
   useEffect(() => {
-    const isOther = known.current !== undefined && known.current !== judgments;
-    known.current = judgments;
-    if (isOther) void client.invalidateQueries(agreementQuery(projectId));
+    if (judgments === undefined) return;
+    const before = known.current;
+    known.current = { projectId, judgments };
+    const isOther = before?.projectId === projectId && before.judgments !== judgments;
+    // A request that is still answered is not broken off: the service would cancel its job.
+    if (isOther) void client.invalidateQueries(agreementQuery(projectId), { cancelRefetch: false });
   }, [client, projectId, judgments]);
   return useQuery(agreementQuery(projectId));
 }

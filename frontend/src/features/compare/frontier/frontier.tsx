@@ -87,7 +87,7 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
       isRoot={isRoot}
       height={HEIGHT}
       reward={measure.title}
-      caption="Large rings are means of groups of three seeds or more (from ten on IQMs) with their 95 % interval; small ones are runs. Click a point to read its samples."
+      caption="Of a group of three seeds or more, large marks are the mean (from ten on the IQM) with its 95 % interval and small ones its runs; of smaller groups every mark is a run. Click a point to read its samples."
       onPick={pick}
     />
   );

@@ -34,7 +34,14 @@ function groupPath(place: number, { name, costs, isEvaluated }: Measure, known: 
     paired(ofGroup(known.groups(place, cost)), ofGroup(reward), ends),
   );
   const label = letterOf(place);
-  return { id: `group ${place}`, label, colour: colourOf(place), points, isEvaluated };
+  return {
+    id: `group ${place}`,
+    label,
+    colour: colourOf(place),
+    points,
+    isEvaluated,
+    isMean: true,
+  };
 }
 
 function runPath(run: string, place: number, measure: Measure, known: Known): Path {

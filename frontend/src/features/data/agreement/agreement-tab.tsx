@@ -68,8 +68,8 @@ function Annotators({ found }: { found: Agreement }) {
       <p className="hint">
         Each one's agreement is with those who ranked the same comparisons. A share is marked as
         above or below chance only where its 95 % interval leaves chance out; by luck alone, one in
-        twenty is marked. Intervals need 20 comparisons, and tell of more comparisons of the same
-        annotators, not of other annotators.
+        twenty is marked. An interval needs at least 20 comparisons. It says what further
+        comparisons by the same annotators would show, not what other annotators would say.
       </p>
       <FactsTable label="Name" rows={rows.length > 1 ? [total, ...rows] : rows} />
     </section>
@@ -166,8 +166,8 @@ function Ranks({ found }: { found: Agreement }) {
       <h2 className="card-title">Agreement on ranks</h2>
       <p className="hint">
         Over the responses that all annotators of a comparison placed. Each number of responses
-        stands alone, because ranks among two and among eight cannot be mixed. Below 20 comparisons
-        there is no interval: such a number says little.
+        stands alone, because ranks among two and among eight cannot be mixed. With fewer than 20
+        comparisons there is no interval, and the number is unreliable.
       </p>
       <Table
         columns={[

@@ -55,7 +55,11 @@ function labelOf(drawn: Drawn, isLog: boolean): string {
     `${explained.title}: ${plural(curve.ends.n, "point")}`,
     ...(nNan > 0 ? [`${whole(nNan)} of them without a value`] : []),
     ...(isBucketed(curve) ? [`drawn as ${drawnAs} of ${plural(curve.x.length, "bucket")}`] : []),
-    ...(nHidden > 0 ? [`${whole(nHidden)} of 0 or less not drawn`] : []),
+    ...(nHidden > 0
+      ? [
+          `${whole(nHidden)} ${isBucketed(curve) ? "buckets" : "points"} with a value or interval end of 0 or less`,
+        ]
+      : []),
     `newest ${number(curve.ends.newest)}`,
   ];
   return parts.join(", ");

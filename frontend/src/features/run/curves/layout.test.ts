@@ -203,7 +203,7 @@ describe("what a chart draws", () => {
     expect(nNotPositive({ ...around, curve: curve([4], [2]) })).toBe(0);
     const { label } = plotted(around, { smoothing: 0, isLog: true }, "--s1");
     expect(label).toBe(
-      "Held-out reward: 4 points, 1 of them without a value, 2 of 0 or less not drawn, newest 2",
+      "Held-out reward: 4 points, 1 of them without a value, 2 points with a value or interval end of 0 or less, newest 2",
     );
   });
   it("says where the cursor is", () => {

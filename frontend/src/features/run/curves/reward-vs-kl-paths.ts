@@ -29,14 +29,15 @@ function pathOf(named: Named, curves: Curves, reward: string, costs: readonly st
 
 /** The policy on prompts that it trains on, on held-out ones, and as gold judges it. */
 export function pathsOf(run: Pick<Run, "config">, curves: Curves): readonly Path[] {
-  const [gold] = goldOf(curves.keys());
   const paths = [
     pathOf(TRAINING, curves, trainingReward(run), ["kl/response"]),
     pathOf(HELD_OUT, curves, "eval/reward", ["kl/exact"]),
   ];
-  if (gold === undefined) return paths;
-  const named = { ...GOLD, label: goldTitle(gold) };
-  return [...paths, pathOf(named, curves, gold, ["kl/exact", "kl/response"])];
+  const golds = goldOf(curves.keys()).map((name) =>
+    pathOf({ ...GOLD, label: goldTitle(name) }, curves, name, ["kl/exact", "kl/response"]),
+  );
+  const gold = golds.find(({ points }) => points.length > 0) ?? golds[0];
+  return gold === undefined ? paths : [...paths, gold];
 }
 
 /** What the marks are; of a long run a dot is a mean. */

@@ -63,7 +63,7 @@ function LeftOut({ drawn, isLog }: { drawn: Drawn; isLog: boolean }) {
           className="pill warn"
           title={`${places} with a value or an end of an interval of 0 or less, which a logarithmic scale cannot draw`}
         >
-          {number(nHidden)} ≤ 0
+          {number(nHidden)} at ≤ 0
         </span>
       )}
     </>

@@ -5,7 +5,7 @@ import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
 import { number } from "@/lib/format";
 
-import { isBucketed, placeText } from "../columns";
+import { placeText } from "../columns";
 import type { Drawn } from "../layout";
 import { tableOf, type Row, type Rows } from "./table-rows";
 
@@ -13,28 +13,27 @@ const cellText = ({ axis }: View, x: number): string =>
   axis === "step" || axis === "tokens" ? whole(x) : placeText(axis, x);
 
 /** Of buckets the greatest x is known, not the least. */
-function placesText({ curve }: Drawn, view: View, { from, to }: Row): string {
+function placesText({ isBucketed }: Rows, view: View, { from, to }: Row): string {
   const [first, last] = [cellText(view, from), cellText(view, to)];
-  if (isBucketed(curve)) return `up to ${last}`;
+  if (isBucketed) return `up to ${last}`;
   return from === to ? last : `${first} – ${last}`;
 }
 
 const value = (one: number | null) => (one === null ? "NaN" : number(one));
 
-function captionOf({ explained, curve }: Drawn, { rows, n, areBuckets }: Rows): string {
+function captionOf({ explained }: Drawn, { rows, n, areBuckets, isBucketed }: Rows): string {
   const unit = unitOf(explained);
   const of = `${explained.title}${unit === "" ? "" : `, ${unit}`}.`;
-  if (!areBuckets)
-    return isBucketed(curve) ? `${of} Each row is the mean of a bucket of values.` : of;
+  if (!areBuckets) return isBucketed ? `${of} Each row sums up one bucket of values.` : of;
   const size = rows[0]?.n ?? 0;
-  return `${of} Each row sums up ${size} of ${whole(n)} ${isBucketed(curve) ? "buckets" : "values"}.`;
+  return `${of} Each row sums up ${size} of ${whole(n)} ${isBucketed ? "buckets" : "values"}.`;
 }
 
 export function CurveTable(props: { drawn: Drawn; view: View; height: number }) {
   const { drawn, view, height } = props;
   const table = tableOf(drawn, view.zoom);
   const { rows, areBuckets, hasInterval } = table;
-  const isSpread = areBuckets || isBucketed(drawn.curve);
+  const isSpread = areBuckets || table.isBucketed;
   return (
     <div className="curve-table" style={{ height }} tabIndex={0}>
       <table>
@@ -60,7 +59,7 @@ export function CurveTable(props: { drawn: Drawn; view: View; height: number }) 
           {rows.map((row) => (
             <tr key={row.from}>
               <th scope="row">
-                {placesText(drawn, view, row)}
+                {placesText(table, view, row)}
                 {row.nNan > 0 && <span className="pill bad">{row.nNan} NaN</span>}
               </th>
               {isSpread && <td>{whole(row.nValues)}</td>}

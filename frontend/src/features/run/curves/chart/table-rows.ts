@@ -31,6 +31,8 @@ export interface Rows {
   /** How many places of the curve there are in all; each may itself be a bucket of the server. */
   readonly n: number;
   readonly areBuckets: boolean;
+  /** Whether a place that is shown is itself a bucket of several values. */
+  readonly isBucketed: boolean;
   readonly hasInterval: boolean;
 }
 
@@ -52,7 +54,13 @@ export function tableOf(drawn: Drawn, zoom: Zoom): Rows {
       high: isOne ? (highs[start] ?? null) : null,
     };
   });
-  return { rows, n, areBuckets: size > 1, hasInterval: size === 1 && drawn.low !== null };
+  return {
+    rows,
+    n,
+    areBuckets: size > 1,
+    isBucketed: rows.some((row) => row.nValues + row.nNan > row.n),
+    hasInterval: size === 1 && drawn.low !== null,
+  };
 }
 
 const endsOf = (curve: Curve | null, of: Curve) => (curve === null ? [] : at(of.x, curve));
