@@ -1,18 +1,22 @@
 """Imports: files of prompts, demonstrations, comparisons, preferences or solutions."""
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated
 
 import anyio
 from fastapi import Header
 from fastapi.concurrency import run_in_threadpool
+from sqlalchemy.orm import Session
 
 from backend.api.waiting import must_be_new
 from backend.deps import IDEMPOTENT, SettingsDep, database_of
+from backend.errors import TooBusy
 from backend.jobs import import_process
 from backend.jobs.withdrawal import withdraw
 from backend.phases import Phases
+from backend.pressure.turns import client_has_left
 from backend.routes import api_router
 from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind
 from backend.store.data import imports
@@ -23,6 +27,9 @@ from backend.uploads.spool import folder_of, spooled
 from backend.uploads.turns import UploadTurns
 
 router = api_router("imports")
+
+# For a turn to complete an import; after a minute without a sign of life others withdraw it.
+PATIENCE_S = 30.0
 
 
 @router.post(
@@ -70,12 +77,26 @@ async def import_file(
         database = await database_of(request)
         async with turns.importing(project_id), _nothing_left_of_failures(database, new.id):
             tally = await import_process.run(new, more, settings)
-            # Whoever lost their role while the file was written shows nothing any more. Who has
-            # only closed the connection, as a proxy does after a minute, finds it complete.
-            answer = await phases.write(lambda session, _: imports.complete(session, new, tally))
+            # Whoever lost their role while the file was written shows nothing any more.
+            answer = await _written(phases, lambda session: imports.complete(session, new, tally))
             if tally.judged_others:
                 await import_process.settle(new.id, settings)
         return answer
+
+
+async def _written(phases: Phases, complete: Callable[[Session], ImportAnswer]) -> ImportAnswer:
+    """The last write of an import, which waits for its turn: minutes of work stand behind it.
+
+    Whoever has only closed the connection, as a proxy does after a minute, finds it complete.
+    """
+    client_has_left.set(None)
+    ends_at = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return await phases.write(lambda session, _: complete(session))
+        except TooBusy:
+            if time.monotonic() > ends_at:
+                raise
 
 
 @asynccontextmanager

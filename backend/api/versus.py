@@ -20,7 +20,7 @@ router = api_router("versus")
 async def put_up_pairs(run_id: str, body: VersusBody, phases: Phases, at: Now) -> PairsPutUp:
     """Put responses of this run and another to the same prompts up for ranking, pair by pair."""
     while True:
-        chosen = await phases.read(lambda session: versus.choose(session, run_id, body))
+        chosen = await phases.read_much(lambda session: versus.choose(session, run_id, body))
         with suppress(PairsTaken):
             return await phases.write(partial(_put_up, run_id, body, chosen, at))
 

@@ -1,6 +1,6 @@
 """Which way a metric is better; pure."""
 
-_LOWER_IS_BETTER = ("loss", "calibration_error")
+_LOWER_IS_BETTER = ("loss", "loss_change", "calibration_error")
 
 
 def is_lower_better(metric: str) -> bool:

@@ -6,8 +6,9 @@ from backend.jobs.work import JSON, Work
 from backend.store.data import judgments
 from backend.store.data.agreement import report
 
-# To be raised when the arithmetic changes: kept answers of another version are not given.
-VERSION = 3
+# To be raised when the arithmetic or the answer changes: kept answers of another version are not
+# given.
+VERSION = 4
 
 
 def cache_key(session: Session, project_id: str, criterion: str) -> str:

@@ -7,12 +7,14 @@ import, in the transaction that checks its caller again (`backend.api.imports`).
 
 import tempfile
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 from pydantic import BaseModel, TypeAdapter
+from sqlalchemy.exc import SQLAlchemyError
 
 from backend.domain.records.formats import read_row
 from backend.domain.records.imported import (
@@ -188,11 +190,13 @@ def _write(work: Work, asked: ImportArguments, batches: _Batches, tally: Tally, 
             _check_strict(asked, tally)
             done += len(batch)
             work.progress(done, total)
-        if done >= MANY:
-            work.database.analyze(imports.TABLES)
     except BaseException:
         withdraw(work.database, new.id)
         raise
+    if done >= MANY:
+        # Plans alone depend on it, and the database does it by itself within a minute.
+        with suppress(SQLAlchemyError):
+            work.database.analyze(imports.TABLES)
 
 
 def _begin(work: Work, new: NewImport, at: datetime) -> None:

@@ -321,14 +321,15 @@ class Database:
         """Let PostgreSQL look at tables that have many new rows.
 
         By itself it does so within a minute. Until then its plans are for what was there before: it
-        sorted all open comparisons for each lease. SQLite's plans do not depend on it.
+        sorted all open comparisons for each lease. A table that is locked for maintenance is left
+        to it. SQLite's plans do not depend on it.
         """
         if self.is_sqlite:
             return
         with self.engine.connect() as connection:
             at_once = connection.execution_options(isolation_level="AUTOCOMMIT")
             for table in tables:
-                at_once.exec_driver_sql(f"ANALYZE {table}")
+                at_once.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {table}")
 
     def _one_writer(self) -> AbstractContextManager[object]:
         return self._write_lock if self.is_sqlite else nullcontext()

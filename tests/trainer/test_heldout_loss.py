@@ -48,11 +48,13 @@ def test_records_that_differ_hide_no_change_that_all_of_them_made() -> None:
     assert found["eval/loss_change_high"] < 0
 
 
-def test_the_first_losses_are_taken_over_only_for_the_same_records() -> None:
-    loss = HeldoutLoss(["p", "q"], [1.0, 2.0])
+def test_the_first_losses_are_taken_over_only_for_the_same_records_and_settings() -> None:
+    loss = HeldoutLoss(["p", "q"], [1.0, 2.0], measure=("p", "q", 0.1))
     loss.metrics(0, [2.0, 4.0])
     kept = json.loads(json.dumps(loss.state()))
-    same, others = HeldoutLoss(["p", "q"], [1.0, 2.0]), HeldoutLoss(["p", "r"], [1.0, 2.0])
+    same, others = (
+        HeldoutLoss(["p", "q"], [1.0, 2.0], measure=("p", "q", beta)) for beta in (0.1, 0.2)
+    )
     for one in (same, others):
         one.restore(kept)
 

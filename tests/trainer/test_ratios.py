@@ -54,3 +54,11 @@ def test_all_wrong_and_all_won_are_not_certain() -> None:
     none = measures([_row(f"p{n}", passed=False, n_tokens=3) for n in range(30)])
     assert none["eval/reward_high"] == none["eval/pass@1_high"] > 0.05
     assert none["eval/score_per_token_high"] == pytest.approx(none["eval/pass@1_high"] / 3)
+
+
+def test_an_unscored_response_makes_no_rate_certain() -> None:
+    rows = [_row(f"p{n}", passed=True, n_tokens=3) for n in range(199)]
+    unscored = Row("p199", "", 3, is_cut=False, reward=math.nan, raw=math.nan, passed=False)
+    found = measures([*rows, unscored])
+    assert found["eval/reward"] == 1
+    assert found["eval/reward_low"] < 1

@@ -36,6 +36,9 @@ def together(seeds: Sequence[Reading]) -> Together:
     found = summarised(values)
     if len(seeds) >= FEWEST_FOR_INTERVAL and found.low != found.high:
         return Together(found.n, Reading(found.value, found.low, found.high), "seeds", found.is_iqm)
+    if len(set(values)) > 1 and len(seeds) >= FEWEST_FOR_INTERVAL:
+        # Most of ten seeds and more agree, so their interquartile mean shows no spread.
+        return Together(found.n, Reading(found.value), None, found.is_iqm)
     lows = [one.low for one in seeds if one.low is not None]
     highs = [one.high for one in seeds if one.high is not None]
     if len(lows) < len(seeds) or len(highs) < len(seeds):

@@ -60,7 +60,8 @@ def rows_of(
     for group, is_start in zip(groups, are_starts, strict=True):
         name, config = (_model_name(group, names), {}) if is_start else next(called)
         first = configs[group[0]]
-        standing = counting([runs[one].drawn for one in group], set(starts.values()))
+        oldest_first = sorted(group, key=lambda one: runs[one].number)
+        standing = counting([runs[one].drawn for one in oldest_first], set(starts.values()))
         counts = [one for one in group if standing[one] == one]
         start = starts.get(counts[0], "")
         made.append(

@@ -18,7 +18,7 @@ def learned(reward: Mapping[str, Any] | None) -> set[str]:
     """The trained models that give a part of a reward, each of which can be wrong."""
     terms = (reward or {}).get("terms") or []
     return {
-        json.dumps(term.get("model"), sort_keys=True)
+        json.dumps(term.get("model") or term.get("process_model"), sort_keys=True)
         for term in terms
         if term.get("kind") in _LEARNED
     }

@@ -22,7 +22,7 @@ def apart(first: float, second: float) -> tuple[str, str]:
         for digits in range(3, _MOST_DIGITS + 1)
     )
     differing = (pair for pair in pairs if pair[0] != pair[1])
-    return next(differing, (str(first), str(second)))
+    return next(differing, (_with_digits(first, 3), _with_digits(second, 3)))
 
 
 def _with_digits(value: float, digits: int) -> str:

@@ -17,6 +17,7 @@ from sqlalchemy import update
 from backend.errors import NoSpace, TooBusy, TooLarge
 from backend.jobs import import_process
 from backend.jobs.children import Children
+from backend.phases import Phases
 from backend.store.data.keeping import Tally
 from backend.store.db import IMPORTS
 from backend.store.tables.people import User
@@ -305,6 +306,24 @@ def test_a_file_is_imported_though_its_client_has_left(
     assert said[0]["status"] == 201
     assert rows(service) == {"prompts": 2, "imports": 1}
     assert audited(service) == [project]
+
+
+def test_an_import_that_finds_all_turns_taken_waits_for_one(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = service.client()
+    project = client.post("/projects", json={"name": "P"}).json()["id"]
+    write, refusals = Phases.write, iter([TooBusy("all turns are taken"), None])
+
+    async def busy_at_first(phases: Phases, work: Any) -> Any:
+        if (refusal := next(refusals, None)) is not None:
+            raise refusal
+        return await write(phases, work)
+
+    monkeypatch.setattr(Phases, "write", busy_at_first)
+    path = f"/projects/{project}/imports?kind=prompts"
+    assert client.post(path, content=texts("a")).json()["accepted"] == 1
+    assert rows(service) == {"prompts": 1, "imports": 1}
 
 
 def test_an_import_and_its_audit_line_are_one(service: Service) -> None:

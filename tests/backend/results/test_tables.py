@@ -266,6 +266,15 @@ def test_a_rerun_of_a_seed_is_no_second_seed_of_a_row() -> None:
     )
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_newest_run_of_a_seed_counts_in_whatever_order_runs_are_asked_for(order: int) -> None:
+    runs = [policy("old", 0, seed=1), policy("new", 1, seed=1)]
+    found = [evaluation(10 + n, f"model_{run.id}", {"eval/pass@1": 0.5, "eval/length": 9.0})
+             for n, run in enumerate(runs)]  # fmt: skip
+    rows = table_of(answer_of(runs[::order], found), "score/test").rows
+    assert [row.runs for row in rows if row.runs] == [["new"]]
+
+
 def test_no_group_is_best_while_the_start_is_better() -> None:
     runs = [policy(f"g{n}", n, seed=n) for n in range(3)]
     found = [evaluation(10 + n, f"model_g{n}", {"eval/pass@1": 0.5 + n / 100, "eval/length": 9.0})

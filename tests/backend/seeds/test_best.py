@@ -5,6 +5,7 @@ from statistics import fmean
 
 import pytest
 
+from backend.domain.better import is_lower_better
 from backend.domain.seeds.best import best_of
 
 
@@ -72,3 +73,9 @@ def test_the_comparisons_are_all_pairs_that_have_an_interval() -> None:
 
     assert (found.place, list(found.differences)) == (7, [1, 0, 5, 8])
     assert found.n_comparisons == 3
+
+
+def test_less_is_better_of_losses_and_of_their_change() -> None:
+    names = ["loss", "eval/loss", "eval/loss_change", "eval/calibration_error"]
+    assert all(map(is_lower_better, names))
+    assert not any(map(is_lower_better, ["eval/reward", "gold/loss", "loss/other"]))

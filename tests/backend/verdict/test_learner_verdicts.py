@@ -335,6 +335,7 @@ def test_a_number_below_1_never_reads_as_1() -> None:
     ]  # fmt: skip
     assert apart(2.0, 2.0001) == ("2", "2.0001")
     assert apart(2.0, 1.97) == ("2", "1.97")
+    assert apart(2.302585092994046, 2.302585092994046) == ("2.3", "2.3")
     assert with_span(Estimate(1, 0.5, 0.001, 0.999)) == "50 % [under 1, over 99]"
 
 

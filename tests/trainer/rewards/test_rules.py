@@ -200,6 +200,15 @@ def test_the_longest_common_subsequence_is_that_of_its_definition(
     assert in_order(*texts) == longest(found, wanted)
 
 
+@pytest.mark.parametrize("said", ["100,200,300", "100, 200, 300", "[100,200,300]", "300,200,100"])
+def test_numbers_of_three_digits_are_one_number_or_several(said: str) -> None:
+    score = SetScorer(SetMatchReward(answer="whole"))
+    [grade] = score([response(said, "100,200,300")])
+    assert grade.passed
+    [grade] = score([response("100,200", "100,200,300")])
+    assert grade.score < 1
+
+
 def test_a_list_beyond_its_limits_has_failed_by_its_own_fault() -> None:
     score = SetScorer(SetMatchReward(answer="whole"))
     many, long = ", ".join(["red"] * 301), "red" * 10_000

@@ -16,7 +16,7 @@ def term_metrics(scores: Scores, prompt_ids: Sequence[str]) -> dict[str, float]:
     """The mean score by each term over what it could score, and how much that was."""
     values = coverage(scores)
     for name, scored in scores.terms.items():
-        is_rate = name in scores.judging and all(0 <= one <= 1 for one in scored)
+        is_rate = name in scores.judging and not any(one < 0 or one > 1 for one in scored)
         interval = scored_rate_with_interval if is_rate else scored_mean_with_interval
         values |= interval(f"reward/{name}", scored, prompt_ids)
     return values

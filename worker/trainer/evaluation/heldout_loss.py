@@ -5,6 +5,7 @@ of one record moves, so the change is that of each record, and its interval is b
 or turn of N.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,10 +16,14 @@ class HeldoutLoss:
     """What the first evaluation found, which a checkpoint keeps.
 
     `prompt_N`: the prompt of each record. `weight_N`: how much its loss counts, such as its tokens.
+    `measure`: the records and all settings of their loss, whose `repr` tells them apart.
     """
 
-    def __init__(self, prompt_N: Sequence[str], weight_N: Sequence[float]) -> None:
+    def __init__(
+        self, prompt_N: Sequence[str], weight_N: Sequence[float], measure: object = ""
+    ) -> None:
         self._prompt_N, self._weight_N = list(prompt_N), list(weight_N)
+        self._measure = hashlib.sha256(repr(measure).encode()).hexdigest()
         self._first_N: list[float] | None = None
 
     def metrics(self, step: int, loss_N: Sequence[float]) -> dict[str, float]:
@@ -35,9 +40,9 @@ class HeldoutLoss:
 
     def state(self) -> dict[str, Any]:
         """The first losses, and of what they are."""
-        return {"prompts": self._prompt_N, "weights": self._weight_N, "first": self._first_N}
+        return {"measure": self._measure, "first": self._first_N}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take them over if they are of the same records; else no change is known."""
-        if (state["prompts"], state["weights"]) == (self._prompt_N, self._weight_N):
+        """Take them over if they are of the same records and settings; else no change is known."""
+        if state["measure"] == self._measure:
             self._first_N = state["first"]

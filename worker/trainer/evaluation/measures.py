@@ -70,7 +70,9 @@ def measures(rows: Sequence[Row], prefix: str = "eval/") -> dict[str, float]:
 
 def _reward(rows: Sequence[Row], prompts: Sequence[str]) -> dict[str, float]:
     """The mean reward; a rate where it says of each response whether it is correct."""
-    is_rate = all(row.passed is not None and row.reward in (0, 1) for row in rows)
+    scored = [row.reward for row in rows if math.isfinite(row.reward)]
+    is_judged = all(row.passed is not None for row in rows)
+    is_rate = is_judged and {0.0, 1.0}.issuperset(scored)
     interval = scored_rate_with_interval if is_rate else scored_mean_with_interval
     return interval("reward", [row.reward for row in rows], prompts)
 

@@ -80,7 +80,11 @@ def train(run: Run, config: DpoConfig) -> None:
         values = descend(run, optimizer, groups, loss_of, step, responses_of(rankings))
         return values | {f"dpo/{name}": value for name, value in mean_of(judged).items()}
 
-    heldout_loss = HeldoutLoss([one.prompt_id for one in heldout], [1.0] * len(heldout))
+    heldout_loss = HeldoutLoss(
+        [one.prompt_id for one in heldout],
+        [1.0] * len(heldout),
+        measure=(heldout, config.loss, config.beta, config.label_smoothing),
+    )
 
     @torch.no_grad()
     def evaluate(step: int) -> dict[str, float]:

@@ -82,7 +82,9 @@ def train(run: Run, config: ProcessRewardModelConfig) -> None:
         return values
 
     heldout_loss = HeldoutLoss(
-        [one.prompt_id for one in heldout], [float(len(one.labels)) for one in heldout]
+        [one.prompt_id for one in heldout],
+        [float(len(one.labels)) for one in heldout],
+        measure=heldout,
     )
 
     @torch.no_grad()

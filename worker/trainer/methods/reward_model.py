@@ -80,7 +80,11 @@ def train(run: Run, config: RewardModelConfig) -> None:
         return list(torch.tensor(scores).split(sizes_of(rankings)))
 
     evaluated: list[Tensor] = []
-    heldout_loss = HeldoutLoss([one.prompt_id for one in heldout], [1.0] * len(heldout))
+    heldout_loss = HeldoutLoss(
+        [one.prompt_id for one in heldout],
+        [1.0] * len(heldout),
+        measure=(heldout, config.loss, config.margin, config.center),
+    )
 
     def evaluate(step: int) -> dict[str, float]:
         if not heldout:

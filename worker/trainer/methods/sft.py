@@ -84,7 +84,9 @@ def train(run: Run, config: SftConfig) -> None:
 
     prompt_N = [prompt_id for prompt_id, turns in heldout_records for _ in turns]
     heldout_N = [tokens for turns in heldout for tokens in turns]
-    heldout_loss = HeldoutLoss(prompt_N, [float(len(tokens.response)) for tokens in heldout_N])
+    heldout_loss = HeldoutLoss(
+        prompt_N, [float(len(tokens.response)) for tokens in heldout_N], measure=heldout_N
+    )
 
     def evaluate(step: int) -> dict[str, float]:
         if not heldout:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 
 from transformers import PreTrainedTokenizerBase
 
@@ -45,13 +46,16 @@ class SetScorer:
         return [self._grade(answer) for answer in answers]
 
     def _grade(self, answer: SampledResponse) -> Grade:
-        wanted = _items_of_reference(answer.reference) if answer.reference is not None else ()
-        if not wanted:
+        several = _items_of_reference(answer.reference) if answer.reference is not None else ()
+        if not any(several):
             return Grade(math.nan, passed=False, why="the prompt has no reference")
         said = self._said(answer.text)
         if said.text is None:
             return Grade(0.0, passed=False, why=said.why)
-        found = items(said.text)
+        pairs = product(readings(said.text), several)
+        return max((self._compared(found, wanted) for found, wanted in pairs), key=_score)
+
+    def _compared(self, found: Sequence[str], wanted: Sequence[str]) -> Grade:
         if len(found) > MOST_ITEMS:
             why = f"the response lists {len(found)} items; the limit is {MOST_ITEMS}"
             return Grade(0.0, passed=False, why=why)
@@ -60,7 +64,7 @@ class SetScorer:
         if score == 1:
             return Grade(1.0, passed=True, answer=RIGHT)
         why = f"{n_common} of {len(wanted)} items, with {len(found) - n_common} others"
-        listed = found if self._term.is_ordered else sorted(found)
+        listed = list(found) if self._term.is_ordered else sorted(found)
         return Grade(score, passed=False, why=why, answer=json.dumps(listed))
 
     def _said(self, text: str) -> Answer:
@@ -71,6 +75,10 @@ class SetScorer:
             why = f"the response has {len(text)} characters; the limit is {MOST_CHARACTERS}"
             return Answer(None, why)
         return Answer(text)
+
+
+def _score(grade: Grade) -> float:
+    return grade.score
 
 
 def items(text: str) -> list[str]:
@@ -109,9 +117,18 @@ def _separator(text: str) -> re.Pattern[str]:
     return _SEPARATOR if is_close else _BESIDE_THOUSANDS
 
 
+def readings(text: str) -> list[list[str]]:
+    """The items of a list in each way to read it: 100,200,300 may be one number or three."""
+    found = items(text)
+    bare = _bare(text.strip()).strip("[]")
+    if len(found) == 1 and _THOUSANDS.fullmatch(bare):
+        return [found, bare.split(",")]
+    return [found]
+
+
 @lru_cache(4096)
-def _items_of_reference(reference: str) -> tuple[str, ...]:
-    return tuple(items(reference))
+def _items_of_reference(reference: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(one) for one in readings(reference))
 
 
 def _plain(item: str) -> str:
