@@ -39,6 +39,7 @@ _EVALUATION = (
         healthy="Steady; if it drifts with the reward, the policy may exploit length.",
         is_key=True,
         is_evaluation=True,
+        has_interval=True,
     ),
     Metric(
         name="eval/objective",
@@ -64,6 +65,7 @@ _EVALUATION = (
         unit="share",
         healthy="Steady and near 0.",
         is_evaluation=True,
+        has_interval=True,
     ),
     Metric(
         name="eval/coverage",
@@ -84,6 +86,7 @@ _EVALUATION = (
         unit="nats per response",
         healthy="Falls as the KL grows.",
         is_evaluation=True,
+        has_interval=True,
     ),
 )
 

@@ -7,12 +7,10 @@ random numbers, so that two differ by what the policy learned and not by luck.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
 
 import torch
 
 from backend.schemas.events import SampleLine
-from backend.schemas.vocabulary import FinishReason
 from worker.trainer import precision
 from worker.trainer.data.token_ids import kept_ids
 from worker.trainer.data.tokens import Tokens, collate
@@ -84,11 +82,11 @@ def evaluate_policy(
         ),
         **pass_rate(scores, prompt_ids),
         **mean_with_interval("kl/exact", distance.kl, prompt_ids),
-        "eval/length": fmean(measured.lengths),
-        "eval/truncated_fraction": fmean(
-            float(one.response.finish_reason is FinishReason.LENGTH) for one in sampled
+        **mean_with_interval("eval/length", measured.lengths, prompt_ids),
+        **rate_with_interval(
+            "eval/truncated_fraction", [float(row.is_cut) for row in measured.rows], prompt_ids
         ),
-        "eval/ref_logp": fmean(distance.ref_logp),
+        **mean_with_interval("eval/ref_logp", distance.ref_logp, prompt_ids),
     }
     rows = range(0, SAMPLES_PER_PROMPT * min(n_probes, len(prompts)), SAMPLES_PER_PROMPT)
     lines = [
