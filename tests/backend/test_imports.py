@@ -95,7 +95,7 @@ def deep(levels: int) -> dict[str, Any]:
         ({"": 1}, "the key"),
         ({"k" * 201: 1}, "the key"),
         ({"a": 2**53 + 1}, "beyond 2^53"),
-        ({"a": float("nan")}, "no number in JSON"),
+        ({"a": float("nan")}, "JSON has no number nan"),
         ({"a": b"x"}, "type bytes"),
     ],
 )

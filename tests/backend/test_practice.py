@@ -235,7 +235,7 @@ def test_an_explanation_is_changed_and_what_is_expected_stays(
     assert api.patch(path, json={"explanation": "x" * 10_001}).status_code == 422
     assert ada.patch(path, json={"explanation": "mine"}).status_code == 403
     none = api.patch(f"{room.path}/comparisons/{room.ids[1]}", json={"explanation": "e"})
-    assert (none.status_code, "none for practice" in none.json()["detail"]) == (404, True)
+    assert (none.status_code, "not a practice comparison" in none.json()["detail"]) == (404, True)
 
 
 def ranked_as(*order: str) -> dict[str, Any]:
