@@ -8,10 +8,9 @@ from typing import Annotated
 import anyio
 from fastapi import Header
 from fastapi.concurrency import run_in_threadpool
-from sqlalchemy.orm import Session
 
 from backend.api.waiting import must_be_new
-from backend.deps import IDEMPOTENT, SettingsDep, database_of
+from backend.deps import IDEMPOTENT, SessionDep, SettingsDep, database_of
 from backend.errors import TooBusy
 from backend.jobs import import_process
 from backend.jobs.withdrawal import withdraw
@@ -84,7 +83,7 @@ async def import_file(
         return answer
 
 
-async def _written(phases: Phases, complete: Callable[[Session], ImportAnswer]) -> ImportAnswer:
+async def _written(phases: Phases, complete: Callable[[SessionDep], ImportAnswer]) -> ImportAnswer:
     """The last write of an import, which waits for its turn: minutes of work stand behind it.
 
     Whoever has only closed the connection, as a proxy does after a minute, finds it complete.
