@@ -1,6 +1,9 @@
 """Metrics: curves in buckets, and results of outside evaluations attached to a run."""
 
 import zlib
+from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 import orjson
@@ -9,6 +12,7 @@ from fastapi import Header, Query, Response
 from backend.api.several_runs import RunsQuery, seen_runs
 from backend.deps import IDEMPOTENT, Now, SessionDep
 from backend.domain.access import Caller
+from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.metrics.distributions import DistributionsAnswer
 from backend.schemas.metrics.prompt_scores import PromptScoresAnswer
@@ -121,9 +125,21 @@ def packed(
 
 
 @router.post("/runs/{run_id}/metrics", status_code=201, dependencies=[IDEMPOTENT])
-def add_outside_metrics(
-    run_id: str, body: OutsideMetricsBody, session: SessionDep, at: Now
+async def add_outside_metrics(
+    run_id: str, body: OutsideMetricsBody, phases: Phases, at: Now
 ) -> MetricsAccepted:
     """Attach results of an evaluation made elsewhere; names start with gold/ or outside/."""
-    stored = outside.append(session, run_id, body.points, judge=body.judge, at=at)
+    moments = await phases.read(lambda session: outside.moments_of(session, run_id, body.points))
+    return await phases.write(partial(_add, run_id, body, moments, at))
+
+
+def _add(
+    run_id: str,
+    body: OutsideMetricsBody,
+    moments: Mapping[int, float],
+    at: datetime,
+    session: SessionDep,
+    _: Caller,
+) -> MetricsAccepted:
+    stored = outside.append(session, run_id, body.points, moments=moments, judge=body.judge, at=at)
     return MetricsAccepted(accepted=stored)

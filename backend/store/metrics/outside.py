@@ -3,7 +3,7 @@
 Called by `backend.api.metrics`. They belong to no attempt, so no rewind takes them back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -25,6 +25,7 @@ def append(
     run_id: str,
     measured: Sequence[OutsidePoint],
     *,
+    moments: Mapping[int, float] | None = None,
     judge: str = "",
     at: datetime,
 ) -> int:
@@ -32,6 +33,7 @@ def append(
 
     Each has the tokens and the time that the trainer had at its step; the time is `at` if the
     trainer has said nothing yet. Who judged is told by an event of the run, if it is said.
+    `moments` are these times where `moments_of` has found them before, outside of the write turn.
 
     Raises InvalidInput for a name that does not start with gold/ or outside/.
     """
@@ -51,7 +53,8 @@ def append(
     # Where the trainer was at each step, so that a point finds its place on every axis.
     steps = [point.step for point in measured]
     processed = tokens.at_steps(session, run_id, steps)
-    moments = times.at_steps(session, run_id, steps)
+    if moments is None:
+        moments = moments_of(session, run_id, measured)
     lines = [
         MetricLine(
             step=point.step,
@@ -67,3 +70,8 @@ def append(
         run_events.append(session, run_id, [NewEvent("judged", told)], at=at)
     verdicts.keep(session, run_id)
     return stored
+
+
+def moments_of(session: Session, run_id: str, measured: Sequence[OutsidePoint]) -> dict[int, float]:
+    """When the trainer was at the step of each of these results, by step; see `append`."""
+    return times.at_steps(session, run_id, [point.step for point in measured])
