@@ -84,7 +84,8 @@ def judge(session: Session) -> None:
 def attach(session: Session) -> None:
     steps = (0, 77, 1000, 1999, 5000)
     wanted = [OutsidePoint(step=step, values={"gold/score": 0.5, "gold/b": 1}) for step in steps]
-    outside.append(session, RUN, wanted, at=NOW)
+    moments = outside.moments_of(session, RUN, wanted)
+    outside.append(session, RUN, wanted, moments=moments, at=NOW)
 
 
 def relay(session: Session) -> None:

@@ -25,7 +25,7 @@ def append(
     run_id: str,
     measured: Sequence[OutsidePoint],
     *,
-    moments: Mapping[int, float] | None = None,
+    moments: Mapping[int, float],
     judge: str = "",
     at: datetime,
 ) -> int:
@@ -33,7 +33,7 @@ def append(
 
     Each has the tokens and the time that the trainer had at its step; the time is `at` if the
     trainer has said nothing yet. Who judged is told by an event of the run, if it is said.
-    `moments` are these times where `moments_of` has found them before, outside of the write turn.
+    `moments` are these times, which `moments_of` finds outside of the write turn.
 
     Raises InvalidInput for a name that does not start with gold/ or outside/.
     """
@@ -53,8 +53,6 @@ def append(
     # Where the trainer was at each step, so that a point finds its place on every axis.
     steps = [point.step for point in measured]
     processed = tokens.at_steps(session, run_id, steps)
-    if moments is None:
-        moments = moments_of(session, run_id, measured)
     lines = [
         MetricLine(
             step=point.step,
