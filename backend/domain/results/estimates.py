@@ -34,11 +34,11 @@ def together(seeds: Sequence[Reading]) -> Together:
     """
     values = [one.value for one in seeds]
     found = summarised(values)
-    if len(seeds) >= FEWEST_FOR_INTERVAL and found.low != found.high:
+    if len(seeds) >= FEWEST_FOR_INTERVAL and len(set(values)) > 1:
+        if found.low == found.high:
+            # Most of ten seeds and more agree, so their interquartile mean shows no spread.
+            return Together(found.n, Reading(found.value), None, found.is_iqm)
         return Together(found.n, Reading(found.value, found.low, found.high), "seeds", found.is_iqm)
-    if len(set(values)) > 1 and len(seeds) >= FEWEST_FOR_INTERVAL:
-        # Most of ten seeds and more agree, so their interquartile mean shows no spread.
-        return Together(found.n, Reading(found.value), None, found.is_iqm)
     lows = [one.low for one in seeds if one.low is not None]
     highs = [one.high for one in seeds if one.high is not None]
     if len(lows) < len(seeds) or len(highs) < len(seeds):

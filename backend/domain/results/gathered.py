@@ -21,10 +21,9 @@ from backend.domain.results.measurements import (
     reading,
 )
 from backend.domain.results.rows import Row, rows_of
+from backend.domain.results.words import first_of
 from backend.domain.seeds.records import called
 from backend.schemas.vocabulary import Method
-
-_MOST_LEFT_OUT = 4
 
 
 @dataclass(frozen=True)
@@ -145,10 +144,8 @@ def _not_ended(runs: Iterable[MeasuredRun]) -> str:
 
 def _left_out(rows: Iterable[Row], runs: Mapping[str, MeasuredRun]) -> str:
     """The runs that repeat or continue another seed of their row."""
-    names = [runs[one].name or one for row in rows for one in row.left_out]
+    names = [f"`{runs[one].name or one}`" for row in rows for one in row.left_out]
     if not names:
         return ""
-    rest = len(names) - _MOST_LEFT_OUT
-    more = [f"and {rest} more"] if rest > 0 else []
-    said = ", ".join([*(f"`{name}`" for name in names[:_MOST_LEFT_OUT]), *more])
+    said = ", ".join(first_of(names))
     return f"Each seed counts once, by the newest run that succeeded: left out {said}."

@@ -17,7 +17,7 @@ LEGEND = (
     "interval of the difference. Bold: better than every other row by more than chance, "
     "corrected for the number of pairs of groups."
 )
-_MOST_MISSING = 4
+_MOST_SAID = 4
 _MOST_POINTS = 9
 _SHORT_HASH = 12
 
@@ -89,9 +89,13 @@ def missing_of(
     found = [one for one in said if one]
     if not found:
         return ""
-    rest = len(found) - _MOST_MISSING
-    more = [f"and {rest} more"] if rest > 0 else []
-    return f"Not measured: {'; '.join([*found[:_MOST_MISSING], *more])}."
+    return f"Not measured: {'; '.join(first_of(found))}."
+
+
+def first_of(said: Sequence[str]) -> list[str]:
+    """The first few of these, and how many more there are."""
+    rest = len(said) - _MOST_SAID
+    return [*said[:_MOST_SAID], *([f"and {rest} more"] if rest > 0 else [])]
 
 
 def _missing(row: Row, cells: Sequence[ResultsCell | None], columns: Sequence[str]) -> str:
