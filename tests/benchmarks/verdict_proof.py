@@ -24,7 +24,7 @@ import pytest
 
 from backend.domain.verdict.evidence import Z95, Evidence, Point
 from backend.domain.verdict.judging import judge
-from backend.schemas.metrics.verdicts import Verdict
+from backend.schemas.metrics.verdicts import RunVerdict
 from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
 from tests.letters_model import LETTERS, make_letters_model
@@ -260,5 +260,5 @@ def test_a_run_is_named_what_it_is(workshops: dict[int, Workshop], kind: str, se
     assert (alone.kind in RIGHT[kind][0], outside.kind in RIGHT[kind][1]) == (True, True)
 
 
-def _told(directory: Path, *, with_gold: bool) -> Verdict:
+def _told(directory: Path, *, with_gold: bool) -> RunVerdict:
     return judge(Method.POLICY_GRADIENT, evidence(directory, with_gold=with_gold))

@@ -6,10 +6,10 @@ from backend.domain.verdict import learners, measurements
 from backend.domain.verdict.evidence import Evidence, Resume
 from backend.domain.verdict.policy import rules
 from backend.schemas.metrics.registry import metric_of
-from backend.schemas.metrics.verdicts import Gauge, Happening, Verdict
+from backend.schemas.metrics.verdicts import Gauge, Happening, RunVerdict
 from backend.schemas.vocabulary import Method
 
-_RULES: Mapping[Method, Callable[[Evidence], Verdict]] = {
+_RULES: Mapping[Method, Callable[[Evidence], RunVerdict]] = {
     Method.SFT: learners.sft,
     Method.REWARD_MODEL: learners.reward_model,
     Method.PROCESS_REWARD_MODEL: learners.process_reward_model,
@@ -48,7 +48,7 @@ def is_looked_at(name: str, method: Method) -> bool:
     return name in _NAMES or is_term or (name.startswith(PREFIXES) and not is_part)
 
 
-def judge(method: Method, evidence: Evidence) -> Verdict:
+def judge(method: Method, evidence: Evidence) -> RunVerdict:
     """The verdict on a run, its gauges called what the registry of metrics calls them."""
     found = _RULES[method](evidence)
     happened = [*found.happened, *_resumed(evidence.resumes)]

@@ -17,7 +17,7 @@ from backend.domain.verdict.words import (
     shown,
     with_span,
 )
-from backend.schemas.metrics.verdicts import Gauge, Happening, Level, Span, Verdict
+from backend.schemas.metrics.verdicts import Gauge, Happening, Level, RunVerdict, Span
 from backend.schemas.vocabulary import VerdictKind as Kind
 
 _CHANCE = 0.5
@@ -35,7 +35,7 @@ _FOLLOWS_LENGTH = 0.5
 _NO_HELDOUT = "No held-out records: make the snapshot with a `heldout_fraction` above 0."
 
 
-def sft(evidence: Evidence) -> Verdict:
+def sft(evidence: Evidence) -> RunVerdict:
     """Supervised fine-tuning: does the held-out loss fall?"""
     gauges = [
         gauge(evidence, "eval/loss", missing=_NO_HELDOUT),
@@ -103,7 +103,7 @@ def _over(evidence: Evidence, moved: Change) -> str:
     return f"The interval is over {prompts}: another seed may end elsewhere."
 
 
-def reward_model(evidence: Evidence) -> Verdict:
+def reward_model(evidence: Evidence) -> RunVerdict:
     """A reward model: does it rank held-out pairs as people do?"""
     trained = evidence.trend("accuracy")
     gauges = [
@@ -145,7 +145,7 @@ def _course(evidence: Evidence, metric: str, *, scale: Span | None = None) -> Ga
     return found.model_copy(update={"value": trend.after, "beside": beside})
 
 
-def process_reward_model(evidence: Evidence) -> Verdict:
+def process_reward_model(evidence: Evidence) -> RunVerdict:
     """A process reward model: does it tell right steps from wrong ones?"""
     gauges = [
         _accuracy(evidence, "eval/accuracy"),
@@ -161,7 +161,7 @@ def process_reward_model(evidence: Evidence) -> Verdict:
     return found
 
 
-def dpo(evidence: Evidence) -> Verdict:
+def dpo(evidence: Evidence) -> RunVerdict:
     """DPO: does the policy prefer the held-out winners, without making them less likely?"""
     gauges = [
         _accuracy(evidence, "eval/accuracy"),
@@ -196,7 +196,7 @@ def _ranks(
     seen: str,
     *,
     is_overfitted: bool = False,
-) -> Verdict:
+) -> RunVerdict:
     """The verdict by the accuracy on held-out pairs or steps."""
     found = evidence.estimates("eval/accuracy")
     interval = found[-1].interval if found else None
@@ -261,7 +261,7 @@ def _overfitted(best: Estimate) -> str:
 
 def _undecided(
     evidence: Evidence, metric: str, found: Sequence[Estimate], gauges: list[Gauge]
-) -> Verdict:
+) -> RunVerdict:
     if not evidence.is_over:
         sentence = "Too early to say." if evidence.curves else "Nothing was measured yet."
         return _verdict(evidence, Kind.WAITING, "none", sentence, "", None, gauges, None)
@@ -286,9 +286,9 @@ def _verdict(
     judged_by: str | None,
     gauges: list[Gauge],
     best: Estimate | None,
-) -> Verdict:
+) -> RunVerdict:
     best_text = [] if best is None else [_best(best, judged_by)]
-    return Verdict(
+    return RunVerdict(
         kind=kind,
         level=level,
         sentence=sentence,

@@ -7,7 +7,7 @@ from backend.domain.verdict.evidence import Estimate, Evidence
 from backend.domain.verdict.measured import Judged, gauge
 from backend.domain.verdict.policy.signs import Signs
 from backend.domain.verdict.words import percent, unscored_sentence, with_interval
-from backend.schemas.metrics.verdicts import Gauge, Level, Span, Verdict
+from backend.schemas.metrics.verdicts import Gauge, Level, RunVerdict, Span
 from backend.schemas.vocabulary import VerdictKind as Kind
 
 _EVEN = 0.5
@@ -20,7 +20,7 @@ _LEARNED = (
 _NO_BASELINE = "No baseline: set `baseline_model`."
 
 
-def evaluate(evidence: Evidence) -> Verdict:
+def evaluate(evidence: Evidence) -> RunVerdict:
     """An evaluation: does the model win against its baseline, if it has one?
 
     It may measure several sets; prompts that are not held out decide only where no others are.
@@ -80,7 +80,7 @@ def _share(won: Estimate) -> str:
     return f"{share}, 95 % interval {percent(span.low)} to {percent(span.high)}"
 
 
-def generate(evidence: Evidence) -> Verdict:
+def generate(evidence: Evidence) -> RunVerdict:
     """Generated responses: are they whole?"""
     terms = sorted(
         name
@@ -107,7 +107,7 @@ def generate(evidence: Evidence) -> Verdict:
     return _verdict(Kind.MEASURED, "none", sentence, "", gauges)
 
 
-def _nothing(evidence: Evidence, gauges: list[Gauge]) -> Verdict:
+def _nothing(evidence: Evidence, gauges: list[Gauge]) -> RunVerdict:
     kind = Kind.UNJUDGED if evidence.is_over else Kind.WAITING
     sentence = "The run measured nothing." if evidence.is_over else "Nothing was measured yet."
     return _verdict(kind, "none", sentence, "", gauges)
@@ -133,8 +133,10 @@ def _cut(evidence: Evidence, metric: str) -> Gauge:
     )
 
 
-def _verdict(kind: Kind, level: Level, sentence: str, reason: str, gauges: list[Gauge]) -> Verdict:
-    return Verdict(
+def _verdict(
+    kind: Kind, level: Level, sentence: str, reason: str, gauges: list[Gauge]
+) -> RunVerdict:
+    return RunVerdict(
         kind=kind,
         level=level,
         sentence=sentence,

@@ -46,7 +46,7 @@ class Happening(ApiAnswer):
     level: Level = "none"
 
 
-class Verdict(ApiAnswer):
+class RunVerdict(ApiAnswer):
     """One sentence on a run, what it rests on, and what was shipped."""
 
     kind: VerdictKind
@@ -64,8 +64,8 @@ class Verdict(ApiAnswer):
     happened: list[Happening] = Field(description="By step.")
 
 
-class RunVerdict(Verdict):
-    """The verdict on a run."""
+class RunVerdictAnswer(RunVerdict):
+    """The verdict on the run of this id."""
 
     run: str
 
@@ -73,4 +73,4 @@ class RunVerdict(Verdict):
 class VerdictsAnswer(ApiAnswer):
     """Verdicts on runs, in the order in which they were asked for."""
 
-    items: list[RunVerdict]
+    items: list[RunVerdictAnswer]

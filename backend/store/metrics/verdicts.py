@@ -17,7 +17,7 @@ from backend.domain.dotted_path import value_at
 from backend.domain.run_state import ENDED
 from backend.domain.verdict.evidence import Evidence, Point, Resume
 from backend.domain.verdict.judging import PREFIXES, is_looked_at, judge
-from backend.schemas.metrics.verdicts import RunVerdict
+from backend.schemas.metrics.verdicts import RunVerdictAnswer
 from backend.schemas.runs import Series
 from backend.schemas.vocabulary import Method, RunState, Split
 from backend.store.metrics import curves
@@ -34,7 +34,7 @@ _BUCKETS = 250
 _BEGINNING = 100
 
 
-def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdict]:
+def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
     """The verdicts on these runs, in the same order."""
     columns = (Run.id, Run.method, Run.state, Run.config, Run.summary, Run.attempt)
     found = {run.id: run for run in session.execute(select(*columns).where(Run.id.in_(run_ids)))}
@@ -56,7 +56,8 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdict]:
         )
 
     return [
-        RunVerdict(run=run.id, **dict(judge(Method(run.method), evidence(run)))) for run in rows
+        RunVerdictAnswer(run=run.id, **dict(judge(Method(run.method), evidence(run))))
+        for run in rows
     ]
 
 

@@ -18,9 +18,9 @@ import type {
   RunEvent,
   RunKeys,
   RunsChange,
+  RunVerdict,
   Samples,
   Validation,
-  Verdict,
   Workers,
 } from "./types";
 
@@ -175,9 +175,10 @@ export const runsByIdQuery = (runIds: readonly string[], columns = "") =>
     },
   });
 
-const verdictsOf = async (runIds: readonly string[], signal: AbortSignal) =>
-  (await request<{ items: Verdict[] }>("/verdicts", { signal, query: { runs: runIds.join(",") } }))
-    .items;
+const verdictsOf = async (runIds: readonly string[], signal: AbortSignal) => {
+  const query = { runs: runIds.join(",") };
+  return (await request<{ items: RunVerdict[] }>("/verdicts", { signal, query })).items;
+};
 
 /** What the metrics of a run say of it. */
 export const verdictQuery = (runId: string) =>

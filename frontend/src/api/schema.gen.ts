@@ -3474,10 +3474,10 @@ export interface components {
          */
         RunState: "queued" | "running" | "stopping" | "paused" | "succeeded" | "failed" | "crashed" | "cancelled";
         /**
-         * RunVerdict
-         * @description The verdict on a run.
+         * RunVerdictAnswer
+         * @description The verdict on the run of this id.
          */
-        RunVerdict: {
+        RunVerdictAnswer: {
             kind: components["schemas"]["VerdictKind"];
             /**
              * Level
@@ -4325,7 +4325,7 @@ export interface components {
          */
         VerdictsAnswer: {
             /** Items */
-            items: components["schemas"]["RunVerdict"][];
+            items: components["schemas"]["RunVerdictAnswer"][];
         };
         /**
          * VersionAnswer

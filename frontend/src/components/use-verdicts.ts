@@ -2,13 +2,13 @@
 import { useQueries } from "@tanstack/react-query";
 
 import { verdictsQuery } from "@/api/runs";
-import type { Run, Verdict } from "@/api/types";
+import type { Run, RunVerdict } from "@/api/types";
 import { batches, isLive } from "@/components/run-batches";
 
 const LIVE_MS = 10_000;
 
 /** By run: those that go on are asked for again and again. */
-export function useVerdicts(runs: readonly Run[]): ReadonlyMap<string, Verdict> {
+export function useVerdicts(runs: readonly Run[]): ReadonlyMap<string, RunVerdict> {
   const measured = runs.filter((run) => Object.keys(run.summary).length > 0);
   return useQueries({
     queries: batches(measured).map((page) => ({

@@ -1,7 +1,7 @@
 /** A verdict in a word; one colour per level, as everywhere. */
-import type { Verdict } from "@/api/types";
+import type { RunVerdict } from "@/api/types";
 
-const WORDS: Readonly<Record<Verdict["kind"], string>> = {
+const WORDS: Readonly<Record<RunVerdict["kind"], string>> = {
   waiting: "too early",
   unjudged: "not judged",
   measured: "measured",
@@ -23,7 +23,7 @@ const WORDS: Readonly<Record<Verdict["kind"], string>> = {
 export function VerdictPill({
   verdict,
 }: {
-  verdict: Pick<Verdict, "kind" | "level" | "sentence">;
+  verdict: Pick<RunVerdict, "kind" | "level" | "sentence">;
 }) {
   const isWorse = verdict.kind === "at_chance" && verdict.level === "bad";
   const tone = verdict.level === "none" ? "" : verdict.level;

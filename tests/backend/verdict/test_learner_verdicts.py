@@ -5,7 +5,7 @@ import pytest
 from backend.domain.verdict.evidence import Estimate, Evidence, Point
 from backend.domain.verdict.judging import judge
 from backend.domain.verdict.words import apart, shown, with_span
-from backend.schemas.metrics.verdicts import Span, Verdict
+from backend.schemas.metrics.verdicts import RunVerdict, Span
 from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
 
@@ -16,7 +16,7 @@ def verdict(
     is_over: bool = True,
     config: dict[str, object] | None = None,
     **curves: list[float],
-) -> Verdict:
+) -> RunVerdict:
     """Of these values at steps 0, 10, 20, ... (`__` for /)."""
     named = {
         name.replace("__", "/").replace("_at_", "@"): [
@@ -42,7 +42,7 @@ def test_fine_tuning_is_judged_by_its_held_out_loss(losses: list[float], kind: K
     assert verdict(Method.SFT, eval__loss=losses, loss=[3.0, 1.0, 0.1]).kind == kind
 
 
-def losses(values: list[float], half_width: float, **more: list[float]) -> Verdict:
+def losses(values: list[float], half_width: float, **more: list[float]) -> RunVerdict:
     return verdict(
         Method.SFT,
         eval__loss=values,
@@ -68,7 +68,7 @@ def test_a_held_out_loss_counts_only_beyond_its_interval() -> None:
     assert losses([1.97, 2.0], 0.0424).kind == Kind.STALLED
 
 
-def paired(values: list[float], half_width: float) -> Verdict:
+def paired(values: list[float], half_width: float) -> RunVerdict:
     """Losses of records that differ much more from each other than each of them moves."""
     steps = range(10, 10 * len(values), 10)
     curves = {
@@ -128,7 +128,7 @@ def test_overfitting_names_the_step_to_stop_at() -> None:
 
 @pytest.mark.parametrize("method", [Method.REWARD_MODEL, Method.PROCESS_REWARD_MODEL, Method.DPO])
 def test_an_accuracy_counts_only_if_its_whole_interval_is_above_chance(method: Method) -> None:
-    def of(low: float) -> Verdict:
+    def of(low: float) -> RunVerdict:
         return verdict(
             method, eval__accuracy=[0.66], eval__accuracy_low=[low], eval__accuracy_high=[0.8]
         )
@@ -217,7 +217,7 @@ def test_a_process_model_that_calls_every_step_right_is_not_good() -> None:
 
 
 def test_dpo_that_makes_the_winners_unlikely_is_told() -> None:
-    def of(chosen: float) -> Verdict:
+    def of(chosen: float) -> RunVerdict:
         return verdict(
             Method.DPO,
             eval__accuracy=[0.7], eval__accuracy_low=[0.6], eval__accuracy_high=[0.8],
@@ -247,7 +247,7 @@ def test_an_evaluation_is_judged_against_its_baseline(low: float, high: float, k
     assert found.kind == kind
 
 
-def won(terms: list[dict[str, str]], **curves: list[float]) -> Verdict:
+def won(terms: list[dict[str, str]], **curves: list[float]) -> RunVerdict:
     """An evaluation that won 90 % of its comparisons by these reward terms."""
     return verdict(
         Method.EVALUATE,

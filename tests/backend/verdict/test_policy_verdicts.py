@@ -8,7 +8,7 @@ import pytest
 from backend.domain.verdict.evidence import Evidence, Point, Resume
 from backend.domain.verdict.judging import judge
 from backend.domain.verdict.words import alike
-from backend.schemas.metrics.verdicts import Verdict
+from backend.schemas.metrics.verdicts import RunVerdict
 from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
 
@@ -56,7 +56,7 @@ def verdict(
     is_over: bool = True,
     gold: Sequence[float] = (),
     **curves: list[Point],
-) -> Verdict:
+) -> RunVerdict:
     """On the healthy run with other evaluations, and with other curves (`_` for /)."""
     named = {name.replace("__", "/"): points for name, points in curves.items()}
     found = evaluated("eval/reward", heldout, half_width) if heldout else {}
@@ -78,7 +78,7 @@ def test_a_held_out_reward_that_rises_clearly_is_an_improvement() -> None:
 
 
 def test_the_reader_learns_how_many_prompts_the_interval_is_over() -> None:
-    def found(n: int | None, judge_by: str = "eval/reward") -> Verdict:
+    def found(n: int | None, judge_by: str = "eval/reward") -> RunVerdict:
         curves = HEALTHY | evaluated(judge_by, [0.0, 0.3, 0.6], 0.05)
         evidence = Evidence(RULES, curves, True, STEPS, n_heldout=n)
         return judge(Method.POLICY_GRADIENT, evidence)
@@ -117,7 +117,7 @@ def test_the_best_reward_by_a_model_that_is_doubted_is_not_marked_as_good() -> N
 
 
 def test_responses_that_could_not_be_scored_are_told_and_many_take_the_green_away() -> None:
-    def found(*coverage: float) -> Verdict:
+    def found(*coverage: float) -> RunVerdict:
         curves = HEALTHY | evaluated("eval/reward", [0.0, 0.3, 0.6], 0.05)
         curves |= evaluated("eval/coverage", coverage, 0.0)
         return judge(Method.POLICY_GRADIENT, Evidence(RULES, curves, True, STEPS, n_heldout=20))
@@ -142,7 +142,7 @@ def test_tokens_that_the_reference_would_never_write_are_seen_by_evaluations_alo
     curves |= evaluated("eval/reward", [0.0, 0.3, 0.6], 0.05)
     curves |= evaluated("kl/exact", [0.0, 40.0, 70.0], 1.0)
 
-    def found(tokens: float) -> Verdict:
+    def found(tokens: float) -> RunVerdict:
         lengths = evaluated("eval/length", [tokens] * 3, 0.1)
         return judge(Method.POLICY_GRADIENT, Evidence(LEARNED, curves | lengths, True, STEPS))
 
@@ -263,7 +263,7 @@ EARLY_GOLD = {
 }
 
 
-def with_early_gold(shipped_step: int, heldout: Sequence[float]) -> Verdict:
+def with_early_gold(shipped_step: int, heldout: Sequence[float]) -> RunVerdict:
     curves = HEALTHY | EARLY_GOLD | evaluated("eval/reward", heldout, 0.05)
     return judge(Method.POLICY_GRADIENT, Evidence(LEARNED, curves, True, shipped_step))
 

@@ -32,7 +32,7 @@ from backend.domain.verdict.words import (
     unscored_sentence,
     with_interval,
 )
-from backend.schemas.metrics.verdicts import Happening, Level, Verdict
+from backend.schemas.metrics.verdicts import Happening, Level, RunVerdict
 from backend.schemas.vocabulary import VerdictKind as Kind
 
 HELD_OUT = "eval/reward"
@@ -46,7 +46,7 @@ _MOST_UNSCORED = 0.05
 _LEAST_FALL = 0.2
 
 
-def judge(evidence: Evidence) -> Verdict:
+def judge(evidence: Evidence) -> RunVerdict:
     """The verdict on a policy."""
     return _Policy(evidence).verdict()
 
@@ -70,10 +70,10 @@ class _Told:
 class _Policy:
     evidence: Evidence
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> RunVerdict:
         told = self._told()
         best = self.best if len(self.evaluations) > 1 else None
-        return Verdict(
+        return RunVerdict(
             kind=told.kind,
             level=told.level,
             sentence=told.sentence,

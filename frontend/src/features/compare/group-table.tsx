@@ -1,7 +1,7 @@
 /** The groups, their seeds, and what the metric that decides says of each. */
 import { Link } from "react-router";
 
-import type { Run, SeedGroup, SeedGroups, Verdict } from "@/api/types";
+import type { Run, RunVerdict, SeedGroup, SeedGroups } from "@/api/types";
 import { Table, type Column } from "@/components/table";
 import { VerdictPill } from "@/components/verdict-pill";
 import { between, number, plural } from "@/lib/format";
@@ -12,7 +12,7 @@ import { useView } from "./view";
 
 interface Known {
   readonly runs: ReadonlyMap<string, Run>;
-  readonly verdicts: ReadonlyMap<string, Verdict>;
+  readonly verdicts: ReadonlyMap<string, RunVerdict>;
 }
 
 function SeedLine(props: Known & { runId: string; group: SeedGroup; hasSteps: boolean }) {

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { Link } from "react-router";
 
 import { experimentQuery, removeRun } from "@/api/experiments";
-import type { Experiment, Run, Verdict } from "@/api/types";
+import type { Experiment, Run, RunVerdict } from "@/api/types";
 import { Refused } from "@/components/refused";
 import { StatePill } from "@/components/run-state";
 import { Table } from "@/components/table";
@@ -14,7 +14,7 @@ import { VerdictPill } from "@/components/verdict-pill";
 
 function RunRow(props: {
   run: Run;
-  verdict: Verdict | undefined;
+  verdict: RunVerdict | undefined;
   remove: ((run: string) => void) | null;
 }) {
   const { run, verdict, remove } = props;

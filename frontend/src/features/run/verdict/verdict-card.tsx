@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 
 import { verdictQuery } from "@/api/runs";
-import type { Run, Verdict } from "@/api/types";
+import type { Run, RunVerdict } from "@/api/types";
 import { isLive } from "@/components/run-batches";
 import { Failure, Skeleton } from "@/components/states";
 import { Sentence } from "@/components/text/sentence";
@@ -24,7 +24,7 @@ function useVerdict(run: Run) {
 }
 
 /** Whether a run ended before it measured anything: it has neither gauges nor samples. */
-const isEmpty = ({ kind, gauges }: Verdict): boolean =>
+const isEmpty = ({ kind, gauges }: RunVerdict): boolean =>
   kind === "unjudged" && gauges.every(({ value }) => value === null);
 
 /** The sentence alone, above every tab. */
@@ -79,7 +79,7 @@ export function VerdictDetails({ run, base }: { run: Run; base: string }) {
   );
 }
 
-function Happened(props: { happened: Verdict["happened"]; base: string; canRead: boolean }) {
+function Happened(props: { happened: RunVerdict["happened"]; base: string; canRead: boolean }) {
   return (
     <section className="card happened" aria-label="What happened">
       <h2>What happened</h2>
