@@ -1,8 +1,8 @@
-"""The doorbell between API and worker: `ring` says that there is work, and nothing more.
+"""The queue between API and worker: `wake` sends a message that there is work, and nothing more.
 
 Called by routes after their commit and by the sweeper; `worker.celery_app` takes its broker
-settings from here. The store is the truth: a ring that is lost, doubled or late changes nothing, so
-a dead broker is a warning in the log and never an error.
+settings from here. The store is the truth: a message that is lost, doubled or late changes
+nothing, so a dead broker is a warning in the log and never an error.
 """
 
 import fcntl
@@ -32,7 +32,7 @@ log = logging.getLogger("podium.queue")
 
 TASK = "runs.execute"
 QUEUE = "runs"
-POLLING_INTERVAL_S = 0.1  # kombu's own 1 s makes a ring late; 0.1 s delivers in about 50 ms.
+POLLING_INTERVAL_S = 0.1  # kombu's own 1 s makes a message late; 0.1 s delivers in about 50 ms.
 LONGEST_WAIT_S = 0.25
 CONNECT_TIMEOUT_S = 1.0
 KEEP_PROCESSED_S = 3600.0
@@ -77,16 +77,17 @@ def _files(settings: Settings) -> dict[str, Any]:
     }
 
 
-def ring(settings: Settings, run_id: str) -> bool:
-    """Say that there is work; the id is for the log alone. True if the broker took it.
+def wake(settings: Settings, run_id: str) -> bool:
+    """Wake one thread of a worker; return whether the broker took the message.
 
-    Takes a second at most, tries once and raises nothing that a broker can cause.
+    The id is for the log alone. Takes a second at most, tries once and raises nothing that a broker
+    can cause.
     """
     try:
         _caller(settings).send_task(TASK, args=[run_id], queue=QUEUE, retry=False)
     except _BROKER_ERRORS as error:
         reason = f"{type(error).__name__}: {error}"
-        log.warning("queue.ring_failed", extra={"run_id": run_id, "error": reason})
+        log.warning("queue.wake_failed", extra={"run_id": run_id, "error": reason})
         return False
     return True
 

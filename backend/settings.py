@@ -143,7 +143,7 @@ class Settings(BaseSettings):
 
     @property
     def is_embedded_broker(self) -> bool:
-        """Whether doorbells travel through files in the data directory."""
+        """Whether messages to workers travel through files in the data directory."""
         return self.broker_url is None
 
     @property

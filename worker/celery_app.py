@@ -89,7 +89,7 @@ def make_app(settings: Settings) -> Celery:
     @signals.setup_logging.connect(weak=False)
     def _log_as_json(**_: Any) -> None:
         json_log.begin(settings.log_level)
-        # Celery tells of every ring, and a ring that finds nothing is no event.
+        # Celery logs every message, and a message that finds nothing to do is no event.
         logging.getLogger("celery.worker.strategy").setLevel(logging.WARNING)
         logging.getLogger("celery.app.trace").setLevel(logging.WARNING)
 

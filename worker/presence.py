@@ -47,10 +47,10 @@ class Presence(threading.Thread):
             self.join()
 
     def tell(self) -> None:
-        """One report; rings if a GPU came free by its memory."""
+        """Store one report; wake workers if a GPU came free by its memory."""
         this_worker = self._this_worker
         if this_worker.devices.measure():
-            this_worker.ring_if_there_is_room()
+            this_worker.wake_if_there_is_room()
         report = this_worker.report()
         with this_worker.database.write() as session:
             workers.report(session, this_worker.id, report, at=now())

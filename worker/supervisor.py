@@ -170,7 +170,7 @@ class Supervisor:
 
         self._this_worker.write(move)
         if self._this_worker.is_draining.is_set():
-            self._this_worker.ring(self._claim.run_id)
+            self._this_worker.wake(self._claim.run_id)
 
     def _prepare(self) -> None:
         preparation = Preparation(
@@ -338,7 +338,7 @@ class Supervisor:
             advice = error.advice or "Read the log, then retry."
             raise RunFailed(Failure(FailureCause.OUTPUT, error.detail, advice)) from error
         if self._own_reason == StopReason.DRAIN:
-            self._this_worker.ring(self._claim.run_id)
+            self._this_worker.wake(self._claim.run_id)
         self._judge()
 
     def _judge(self) -> None:

@@ -1,4 +1,4 @@
-"""The thread of every worker that keeps the queue honest: takes back, queues again, rings.
+"""The thread of every worker that keeps the queue right: takes back, queues again, wakes.
 
 Started by `worker.celery_app` when the worker is ready. Staleness and back-off are measured by its
 own monotonic clock alone, so wrong clocks and store outages count for nobody's death. It prunes
@@ -89,7 +89,7 @@ class Sweeper(threading.Thread):
             (self._kill_what_attempts_have_left, None),
             (self._forget_silent_workers, self._workers),
             (self._queue_crashed_runs, self._crashed),
-            (this_worker.ring_if_there_is_room, None),
+            (this_worker.wake_if_there_is_room, None),
             (self._clean_broker, None),
             (self._sum_up_old_curves, None),
             (self._find_old_runs, None),

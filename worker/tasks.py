@@ -1,6 +1,6 @@
 """The one task: take the best queued run that fits this worker and see it through.
 
-Called by Celery for every ring. The id in the message is for the log; the store says what is next.
+Called by Celery for every message. The id in it is for the log; the store says what is next.
 """
 
 import logging
@@ -18,8 +18,8 @@ def execute(
     run_id: str,
     supervisor: Callable[[WorkerProcess, Claimed], Supervisor] = Supervisor,
 ) -> None:
-    """Work until nothing queued fits; a ring that finds nothing returns at once."""
-    log.debug("worker.rung", extra={"run_id": run_id})
+    """Work until nothing queued fits; a message that finds nothing returns at once."""
+    log.debug("worker.woken", extra={"run_id": run_id})
     try:
         while (claimed := this_worker.claim_next()) is not None:
             try:

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from backend.artifacts import ArtifactStore
 from backend.machine import disk_space
 from backend.machine.disk_space import DiskSpace
-from backend.queue import ring
+from backend.queue import wake
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.group_commit import GroupCommit
@@ -200,17 +200,17 @@ class WorkerProcess:
         self.has_news.wait(seconds)
         self.has_news.clear()
 
-    def ring_if_there_is_room(self) -> None:
-        """Ring once for each queued run that fits what is free: every ring wakes one thread."""
+    def wake_if_there_is_room(self) -> None:
+        """Send a message for each queued run that fits what is free: each wakes one thread."""
         with self.database.read() as session:
             waiting = supervision.waiting(session, most_gpus=len(self.devices.gpus))
         for run_id in self.devices.fitting(waiting):
-            if not self.ring(run_id):
+            if not self.wake(run_id):
                 return
 
-    def ring(self, run_id: str) -> bool:
-        """Tell every worker that there is work; whether the broker took it."""
-        return ring(self.settings, run_id)
+    def wake(self, run_id: str) -> bool:
+        """Wake one thread of some worker; whether the broker took the message."""
+        return wake(self.settings, run_id)
 
     def kill_left(self, is_meant: Callable[[AttemptTag], bool]) -> int:
         """Kill what attempts have left on this machine; how many processes there were."""

@@ -64,7 +64,7 @@ def create_run(
     experiments.must_be_in(session, body.experiment_id, body.project_id)
     config = validation.require_valid(session, caller, body.config)
     run = runs.create(session, NewRun.of(body, config, caller.id), at=at)
-    after_commit.add_task(queue.ring, settings, run.id)
+    after_commit.add_task(queue.wake, settings, run.id)
     return views.one(session, run.id)
 
 
@@ -174,7 +174,7 @@ def resume_run(
 ) -> RunAnswer:
     """Queue a paused run again; it resumes from its last checkpoint."""
     runs.resume(session, run_id, at=at)
-    after_commit.add_task(queue.ring, settings, run_id)
+    after_commit.add_task(queue.wake, settings, run_id)
     return views.one(session, run_id)
 
 
@@ -189,7 +189,7 @@ def retry_run(
 ) -> RunAnswer:
     """Retry a failed, crashed or cancelled run, from its last checkpoint or from the beginning."""
     runs.retry(session, run_id, at=at, from_start=body is not None and body.from_ == "start")
-    after_commit.add_task(queue.ring, settings, run_id)
+    after_commit.add_task(queue.wake, settings, run_id)
     return views.one(session, run_id)
 
 
@@ -214,7 +214,7 @@ def clone_run(
         validation.require_continuable(session, run_id, config, step)
     new = NewRun.of(wanted, config, caller.id, parent_id=run_id, parent_step=step)
     run = runs.create(session, new, at=at)
-    after_commit.add_task(queue.ring, settings, run.id)
+    after_commit.add_task(queue.wake, settings, run.id)
     return views.one(session, run.id)
 
 

@@ -1,4 +1,4 @@
-"""The doorbell: many processes at one filesystem broker, a real Redis, and no broker at all."""
+"""Waking workers: many processes at one filesystem broker, a real Redis, and no broker at all."""
 
 import json
 import multiprocessing
@@ -24,7 +24,7 @@ DEAD_REDIS = "redis://127.0.0.1:1/0"
 
 
 def drain(settings: Settings, wanted: int, *, timeout_s: float = 30) -> list[str]:
-    """The run ids of this many rings, as a worker of Celery would receive them."""
+    """The run ids of this many messages, as a worker of Celery would receive them."""
     app = Celery("listener", set_as_current=False)
     app.conf.update(queue.broker_settings(settings))
     heard: list[str] = []
@@ -45,32 +45,32 @@ def drain(settings: Settings, wanted: int, *, timeout_s: float = 30) -> list[str
     return heard
 
 
-def _ring_and_listen(data_dir: Path, number: int, share: int, all_rung: Signal, out: Path) -> None:
+def _wake_and_listen(data_dir: Path, number: int, share: int, all_sent: Signal, out: Path) -> None:
     settings = Settings(data_dir=data_dir)
     heard: list[str] = []
     for index in range(share):
-        assert queue.ring(settings, f"run_{number}_{index}")
+        assert queue.wake(settings, f"run_{number}_{index}")
         if index % 50 == 49:
             heard += drain(settings, 25, timeout_s=0.5)
-    (out / f"{number}.rung").touch()
-    if len(list(out.glob("*.rung"))) == PROCESSES:
-        all_rung.set()
-    assert all_rung.wait(300)
-    # Nobody rings any more; what another process has taken and not heard, it puts back.
+    (out / f"{number}.sent").touch()
+    if len(list(out.glob("*.sent"))) == PROCESSES:
+        all_sent.set()
+    assert all_sent.wait(300)
+    # Nobody sends any more; what another process has taken and not heard, it puts back.
     while os.listdir(data_dir / "broker" / "queue"):
         heard += drain(settings, 100, timeout_s=0.5)
     (out / f"{number}.json").write_text(json.dumps(heard))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rings", [2_000, pytest.param(10_000, marks=pytest.mark.chaos)])
-def test_four_processes_ring_and_hear_and_none_dies(tmp_path: Path, rings: int) -> None:
-    share = rings // PROCESSES
+@pytest.mark.parametrize("n_sent", [2_000, pytest.param(10_000, marks=pytest.mark.chaos)])
+def test_four_processes_send_and_hear_and_none_dies(tmp_path: Path, n_sent: int) -> None:
+    share = n_sent // PROCESSES
     data_dir = tmp_path / "data"
     context = multiprocessing.get_context("spawn")
-    all_rung = context.Event()
+    all_sent = context.Event()
     processes = [
-        context.Process(target=_ring_and_listen, args=(data_dir, number, share, all_rung, tmp_path))
+        context.Process(target=_wake_and_listen, args=(data_dir, number, share, all_sent, tmp_path))
         for number in range(PROCESSES)
     ]
 
@@ -90,25 +90,25 @@ def test_four_processes_ring_and_hear_and_none_dies(tmp_path: Path, rings: int) 
         for run_id in json.loads((tmp_path / f"{number}.json").read_text())
     ]
     expected = {f"run_{number}_{index}" for number in range(PROCESSES) for index in range(share)}
-    assert len(heard) == rings
+    assert len(heard) == n_sent
     assert set(heard) == expected
     assert os.listdir(data_dir / "broker" / "queue") == []
 
 
-def test_a_ring_arrives_once_and_in_order(tmp_path: Path) -> None:
+def test_a_message_arrives_once_and_in_order(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
 
     for name in "abc":
-        assert queue.ring(settings, name)
+        assert queue.wake(settings, name)
 
     assert drain(settings, 3) == ["a", "b", "c"]
     assert drain(settings, 1, timeout_s=0.5) == []
 
 
-def test_a_ring_arrives_through_redis(tmp_path: Path, redis_url: str) -> None:
+def test_a_message_arrives_through_redis(tmp_path: Path, redis_url: str) -> None:
     settings = Settings(data_dir=tmp_path, broker_url=redis_url)
 
-    assert queue.ring(settings, "a")
+    assert queue.wake(settings, "a")
 
     assert drain(settings, 1) == ["a"]
 
@@ -121,7 +121,7 @@ def test_every_file_of_the_broker_lies_in_the_data_directory(
     monkeypatch.chdir(elsewhere)
     settings = Settings(data_dir=tmp_path / "data")
 
-    queue.ring(settings, "a")
+    queue.wake(settings, "a")
     drain(settings, 1)
 
     assert os.listdir(elsewhere) == []
@@ -131,7 +131,7 @@ def test_every_file_of_the_broker_lies_in_the_data_directory(
 
 def test_what_is_no_message_is_left_aside(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
-    queue.ring(settings, "first")
+    queue.wake(settings, "first")
     (tmp_path / "broker" / "queue" / f"0_torn.{queue.QUEUE}.msg").write_text('{"body": ')
 
     assert drain(settings, 1) == ["first"]
@@ -139,7 +139,7 @@ def test_what_is_no_message_is_left_aside(tmp_path: Path) -> None:
 
 def test_processed_messages_are_cleaned_by_age(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
-    queue.ring(settings, "a")
+    queue.wake(settings, "a")
     drain(settings, 1)
 
     assert queue.clean_processed(settings, older_than_s=3600) == 0
@@ -163,13 +163,13 @@ def test_a_dead_broker_is_no_error_of_a_new_run(sqlite_url: str, tmp_path: Path)
 
 
 @pytest.mark.serial
-def test_ringing_a_dead_broker_takes_no_time_and_says_so(
+def test_waking_through_a_dead_broker_takes_no_time_and_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = Settings(data_dir=tmp_path, broker_url=DEAD_REDIS)
     started = time.monotonic()
 
-    assert queue.ring(settings, "run_x") is False
+    assert queue.wake(settings, "run_x") is False
 
     assert time.monotonic() - started < 10
-    assert "queue.ring_failed" in caplog.messages
+    assert "queue.wake_failed" in caplog.messages

@@ -33,7 +33,7 @@ def work_off(floor: Floor, *, count: int, workers: int, **settings: str) -> list
             priorities = [chance.randint(0, 2) for _ in range(count)]
             run_ids = [floor.add_run(session, priority=priority) for priority in priorities]
         for run_id in run_ids:
-            floor.ring(run_id)
+            floor.wake(run_id)
         ended = select(func.count()).select_from(Run).where(Run.finished_at.is_not(None))
         processes.wait_until(
             lambda: floor.rows(ended) == [count],

@@ -92,7 +92,7 @@ def far_worker(net: Net, tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
 def start(floor: Floor) -> tuple[str, int]:
     """A run at work and the pid of its trainer."""
     run_id = floor.new_run()
-    floor.ring(run_id)
+    floor.wake(run_id)
     floor.wait_for_step(run_id, 30)
     return run_id, floor.trainer_pid(run_id)
 

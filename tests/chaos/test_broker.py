@@ -1,4 +1,4 @@
-"""Rings that are lost, doubled and late: the store alone decides what runs, and once."""
+"""Messages that are lost, doubled and late: the store alone decides what runs, and once."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ START_S = 60.0
 
 
 @pytest.mark.serial
-def test_queued_runs_start_within_a_minute_after_the_broker_lost_every_ring(
+def test_queued_runs_start_within_a_minute_after_the_broker_lost_every_message(
     redis_floor: Floor, redis_url: str
 ) -> None:
     floor = redis_floor
@@ -41,7 +41,7 @@ def test_queued_runs_start_within_a_minute_after_the_broker_lost_every_ring(
 @pytest.mark.parametrize(
     "seconds", [pytest.param(12, id="short"), pytest.param(60, marks=pytest.mark.chaos)]
 )
-def test_rings_doubled_a_hundred_times_and_delivered_again_start_one_trainer(
+def test_messages_doubled_a_hundred_times_and_delivered_again_start_one_trainer(
     redis_floor: Floor, tmp_path: Path, seconds: int
 ) -> None:
     floor = redis_floor
@@ -53,15 +53,15 @@ def test_rings_doubled_a_hundred_times_and_delivered_again_start_one_trainer(
 
     with floor.worker(app=impatient, **given), floor.worker(app=impatient, **given):
         for _ in range(100):
-            floor.ring(run_id)
+            floor.wake(run_id)
         floor.wait_for_step(run_id, 1)
-        # Both workers hold rings that they have not acknowledged, and get them again and again.
+        # Both workers hold messages that they have not acknowledged, and get them again and again.
         floor.wait_for(run_id, "succeeded", timeout_s=seconds + 120)
         for _ in range(100):
-            floor.ring(run_id)
+            floor.wake(run_id)
         late = floor.new_run()
         floor.behave(late, steps=1)
-        floor.ring(late)
+        floor.wake(late)
         floor.wait_for(late, "succeeded", timeout_s=120)
 
     assert witness.words_of(tmp_path / "witness", run_id) == ["alone"]

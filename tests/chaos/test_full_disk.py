@@ -51,7 +51,7 @@ def test_a_disk_full_in_the_middle_of_a_checkpoint_leaves_the_one_before(
                 starved = floor.add_run(session, **(SMALL | STEPS))
                 directory = RunDirectory(floor.settings.runs_dir, starved)
                 disks.enter_context(small_disk(directory.path, room))
-            floor.ring(starved)
+            floor.wake(starved)
             run = floor.wait_for(starved, "failed", "succeeded", "crashed", timeout_s=180)
             assert (run.state, run.exit_code) == ("failed", 6), run.error
             assert run.error["cause"] == "disk"
@@ -65,7 +65,7 @@ def test_a_disk_full_in_the_middle_of_a_checkpoint_leaves_the_one_before(
             more = f"remount,size={room + 20 * checkpoint}"
             subprocess.run(["mount", "-o", more, str(directory.path)], check=True)
             floor.ask(runs.retry, starved)
-            floor.ring(starved)
+            floor.wake(starved)
             run = floor.wait_for(starved, "failed", "succeeded", "crashed", timeout_s=180)
             assert run.state == "succeeded", run.error
             assert [event.data["step"] for event in floor.events(starved, "start")] == [0, 1]

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from backend.digest import go_on
 from backend.model_files import content_sha256
-from backend.queue import ring
+from backend.queue import wake
 from backend.schemas.references import PointsTo
 from backend.settings import Settings
 from backend.store.db import Database
@@ -124,7 +124,7 @@ class Floor:
     def new_run(
         self, method: str = "sft", *, behaviour: Mapping[str, Any] | None = None, **given: Any
     ) -> str:
-        """A queued run, not rung for; see `add_run` and `behave`.
+        """A queued run, for which nobody is woken; see `add_run` and `behave`.
 
         A worker at work finds it together with its behaviour.
         """
@@ -181,9 +181,9 @@ class Floor:
         self.data_dir = data_dir
         self.settings = Settings(data_dir=data_dir, database_url=self.database.url)
 
-    def ring(self, run_id: str) -> None:
-        """One ring."""
-        assert ring(self.settings, run_id)
+    def wake(self, run_id: str) -> None:
+        """Send one message that there is work."""
+        assert wake(self.settings, run_id)
 
     def run(self, run_id: str) -> Run:
         """The run as the store has it."""

@@ -38,7 +38,7 @@ class Killed(BaseException):
 class Actor(threading.Thread):
     """A thread of a worker that goes on only when it is told to."""
 
-    def __init__(self, this_worker: "SteppedStation", what: Callable[[], None], name: str) -> None:
+    def __init__(self, this_worker: "SteppedWorker", what: Callable[[], None], name: str) -> None:
         super().__init__(name=name, daemon=True)
         self.this_worker = this_worker
         self.is_over = False
@@ -124,8 +124,8 @@ def _away() -> OperationalError:
     return OperationalError("no statement", None, ConnectionError("the store is away"))
 
 
-class SteppedStation(WorkerProcess):
-    """One worker process; the doorbell is heard by nobody unless the test rings."""
+class SteppedWorker(WorkerProcess):
+    """One worker process; no message wakes it, the test begins its tasks."""
 
     database: SteppedDatabase
 
@@ -171,17 +171,17 @@ class SteppedStation(WorkerProcess):
             trainer.kill()
         return len(left)
 
-    def ring(self, run_id: str) -> bool:
-        """Taken and lost: a ring changes nothing."""
+    def wake(self, run_id: str) -> bool:
+        """Taken and lost: a message changes nothing."""
         return True
 
 
-class SteppedHeart(Heartbeat):
+class SteppedHeartbeat(Heartbeat):
     """The beating thread of one supervisor."""
 
     def start(self) -> None:
         """Begin as a thread of the worker whose thread calls."""
-        this_worker: SteppedStation = _here.actor.this_worker
+        this_worker: SteppedWorker = _here.actor.this_worker
         self._actor = this_worker.begin(self.run, self.name)
 
     def join(self, timeout: float | None = None) -> None:
@@ -217,7 +217,7 @@ class ScriptedTrainer:
         self._lock_fd = os.dup(lock_fd)
         self._pause_after_s = pause_after_s
         self._proven_at = proven_at
-        self._this_worker: SteppedStation = _here.actor.this_worker
+        self._this_worker: SteppedWorker = _here.actor.this_worker
         self._this_worker.trainers.append(self)
         self._ended: Ended | None = None
         self._is_asked = False
@@ -327,4 +327,4 @@ class SteppedSupervisor(Supervisor):
     """The real supervisor beside a stepped heartbeat and a scripted trainer."""
 
     start_trainer = ScriptedTrainer  # type: ignore[assignment]
-    make_heartbeat = SteppedHeart
+    make_heartbeat = SteppedHeartbeat

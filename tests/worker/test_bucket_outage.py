@@ -170,7 +170,7 @@ def test_the_last_checkpoint_is_shared_though_the_bucket_is_away_at_first(
     assert sqlite_floor.rows(select(Checkpoint.artifact)) == [f"runs/{claim.run_id}/checkpoint-1-4"]
 
 
-class RestlessStation(WorkerProcess):
+class RestlessWorker(WorkerProcess):
     """A worker on which time does not pass while it waits."""
 
     waits = 0
@@ -181,7 +181,7 @@ class RestlessStation(WorkerProcess):
 
 
 @pytest.fixture
-def moved(sqlite_floor: Floor, bucket: ArtifactStore, tmp_path: Path) -> Iterator[RestlessStation]:
+def moved(sqlite_floor: Floor, bucket: ArtifactStore, tmp_path: Path) -> Iterator[RestlessWorker]:
     """Another machine than the one where step 4 of a run was shared, and its worker."""
     floor = sqlite_floor
     claim, directory, relay = claimed(floor)
@@ -196,7 +196,7 @@ def moved(sqlite_floor: Floor, bucket: ArtifactStore, tmp_path: Path) -> Iterato
         run = supervision.hold(session, claim)
         runs.transition(session, run, RunState.QUEUED, at=datetime.now(UTC))
     floor.move_to(tmp_path / "second")
-    this_worker = RestlessStation(floor.settings)
+    this_worker = RestlessWorker(floor.settings)
     this_worker.artifacts = bucket
     this_worker.id = "worker_other"
     yield this_worker
@@ -219,7 +219,7 @@ def preparation(
 
 
 def test_a_run_that_moves_to_another_machine_waits_for_a_bucket_that_is_away(
-    moved: RestlessStation,
+    moved: RestlessWorker,
 ) -> None:
     taken = taken_over(moved)
     FlakyFileSystem.failures_left = 3
@@ -231,7 +231,7 @@ def test_a_run_that_moves_to_another_machine_waits_for_a_bucket_that_is_away(
     assert moved.waits >= 3
 
 
-def test_a_run_that_waits_for_a_bucket_hears_that_it_is_to_stop(moved: RestlessStation) -> None:
+def test_a_run_that_waits_for_a_bucket_hears_that_it_is_to_stop(moved: RestlessWorker) -> None:
     taken = taken_over(moved)
     FlakyFileSystem.failures_left = 10_000
 
@@ -244,7 +244,7 @@ def test_a_run_that_waits_for_a_bucket_hears_that_it_is_to_stop(moved: RestlessS
 
 
 def test_a_run_that_cannot_begin_for_want_of_a_bucket_crashes_and_is_tried_again(
-    sqlite_floor: Floor, moved: RestlessStation
+    sqlite_floor: Floor, moved: RestlessWorker
 ) -> None:
     taken = taken_over(moved)
     FlakyFileSystem.failures_left = 10_000

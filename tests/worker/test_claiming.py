@@ -25,14 +25,14 @@ def test_no_number_of_runs_that_do_not_fit_hides_one_that_does(floor: Floor, wan
         floor.add_run(session, gpus=wanted)
         best = floor.add_run(session, gpus=wanted, priority=1)
 
-    this_worker.ring_if_there_is_room()
+    this_worker.wake_if_there_is_room()
     claimed = this_worker.claim_next()
     this_worker.close()
 
     assert claimed is not None
     assert claimed.run.id == best
-    rung = "".join(path.read_text() for path in (floor.data_dir / "broker" / "queue").glob("*"))
-    assert best in rung
+    sent = "".join(path.read_text() for path in (floor.data_dir / "broker" / "queue").glob("*"))
+    assert best in sent
 
 
 @pytest.mark.parametrize("wanted", [0, 2])

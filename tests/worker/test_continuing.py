@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 def parent_of(floor: Floor, *, steps: int = 4) -> str:
     """A run that has succeeded, with a checkpoint of every second step."""
     run_id = floor.new_run(behaviour={"steps": steps, "checkpoint_every": 2})
-    floor.ring(run_id)
+    floor.wake(run_id)
     floor.wait_for(run_id, "succeeded")
     return run_id
 
@@ -38,7 +38,7 @@ def test_a_child_begins_at_its_parents_checkpoint_and_so_does_its_curve(floor: F
         parent = parent_of(floor)
         behaviour = {"steps": 5, "checkpoint_every": 4}
         child = floor.new_run(from_checkpoint=(parent, 2), behaviour=behaviour)
-        floor.ring(child)
+        floor.wake(child)
         run = floor.wait_for(child, "succeeded", "failed", "crashed")
 
     assert (run.state, run.step, run.attempt) == ("succeeded", 5, 1)
@@ -58,7 +58,7 @@ def test_a_retry_from_the_start_begins_there_again_without_the_parents_files(
         parent = parent_of(floor)
         behaviour = {"steps": 6, "checkpoint_every": 2, "exit": 4}
         child = floor.new_run(from_checkpoint=(parent, 2), behaviour=behaviour)
-        floor.ring(child)
+        floor.wake(child)
         floor.wait_for(child, "failed")
         shutil.rmtree(directory(floor, parent))
         floor.behave(child, steps=3)
@@ -77,7 +77,7 @@ def test_a_child_that_crashes_goes_on_from_its_own_checkpoint(sqlite_floor: Floo
         parent = parent_of(floor)
         behaviour = {"steps": 6, "checkpoint_every": 2, "die_at": 5}
         child = floor.new_run(from_checkpoint=(parent, 2), behaviour=behaviour)
-        floor.ring(child)
+        floor.wake(child)
         floor.wait_for(child, "succeeded")
 
     assert [event.data["step"] for event in floor.events(child, "start")] == [2, 4]
@@ -96,7 +96,7 @@ def test_a_checkpoint_that_is_gone_or_damaged_fails_the_child_with_advice(
         else:
             (checkpoint / "state.json").write_text(json.dumps({"step": 3}))
         child = floor.new_run(from_checkpoint=(parent, 2))
-        floor.ring(child)
+        floor.wake(child)
         run = floor.wait_for(child, "failed", "succeeded", "crashed")
 
     assert run.state == "failed"

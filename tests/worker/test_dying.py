@@ -29,7 +29,7 @@ def test_killing_the_worker_ends_its_trainer_and_the_run_goes_on_under_another(
     floor.behave(run_id, steps=4, hang=True, deaf=True, children=4, checkpoint_every=2)
 
     with floor.worker() as worker:
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for_step(run_id, 4)
         worker.kill()
         worker.wait()
@@ -61,7 +61,7 @@ def test_a_killed_trainer_goes_on_from_its_checkpoint_and_what_lay_beyond_is_tak
     run_id = floor.new_run()
 
     with floor.worker("--steps", "6", "--checkpoint-every", "2", "--die-at", "5"):
-        floor.ring(run_id)
+        floor.wake(run_id)
         run = floor.wait_for(run_id, "succeeded")
 
     assert floor.states(run_id)[:4] == ["queued", "running", "crashed", "queued"]
@@ -84,7 +84,7 @@ def test_a_run_that_crashes_three_times_without_a_checkpoint_stays_crashed(
     run_id = sqlite_floor.new_run()
 
     with sqlite_floor.worker("--die-at", "2", "--die-attempts", "9"):
-        sqlite_floor.ring(run_id)
+        sqlite_floor.wake(run_id)
         processes.wait_until(lambda: sqlite_floor.run(run_id).crashes == 3, "three crashes")
         later = sqlite_floor.new_run(behaviour={"steps": 1, "die_at": 0})
         sqlite_floor.wait_for(later, "succeeded")
@@ -101,7 +101,7 @@ def test_killing_the_guard_ends_the_trainer_and_counts_as_a_crash(sqlite_floor: 
     sqlite_floor.behave(run_id, steps=3, hang=True, deaf=True, children=2)
 
     with sqlite_floor.worker(PODIUM_CRASH_BACK_OFF_S="[600]"):
-        sqlite_floor.ring(run_id)
+        sqlite_floor.wake(run_id)
         sqlite_floor.wait_for_step(run_id, 3)
         os.kill(os.getsid(sqlite_floor.trainer_pid(run_id)), signal.SIGKILL)
         sqlite_floor.wait_for(run_id, "crashed")
@@ -125,7 +125,7 @@ def test_the_next_owner_ends_what_a_dead_worker_and_its_dead_guard_have_left(
     floor.behave(run_id, steps=3, hang=True, deaf=True, children=4)
 
     with floor.worker() as worker:
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for_step(run_id, 3)
         left = floor.pids_of(run_id)
         kill_worker_and_guard(floor, run_id, worker)
@@ -172,7 +172,7 @@ def test_the_trainer_of_a_guard_that_sleeps_is_gone_before_the_next_one_starts(
     floor.behave(run_id, steps=3, hang=True)
 
     with floor.worker(PODIUM_TRAINER_COMMAND=trainer) as worker:
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for_step(run_id, 3)
         os.kill(os.getsid(floor.trainer_pid(run_id)), signal.SIGSTOP)
         worker.kill()
@@ -191,7 +191,7 @@ def test_the_sweeper_ends_what_a_run_that_needs_no_owner_has_left(sqlite_floor: 
     floor.behave(run_id, steps=3, hang=True, deaf=True, children=4)
 
     with floor.worker(PODIUM_STOP_GRACE_S="600") as worker:
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for_step(run_id, 3)
         floor.ask(runs.cancel, run_id)
         kill_worker_and_guard(floor, run_id, worker)
@@ -199,7 +199,7 @@ def test_the_sweeper_ends_what_a_run_that_needs_no_owner_has_left(sqlite_floor: 
     at_work = floor.new_run()
     floor.behave(at_work, steps=3, hang=True, children=2)
     with floor.worker():
-        floor.ring(at_work)
+        floor.wake(at_work)
         floor.wait_for_step(at_work, 3)
         floor.wait_for(run_id, "cancelled")
         processes.wait_until(lambda: floor.pids_of(run_id) == [], "nothing of it is left")
@@ -210,7 +210,7 @@ def test_a_run_that_was_given_away_writes_nothing_more_and_its_trainer_dies(floo
     run_id = floor.new_run()
 
     with floor.worker("--steps", "1000", "--step-s", "0.02", PODIUM_SWEEP_S="600"):
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for_step(run_id, 2)
         with floor.database.write() as session:
             given = update(Run).where(Run.id == run_id).values(owner="worker_other", attempt=7)

@@ -176,7 +176,7 @@ def test_every_exit_code_of_a_real_process_ends_in_its_state(sqlite_floor: Floor
     floor.behave(missing, die_at=None, steps="none")
 
     with floor.worker(slots=2, PODIUM_CRASH_BACK_OFF_S="[600]"):
-        floor.ring(silent)
+        floor.wake(silent)
         for code, cause in FAILURES.items():
             run = floor.wait_for(by_code[code], "failed")
             assert run.error is not None
@@ -196,7 +196,7 @@ def test_characters_that_no_database_keeps_do_not_cost_a_report(floor: Floor) ->
     floor.behave(run_id, exit=2, message="the record 'a\0b\ud800' has no answer")
 
     with floor.worker():
-        floor.ring(run_id)
+        floor.wake(run_id)
         run = floor.wait_for(run_id, "failed", "crashed")
 
     assert run.error is not None

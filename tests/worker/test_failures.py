@@ -54,7 +54,7 @@ def test_each_cause_is_told_with_advice_log_and_resources(floor: Floor) -> None:
         floor.behave(by_cause[cause], **{"steps": 3, "message": None} | how)
 
     with floor.worker(slots=3, PODIUM_CRASH_BACK_OFF_S="[600]"):
-        floor.ring(by_cause["data"])
+        floor.wake(by_cause["data"])
         runs = {
             cause: floor.wait_for(run_id, "failed", "crashed", timeout_s=120)
             for cause, run_id in by_cause.items()
@@ -89,7 +89,7 @@ def test_the_log_of_an_end_is_its_last_two_hundred_lines(sqlite_floor: Floor) ->
     run_id = floor.new_run()
 
     with floor.worker("--steps", "300", "--step-s", "0", "--exit", "1"):
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for(run_id, "failed", timeout_s=120)
 
     (end,) = ends(floor, run_id)
@@ -104,7 +104,7 @@ def test_a_timeout_says_how_long_it_would_have_taken(sqlite_floor: Floor) -> Non
     run_id = floor.new_run(resources={"timeout_s": 10})
 
     with floor.worker("--steps", "20000", "--step-s", "0.02"):
-        floor.ring(run_id)
+        floor.wake(run_id)
         run = floor.wait_for(run_id, "failed", timeout_s=120)
 
     assert run.error is not None
@@ -119,7 +119,7 @@ def test_a_model_that_has_changed_is_missing(sqlite_floor: Floor) -> None:
     (floor.data_dir / "models" / "base" / "config.json").write_text('{"vocab_size": 5}')
 
     with floor.worker():
-        floor.ring(run_id)
+        floor.wake(run_id)
         run = floor.wait_for(run_id, "failed", timeout_s=120)
 
     assert run.error is not None
@@ -148,7 +148,7 @@ def test_memory_that_an_allocation_did_not_get_fails_the_run(sqlite_floor: Floor
     limited = fake_trainer("ulimit -v 200000", "--steps 1", "--hoard-mib 4000")
 
     with floor.worker(PODIUM_TRAINER_COMMAND=limited):
-        floor.ring(run_id)
+        floor.wake(run_id)
         run = floor.wait_for(run_id, "failed", timeout_s=120)
 
     assert run.error is not None
@@ -181,7 +181,7 @@ def test_a_kill_by_the_kernel_for_want_of_memory_is_told_from_other_kills(
     with little_memory("64M") as group:
         limited = fake_trainer(f"echo $$ > {group}/cgroup.procs", "--steps 1", "--hoard-mib 4000")
         with floor.worker(PODIUM_TRAINER_COMMAND=limited, PODIUM_CRASH_BACK_OFF_S="[600]"):
-            floor.ring(run_id)
+            floor.wake(run_id)
             run = floor.wait_for(run_id, "crashed", timeout_s=120)
 
     assert run.error is not None

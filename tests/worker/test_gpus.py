@@ -65,7 +65,7 @@ def test_a_worker_gives_gpus_out_takes_them_back_and_says_so(
     floor.behave(first, steps=2, hang=True)
 
     with floor.worker("--steps", "2", **machine.environment()):
-        floor.ring(first)
+        floor.wake(first)
         floor.wait_for_step(first, 2)
         processes.wait_until(
             lambda: told()[1]["run_ids"] == [first], "the GPU is told of", log=floor.newest_log()

@@ -38,8 +38,8 @@ from tests.worker.stepped import (
     STEPS,
     Actor,
     ScriptedTrainer,
-    SteppedStation,
     SteppedSupervisor,
+    SteppedWorker,
 )
 from worker import tasks
 from worker.outage import OUTAGES
@@ -70,9 +70,9 @@ class Interleavings(RuleBasedStateMachine):
         self.now = 1000.0
         self.run_ids: list[str] = []
         self.histories: dict[str, History] = {}
-        self.stations: list[SteppedStation] = []
+        self.workers: list[SteppedWorker] = []
         self.sweepers: dict[str, Sweeper] = {}
-        self.dead: list[SteppedStation] = []
+        self.dead: list[SteppedWorker] = []
         self._folder = tempfile.TemporaryDirectory()
         self._is_checked = True
 
@@ -92,10 +92,10 @@ class Interleavings(RuleBasedStateMachine):
         given = self.floor.settings.model_copy(
             update={"data_dir": data_dir, "model_roots": str(self.floor.data_dir), "slots": 2}
         )
-        this_worker = SteppedStation(given, self.database, host, lambda: self.now)
+        this_worker = SteppedWorker(given, self.database, host, lambda: self.now)
         this_worker.register()
         this_worker.trainers_here = lambda: self._trainers_of(host)
-        self.stations.append(this_worker)
+        self.workers.append(this_worker)
         self.sweepers[this_worker.id] = Sweeper(this_worker, lambda: self.now)
 
     # People.
@@ -121,10 +121,10 @@ class Interleavings(RuleBasedStateMachine):
 
     # Workers, transaction by transaction.
 
-    @precondition(lambda self: self.stations)
+    @precondition(lambda self: self.workers)
     @rule(which=st.integers(0, 2), steps=st.integers(1, 12))
-    def ring(self, which: int, steps: int) -> None:
-        """A ring, the first or a doubled one, late or in time."""
+    def wake(self, which: int, steps: int) -> None:
+        """A message, the first or a doubled one, late or in time."""
         this_worker = self._this_worker(which)
         at_work = [actor for actor in this_worker.actors if actor.name == "task"]
         if len([actor for actor in at_work if not actor.is_over]) < this_worker.threads:
@@ -139,7 +139,7 @@ class Interleavings(RuleBasedStateMachine):
         if actors:
             self._go_on(actors[which % len(actors)], steps)
 
-    @precondition(lambda self: self.stations)
+    @precondition(lambda self: self.workers)
     @rule(which=st.integers(0, 2), steps=st.integers(1, 12))
     def sweep(self, which: int, steps: int) -> None:
         """A sign of life and a sweep begin, and perhaps end."""
@@ -150,7 +150,7 @@ class Interleavings(RuleBasedStateMachine):
             sweeps[0] if sweeps else this_worker.begin(self._turn_of(this_worker), "sweep"), steps
         )
 
-    def _turn_of(self, this_worker: SteppedStation) -> Callable[[], None]:
+    def _turn_of(self, this_worker: SteppedWorker) -> Callable[[], None]:
         def turn() -> None:
             with suppress(*OUTAGES):
                 Presence(this_worker).tell()
@@ -176,7 +176,7 @@ class Interleavings(RuleBasedStateMachine):
 
     # Faults.
 
-    @precondition(lambda self: self.stations)
+    @precondition(lambda self: self.workers)
     @rule(which=st.integers(0, 2))
     def kill_worker(self, which: int) -> None:
         """SIGKILL; its guards have not noticed yet."""
@@ -184,20 +184,20 @@ class Interleavings(RuleBasedStateMachine):
         this_worker.kill()
         self._bury(this_worker)
 
-    def _bury(self, this_worker: SteppedStation) -> None:
+    def _bury(self, this_worker: SteppedWorker) -> None:
         """The process is gone: whoever looks for it finds another one or none."""
-        self.stations.remove(this_worker)
+        self.workers.remove(this_worker)
         self.dead.append(this_worker)
         with self.database.write() as session:
             gone = f"{processes.namespace()}/1"
             session.execute(update(Worker).where(Worker.id == this_worker.id).values(process=gone))
 
-    @precondition(lambda self: len(self.stations) < len(self.hosts))
+    @precondition(lambda self: len(self.workers) < len(self.hosts))
     @rule()
     def start_worker(self) -> None:
         """Another worker takes the place of one that is gone."""
         missing = list(self.hosts)
-        for this_worker in self.stations:
+        for this_worker in self.workers:
             missing.remove(this_worker.host)
         self._start_worker(missing[0])
 
@@ -208,30 +208,30 @@ class Interleavings(RuleBasedStateMachine):
         if orphans:
             orphans[which % len(orphans)].end(Ended(code=None, signal=9))
 
-    @precondition(lambda self: self.stations)
+    @precondition(lambda self: self.workers)
     @rule(which=st.integers(0, 2))
     def cut_off(self, which: int) -> None:
         """A worker does not reach the store any more, or reaches it again."""
         database = self._this_worker(which).database
         database.is_cut = not database.is_cut
 
-    @precondition(lambda self: self.stations)
+    @precondition(lambda self: self.workers)
     @rule(which=st.integers(0, 2))
     def lose_answer(self, which: int) -> None:
         """The next commit is done, and the connection breaks before the worker knows."""
         self._this_worker(which).database.loses_answer = True
 
-    @precondition(lambda self: self.stations)
+    @precondition(lambda self: self.workers)
     @rule(which=st.integers(0, 2))
     def drain(self, which: int) -> None:
         """SIGTERM, as on deploy."""
         self._this_worker(which).drain()
 
-    @precondition(lambda self: any(self._is_drained(one) for one in self.stations))
+    @precondition(lambda self: any(self._is_drained(one) for one in self.workers))
     @rule()
     def leave(self) -> None:
         """A drained worker says good-bye."""
-        this_worker = next(one for one in self.stations if self._is_drained(one))
+        this_worker = next(one for one in self.workers if self._is_drained(one))
         with suppress(*OUTAGES):
             this_worker.close()
         self._bury(this_worker)
@@ -260,11 +260,11 @@ class Interleavings(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Everything heals; then every run comes to rest, with its whole curve."""
         try:
-            if self.stations or self.dead:
+            if self.workers or self.dead:
                 self._heal()
                 self._come_to_rest()
         finally:
-            for this_worker in [*self.stations, *self.dead]:
+            for this_worker in [*self.workers, *self.dead]:
                 this_worker.kill()
                 for trainer in this_worker.trainers:
                     trainer.end(Ended(code=None, signal=9))
@@ -275,9 +275,9 @@ class Interleavings(RuleBasedStateMachine):
         for trainer in self._trainers():
             if trainer.is_orphan:
                 trainer.end(Ended(code=None, signal=9))
-        for this_worker in self.stations:
+        for this_worker in self.workers:
             this_worker.database.is_cut = this_worker.database.loses_answer = False
-        for _ in range(len(self.hosts) - len(self.stations)):
+        for _ in range(len(self.hosts) - len(self.workers)):
             self.start_worker()
 
     def _come_to_rest(self) -> None:
@@ -295,10 +295,10 @@ class Interleavings(RuleBasedStateMachine):
     def _let_a_second_pass(self) -> None:
         """Everybody does what is due."""
         self.now += 1.0
-        for which, this_worker in enumerate(self.stations):
+        for which, this_worker in enumerate(self.workers):
             if all(actor.is_over for actor in this_worker.actors):
                 this_worker.is_draining.clear()
-                self.ring(which, 1)
+                self.wake(which, 1)
             if int(self.now) % 5 == 0:
                 self.sweep(which, 1)
         for actor in self._actors():
@@ -316,20 +316,20 @@ class Interleavings(RuleBasedStateMachine):
             for table in ("runs", "workers"):
                 session.execute(text(f"DELETE FROM {table}"))
 
-    def _this_worker(self, which: int) -> SteppedStation:
-        return self.stations[which % len(self.stations)]
+    def _this_worker(self, which: int) -> SteppedWorker:
+        return self.workers[which % len(self.workers)]
 
     def _actors(self) -> list[Actor]:
-        found = [actor for this_worker in self.stations for actor in this_worker.actors]
+        found = [actor for this_worker in self.workers for actor in this_worker.actors]
         return [actor for actor in found if not actor.is_over]
 
     def _trainers_of(self, host: str) -> list[ScriptedTrainer]:
-        stations = [one for one in (*self.stations, *self.dead) if one.host == host]
-        return [trainer for this_worker in stations for trainer in this_worker.trainers]
+        workers = [one for one in (*self.workers, *self.dead) if one.host == host]
+        return [trainer for this_worker in workers for trainer in this_worker.trainers]
 
     def _trainers(self) -> list[ScriptedTrainer]:
-        stations = [*self.stations, *self.dead]
-        return [one for this_worker in stations for one in this_worker.trainers if one.is_alive]
+        workers = [*self.workers, *self.dead]
+        return [one for this_worker in workers for one in this_worker.trainers if one.is_alive]
 
     def _go_on(self, actor: Actor, steps: int) -> None:
         for _ in range(steps):
@@ -337,7 +337,7 @@ class Interleavings(RuleBasedStateMachine):
         self._is_checked = False
 
     @staticmethod
-    def _is_drained(this_worker: SteppedStation) -> bool:
+    def _is_drained(this_worker: SteppedWorker) -> bool:
         return this_worker.is_draining.is_set() and all(
             actor.is_over for actor in this_worker.actors
         )
@@ -368,11 +368,11 @@ def test_a_dead_worker_whose_guard_is_late_gives_its_run_to_no_other_machine_too
     order = Interleavings()
     order.begin()
 
-    order.ring(which=0, steps=12)
+    order.wake(which=0, steps=12)
     order.train(which=0, what="step", times=1)
     order.kill_worker(which=0)
     order.sweep(which=0, steps=40)
-    order.ring(which=1, steps=40)
+    order.wake(which=1, steps=40)
     order.one_live_trainer_at_most()
 
     order.teardown()

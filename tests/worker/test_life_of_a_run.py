@@ -23,7 +23,7 @@ def test_a_run_goes_from_queued_to_succeeded_and_everything_it_told_is_stored(
     run_id = floor.new_run()
 
     with floor.worker("--steps", "7", "--noise-bytes", "10"):
-        floor.ring(run_id)
+        floor.wake(run_id)
         run = floor.wait_for(run_id, "succeeded", "failed", "crashed")
 
     assert (run.state, run.error, run.exit_code) == ("succeeded", None, 0)
@@ -43,7 +43,7 @@ def test_the_final_model_comes_home_with_parent_facts_and_files(sqlite_floor: Fl
     run_id = sqlite_floor.new_run()
 
     with sqlite_floor.worker():
-        sqlite_floor.ring(run_id)
+        sqlite_floor.wake(run_id)
         sqlite_floor.wait_for(run_id, "succeeded")
 
     (model,) = sqlite_floor.rows(select(Model).where(Model.run_id == run_id))
@@ -61,7 +61,7 @@ def test_generated_responses_come_home_with_comparisons_to_rank(floor: Floor) ->
     run_id = floor.new_run("generate")
 
     with floor.worker():
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for(run_id, "succeeded")
 
     responses = floor.rows(select(Response).where(Response.run_id == run_id))
@@ -77,7 +77,7 @@ def test_the_input_file_is_the_snapshot_byte_by_byte(sqlite_floor: Floor) -> Non
     run_id = sqlite_floor.new_run()
 
     with sqlite_floor.worker():
-        sqlite_floor.ring(run_id)
+        sqlite_floor.wake(run_id)
         sqlite_floor.wait_for(run_id, "succeeded")
 
     directory = sqlite_floor.settings.runs_dir / run_id
@@ -97,7 +97,7 @@ def test_a_doubled_ring_starts_one_trainer(floor: Floor) -> None:
 
     with floor.worker(slots=3):
         for _ in range(5):
-            floor.ring(run_id)
+            floor.wake(run_id)
         floor.wait_for(run_id, "succeeded")
 
     assert floor.run(run_id).attempt == 1
@@ -108,7 +108,7 @@ def test_one_ring_is_enough_for_many_runs_and_they_go_in_order(sqlite_floor: Flo
     run_ids = [sqlite_floor.new_run() for _ in range(3)]
 
     with sqlite_floor.worker(PODIUM_SWEEP_S="600"):
-        sqlite_floor.ring(run_ids[2])
+        sqlite_floor.wake(run_ids[2])
         for run_id in run_ids:
             sqlite_floor.wait_for(run_id, "succeeded")
 
@@ -128,8 +128,8 @@ def test_two_workers_share_the_queue_and_no_run_is_started_twice(redis_floor: Fl
 
     with redis_floor.worker(slots=2), redis_floor.worker(slots=2):
         for run_id in run_ids:
-            redis_floor.ring(run_id)
-            redis_floor.ring(run_id)
+            redis_floor.wake(run_id)
+            redis_floor.wake(run_id)
         for run_id in run_ids:
             redis_floor.wait_for(run_id, "succeeded")
 

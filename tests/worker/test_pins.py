@@ -29,7 +29,7 @@ def test_best_last_and_pinned_checkpoints_outlive_the_next_ones(floor: Floor) ->
     floor.behave(run_id, steps=4, hang=True, **behaviour)
 
     with floor.worker():
-        floor.ring(run_id)
+        floor.wake(run_id)
         processes.wait_until(
             lambda: set(listed(floor, run_id)) == {1, 3, 4}, "four steps", timeout_s=120
         )
@@ -64,7 +64,7 @@ def test_a_checkpoint_that_a_clone_waits_for_outlives_the_next_ones(
     floor.behave(parent, steps=4, hang=True, **behaviour)
 
     with floor.worker(**shared):
-        floor.ring(parent)
+        floor.wake(parent)
         processes.wait_until(lambda: set(listed(floor, parent)) == {3, 4}, "4 steps", timeout_s=120)
         # No GPU is here: it waits.
         child = floor.new_run(from_checkpoint=(parent, 3), gpus=1)
@@ -105,7 +105,7 @@ def test_a_pinned_checkpoint_survives_the_machine_it_was_written_on(
     with floor.worker(**shared):
         floor.wait_for(run_id, "succeeded")
         child = floor.new_run(from_checkpoint=(run_id, 2))
-        floor.ring(child)
+        floor.wake(child)
         floor.wait_for(child, "succeeded", "failed")
 
     assert listed(floor, run_id) == {2: True, 4: False, 6: False}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.worker.floor import Floor
-from tests.worker.test_bucket_outage import RestlessStation
+from tests.worker.test_bucket_outage import RestlessWorker
 from worker.process.trainer_process import TrainerProcess
 from worker.supervisor import Supervisor
 from worker.worker_process import Claimed
@@ -26,10 +26,10 @@ def short(times: float, of: int) -> tuple[Callable[..., TrainerProcess], list[in
     return start, refused
 
 
-def claimed(floor: Floor) -> tuple[RestlessStation, Claimed]:
+def claimed(floor: Floor) -> tuple[RestlessWorker, Claimed]:
     command = f"{sys.executable} -S -m worker.process.fake_trainer --steps 2"
     given = {"min_free_gb": 0, "trainer_command": command, "beat_s": 0.1}
-    this_worker = RestlessStation(floor.settings.model_copy(update=given))
+    this_worker = RestlessWorker(floor.settings.model_copy(update=given))
     this_worker.register()
     found = this_worker.claim_next()
     assert found is not None

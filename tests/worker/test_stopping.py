@@ -21,7 +21,7 @@ def test_cancelling_a_queued_run_needs_no_worker_and_it_never_starts(sqlite_floo
     sqlite_floor.ask(runs.cancel, cancelled)
 
     with sqlite_floor.worker():
-        sqlite_floor.ring(cancelled)
+        sqlite_floor.wake(cancelled)
         sqlite_floor.wait_for(other, "succeeded")
 
     assert sqlite_floor.states(cancelled) == ["queued", "cancelled"]
@@ -32,7 +32,7 @@ def test_cancelling_a_running_run_lets_it_checkpoint_and_ends_it(floor: Floor) -
     run_id = floor.new_run()
 
     with floor.worker(*HANGING):
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for_step(run_id, 3)
         floor.ask(runs.cancel, run_id)
         run = floor.wait_for(run_id, "cancelled")
@@ -56,7 +56,7 @@ def test_a_stop_or_a_drain_does_not_wait_until_a_large_model_is_read(sqlite_floo
                 return any(fd.samefile(weights) for fd in Path(reading).iterdir())
             return False  # a descriptor was closed under our eyes: look again
 
-        sqlite_floor.ring(cancelled)
+        sqlite_floor.wake(cancelled)
         processes.wait_until(is_reading, "the model is read", log=sqlite_floor.newest_log())
         assert sqlite_floor.run(cancelled).state == "running"
         sqlite_floor.ask(runs.cancel, cancelled)
@@ -79,7 +79,7 @@ def test_a_stop_that_comes_before_the_trainer_starts_none(sqlite_floor: Floor) -
     assert lock_fd is not None
 
     with sqlite_floor.worker(PODIUM_STOP_GRACE_S="600"):
-        sqlite_floor.ring(run_id)
+        sqlite_floor.wake(run_id)
         sqlite_floor.wait_for(run_id, "running")
         sqlite_floor.ask(runs.cancel, run_id)
         sqlite_floor.wait_for(run_id, "cancelled")
@@ -93,7 +93,7 @@ def test_a_deaf_trainer_and_its_children_are_killed_after_the_grace(sqlite_floor
     run_id = sqlite_floor.new_run()
 
     with sqlite_floor.worker(*HANGING, "--deaf", "--children", "4", PODIUM_STOP_GRACE_S="0.5"):
-        sqlite_floor.ring(run_id)
+        sqlite_floor.wake(run_id)
         sqlite_floor.wait_for_step(run_id, 3)
         # Trainer, guard, two children, and two that left the session with a parent that is gone.
         processes.wait_until(lambda: len(sqlite_floor.pids_of(run_id)) >= 6, "six processes")
@@ -108,7 +108,7 @@ def test_children_left_behind_by_a_trainer_that_is_done_are_ended(sqlite_floor: 
     run_id = sqlite_floor.new_run()
 
     with sqlite_floor.worker("--children", "4"):
-        sqlite_floor.ring(run_id)
+        sqlite_floor.wake(run_id)
         sqlite_floor.wait_for(run_id, "succeeded")
         assert sqlite_floor.pids_of(run_id) == []
 
@@ -118,7 +118,7 @@ def test_a_paused_run_goes_on_where_it_stopped(floor: Floor) -> None:
     floor.behave(run_id, steps=4, hang=True)
 
     with floor.worker():
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for_step(run_id, 4)
         floor.ask(runs.pause, run_id)
         floor.wait_for(run_id, "paused")
@@ -137,7 +137,7 @@ def test_a_run_that_takes_too_long_fails_with_advice(sqlite_floor: Floor) -> Non
     run_id = sqlite_floor.new_run(resources={"timeout_s": 0.3})
 
     with sqlite_floor.worker(*HANGING):
-        sqlite_floor.ring(run_id)
+        sqlite_floor.wake(run_id)
         run = sqlite_floor.wait_for(run_id, "failed")
 
     assert sqlite_floor.states(run_id) == ["queued", "running", "stopping", "failed"]
@@ -152,7 +152,7 @@ def test_a_worker_told_to_end_checkpoints_its_run_and_another_goes_on(floor: Flo
     floor.behave(run_id, steps=3, hang=True)
 
     with floor.worker() as worker:
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for_step(run_id, 3)
         assert processes.end(worker) == 0
     drained = floor.run(run_id)
@@ -174,7 +174,7 @@ def test_a_worker_told_to_end_does_not_wait_longer_than_the_grace_for_a_deaf_tra
     run_id = sqlite_floor.new_run()
 
     with sqlite_floor.worker(*HANGING, "--deaf", PODIUM_STOP_GRACE_S="0.5") as worker:
-        sqlite_floor.ring(run_id)
+        sqlite_floor.wake(run_id)
         sqlite_floor.wait_for_step(run_id, 3)
         processes.end(worker, timeout_s=120)
 
@@ -196,7 +196,7 @@ def test_a_stop_or_a_drain_does_not_wait_for_a_bucket_that_is_away(sqlite_floor:
         floor.ask(runs.cancel, cancelled)
         floor.wait_for(cancelled, "cancelled", "failed")
         drained = floor.new_run()
-        floor.ring(drained)
+        floor.wake(drained)
         processes.wait_until(lambda: results_wait(drained), "it waits", log=floor.newest_log())
 
     assert floor.states(cancelled) == ["queued", "running", "stopping", "cancelled"]

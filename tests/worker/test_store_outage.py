@@ -29,7 +29,7 @@ def test_a_database_that_goes_away_during_a_run_costs_nothing_but_time(
     events = floor.settings.runs_dir / run_id / "events.jsonl"
 
     with floor.worker("--steps", "400", "--step-s", "0.02"):
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for_step(run_id, 5)
         size = events.stat().st_size
         administrate(
@@ -53,7 +53,7 @@ def test_a_database_that_goes_away_during_a_run_costs_nothing_but_time(
 def test_a_broker_that_was_flushed_changes_nothing(redis_floor: Floor, redis_url: str) -> None:
     run_ids = [redis_floor.new_run() for _ in range(3)]
     for run_id in run_ids:
-        redis_floor.ring(run_id)
+        redis_floor.wake(run_id)
     Redis.from_url(redis_url).flushall()
 
     with redis_floor.worker():

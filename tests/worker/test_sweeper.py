@@ -185,11 +185,11 @@ def test_a_silent_worker_of_another_machine_leaves_the_list_and_a_beat_brings_it
 
 
 @pytest.mark.parametrize(
-    ("slots", "at_work", "queued", "rings"),
+    ("slots", "at_work", "queued", "n_messages"),
     [(3, 0, 5, 3), (3, 2, 5, 1), (3, 0, 2, 2), (1, 1, 5, 0)],
 )
-def test_a_sweep_rings_for_as_many_queued_runs_as_there_are_free_slots(
-    sqlite_floor: Floor, slots: int, at_work: int, queued: int, rings: int
+def test_a_sweep_wakes_for_as_many_queued_runs_as_there_are_free_slots(
+    sqlite_floor: Floor, slots: int, at_work: int, queued: int, n_messages: int
 ) -> None:
     floor = sqlite_floor
     this_worker = WorkerProcess(
@@ -206,8 +206,8 @@ def test_a_sweep_rings_for_as_many_queued_runs_as_there_are_free_slots(
 
     said = "".join(path.read_text() for path in (floor.data_dir / "broker" / "queue").glob("*"))
     # Each message tells of its run in its headers, too: the best ones, and no other.
-    assert [run_id for run_id in run_ids if run_id in said] == run_ids[:rings]
-    assert len(list((floor.data_dir / "broker" / "queue").glob("*"))) == rings
+    assert [run_id for run_id in run_ids if run_id in said] == run_ids[:n_messages]
+    assert len(list((floor.data_dir / "broker" / "queue").glob("*"))) == n_messages
 
 
 class FaultyDriver:
@@ -244,7 +244,7 @@ def test_a_driver_that_fails_in_its_own_way_ends_neither_reports_nor_sweeps(
         this_worker.close()
 
 
-class ForgetfulStation(WorkerProcess):
+class ForgetfulWorker(WorkerProcess):
     """Whose first reports fail for a reason that nobody has thought of."""
 
     failures_left = 2
@@ -259,7 +259,7 @@ class ForgetfulStation(WorkerProcess):
 def test_a_report_that_fails_for_an_unknown_reason_is_followed_by_another(
     sqlite_floor: Floor,
 ) -> None:
-    this_worker = ForgetfulStation(sqlite_floor.settings.model_copy(update={"beat_s": 0.1}))
+    this_worker = ForgetfulWorker(sqlite_floor.settings.model_copy(update={"beat_s": 0.1}))
     this_worker.register()
     presence = Presence(this_worker)
     presence.start()
@@ -273,17 +273,17 @@ def test_a_report_that_fails_for_an_unknown_reason_is_followed_by_another(
     assert this_worker.failures_left == 0
 
 
-class DeafStation(WorkerProcess):
-    """Whose doorbell fails for a reason that nobody has thought of, as often as it is used."""
+class DeafWorker(WorkerProcess):
+    """A worker that fails to wake others for a reason that nobody has thought of, every time."""
 
-    def ring_if_there_is_room(self) -> None:
+    def wake_if_there_is_room(self) -> None:
         raise RuntimeError("nobody has thought of this")
 
 
 def test_a_step_of_a_sweep_that_always_fails_keeps_no_dead_run_alive(floor: Floor) -> None:
     clock = Clock()
     settings = floor.settings.model_copy(update={"sweep_s": 15.0, "stale_s": 45.0})
-    this_worker = DeafStation(settings)
+    this_worker = DeafWorker(settings)
     this_worker.register()
     run_id = live_run(floor, "worker_far")
     sweeper = Sweeper(this_worker, clock)
@@ -317,7 +317,7 @@ def test_a_supervisor_that_beats_in_time_keeps_its_run(floor: Floor) -> None:
     run_id = floor.new_run()
 
     with floor.worker("--steps", "250", "--step-s", "0.02", PODIUM_STALE_S="3"):
-        floor.ring(run_id)
+        floor.wake(run_id)
         processes.wait_until(lambda: floor.run(run_id).beat > 10, "ten beats")
         floor.wait_for(run_id, "succeeded")
 

@@ -214,7 +214,7 @@ def test_a_run_tells_what_its_machine_had_to_do(sqlite_floor: Floor) -> None:
     floor.behave(run_id, steps=30, step_s=0.05)
 
     with floor.worker("--steps", "30", PODIUM_SYSTEM_METRICS_S="0.1"):
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for(run_id, "succeeded")
 
     points = floor.rows(select(MetricPoint).where(MetricPoint.name == "system/cpu_cores"))

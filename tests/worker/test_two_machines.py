@@ -87,7 +87,7 @@ def test_a_run_retried_from_the_start_forgets_what_it_had(floor: Floor) -> None:
     floor.behave(run_id, steps=4, exit=4, checkpoint_every=2)
 
     with floor.worker():
-        floor.ring(run_id)
+        floor.wake(run_id)
         floor.wait_for(run_id, "failed")
         floor.behave(run_id, steps=3)
         floor.ask(runs.retry, run_id, from_start=True)

@@ -1,7 +1,7 @@
 """Runs: creating, and the one function that moves their state.
 
 Routes and the worker call it inside their transaction; the claim, the beat and the fence are
-`backend.store.runs.supervision`. It validates no config and rings no bell.
+`backend.store.runs.supervision`. It validates no config and wakes no worker.
 """
 
 from collections.abc import Sequence
