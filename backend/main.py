@@ -56,12 +56,12 @@ from backend.domain.worker_state import Heartbeats
 from backend.jobs.children import Children
 from backend.jobs.runner import Jobs
 from backend.jobs.withdrawal import dead_imports_removed
-from backend.pressure.lookout import Lookout
 from backend.pressure.passwords import Passwords
 from backend.pressure.permissions import Permissions
 from backend.pressure.sign_in_delay import SignInDelay
 from backend.pressure.turns import Turns
 from backend.pressure.visitors import Visitors
+from backend.pressure.waiting_annotators import WaitingAnnotators
 from backend.reading.reader import Reader
 from backend.settings import Settings
 from backend.store.db import Database
@@ -147,7 +147,7 @@ def create_app(
     app.state.permissions = Permissions(app.state.database)
     app.state.upload_turns = UploadTurns()
     app.state.streams = Streams(app.state.database, reader)
-    app.state.lookout = Lookout(app.state.database, now)
+    app.state.waiting_annotators = WaitingAnnotators(app.state.database, now)
     app.state.numbers = Numbers()
     app.state.database.on_hold = app.state.numbers.held
     app.state.traces = Traces(app.state.database, now)
@@ -194,7 +194,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     finally:
         app.state.permissions.close()
         app.state.streams.close()
-        app.state.lookout.close()
+        app.state.waiting_annotators.close()
         await app.state.jobs.close()
         if app.state.reader is not None:
             app.state.reader.close()

@@ -26,7 +26,7 @@ log = logging.getLogger("podium.worker")
 
 
 class PodiumWorker(Worker):  # type: ignore[misc]  # Celery ships no types
-    """Celery's worker between registering with the store and saying good-bye to it."""
+    """Celery's worker between registering with the store and leaving it."""
 
     this_worker: WorkerProcess
 

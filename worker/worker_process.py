@@ -217,7 +217,7 @@ class WorkerProcess:
         return attempt_tags.kill(is_meant)
 
     def close(self) -> None:
-        """Say good-bye to the store."""
+        """Store that this worker has stopped, and close the database."""
         with self.database.write() as session:
             workers.stop(session, self.id, at=now())
         self.database.close()

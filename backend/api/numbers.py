@@ -3,8 +3,8 @@
 from fastapi import Request, Response
 
 from backend.deps import SessionDep
-from backend.pressure.lookout import Lookout
 from backend.pressure.turns import Turns
+from backend.pressure.waiting_annotators import WaitingAnnotators
 from backend.routes import api_router
 from backend.store.runs import runs
 from backend.stream import Streams
@@ -23,13 +23,13 @@ def scrape(request: Request, session: SessionDep) -> Response:
     numbers: Numbers = state.numbers
     turns: Turns = state.turns
     streams: Streams = state.streams
-    lookout: Lookout = state.lookout
+    waiting_annotators: WaitingAnnotators = state.waiting_annotators
     gauges: dict[str, tuple[str, dict[str, float]]] = {
         "podium_requests_waiting": ("Requests that wait for their turn.", turns.waiting()),
         "podium_streams_open": ("Open event streams.", {"all": streams.n_open}),
         "podium_annotators_waiting": (
             "Annotators who wait for a comparison.",
-            {"all": lookout.n_open},
+            {"all": waiting_annotators.n_open},
         ),
         "podium_runs": ("Runs by state.", runs.count_by_state(session)),
     }

@@ -13,8 +13,8 @@ from backend.deps import SessionDep
 from backend.domain.access import Caller
 from backend.errors import InvalidInput
 from backend.phases import Phases
-from backend.pressure.lookout import Lookout
 from backend.pressure.permissions import Permissions
+from backend.pressure.waiting_annotators import WaitingAnnotators
 from backend.routes import StreamRoute
 from backend.schemas.vocabulary import Role
 from backend.store.runs import events as run_events
@@ -124,10 +124,11 @@ async def stream_work(project_id: str, phases: Phases) -> StreamingResponse:
     For whoever was told that nothing is left. It says nothing else: request an assignment then.
     """
     request = phases.request
-    lookout: Lookout = request.app.state.lookout
+    waiting_annotators: WaitingAnnotators = request.app.state.waiting_annotators
     permissions: Permissions = request.app.state.permissions
     claim = phases.claim(partial(_may_rank, project_id))
-    events = lookout.wait(project_id, phases.caller.id, permissions.open(claim, most=MOST_STREAMS))
+    permission = permissions.open(claim, most=MOST_STREAMS)
+    events = waiting_annotators.wait(project_id, phases.caller.id, permission)
     return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)
 
 

@@ -63,11 +63,11 @@ async def answer_of_job(
         None if used is None else json.dumps([used, is_detached]),
         None if conclude is None else _concluding(phases, conclude, None if is_detached else used),
     )
-    seat = await jobs.ask(order, on_row=_keeping(phases, used) if is_detached else None)
-    if seat.row is not None and is_detached:
-        seat.leave()
-        return _accepted(seat.row)
-    answer = await _unless_left(phases.request, seat.answer())
+    waiter = await jobs.ask(order, on_row=_keeping(phases, used) if is_detached else None)
+    if waiter.row is not None and is_detached:
+        waiter.leave()
+        return _accepted(waiter.row)
+    answer = await _unless_left(phases.request, waiter.answer())
     # Whoever waits for minutes may have lost the role or the key meanwhile.
     await phases.read(phases.admitted)
     return _answer(phases, answer)

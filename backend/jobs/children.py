@@ -82,7 +82,7 @@ class Children:
         with self._lock:
             self._idle.append(child)
 
-    def bury(self) -> None:
+    def reap(self) -> None:
         """Forget those that have ended by themselves."""
         with self._lock:
             dead = [child for child in self._idle if not child.lives()]

@@ -105,8 +105,8 @@ class _Job:
             self.is_stopped.set()
 
 
-class Seat:
-    """A place among those who wait for a job."""
+class Waiter:
+    """One request that waits for a job."""
 
     def __init__(self, job: _Job, row: JobAnswer | None) -> None:
         """`row`: the job as it stood, for those who come back."""
@@ -207,8 +207,8 @@ class Jobs:
 
         return await self._in_thread(read)
 
-    async def ask(self, order: Order, *, on_row: OnRow | None = None) -> Seat:
-        """Take a seat at a job: a new one, or one that does the same thing already.
+    async def ask(self, order: Order, *, on_row: OnRow | None = None) -> Waiter:
+        """Begin a job, or join one that does the same thing already; return a waiter for it.
 
         With `on_row` the caller comes back for the answer: the job is the caller's own and goes on
         without anybody who waits; `on_row` is called in a transaction that writes. Raises
@@ -225,7 +225,7 @@ class Jobs:
         except BaseException:
             job.leave()
             raise
-        return Seat(job, row)
+        return Waiter(job, row)
 
     def _same(self, order: Order, *, is_own: bool) -> _Job | None:
         job = None if order.same is None else self._shared.get(order.same)
@@ -440,7 +440,7 @@ class Jobs:
             with suppress(_GivenUp):
                 await anyio.to_thread.run_sync(partial(clear, self._database, self._check_open))
         await self._in_thread(self._forget)
-        await anyio.to_thread.run_sync(self._children.bury)
+        await anyio.to_thread.run_sync(self._children.reap)
 
     def _end_dead(self, own: set[str]) -> None:
         with self._database.read() as session:

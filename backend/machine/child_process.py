@@ -43,7 +43,7 @@ class ChildProcess:
         """Whether the process has not ended."""
         return self._process.poll() is None
 
-    def hang_up(self) -> None:
+    def shut_down_socket(self) -> None:
         """Whoever of us waits for an answer gets an end of file; so does the process."""
         # The socket may have been closed just now, with a process that has ended.
         with suppress(OSError):

@@ -74,7 +74,7 @@ class _Server(uvicorn.Server):
         app: Any = self.config.app
         app.state.permissions.close()
         app.state.streams.close()
-        app.state.lookout.close()
+        app.state.waiting_annotators.close()
         app.state.jobs.stop()
         await super().shutdown(sockets)
 

@@ -73,7 +73,7 @@ class Reader:
         process = self._process
         if process is not None:
             # Whoever waits for an answer gives the lock back.
-            process.hang_up()
+            process.shut_down_socket()
         with self._lock:
             if self._process is not None:
                 self._process.kill()

@@ -39,7 +39,7 @@ HOLDERS = {
     Role.ANNOTATOR: {Role.ADMIN, Role.RESEARCHER, Role.ANNOTATOR},
     Role.VIEWER: {Role.ADMIN, Role.RESEARCHER, Role.VIEWER},
 }
-# Their answers have no end; runs/test_stream.py and test_lookout.py follow them.
+# Their answers have no end; runs/test_stream.py and test_waiting_annotators.py follow them.
 STREAMS = {"stream_run", "stream_runs", "stream_work"}
 # They name runs, all of which have to be seen.
 OF_SEVERAL_RUNS = {"read_metrics", "list_verdicts", "compare_runs", "read_group_curves",

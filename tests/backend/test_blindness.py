@@ -232,7 +232,8 @@ def addresses(scene: Scene) -> Iterator[str]:
             continue
         path = address.removeprefix("/api/v1")
         if path.endswith("/annotation/stream"):
-            continue  # Its one event says nothing (test_lookout); until then it does not end.
+            # Its one event says nothing (test_waiting_annotators); until then it does not end.
+            continue
         for site, user in ((scene.site, scene.me), (scene.site, "other"), (scene.foreign, "other")):
             named = {**scene.site.kept, **site.kept, "user_id": scene.site.kept.get(user, user)}
             for query in queries.get(path, [""]):

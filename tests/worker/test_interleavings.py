@@ -182,9 +182,9 @@ class Interleavings(RuleBasedStateMachine):
         """SIGKILL; its guards have not noticed yet."""
         this_worker = self._this_worker(which)
         this_worker.kill()
-        self._bury(this_worker)
+        self._lose(this_worker)
 
-    def _bury(self, this_worker: SteppedWorker) -> None:
+    def _lose(self, this_worker: SteppedWorker) -> None:
         """The process is gone: whoever looks for it finds another one or none."""
         self.workers.remove(this_worker)
         self.dead.append(this_worker)
@@ -230,11 +230,11 @@ class Interleavings(RuleBasedStateMachine):
     @precondition(lambda self: any(self._is_drained(one) for one in self.workers))
     @rule()
     def leave(self) -> None:
-        """A drained worker says good-bye."""
+        """A drained worker stops."""
         this_worker = next(one for one in self.workers if self._is_drained(one))
         with suppress(*OUTAGES):
             this_worker.close()
-        self._bury(this_worker)
+        self._lose(this_worker)
 
     # What must hold.
 

@@ -217,7 +217,7 @@ def _taken() -> Select[int, int]:
     )
 
 
-class Mark(NamedTuple):
+class Fingerprint(NamedTuple):
     """What changes whenever an annotator may find something that was not there before."""
 
     comparisons: int
@@ -227,20 +227,20 @@ class Mark(NamedTuple):
     numbers: int  # the sum of theirs: others may have taken the place of those that ended
 
     @property
-    def room(self) -> int:
+    def n_grantable(self) -> int:
         """How many leases could be granted; where that is unclear, one."""
         return max(1, self.wanted - self.judged - self.leases)
 
 
-def mark(session: Session, project_id: str, at: datetime) -> Mark:
-    """The mark of a project: two cheap queries, however many people wait for it to change."""
+def fingerprint(session: Session, project_id: str, at: datetime) -> Fingerprint:
+    """Read the fingerprint of a project: two cheap queries, however many people wait."""
     sums = tallies.of_project(session, project_id)
     number = Assignment.number
     live = select(func.count(number), func.coalesce(func.sum(number), 0)).where(
         is_live(Assignment, project_id, at)
     )
     leases, numbers = session.execute(live).one()
-    return Mark(sums["comparisons"], sums["wanted"], sums["judged"], leases, int(numbers))
+    return Fingerprint(sums["comparisons"], sums["wanted"], sums["judged"], leases, int(numbers))
 
 
 def _best(

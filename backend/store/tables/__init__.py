@@ -1,1 +1,1 @@
-"""The tables, one file per room of the store: columns, keys and constraints; no queries."""
+"""The tables, one file per folder of the store: columns, keys and constraints; no queries."""

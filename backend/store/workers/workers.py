@@ -67,7 +67,7 @@ def _told(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def stop(session: Session, worker_id: str, *, at: datetime) -> None:
-    """Keep in mind that a worker has said good-bye."""
+    """Store that a worker has stopped."""
     _end(session, worker_id, at, is_lost=False)
 
 

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from backend.jobs.runner import Seat
+from backend.jobs.runner import Waiter
 from backend.schemas.vocabulary import Role
 from backend.store.db import Database
 from backend.store.people import users
@@ -260,15 +260,15 @@ def test_who_loses_the_role_while_waiting_gets_no_answer(
 ) -> None:
     project = str(api.post("/projects", json={"name": "P"}).json()["id"])
     rosa, user = new_user("researcher", project)
-    answer = Seat.answer
+    answer = Waiter.answer
 
-    async def shut_out(seat: Seat) -> dict[str, Any]:
-        found = await answer(seat)
+    async def shut_out(waiter: Waiter) -> dict[str, Any]:
+        found = await answer(waiter)
         with service.app.state.database.write() as session:
             users.set_memberships(session, user["id"], {project: Role.ANNOTATOR})
         return found
 
-    monkeypatch.setattr(Seat, "answer", shut_out)
+    monkeypatch.setattr(Waiter, "answer", shut_out)
 
     assert rosa.get(f"/projects/{project}/agreement").status_code == 403
 

@@ -213,8 +213,8 @@ def test_a_job_that_somebody_comes_back_for_goes_on_alone(
     )
 
     async def play(service: Jobs) -> None:
-        seat = await service.ask(order, on_row=lambda session, row: rows.append(row.id))
-        seat.leave()
+        waiter = await service.ask(order, on_row=lambda session, row: rows.append(row.id))
+        waiter.leave()
         await until(lambda: states(database) == ["succeeded"])
 
     in_loop(database, settings, children, play)
@@ -234,8 +234,8 @@ def test_a_job_that_a_person_cancels_ends_and_its_finish_is_never_called(
         raise AssertionError("it was cancelled")
 
     async def play(service: Jobs) -> None:
-        seat = await service.ask(long_order(settings, user, finish=finish))
-        answer = asyncio.create_task(seat.answer())
+        waiter = await service.ask(long_order(settings, user, finish=finish))
+        answer = asyncio.create_task(waiter.answer())
         await begun(database)
         with database.write() as session:
             ids = set(session.scalars(select(Job.id)))
@@ -356,13 +356,13 @@ def test_a_person_has_eight_jobs_at_most_and_long_ones_leave_a_child_free(
     freeze = Order("freeze_snapshot", arguments, user, project)
 
     async def play(service: Jobs) -> None:
-        seats = [await service.ask(freeze) for _ in range(8)]
+        waiters = [await service.ask(freeze) for _ in range(8)]
         with pytest.raises(TooManyTries, match="8 jobs"):
             await service.ask(freeze)
         await service.run("agreement", {"project_id": project}, caller_id=other)
         assert states(database)[:8].count("succeeded") < 8
-        for seat in seats:
-            seat.leave()
+        for waiter in waiters:
+            waiter.leave()
 
     in_loop(database, settings, children, play)
 

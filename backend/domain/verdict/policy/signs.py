@@ -23,7 +23,7 @@ _GROWN = 2.0
 _CUT = 0.5
 _ALL_ALIKE = 0.95
 # Nats per token: the reference would hardly ever write such tokens.
-_ALIEN = 4.0
+_DIVERGED = 4.0
 # Nats per response; the gold reward of a policy that follows a reward model has turned by then.
 FAR = 10.0
 
@@ -93,7 +93,7 @@ class Signs:
     @cached_property
     def collapse(self) -> list[str]:
         """Signs that the policy has lost its variety, its responses or its language."""
-        signs = (self._entropy(), self._shrinking(), self._sameness(), self._alien())
+        signs = (self._entropy(), self._shrinking(), self._sameness(), self._divergence())
         return [sign for sign in signs if sign]
 
     def _entropy(self) -> str:
@@ -119,9 +119,9 @@ class Signs:
             return ""
         return f"in {percent(alike.after)} of the groups all responses have the same reward"
 
-    def _alien(self) -> str:
+    def _divergence(self) -> str:
         each = self.kl_per_token
-        if each is None or each < _ALIEN:
+        if each is None or each < _DIVERGED:
             return ""
         return (
             f"the KL is {shown(each)} nats per token, so the reference would hardly ever write "

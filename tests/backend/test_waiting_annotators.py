@@ -10,8 +10,8 @@ import pytest
 
 from backend.domain.assignment import LEASE
 from backend.domain.records.formats import read_row
-from backend.pressure import lookout
-from backend.pressure.lookout import Lookout
+from backend.pressure import waiting_annotators
+from backend.pressure.waiting_annotators import WaitingAnnotators
 from backend.schemas.comparisons import JudgmentBody
 from backend.store.data import assignments, comparisons, judgments
 from backend.store.data.candidates import left_for
@@ -29,7 +29,7 @@ QUIET_LOOKS = 10
 @pytest.fixture(autouse=True)
 def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looks follow each other at once."""
-    monkeypatch.setattr(lookout, "LOOK_S", 0.01)
+    monkeypatch.setattr(waiting_annotators, "LOOK_S", 0.01)
 
 
 class Hall:
@@ -39,7 +39,7 @@ class Hall:
         self.crowd = crowd
         self.at = NOW
         self.looks = 0
-        self.lookout = Lookout(crowd.database, self._now)
+        self.waiting = WaitingAnnotators(crowd.database, self._now)
         self.told: list[int] = []
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -54,7 +54,7 @@ class Hall:
             await asyncio.sleep(0)
 
     async def _wait(self, person: int) -> None:
-        async for chunk in self.lookout.wait(self.crowd.project, self.crowd.people[person]):
+        async for chunk in self.waiting.wait(self.crowd.project, self.crowd.people[person]):
             if chunk.startswith(b"event"):
                 assert chunk == b"event: work\ndata: {}\n\n"
                 self.told.append(person)
@@ -63,7 +63,7 @@ class Hall:
         """Who was told by the time that nothing more comes."""
         before = self.looks
         async with asyncio.timeout(PATIENCE_S):
-            while self.looks < before + QUIET_LOOKS and self.lookout.n_open:
+            while self.looks < before + QUIET_LOOKS and self.waiting.n_open:
                 await asyncio.sleep(0.01)
         return self.told
 
@@ -76,9 +76,9 @@ class Hall:
 
     async def leave(self) -> None:
         """Everybody goes."""
-        self.lookout.close()
+        self.waiting.close()
         await asyncio.gather(*self._tasks)
-        assert self.lookout.n_open == 0
+        assert self.waiting.n_open == 0
 
 
 def vote(crowd: Crowd, person: int, lease: Any, at: datetime) -> None:

@@ -2,11 +2,12 @@
 
 Hundreds may wait at once, and what they wait for is often the end of somebody's lease, which nobody
 writes down. So one look a second asks for all of this process: two queries for each project say
-whether anything has changed (`candidates.mark`), and only then a few more for each who waits. No
-session and no thread is held meanwhile. Of those who could be given something no more are told than
-there is room for, the longest waiting first; the others have their turn a second later.
+whether anything has changed (`candidates.fingerprint`), and only then a few more for each who
+waits. No session and no thread is held meanwhile. Of those who could be given something no more are
+told than there are comparisons for, the longest waiting first; the others have their turn a second
+later.
 
-`backend.api.stream` sends what `Lookout.wait` yields; leases are granted elsewhere, as ever.
+`backend.api.stream` sends what `WaitingAnnotators.wait` yields; leases are granted elsewhere.
 """
 
 import asyncio
@@ -25,10 +26,10 @@ from sqlalchemy.orm import Session
 
 from backend.pressure.permissions import Permission
 from backend.store.data import candidates
-from backend.store.data.candidates import Mark
+from backend.store.data.candidates import Fingerprint
 from backend.store.db import Database
 
-log = logging.getLogger("podium.lookout")
+log = logging.getLogger("podium.annotators")
 
 LOOK_S = 1.0
 PING_S = 15.0
@@ -47,12 +48,12 @@ class _Waiting:
     project_id: str
     user_id: str
     # What the project was like when there was nothing for this one; None: not asked yet.
-    mark: Mark | None = None
+    fingerprint: Fingerprint | None = None
     has_work: bool = False
     told: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Lookout:
+class WaitingAnnotators:
     """Everybody who waits for a comparison in this process; used in one event loop."""
 
     def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
@@ -61,7 +62,7 @@ class Lookout:
         self._thread = anyio.CapacityLimiter(1)
         # In the order in which they came.
         self._waiting: dict[_Waiting, None] = {}
-        self._looker: asyncio.Task[None] | None = None
+        self._poller: asyncio.Task[None] | None = None
         self._is_closed = False
 
     @property
@@ -72,8 +73,8 @@ class Lookout:
     def close(self) -> None:
         """Let nobody wait any longer, so that the server can stop; call in the server's loop."""
         self._is_closed = True
-        if self._looker is not None:
-            self._looker.cancel()
+        if self._poller is not None:
+            self._poller.cancel()
         for one in self._waiting:
             one.told.set()
 
@@ -91,7 +92,7 @@ class Lookout:
         self._waiting[one] = None
         try:
             yield _BEGIN
-            self._ensure_looker()
+            self._ensure_poller()
             while not self._is_closed and time.monotonic() < ends_at:
                 try:
                     await asyncio.wait_for(one.told.wait(), PING_S)
@@ -106,10 +107,10 @@ class Lookout:
             if permission is not None:
                 permission.end()
 
-    def _ensure_looker(self) -> None:
-        if self._looker is None or self._looker.done():
+    def _ensure_poller(self) -> None:
+        if self._poller is None or self._poller.done():
             # In a context of its own: it outlives the request that happens to start it.
-            self._looker = asyncio.get_running_loop().create_task(
+            self._poller = asyncio.get_running_loop().create_task(
                 self._look_again_and_again(), context=contextvars.Context()
             )
 
@@ -120,7 +121,7 @@ class Lookout:
                     self._look, list(self._waiting), limiter=self._thread
                 )
             except SQLAlchemyError as error:
-                log.warning("lookout.look_failed", extra={"error": type(error).__name__})
+                log.warning("annotators.look_failed", extra={"error": type(error).__name__})
                 found = []
             for one in found:
                 one.has_work = True
@@ -139,14 +140,14 @@ class Lookout:
     def _found(self, session: Session, waiting: Sequence[_Waiting]) -> list[_Waiting]:
         """Of one project; who is not asked, or not told, is asked again at the next look."""
         project_id, at = waiting[0].project_id, self._now()
-        mark = candidates.mark(session, project_id, at)
-        unasked = [one for one in waiting if one.mark != mark]
+        fingerprint = candidates.fingerprint(session, project_id, at)
+        unasked = [one for one in waiting if one.fingerprint != fingerprint]
         found: list[_Waiting] = []
         for one in unasked[:MOST_ASKED]:
-            if len(found) >= mark.room:
+            if len(found) >= fingerprint.n_grantable:
                 break
             if candidates.left_for(session, project_id, one.user_id, at).available > 0:
                 found.append(one)
             else:
-                one.mark = mark
+                one.fingerprint = fingerprint
         return found
