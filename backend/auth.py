@@ -309,7 +309,7 @@ def _new_link(sender: Caller, expires_in_s: int, at: datetime) -> tuple[str, Lin
 
 
 def _ends(expires_in_s: int | None, made_with: ApiKeyUsed | None, at: datetime) -> list[datetime]:
-    """When a credential ends at the latest: by its own life, and with the key that made it."""
+    """List when a credential ends at the latest: by its own life, and with the key that made it."""
     ends = [] if expires_in_s is None else [at + timedelta(seconds=expires_in_s)]
     if made_with is not None and made_with.expires_at is not None:
         ends.append(made_with.expires_at)

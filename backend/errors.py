@@ -70,7 +70,10 @@ class InvalidFilter(InvalidInput):
     def __init__(
         self, *, found: str, expected: str, at: int, length: int = 1, advice: str | None = None
     ) -> None:
-        """`at` counts characters from 0, as the answer's `position` does; people count from 1."""
+        """Say what was found at which character of the filter.
+
+        `at` counts from 0, as the answer's `position` does; the sentence counts from 1.
+        """
         super().__init__(
             f"at character {at + 1} of the filter there is {found}; expected {expected}",
             advice=advice or "docs/filters.md describes the language.",
@@ -82,7 +85,7 @@ class InvalidFilter(InvalidInput):
 
 
 class NotSignedIn(ServiceError):
-    """No key, or a key or session that is not (or no longer) valid."""
+    """The request has no key, or a key or session that is not (or no longer) valid."""
 
     status = 401
     title = "Not signed in"

@@ -206,7 +206,7 @@ class Phases:
 
     @property
     def _person(self) -> str:
-        """By whom turns are shared: whoever showed these credentials before, or an address."""
+        """Name the person whose turn it is: who showed these credentials before, or an address."""
         if self._caller is not None:
             return self._caller.id
         visitors: Visitors = self.request.app.state.visitors

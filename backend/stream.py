@@ -93,7 +93,7 @@ class _Subscription:
 
 
 class Streams:
-    """Everybody who follows runs in this process."""
+    """The streams of everybody who follows runs in this process."""
 
     def __init__(self, database: Database, reader: Reader | None = None) -> None:
         """`reader`: the process that reads what is old; None: it is read here."""
@@ -296,7 +296,7 @@ def _is_gapless(events: Sequence[KeptEvent], at: Mapping[str, int]) -> bool:
 
 
 def _encoded(events: Sequence[KeptEvent], at: dict[str, int]) -> bytes:
-    """These events as they go over the wire; moves `at` along."""
+    """Encode these events for the wire; move `at` to their numbers."""
     parts = []
     for event in events:
         at[event.run_id] = event.seq

@@ -55,7 +55,7 @@ class Clusters:
 
     @property
     def variance(self) -> float:
-        """Of the mean, from two clusters on.
+        """The variance of the mean, from two clusters on.
 
         That of a ratio to first order (Cochran 1977, Sampling Techniques, eq. 6.9).
         """
@@ -95,7 +95,9 @@ def interval_of_rate(clusters: Clusters) -> Interval | None:
 
 
 def _observations(variance: float, spread: float, n: int) -> float:
-    """At least one for each cluster: values cannot depend on each other more than fully."""
+    """Count the observations that give this variance, at least one for each of the `n` clusters:
+    values cannot depend on each other more than fully.
+    """
     more = _AGREEING / n
     steadied = (variance * n * (n - 1) + spread * more) / (n - 1 + more)
     return max(float(n), n * spread / steadied)

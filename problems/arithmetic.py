@@ -19,7 +19,7 @@ LEVELS = range(1, 6)
 
 
 def make(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> list[Problem]:
-    """So many different problems of a level; the same for the same arguments.
+    """Make `n_wanted` different problems of a level; the same for the same arguments.
 
     Raises TooMany where the level has no more, ValueError for a level that is not 1 to 5.
     """

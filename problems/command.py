@@ -90,7 +90,7 @@ def _read(options: argparse.Namespace) -> list[Problem]:
 
 
 def _records(path: Path) -> Iterator[sets.Record]:
-    """Of a JSON array or of lines. Raises Refused, naming the line."""
+    """Read the records of a JSON array or of lines of JSON. Raises Refused, naming the line."""
     text = path.read_text(encoding="utf-8")
     if text.lstrip().startswith("["):
         values: Iterable[tuple[int, object]] = enumerate(json.loads(text), start=1)

@@ -42,7 +42,7 @@ def distinct(
     split: Split,
     key: Callable[[T], str],
 ) -> list[T]:
-    """So many problems of a split, no two of one key, in the order in which they are drawn.
+    """Draw `n_wanted` problems of a split, no two of one key, in the order in which they are drawn.
 
     More of them begin with the fewer ones. Raises TooMany where no more are found.
     """

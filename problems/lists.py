@@ -22,7 +22,7 @@ _Draw = Callable[[random.Random, int], _Task]
 
 
 def make(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> list[Problem]:
-    """So many different tasks on lists of 3 (level 1) to 11 items (level 5), in any order.
+    """Make `n_wanted` different tasks on lists of 3 (level 1) to 11 items (level 5), in any order.
 
     The same for the same arguments. Raises ValueError for a level that is not 1 to 5.
     """
@@ -34,7 +34,7 @@ def make(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> lis
 
 
 def make_sorting(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> list[Problem]:
-    """As `make`: words to be sorted, whose order in the answer counts."""
+    """Make tasks as `make` does: words to be sorted, whose order in the answer counts."""
     return _made("sorting", _sorted, level, n_wanted, seed, split)
 
 

@@ -31,5 +31,5 @@ class Problem:
 
 
 def lines(problems: Iterable[Problem]) -> Iterable[str]:
-    """Their lines of JSON, ends included."""
+    """Write problems as lines of JSON, ends included."""
     return (problem.line + "\n" for problem in problems)

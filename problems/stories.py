@@ -17,7 +17,7 @@ _LARGEST = 1000
 
 
 def make(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> list[Problem]:
-    """So many different stories of a level; the same for the same arguments.
+    """Make `n_wanted` different stories of a level; the same for the same arguments.
 
     Raises ValueError for a level that is not 1 to 5.
     """

@@ -160,7 +160,7 @@ class Supervisor:
         return self._this_worker.clock() - self._heartbeat.proven_at
 
     def _leave(self) -> None:
-        """Before a trainer began, or where its results wait: what was asked for, or queue again."""
+        """End without a trainer: move the run to what was asked for, or else queue it again."""
 
         def move(session: Session) -> None:
             run = supervision.hold(session, self._claim)

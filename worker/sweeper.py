@@ -40,10 +40,10 @@ _RUNS = 50
 
 
 class Sightings:
-    """For how long the same things have been watched, with good looks throughout."""
+    """Times for which the same things have been seen, at every look without a failure."""
 
     def __init__(self, clock: Callable[[], float], longest_gap_s: float) -> None:
-        """A gap between two looks counts for `longest_gap_s` at most: a sweeper that was itself
+        """Count a gap between two looks for `longest_gap_s` at most: a sweeper that was itself
         stopped for a while has watched nobody meanwhile.
         """
         self._clock = clock
@@ -52,7 +52,7 @@ class Sightings:
         self._last_look = clock()
 
     def look(self, seen: Iterable[Hashable]) -> None:
-        """These are there now; everything else is gone."""
+        """Note what is there now; forget everything else."""
         now = self._clock()
         gap_s = min(now - self._last_look, self._longest_gap_s)
         self._age_s = {

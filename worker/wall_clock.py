@@ -7,5 +7,5 @@ from datetime import UTC, datetime
 
 
 def now() -> datetime:
-    """This moment, in UTC."""
+    """Return this moment, in UTC."""
     return datetime.now(UTC)

@@ -17,7 +17,7 @@ router = api_router("methods")
 
 @router.get("/methods")
 def list_methods() -> MethodsAnswer:
-    """For each method its JSON Schema (units, ranges, defaults), presets and metrics."""
+    """The JSON Schema of each method (units, ranges, defaults), its presets and its metrics."""
     return _methods()
 
 

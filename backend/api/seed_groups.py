@@ -52,7 +52,7 @@ def read_group_curves(
     to: Annotated[float | None, Query(allow_inf_nan=False)] = None,
     points: Annotated[int, Query(ge=1, le=2000, description="Bins per curve at most.")] = 300,
 ) -> GroupCurves:
-    """For each group and metric the mean of its seeds with its interval, bin by bin."""
+    """The mean over the seeds of each group with its interval, metric by metric and bin by bin."""
     run_ids = seen_runs(session, caller, runs)
     wanted = list(dict.fromkeys(name for name in names.split(",") if name))
     window = Window(x=x, from_=from_, to=to, points=points)

@@ -46,9 +46,9 @@ async def sign_in(
 
 
 def check_origin(request: Request) -> None:
-    """Before anybody is signed in: if a browser says where a request comes from, it is from here.
+    """Check that a browser that says where its request comes from names this service.
 
-    Raises Forbidden.
+    For requests before anybody is signed in. Raises Forbidden.
     """
     if request.headers.get("origin") is not None:
         auth.check_origin(credentials_of(request), request.app.state.own_address)

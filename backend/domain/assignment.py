@@ -62,12 +62,12 @@ class QuotaRule(NamedTuple):
 
 
 def leased_until(at: datetime, *, is_offline: bool) -> datetime:
-    """When a lease that is granted or renewed now expires; without a network nobody renews it."""
+    """Say when a lease granted or renewed now expires; without a network nobody renews it."""
     return at + (RENEWABLE_OFFLINE if is_offline else LEASE)
 
 
 def renewable_until(granted_at: datetime, *, is_offline: bool) -> datetime:
-    """When a lease ends however often it is renewed."""
+    """Say when a lease ends however often it is renewed."""
     return granted_at + (RENEWABLE_OFFLINE if is_offline else RENEWABLE)
 
 

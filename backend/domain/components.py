@@ -7,7 +7,7 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 def components(links: Iterable[tuple[Node, Node]]) -> dict[Node, Node]:
-    """For each node that a link names, one node that stands for its component.
+    """Map each node that a link names to one node that stands for its component.
 
     Nodes come in the order in which links name them; a link of a node with itself names it.
     """

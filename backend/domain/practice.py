@@ -14,7 +14,7 @@ _ROUNDING = 1e-9
 
 
 class Score(NamedTuple):
-    """Of the pairs that the expected ranking places, how many the answer places alike."""
+    """How many of the `pairs` that the expected ranking places the answer places alike."""
 
     agreed: int
     pairs: int

@@ -15,7 +15,7 @@ S = WorkerState
 
 
 class Heartbeats:
-    """When the beat of each worker was last seen to change, by one clock: the watcher's own."""
+    """The time at which each worker's beat was last seen to change, by the watcher's own clock."""
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, float]] = {}

@@ -26,7 +26,7 @@ _LOOK = 1000
 def answers_of(
     work: Work, wanted: AnswersFilter | None
 ) -> Iterator[tuple[Answers | None, dict[str, JSON]]]:
-    """Those that the filter keeps, and what the snapshot tells of where they come from.
+    """Yield the answers that the filter keeps, and what the snapshot tells of their origin.
 
     None without a filter. The file is verified by its hash first. Raises NotFound for a run that is
     not of the project or has no answers, InvalidInput for a rule that it does not fit, and what

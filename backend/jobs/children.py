@@ -26,7 +26,7 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id of the child."""
         return self._process.pid
 
     def lives(self) -> bool:
@@ -60,14 +60,14 @@ class Child:
 
 
 class Children:
-    """Those that have nothing to do."""
+    """The child processes that have nothing to do."""
 
     def __init__(self) -> None:
         self._idle: list[Child] = []
         self._lock = threading.Lock()
 
     def take(self) -> Child:
-        """One that lives, as far as one can know; a new one if there is none."""
+        """Take a child that lives, as far as one can know; start one if there is none."""
         while True:
             with self._lock:
                 child = self._idle.pop() if self._idle else None
@@ -78,7 +78,7 @@ class Children:
             child.end()
 
     def give_back(self, child: Child) -> None:
-        """It has answered, and may be used again."""
+        """Keep a child that has answered for the next job."""
         with self._lock:
             self._idle.append(child)
 

@@ -15,18 +15,18 @@ SMALLEST, LARGEST = 20, 2000
 
 
 class Pace:
-    """How many records the next batch should have: `began`, the transaction's end, `ended`."""
+    """The size of the next batch; call `began` when a transaction begins, `ended` after its end."""
 
     def __init__(self, size: int = 200) -> None:
         self.size = size
         self._began = 0.0
 
     def began(self) -> None:
-        """The transaction has the writer now."""
+        """Note that the transaction has the writer now."""
         self._began = time.monotonic()
 
     def ended(self) -> None:
-        """It is committed; others get as long as it lasted."""
+        """Note that the batch is committed; let others write for as long as it lasted."""
         took_s = time.monotonic() - self._began
         # Towards the right size by half a step: one slow commit says little.
         fitting = self.size * HOLD_S / max(took_s, 1e-4)

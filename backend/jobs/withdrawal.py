@@ -120,7 +120,7 @@ def _withdraw_all(database: Database, dead: Collection[str], check: Callable[[],
 
 @asynccontextmanager
 async def dead_imports_removed(database: Database) -> AsyncIterator[None]:
-    """While the service runs, remove what imports have left whose process died."""
+    """Remove, while the service runs, what imports have left whose process died."""
     is_closed = threading.Event()
 
     def check() -> None:

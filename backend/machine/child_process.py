@@ -36,7 +36,7 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id of the child."""
         return self._process.pid
 
     def lives(self) -> bool:
@@ -44,7 +44,7 @@ class ChildProcess:
         return self._process.poll() is None
 
     def shut_down_socket(self) -> None:
-        """Whoever of us waits for an answer gets an end of file; so does the process."""
+        """Shut the socket down: whoever waits for an answer, here or there, gets an end of file."""
         # The socket may have been closed just now, with a process that has ended.
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)

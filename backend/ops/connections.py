@@ -123,7 +123,7 @@ class Refusal(NamedTuple):
     advice: str
 
     def answer(self) -> bytes:
-        """As it goes over the wire."""
+        """Encode the refusal as an HTTP response with a problem document."""
         problem = {
             "type": "about:blank",
             "title": self.status.phrase,
@@ -399,7 +399,7 @@ class Guarded(HttpToolsProtocol):
         self.transport.close()
 
     def _disconnect(self) -> None:
-        """Whatever the application says from now on is not sent."""
+        """Send nothing that the application says from now on."""
         active = self._active
         if active is not None and not active.response_complete:
             active.disconnected = True

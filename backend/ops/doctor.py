@@ -78,7 +78,7 @@ def _data_dir(settings: Settings) -> Finding:
 
 
 def _modes(settings: Settings) -> list[Finding]:
-    """Nothing unless other users of this machine can reach what Podium keeps."""
+    """Report each folder of Podium that other users of this machine can open."""
     folders = [settings.data_dir, Path(settings.resolved_artifact_url)]
     open_ = [folder for folder in folders if folder.is_dir() and folder.stat().st_mode & 0o077]
     if settings.data_dir not in open_:
@@ -133,7 +133,7 @@ def _trainer() -> Finding:
 
 
 def _vllm(settings: Settings) -> list[Finding]:
-    """Nothing where none is asked for."""
+    """Check that the python of vllm runs, where one is set."""
     if settings.vllm_python is None:
         return []
     python = settings.vllm_python

@@ -60,14 +60,14 @@ class Permission:
         return not self.is_over
 
     def end(self) -> None:
-        """Nothing more may be sent."""
+        """End the answer: nothing more may be sent."""
         if not self.is_over:
             self.is_over = True
             self.on_end()
 
 
 class Permissions:
-    """Those of this process; used in one event loop."""
+    """The permissions of the answers that are open in this process; used in one event loop."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

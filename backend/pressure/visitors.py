@@ -31,7 +31,7 @@ class Connection:
     person: str | None = None
 
     def belongs_to(self, person: str | None) -> None:
-        """This user has shown valid credentials on it; None: what was shown is not valid."""
+        """Note who has shown valid credentials on it; None: what was shown is not valid."""
         if person != self.person:
             self.person = person
             self.on_change()

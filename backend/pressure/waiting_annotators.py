@@ -54,7 +54,7 @@ class _Waiting:
 
 
 class WaitingAnnotators:
-    """Everybody who waits for a comparison in this process; used in one event loop."""
+    """The annotators who wait for a comparison in this process; used in one event loop."""
 
     def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
         self._database = database
@@ -130,7 +130,7 @@ class WaitingAnnotators:
             await asyncio.sleep(LOOK_S)
 
     def _look(self, waiting: Sequence[_Waiting]) -> list[_Waiting]:
-        """Those who could be given a comparison now."""
+        """Find those who could be given a comparison now."""
         by_project = defaultdict(list)
         for one in waiting:
             by_project[one.project_id].append(one)
@@ -138,7 +138,7 @@ class WaitingAnnotators:
             return [one for each in by_project.values() for one in self._found(session, each)]
 
     def _found(self, session: Session, waiting: Sequence[_Waiting]) -> list[_Waiting]:
-        """Of one project; who is not asked, or not told, is asked again at the next look."""
+        """Find those of one project; whoever is not asked or told is asked at the next look."""
         project_id, at = waiting[0].project_id, self._now()
         fingerprint = candidates.fingerprint(session, project_id, at)
         unasked = [one for one in waiting if one.fingerprint != fingerprint]

@@ -36,7 +36,7 @@ class Reader:
 
     @property
     def pid(self) -> int | None:
-        """Of the process, if there is one."""
+        """The pid of the process, if there is one."""
         process = self._process
         return None if process is None else process.pid
 

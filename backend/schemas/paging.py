@@ -73,7 +73,7 @@ FreeObject = Annotated[dict[str, Any], Field(max_length=MOST_KEYS)]
 
 
 class Malformed(ValueError):
-    """No document that anybody means: nested further than any schema goes, or not UTF-8."""
+    """The document is nested further than any schema goes, or is not UTF-8."""
 
 
 class ApiAnswer(BaseModel):

@@ -36,7 +36,7 @@ PracticeBar = Annotated[
 
 
 class SignIn(Body):
-    """Either the one-time token of a sign-in link, or e-mail and password."""
+    """A sign-in, by the one-time token of a sign-in link or by e-mail and password."""
 
     token: str | None = Field(None, max_length=200)
     email: str | None = Field(None, max_length=320)

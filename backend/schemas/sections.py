@@ -65,7 +65,7 @@ class Caution:
 
 
 def when_absent(words: str) -> dict[str, JsonValue]:
-    """For a field whose default depends on other things: the default in words, for the form."""
+    """Give the default of a field in words, for the form, where it depends on other things."""
     return {"x-default": words}
 
 

@@ -155,7 +155,7 @@ _request: ContextVar[SessionsOfARequest | None] = ContextVar("podium_request", d
 
 @contextmanager
 def one_session_at_a_time() -> Iterator[None]:
-    """In this block and all that it calls, threads and tasks too, there is at most one session."""
+    """Allow one session at most in this block and all that it calls, threads and tasks too."""
     token = _request.set(SessionsOfARequest())
     try:
         yield

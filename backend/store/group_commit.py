@@ -54,7 +54,7 @@ class _Writer:
 
 
 class GroupCommit:
-    """Those who write to one database in this process, in the order in which they came."""
+    """The writers to one database in this process, in the order in which they came."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -50,7 +50,7 @@ def add(
 
 
 def begin(session: Session, job_id: str) -> None:
-    """It leaves the queue."""
+    """Take a queued job out of the queue: it runs now."""
     session.execute(
         update(Job)
         .where(Job.id == job_id, Job.state == JobState.QUEUED)

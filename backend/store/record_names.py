@@ -19,12 +19,12 @@ from backend.store.tables.models import Model
 def of_configs(
     session: Session, configs: Iterable[Mapping[str, Any]], caller: Caller
 ) -> dict[str, str]:
-    """By id; several can have one name."""
+    """Read the names of the records in these configs by id; several can have one name."""
     return of_ids(session, set[str]().union(*map(ids_in, configs)), caller)
 
 
 def of_ids(session: Session, ids: Collection[str], caller: Caller) -> dict[str, str]:
-    """By id, without those of projects that the caller does not see."""
+    """Read names of models and snapshots by id, without those that the caller does not see."""
     found: dict[str, str] = {}
     for table in (Model, Snapshot):
         rows = session.execute(

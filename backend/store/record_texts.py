@@ -22,14 +22,14 @@ MOST_OF_RESPONSE = 80
 
 
 def of_comparisons(session: Session, found: Listing[ComparisonAnswer]) -> Listing[ListedComparison]:
-    """This page of comparisons, each with the beginning of its prompt."""
+    """Complete a page of comparisons, each with the beginning of its prompt."""
     texts = prompts.beginnings(session, {one.prompt_id for one in found.items})
     items = [ListedComparison(**dict(one), prompt=texts[one.prompt_id]) for one in found.items]
     return Listing(items=items, next_cursor=found.next_cursor)
 
 
 def of_responses(session: Session, found: Listing[ResponseAnswer]) -> Listing[ListedResponse]:
-    """This page of responses, each with the beginning of its prompt and the name of its run."""
+    """Complete a page of responses, each with the beginning of its prompt and its run's name."""
     texts = prompts.beginnings(session, {one.prompt_id for one in found.items})
     run_ids = {one.run_id for one in found.items if one.run_id is not None}
     named = session.execute(select(Run.id, Run.name).where(Run.id.in_(run_ids)))
@@ -44,7 +44,7 @@ def of_responses(session: Session, found: Listing[ResponseAnswer]) -> Listing[Li
 def of_judgments(
     session: Session, found: Listing[JudgmentAnswer], *, viewer: str, sees_names: bool
 ) -> Listing[ListedJudgment]:
-    """This page of judgments with what was judged; names of others only for who may see them."""
+    """Complete a page of judgments with what was judged, and names for those who may see them."""
     asked = comparisons.prompt_beginnings(session, [one.comparison_id for one in found.items])
     texts = _responses(session, {name for one in found.items for name in _ranked(one)})
     names = agreement.annotator_names(

@@ -145,7 +145,7 @@ def _put_up(session: Session, run: Run, other: Run) -> dict[str, Pair]:
 
 
 def _pairs(session: Session, run: Run, other: Run, *which: ColumnElement[bool]) -> dict[str, Pair]:
-    """Those of these comparisons that are of a response of each run, by their id."""
+    """Find the comparisons of one response of each run, by their id."""
     found = session.execute(
         select(Comparison.id, Comparison.prompt_id, Comparison.response_ids).where(*which)
     ).all()

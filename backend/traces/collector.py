@@ -45,7 +45,7 @@ class Trace(NamedTuple):
 
 
 class Traces:
-    """Those of one process that are not written yet."""
+    """The traces of one process that are not written yet."""
 
     def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
         self._database = database

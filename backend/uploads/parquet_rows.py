@@ -150,7 +150,7 @@ def _made(batch: Any) -> Iterator[object]:
 
 
 def _size(array: Any) -> int:
-    """About how many bytes the values of an array take as objects, each mention counted."""
+    """Estimate how many bytes the values of an array take as objects, each mention counted."""
     types: Any = importlib.import_module("pyarrow.types")
     compute: Any = importlib.import_module("pyarrow.compute")
     kind = array.type

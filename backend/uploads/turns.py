@@ -23,7 +23,7 @@ LONGEST_WAIT_S = 10.0
 
 
 class _Places:
-    """At most `at_once` places, one by name."""
+    """Places by name, at most `at_once` taken at a time."""
 
     def __init__(self, at_once: int) -> None:
         self.at_once = at_once

@@ -39,7 +39,7 @@ class Unreadable(ValueError):
 
 
 def read(text: str, names: Sequence[str]) -> tuple[bool, ...]:
-    """Per person, whether the answer calls them a knight.
+    """Read for each person, in the order of `names`, whether the answer calls them a knight.
 
     Raises Unreadable.
     """

@@ -25,7 +25,7 @@ def form(puzzle: Puzzle) -> str:
 
 
 def _look(person: int, looks: Sequence[str], claims: Sequence[Claim]) -> str:
-    """From what this person says, and from what others say in whose words they stand."""
+    """Hash what this person says, and what others say who mention them."""
     of_them = sorted(
         looks[other] + _shape(claim, looks, speaker=other, marked=person)
         for other, claim in enumerate(claims)

@@ -21,7 +21,7 @@ NAMES = (
 
 
 def make(n_people: int, n_wanted: int, *, seed: int, split: Split = "train") -> list[Problem]:
-    """So many puzzles of n people, no two of one form; the same for the same arguments.
+    """Make `n_wanted` puzzles, no two of one form; the same for the same arguments.
 
     A longer list begins with the shorter one. Raises TooMany where no more are found, ValueError
     unless there are 2 to 8 people.
@@ -60,7 +60,7 @@ def _puzzle(draw: random.Random, n_people: int) -> Puzzle:
 
 
 def _claim(draw: random.Random, speaker: int, n_people: int) -> Claim:
-    """About one other person (a third of all), or about two people joined; now and then denied."""
+    """Draw a claim about one other person (a third of all) or two people; one in ten is denied."""
     others = [person for person in range(n_people) if person != speaker]
     if draw.random() < 1 / 3:
         claim: Claim = (draw.choice(ROLES), draw.choice(others))

@@ -37,7 +37,10 @@ def boxed(solution: str) -> str:
 
 
 def _braced(text: str) -> str:
-    """From `{` to the brace that closes it; those behind a backslash are signs, not braces."""
+    """Return what is between the first `{` and the brace that closes it.
+
+    Braces behind a backslash are signs. Raises NoAnswer if the first is not closed.
+    """
     depth = 0
     for found in re.finditer(r"\\.|[{}]", text, re.DOTALL):
         if found[0] == "{":

@@ -65,7 +65,7 @@ def _contest(fields: Record) -> _Read:
 
 
 def _kept(fields: Record, *names: str) -> dict[str, object]:
-    """Of these fields those that are text or numbers."""
+    """Keep those of these fields that are text or numbers."""
     return {name: fields[name] for name in names if isinstance(fields.get(name), str | int)}
 
 

@@ -99,9 +99,9 @@ def _opened() -> Any:
 
 
 def visible(gpus: Sequence[Gpu], allowed: str | None) -> list[Gpu]:
-    """Those of the GPUs, in PCI order, that a CUDA_VISIBLE_DEVICES value names.
+    """Keep the GPUs, in PCI order, that a value of CUDA_VISIBLE_DEVICES names.
 
-    As CUDA reads it: by number, by id or its beginning; what follows an unknown name is hidden.
+    Reads it as CUDA does: by number, by id or its beginning; an unknown name hides what follows.
     """
     if allowed is None:
         return list(gpus)

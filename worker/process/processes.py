@@ -38,7 +38,7 @@ def members(root: int) -> list[int]:
 
 
 def with_descendants(some: Set[int]) -> list[int]:
-    """These processes, those that they have started, and so on."""
+    """List these processes, those that they have started, and so on."""
     return sorted(_with_descendants(some, _table()))
 
 

@@ -106,7 +106,7 @@ def _resident_bytes(process: psutil.Process) -> int:
 
 
 def _counters(trainer: Sequence[psutil.Process], now: float) -> _Counters:
-    """Of all processes together; those of a child that has ended are its parent's."""
+    """Add up the counters of all processes; those of a child that has ended are its parent's."""
     cpu_s, read, written = 0.0, 0, 0
     is_counted = True
     for process in trainer:

@@ -21,7 +21,7 @@ _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 class Usage:
-    """Of one trainer, from its start."""
+    """What one trainer and its descendants have used since its start."""
 
     def __init__(self) -> None:
         self._peak_bytes = 0

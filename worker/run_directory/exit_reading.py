@@ -75,7 +75,7 @@ _NO_MEMORY = re.compile(
 
 
 def read_report(path: Path, attempt: int) -> ExitReport | None:
-    """This attempt's `exit.json`, or None if it is missing, broken or another attempt's."""
+    """Read this attempt's `exit.json`; None if it is missing, broken or another attempt's."""
     try:
         with path.open("rb") as file:
             data = file.read(_LONGEST_REPORT_BYTES)

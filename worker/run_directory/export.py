@@ -1,4 +1,4 @@
-"""From the store into a run directory: `config.json`, `inputs/*.jsonl` and the models it names.
+"""The export into a run directory: `config.json`, `inputs/*.jsonl` and the models that it names.
 
 Called by `worker.run_directory.preparation` before the trainer starts. A resumed attempt finds
 inputs and models in place; only `config.json` is written again. It decides nothing about the

@@ -131,7 +131,10 @@ class RunDirectory:
             self._pins = frozenset(steps)
 
     def written_here(self, known: Mapping[int, int]) -> set[int]:
-        """Of these checkpoints, by step the attempt that wrote it, those that are here and own."""
+        """Keep the steps whose checkpoint lies here and is of one of this directory's attempts.
+
+        `known`: the attempt that wrote each checkpoint, by step.
+        """
         own = self.attempts()
         return {step for step in self.checkpoint_steps() if known.get(step) in own}
 

@@ -59,7 +59,7 @@ class ParentCheckpoint:
         return target
 
     def _fetch(self, database: Database, artifacts: ArtifactStore) -> None:
-        """From the parent's directory on this machine, or else from the artifact store."""
+        """Copy it from the parent's directory on this machine, or else from the artifact store."""
         parent = RunDirectory(self._directory.path.parent, self._parent_id)
         try:
             _copy(parent.checkpoint(self._step), self._kept, self._cancellation)

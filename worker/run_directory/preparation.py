@@ -34,9 +34,10 @@ class CalledOff(Exception):
 
 
 class Preparation:
-    """Of one attempt. Both steps wait for a store that is away, and raise RunFailed or GivenAway.
+    """The preparation of one attempt, in two steps: progress, then inputs.
 
-    For the artifact store they wait some minutes. A step that was broken off can be repeated.
+    Both wait for a store that is away, some minutes for the artifact store, and raise RunFailed or
+    GivenAway. A step that was broken off can be repeated.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Preparation:
             raise RunFailed(_out_of_reach(error), may_pass=True) from error
 
     def _begin_events_anew(self) -> None:
-        """From now on this directory is the one that goes on; what it needs for that is here."""
+        """Make this directory the one that goes on; what it needs for that is here."""
         with disk_errors():
             token = self._directory.begin_events()
 

@@ -1,4 +1,4 @@
-"""From the run directory into the store: whole lines, each batch fenced and in one transaction.
+"""The relay from run directory to store: whole lines, each batch fenced and in one transaction.
 
 Called by the supervisor while the trainer works and once more when it has ended. The byte offset is
 stored with the batch, so a store that was away, an answer that was lost, or a supervisor that died
@@ -386,7 +386,7 @@ def _begin(session: Session, run: Run, line: StartLine) -> None:
 
 
 def _progress(run: Run, lines: Sequence[ProgressLine]) -> list[NewEvent]:
-    """Only the newest of a batch counts: progress is a state, not a history."""
+    """Store the newest progress of a batch, a state and not a history; return it as an event."""
     if not lines:
         return []
     last = lines[-1]

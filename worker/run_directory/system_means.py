@@ -18,7 +18,7 @@ _MOST_SAMPLES = 8640
 
 
 class SystemMeans:
-    """Of one attempt; safe to call from two threads."""
+    """Means of the samples of one attempt's machine; safe to call from two threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""From rewards to advantages: every estimator of `policy_gradient` as a pure function.
+"""Advantages made of rewards: every estimator of `policy_gradient` as a pure function.
 
 Called once per rollout, by `policy_gradient` and by anybody who checks the mathematics; it knows no
 config and no model. Computes in float64 and returns float32. Axes: B sequences, T tokens,

@@ -23,7 +23,7 @@ def saved_if_not_finite(
     sequences: Sequence[Tokens],
     columns: Callable[[], Mapping[str, Sequence[Any]]] = dict,
 ) -> Iterator[None]:
-    """On NonFiniteLoss write the sequences to `non_finite/step-N.jsonl` and raise it again.
+    """Write the sequences to `non_finite/step-N.jsonl` on NonFiniteLoss, and raise it again.
 
     One line a sequence: token ids of prompt and response, and its value in each of the columns,
     where numbers that are not finite become null.

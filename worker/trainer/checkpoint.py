@@ -40,7 +40,7 @@ class Checkpoint:
 
 
 class Schedule:
-    """After which steps to save: every so many; 0 = after none, None = by time.
+    """The steps after which to save: every so many; 0 = after none, None = by time.
 
     By time, a checkpoint is due as soon as one more turn as long as the longest so far could end
     more than `AT_RISK_S` after the last one. A turn is a step with its evaluation and its saving.

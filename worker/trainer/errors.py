@@ -4,7 +4,7 @@
       ConfigError      2  the config asks for something that is missing or does not fit
         MissingModel   2  a model is not there or cannot be loaded
       DataError        2  the input files cannot be used as they are
-      OutOfMemory      3  neither the CPU nor the GPU has the memory
+      OutOfMemory      3  the memory of the CPU or of the GPU is too small
       EngineFailed     1  the engine that samples has died (`sampling.vllm_engine`)
       NonFiniteLoss    4  the loss or a gradient is NaN or infinite
       StopRequested    5  somebody asked for a stop; the run can go on from its checkpoint
@@ -52,7 +52,7 @@ class DataError(TrainerError, ValueError):
 
 
 class OutOfMemory(TrainerError):
-    """Neither the CPU nor the GPU has the memory."""
+    """The memory of the CPU or of the GPU is too small."""
 
     code = ExitCode.OUT_OF_MEMORY
     cause = "out_of_memory"

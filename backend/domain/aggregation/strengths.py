@@ -20,7 +20,7 @@ _CLOSE = 1e-10
 
 @dataclass(frozen=True)
 class Strengths:
-    """`of` sums to 0 within rounding; `tie` is log(nu), None where nobody tied."""
+    """The strengths `of` responses, which sum to 0; `tie` is log(nu), None where nobody tied."""
 
     of: Mapping[str, float]
     tie: float | None

@@ -26,7 +26,7 @@ class Dispute:
 
 
 def disputes(met: Sequence[Meeting], ties: TieRates, *, most: int) -> list[Dispute]:
-    """At most this many comparisons on which not all agree, the worst first."""
+    """Find at most this many comparisons on which not all agree, the worst first."""
     by_comparison: dict[str, list[Meeting]] = defaultdict(list)
     for one in met:
         by_comparison[one.comparison_id].append(one)

@@ -23,7 +23,7 @@ _Z = 1.959964  # 97.5 % of a normal distribution lie below it
 
 
 def interval_of_share(share: float, moves: Sequence[float], *, clusters: int) -> Interval:
-    """Where the true share lies, in [0, 1].
+    """Compute the 95 % interval that the true share lies in, within [0, 1].
 
     `moves`: how far the share moves if a cluster is drawn once more; they sum to 0. `clusters`, at
     least 2: how many the share itself is of. There may be more moves: the chance level of one

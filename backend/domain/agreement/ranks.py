@@ -107,7 +107,10 @@ def _alpha_interval(
 
 
 def _interval_of_mean(each: Sequence[float]) -> Interval | None:
-    """Of numbers in [0, 1], one for each comparison."""
+    """Compute the 95 % interval of the mean of numbers in [0, 1], one for each comparison.
+
+    None for fewer than `FEWEST` numbers.
+    """
     middle = mean(each)
     if middle is None or len(each) < FEWEST:
         return None

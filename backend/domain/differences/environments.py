@@ -80,7 +80,7 @@ def _words(value: Any, common: Sequence[Any]) -> str:
 
 
 def _unrecorded(facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, list[str]]:
-    """By expected fact the runs without it; `environment` for those that reported nothing."""
+    """List, by expected fact, the runs without it; `environment`: those that reported nothing."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for run, attempts in facts.items():
         if not any(attempts):

@@ -118,7 +118,7 @@ def _change(
     measured: Measured,
     direction: Direction,
 ) -> ResultsChange | None:
-    """From the start: paired where all seeds were measured so, else of two independent numbers."""
+    """Compute the change from the start: paired if all seeds were measured so, else independent."""
     start = measured.reading(row.start, parts)
     if start is None or row.is_start:
         return None

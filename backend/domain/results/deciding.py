@@ -29,10 +29,10 @@ class Evaluated:
 
 
 def evaluated(given: Given, run_ids: Sequence[str]) -> list[Evaluated]:
-    """By each set that all of these runs' models were evaluated on: the first one decides.
+    """List what was found on each set that all of these runs' models were evaluated on.
 
-    Sets that a run was trained on never decide. Those that chose its checkpoint come last: the
-    best of several numbers on a set is partly luck.
+    The first set decides. Sets that a run was trained on never decide. Those that chose its
+    checkpoint come last: the best of several numbers on a set is partly luck.
     """
     unseen = [one for one in given.sets if not given.is_trained(one)]
     by_choice = sorted(unseen, key=given.has_chosen)

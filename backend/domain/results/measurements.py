@@ -212,7 +212,10 @@ def chosen(
 def _most_alike(
     found: Sequence[Measurement],
 ) -> tuple[list[Measurement], list[list[Measurement]]]:
-    """Those of the sampling that measured the most models, the newest first of equals; the rest."""
+    """Split measurements by sampling: those of the one that measured most models, then the others.
+
+    Of equals the newest comes first.
+    """
     groups: defaultdict[str, list[Measurement]] = defaultdict(list)
     for one in found:
         groups[json.dumps(one.sampling, sort_keys=True)].append(one)

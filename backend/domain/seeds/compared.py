@@ -130,7 +130,7 @@ def _why_open(
     by: Measure,
     apart: Sequence[str | None],
 ) -> list[str]:
-    """Of groups that measure the same; the others are told apart by more."""
+    """Say of each group that measures the same as most why it is not compared yet; else empty."""
     if by.metric is None:
         return [""] * len(groups)
     alike = [
@@ -157,7 +157,7 @@ def _told(settings: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def _title(by: Measure, config: Mapping[str, Any]) -> str:
-    """As the registry calls it; runs that a metric decides between are of one method."""
+    """Return what the registry calls the metric, for the method that all these runs have."""
     if by.metric is None or by.title:
         return by.title
     return _called(by.metric, config)
@@ -188,7 +188,7 @@ def _group(
 
 
 def _best(groups: Sequence[SeedGroup], *, is_lower_better: bool) -> Best | None:
-    """Among the groups that can be compared; None if these are fewer than two."""
+    """Find the best of the groups that can be compared; None if these are fewer than two."""
     values = {
         place: [one.value for one in group.values]
         for place, group in enumerate(groups)

@@ -30,7 +30,7 @@ class Draw:
 
 
 def counting(draws: Sequence[Draw], first: Collection[str] = ()) -> dict[str, str]:
-    """For each run of a group, oldest first, the run that counts for its seed.
+    """Map each run of a group, oldest first, to the run that counts for its seed.
 
     That is the newest that succeeded, a run that began at step 0 before one that continues it; if
     none succeeded, the newest. Runs in `first` come before all others.
@@ -43,7 +43,7 @@ def counting(draws: Sequence[Draw], first: Collection[str] = ()) -> dict[str, st
 
 
 def counted(groups: Iterable[Sequence[str]], draws: Mapping[str, Draw]) -> list[list[str]]:
-    """Of each group the runs that count, one of each seed."""
+    """Keep of each group the runs that count, one of each seed."""
     found = []
     for runs in groups:
         standing = counting([draws[run] for run in runs])

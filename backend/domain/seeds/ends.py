@@ -11,7 +11,7 @@ Steps = Mapping[str, int | None]
 
 
 def why_open(groups: Sequence[Sequence[Draw]], steps: Steps) -> list[str]:
-    """For each group why its values cannot be compared yet; empty = they can.
+    """Say of each group why its values cannot be compared yet; empty = they can.
 
     `groups`: the runs that count; `steps`: of those that have a value, the step that it is of.
     Groups of other lengths are compared, because that is how they were planned.
@@ -45,7 +45,7 @@ def _having(n: int, of: str) -> str:
 
 
 def _common_steps(groups: Sequence[Sequence[Draw]], steps: Steps) -> Mapping[int, int | None]:
-    """By planned length the step at which most groups were measured, the last of equals."""
+    """Find, by planned length, the step at which most groups were measured, the last of equals."""
     found: defaultdict[int, Counter[int | None]] = defaultdict(Counter)
     for group in groups:
         found[group[0].steps][steps[group[0].run]] += 1

@@ -20,7 +20,7 @@ MOST_SEEDS = 1000
 
 @dataclass(frozen=True)
 class Summary:
-    """Of n seeds: their mean, or from ten on their interquartile mean, and its 95 % interval."""
+    """The mean of n seeds, from ten on their interquartile mean, and its 95 % interval."""
 
     n: int
     value: float
@@ -126,7 +126,7 @@ def _kept(n: int, *, is_iqm: bool) -> int:
 
 
 def _squared_error(values: Sequence[float], *, is_iqm: bool) -> float:
-    """Of a mean or an IQM: what its interval is made of."""
+    """Compute the squared standard error of a mean or an IQM, which its interval is made of."""
     n = len(values)
     if not is_iqm:
         return _variance(values) / n

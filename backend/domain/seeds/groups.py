@@ -35,7 +35,7 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 def group_differences(
     configs: Mapping[str, Mapping[str, Any]], groups: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """For each group what is not the same in the configs of all groups, by dotted path."""
+    """List of each group what is not the same in the configs of all groups, by dotted path."""
     firsts = [{k: v for k, v in configs[runs[0]].items() if k != _SEED} for runs in groups]
     apart = differences(firsts)
     return [{path: values[i] for path, values in apart.items()} for i in range(len(groups))]

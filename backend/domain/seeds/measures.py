@@ -56,7 +56,7 @@ def most_alike(metric: str, configs: Sequence[Config]) -> list[int]:
 
 
 def apart_from_most(metric: str, configs: Sequence[Config]) -> list[str | None]:
-    """For each config the section that makes it measure something else than most of them do."""
+    """Name the section that makes each config measure something else than most; None: none."""
     first = configs[most_alike(metric, configs)[0]]
     return [measured_apart(metric, [first, config]) for config in configs]
 

@@ -23,7 +23,7 @@ _SMALL = 1e-3
 
 
 def sha256_of(config: Mapping[str, Any]) -> str:
-    """Of a config without seed and devices: alike for all seeds of a group."""
+    """Hash a config without seed and devices: alike for all seeds of a group."""
     return hashlib.sha256(without_seed(config).encode()).hexdigest()
 
 
@@ -48,7 +48,7 @@ def names_of(
 
 
 def _names(alike: Sequence[Mapping[str, Any]], n_methods: int) -> list[str]:
-    """Of the groups of one method."""
+    """Name the groups of one method, each by one of its configs."""
     by_place = {str(place): one for place, one in enumerate(alike)}
     apart = _lists_as_one(alike, group_differences(by_place, [[place] for place in by_place]))
     own = {path for path in apart[0] if any(one[path] is None for one in apart)}
@@ -132,7 +132,7 @@ def _parent(path: str) -> str:
 def _name(
     config: Mapping[str, Any], apart: Mapping[str, Any], first: Sequence[str], n_methods: int
 ) -> str:
-    """In the order of the config, of its settings those that come first."""
+    """Name a group by the first of the settings that set it apart, in the order of the config."""
     own = [path for path, value in apart.items() if value is not None and _is_said(path)]
     has_head = not own or "estimator" in apart or n_methods > 1
     most = _MOST_IN_NAME - has_head

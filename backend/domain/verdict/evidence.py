@@ -38,12 +38,12 @@ class Estimate(NamedTuple):
 
     @property
     def interval(self) -> Span | None:
-        """Its interval, if both ends are known."""
+        """The interval of the value, if both ends are known."""
         return Span.of(self.low, self.high)
 
     @property
     def error(self) -> float | None:
-        """Its standard error."""
+        """The standard error of the value, if its interval is known."""
         span = self.interval
         return None if span is None else (span.high - span.low) / (2 * Z95)
 
@@ -112,7 +112,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Change:
-    """From one value to another, and the standard error of the difference (None = not known)."""
+    """A change from one value to another, and its standard error (None = not known)."""
 
     before: float
     after: float
@@ -120,7 +120,7 @@ class Change:
 
     @property
     def size(self) -> float:
-        """After less before."""
+        """The value after less the value before."""
         return self.after - self.before
 
     def rose(self, z: float = Z95) -> bool:
@@ -145,7 +145,7 @@ class Trend(Change):
 
     @property
     def ratio(self) -> float:
-        """After by before; infinite from 0."""
+        """The value after divided by the value before; infinite from 0."""
         return self.after / self.before if self.before else math.inf
 
 
@@ -188,7 +188,7 @@ def noise_of(values: Sequence[float]) -> float | None:
 
 
 def trend(curve: Sequence[Point]) -> Trend | None:
-    """From the mean of the first twentieth of a curve's points to that of its last fifth.
+    """Compare the mean of the first twentieth of a curve's points with that of its last fifth.
 
     Neighbouring steps are taken as independent around the curve. None for under five points.
     """
@@ -202,7 +202,7 @@ def trend(curve: Sequence[Point]) -> Trend | None:
 
 
 def trend_from_start(curve: Sequence[Point], beginning: Sequence[Point]) -> Trend | None:
-    """From the first point of a beginning to the mean of the last fifth of its curve.
+    """Compare the first point of a beginning with the mean of the last fifth of its curve.
 
     The first point is as noisy as those behind it in the beginning, whose points may be single
     steps where those of the curve are means of several.

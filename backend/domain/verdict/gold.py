@@ -6,7 +6,7 @@ _FIRST = ("gold/reward", "gold/win_rate")
 
 
 def gold_metrics(names: Iterable[str]) -> list[str]:
-    """Those of these metrics that were measured elsewhere, without the ends of their intervals."""
+    """Keep the metrics that were measured elsewhere, without the ends of their intervals."""
     found = sorted(
         name for name in names if name.startswith("gold/") and not name.endswith(("_low", "_high"))
     )

@@ -98,7 +98,7 @@ def output_sentence(shipped_step: int | None, what: str = "") -> str:
 
 
 def unscored_sentence(share: float) -> str:
-    """That some responses of the newest evaluation have no reward; empty if all have one."""
+    """Say that some responses of the newest evaluation have no reward; empty if all have one."""
     if share <= 0:
         return ""
     return (

@@ -11,14 +11,14 @@ Level = VerdictLevel
 
 
 class Span(ApiAnswer):
-    """From one value to another, both included."""
+    """The values from `low` to `high`, both included."""
 
     low: float
     high: float
 
     @classmethod
     def of(cls, low: float | None, high: float | None) -> Self | None:
-        """With these ends, if both are known."""
+        """Make a span with these ends, if both are known."""
         return None if low is None or high is None else cls(low=low, high=high)
 
 

@@ -87,7 +87,7 @@ def create(
 
 
 def choices(session: Session, run: Run, *, import_id: str | None = None) -> Iterator[Choice]:
-    """By prompt a run's distinct responses, 2 to 9; those that this import brings count, too.
+    """Yield each prompt with a run's 2 to 9 distinct responses, those that this import brings too.
 
     Prompts to which all responses are alike are left out: there is nothing to rank.
     """

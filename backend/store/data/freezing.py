@@ -373,7 +373,7 @@ def _merged_lines(
 def _merged_line(
     row: Any, split: Split, texts: _Texts, body: SnapshotBody, ranking: Ranking, record_id: str
 ) -> FrozenLine:
-    """Nobody judged just this, and nobody saw it in one order."""
+    """Make the line of a merged ranking, which nobody gave as it is and nobody saw in one order."""
     merged = {"tiers": ranking.tiers, "unranked": ranking.unranked, "verdict": ranking.verdict}
     under = [one for one in row.Judgment.rankings if one["criterion"] == body.criterion]
     said = {

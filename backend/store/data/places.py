@@ -48,7 +48,7 @@ class Places(NamedTuple):
     numbers: dict[int, int]
 
     def of(self, judged: int) -> int:
-        """Up to where everything with so many judgments is passed; 0 = nowhere."""
+        """Return the number up to which everything with so many judgments is passed; 0 = none."""
         return max((n for level, n in self.numbers.items() if level >= judged), default=0)
 
 

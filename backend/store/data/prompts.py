@@ -69,7 +69,7 @@ def ensure(
 def contradicting(
     session: Session, ids: Mapping[str, str], prompts: Sequence[PromptInput]
 ) -> list[PromptInput]:
-    """Those that say something of a prompt which its row says otherwise; `ids` by content hash."""
+    """Find those that contradict what the row of their prompt says; `ids` by content hash."""
     saying = [one for one in prompts if one.reference is not None or one.metadata]
     found = session.execute(
         select(Prompt.id, Prompt.reference, Prompt.more).where(

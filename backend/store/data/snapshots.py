@@ -86,7 +86,7 @@ def publish(
     sha256: str,
     counts: Mapping[str, Mapping[str, int]],
 ) -> SnapshotAnswer:
-    """Everybody who sees the project sees the snapshot from now on; all lines are there."""
+    """Show the snapshot, all of whose lines are stored, to everybody who sees the project."""
     snapshot = session.scalars(
         select(Snapshot).where(Snapshot.id == snapshot_id, Snapshot.job_id.is_not(None))
     ).one()

@@ -32,7 +32,7 @@ _BATCH = 1000
 
 
 def of_runs(session: Session, run_ids: Sequence[str], caller: Caller) -> DataDifferences:
-    """In which fields these runs name different snapshots, and how far those overlap."""
+    """Find the fields in which these runs name different snapshots, and how far those overlap."""
     used = _used(session, run_ids)
     snapshots = _snapshots(session, {one for field in used.values() for one in field})
     names = record_names.of_ids(session, snapshots, caller)
@@ -48,7 +48,7 @@ def of_runs(session: Session, run_ids: Sequence[str], caller: Caller) -> DataDif
 
 
 def _used(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, list[str]]]:
-    """By field of the config and snapshot the runs that name it, in the order of the runs."""
+    """Map fields of the config, and in them snapshots, to the runs that name them, in order."""
     rows = session.execute(select(Run.id, Run.config).where(Run.id.in_(run_ids)))
     configs: dict[str, dict[str, Any]] = dict(rows.all())
     used: dict[str, dict[str, list[str]]] = {}

@@ -189,7 +189,7 @@ class _Reading:
         self._high = inf if window.to is None else window.to + origin
 
     def spread(self) -> Spread:
-        """Its columns."""
+        """Read the columns of the finest level that has few enough of them."""
         newest = _newest(self._session, self._run_id, [self._name])[self._name]
         level = next((one for one, width in enumerate(WIDTHS) if width > newest), len(WIDTHS) - 1)
         keys = self._keys(level, 0)

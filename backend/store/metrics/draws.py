@@ -14,7 +14,7 @@ _WANTED = (Run.id, Run.config, Run.state, Run.steps, Run.parent_id, Run.parent_s
 
 
 def of_runs(session: Session, run_ids: Iterable[str]) -> dict[str, Draw]:
-    """By run, in the order asked for."""
+    """Read which seed each run is of, by run in the order asked for."""
     asked = list(run_ids)
     known = _read(session, asked)
     while missing := {up for row in known.values() if (up := _continued(row))} - known.keys():

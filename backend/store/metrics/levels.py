@@ -101,7 +101,7 @@ def cover(first: int, end: int, level: int, sealed: int) -> Iterator[Span]:
 
 
 def of_run(session: Session, run_id: str, names: Collection[str]) -> dict[str, Curve]:
-    """These curves of a run as they stand, new ones made; the caller holds the run."""
+    """Read these curves of a run, making those that are missing; the caller holds the run."""
     found = _known(session, run_id, names)
     missing = sorted(name for name, curve in found.items() if curve is None)
     if missing:

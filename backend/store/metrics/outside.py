@@ -71,5 +71,5 @@ def append(
 
 
 def moments_of(session: Session, run_id: str, measured: Sequence[OutsidePoint]) -> dict[int, float]:
-    """When the trainer was at the step of each of these results, by step; see `append`."""
+    """Read when the trainer was at the step of each of these results, by step; see `append`."""
     return times.at_steps(session, run_id, [point.step for point in measured])

@@ -316,7 +316,7 @@ def history(
 
 
 def _bounded(events: list[KeptEvent]) -> list[KeptEvent]:
-    """As many of these as are told in one go."""
+    """Take as many of these events as are sent at once."""
     n_values = 0
     for number, (_, _, kind, data, _) in enumerate(events, start=1):
         n_values += data.get("n", len(data.get("values", ()))) if kind == "metric" else 0

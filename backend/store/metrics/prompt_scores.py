@@ -206,7 +206,7 @@ def _curve(prompt_id: str, text: str | None, columns: Sequence[SummedScore]) -> 
 
 
 def _rounded(value: float | None) -> float | None:
-    """As many digits as are kept."""
+    """Round to the seven digits that are kept."""
     return None if value is None else float(f"{value:.7g}")
 
 

@@ -90,7 +90,7 @@ def of_run(session: Session, run_id: str, caller: Caller) -> RunSets:
 
 
 def _runs(session: Session, run_ids: Sequence[str]) -> list[Run]:
-    """In the order in which they are asked for."""
+    """Read runs in the order in which they are asked for."""
     found = {run.id: run for run in session.scalars(select(Run).where(Run.id.in_(run_ids)))}
     return [found[run_id] for run_id in run_ids if run_id in found]
 

@@ -39,7 +39,7 @@ def of_runs(
     evaluated_on: str | None,
     caller: Caller,
 ) -> SeedGroups:
-    """These runs in groups, by `metric`, or else evaluations on that set, or what decides."""
+    """Compare these runs in groups: by `metric`, else evaluations on a set, else what decides."""
     configs = _configs(session, run_ids)
     names = _names(session, configs)
     drawn = draws.of_runs(session, configs)
@@ -134,7 +134,7 @@ def group_curves(
 
 
 def _newest(session: Session, run_ids: Sequence[str], name: str) -> Measure:
-    """By the newest point of each run that has a finite one."""
+    """Measure runs by their newest finite point of this metric; those without one are left out."""
     points = (
         MetricPoint.run_id == Run.id,
         MetricPoint.name == name,

@@ -1,4 +1,4 @@
-"""When a run's trainer was at a step.
+"""The times at which a run's trainer was at its steps.
 
 `backend.store.metrics.outside` asks where on the axes of time a result from outside belongs.
 """
@@ -16,9 +16,9 @@ _NOT_THE_TRAINERS = (*points.OUTSIDE_PREFIXES, "system/")
 
 
 def at_steps(session: Session, run_id: str, steps: Collection[int]) -> dict[int, float]:
-    """When the trainer was at each of these steps, seconds since the epoch.
+    """Read when the trainer was at each of these steps, in seconds since the epoch, by step.
 
-    By the trainer's metric that has most points: a step without one has the time of the newest
+    Reads the trainer's metric that has most points: a step without one has the time of the newest
     before it, a step before all of them the time of the first. Empty if the trainer has no metric.
     """
     name = _most_often(session, run_id)

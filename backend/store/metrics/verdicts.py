@@ -133,7 +133,7 @@ def _drawn(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, _Drawn]:
 
 
 def _read_closer(session: Session, run_id: str, long: Sequence[str], drawn: _Drawn) -> None:
-    """Of the curves of a run that came as means: evaluations whole, the beginnings of others."""
+    """Read closer what came as means: evaluations whole, of other curves the beginnings."""
     evaluations = [name for name in long if name.startswith(PREFIXES)]
     steps = [name for name in long if not name.startswith(PREFIXES)]
     # So many points of each at most, or twice as many if all of them fit into an answer.

@@ -113,7 +113,7 @@ def mark_left(session: Session, key: str, look_up: LookUp, *, at: datetime) -> b
 
 
 def unnamed(session: Session, keys: Collection[str], look_up: LookUp) -> list[str]:
-    """Those of these keys of the artifact store that nobody needs, now or soon.
+    """Find the keys of the artifact store that nobody needs, now or soon.
 
     No row names them, no run is about to, and no model in use was registered from there.
 

@@ -71,8 +71,9 @@ def _change_one(run: Run, body: RunsChange, at: datetime) -> Changed:
 
 
 def _locked(session: Session, run_ids: Sequence[str]) -> list[Run]:
-    """These runs, held in the order of creation, so that two who hold the same never wait for each
-    other."""
+    """Lock these runs in the order of creation, so that two who lock the same ones never wait for
+    each other. Raises NotFound.
+    """
     wanted = select(Run).where(Run.id.in_(run_ids)).order_by(Run.number).with_for_update()
     rows = session.scalars(wanted, execution_options={"populate_existing": True}).all()
     missing = set(run_ids) - {run.id for run in rows}

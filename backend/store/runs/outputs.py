@@ -50,7 +50,7 @@ def answers(session: Session, run_id: str) -> OutputFile:
 
 
 def forget_answers(session: Session, run_id: str) -> None:
-    """Their file is about to be deleted."""
+    """Delete the row of a run's answers, whose file is about to be deleted."""
     session.execute(delete(Artifact).where(Artifact.run_id == run_id, Artifact.path == ANSWERS))
 
 

@@ -138,9 +138,9 @@ def _steps(session: Session, chosen: Sequence[ColumnElement[bool]]) -> list[int]
 
 
 def chosen(session: Session, run_id: str, numbers: Sequence[int]) -> list[Sample]:
-    """These samples of a run, in this order, with their ids.
+    """Read these samples of a run, in this order, with their token ids.
 
-    Raises NotFound where one is not of it.
+    Raises NotFound if one is not of this run.
     """
     wanted = (
         select(Sample)

@@ -68,7 +68,7 @@ def _texts(
 def samples(
     session: Session, run_ids: Sequence[str], prompt_id: str, *, up_to: int | None
 ) -> PromptSamples:
-    """Of each run the newest samples of the prompt, at step `up_to` or before if it is given."""
+    """Read each run's newest samples of the prompt, at step `up_to` or before if it is given."""
     steps = _steps(session, run_ids, prompt_id)
     return PromptSamples(
         items=[_of_run(session, run_id, prompt_id, steps[run_id], up_to) for run_id in run_ids]

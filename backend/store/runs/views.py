@@ -60,7 +60,7 @@ def listing(
 
 
 def of(session: Session, rows: Sequence[Run]) -> list[RunAnswer]:
-    """These rows as answers, in the same order."""
+    """Turn these rows into answers, in the same order."""
     ids = [run.id for run in rows]
     made, best = _output_model_ids(session, ids), best_steps(session, ids)
     sizes = outputs.sizes(session, ids)

@@ -3961,7 +3961,7 @@ export interface components {
         };
         /**
          * SignIn
-         * @description Either the one-time token of a sign-in link, or e-mail and password.
+         * @description A sign-in, by the one-time token of a sign-in link or by e-mail and password.
          */
         SignIn: {
             /** Token */
@@ -4134,7 +4134,7 @@ export interface components {
         };
         /**
          * Span
-         * @description From one value to another, both included.
+         * @description The values from `low` to `high`, both included.
          */
         Span: {
             /** Low */

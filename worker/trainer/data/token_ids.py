@@ -21,7 +21,7 @@ from worker.trainer.events import Events
 
 @lru_cache(maxsize=8)
 def tokenizer_hash(tokenizer: PreTrainedTokenizerBase) -> str:
-    """Of what the ids mean: every token with its id, and the ids of the special tokens.
+    """Hash what the ids mean: every token with its id, and the ids of the special tokens.
 
     sha256 of the JSON [[[token, id], ...], [special id, ...]], each list in order of the ids. A
     template is no part of it: it says which ids stand before a response, not what they mean.
@@ -33,7 +33,7 @@ def tokenizer_hash(tokenizer: PreTrainedTokenizerBase) -> str:
 
 
 def prompt_hash(ids: Sequence[int]) -> str:
-    """Of the ids that a response was sampled after: sha256 of their JSON."""
+    """Hash the ids that a response was sampled after: the sha256 of their JSON."""
     return hashlib.sha256(json.dumps(list(ids)).encode()).hexdigest()
 
 

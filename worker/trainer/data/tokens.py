@@ -1,4 +1,4 @@
-"""From lines of `inputs/*.jsonl` to token ids, masks and batches.
+"""Token ids, masks and batches made of the lines of `inputs/*.jsonl`.
 
 Used by every loop. The text of the input files is tokenized here, once per run; after that a prompt
 and its response stay token ids. What an earlier run has sampled comes as ids, see `token_ids`.

@@ -19,7 +19,7 @@ from worker.trainer.sampling.decoding import Sampling
 
 @dataclass(frozen=True)
 class Distance:
-    """Per response, nats: exact KL, and its log-probability under model and reference."""
+    """Exact KL of each response in nats, and its log-probability under model and reference."""
 
     kl: list[float]
     logp: list[float]

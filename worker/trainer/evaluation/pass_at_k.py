@@ -41,7 +41,7 @@ def majority_at_k(answers: Sequence[str | None], passed: Sequence[bool], k: int)
 
 @cache
 def _majority(right: int, others: tuple[int, ...], silent: int, k: int) -> float:
-    """By the number of votes `most` for the right answer: no other may have more of them."""
+    """Sum over the number of votes `most` for the right answer; no other may have more of them."""
     wins = 0.0
     for most in range(1, min(right, k) + 1):
         ways = _ways(others, silent, most, k - most)
@@ -51,8 +51,8 @@ def _majority(right: int, others: tuple[int, ...], silent: int, k: int) -> float
 
 
 def _ways(others: Sequence[int], silent: int, most: int, drawn: int) -> list[int]:
-    """In how many ways `drawn` responses come from the other answers and the silent ones, with no
-    answer more than `most` times; by how many have exactly `most`.
+    """Count the ways in which `drawn` responses come from the other answers and the silent ones, no
+    answer more than `most` times; by how many answers have exactly `most`.
     """
     # ways[d][t]: in how many ways to draw d, of which t answers have `most` votes.
     ways = [[math.comb(silent, d)] for d in range(drawn + 1)]

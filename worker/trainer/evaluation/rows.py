@@ -34,7 +34,7 @@ class Measured:
 
     @cached_property
     def passed(self) -> list[bool | None]:
-        """By the terms that judge correctness; without one, by the weighted sum."""
+        """Whether each row passed, by the terms that judge it, else by its weighted sum."""
         threshold, scores = self.pass_reward, self.scores
         return [
             raw >= threshold if passed is None and threshold is not None else passed

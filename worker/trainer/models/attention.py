@@ -149,7 +149,7 @@ def _eager(
 def _sdpa(
     query: Tensor, key: Tensor, value: Tensor, block: Block, scaling: float, dropout: float
 ) -> Tensor:
-    """Without a stem the mask is the plain triangle, which the fastest kernels need not be told.
+    """Attend by torch's own kernels; without a stem by the fastest, which know the causal mask.
 
     With a mask of their own those for GPUs want as many heads of keys as of queries.
     """

@@ -67,12 +67,12 @@ class RmsNorm(nn.Module):
         self._eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        """From `... x H` to as much."""
+        """Normalize over the last axis: `... x H` to `... x H`."""
         return _call(_RmsNorm, x, self.weight, self._eps, _compute_dtype(x))
 
 
 class GatedMlp(nn.Module):
-    """down(silu(gate(x)) * up(x)), which under autocast keeps what `gate` and `up` gave alone.
+    """A gated MLP, down(silu(gate(x)) * up(x)); under autocast it keeps only what gate and up gave.
 
     Source: Shazeer 2020 (arXiv 2002.05202), equation 6.
     """
@@ -82,7 +82,7 @@ class GatedMlp(nn.Module):
         self.gate_proj, self.up_proj, self.down_proj = gate_proj, up_proj, down_proj
 
     def forward(self, x: Tensor) -> Tensor:
-        """From `... x H` to as much."""
+        """Apply the MLP: `... x H` to `... x H`."""
         gate, up = self.gate_proj(x), self.up_proj(x)
         if not torch.is_autocast_enabled(x.device.type):
             # In fp32 making the product again takes more time than its memory is worth.
@@ -101,7 +101,7 @@ class Linear(nn.Linear):
     bias: nn.Parameter | None  # type: ignore[assignment]
 
     def forward(self, input: Tensor) -> Tensor:
-        """From the hidden size to the units inside the layer, in autocast's dtype if it is on."""
+        """Map `... x in_features` to `... x out_features`, in autocast's dtype if it is on."""
         if _compute_dtype(input) == self.weight.dtype:
             return functional.linear(input, self.weight, self.bias)
         return _call(_Linear, input.to(_compute_dtype(input)), self.weight, self.bias)
@@ -166,7 +166,7 @@ class _GatedLinear(Function):
 
 
 def _call(function: type[Function], *arguments: Any) -> Tensor:
-    """Without a gradient, and so without autograd's own cost, where none is wanted."""
+    """Call the function, without the cost of autograd where no gradient is wanted."""
     result: Tensor = (
         function.apply(*arguments)
         if torch.is_grad_enabled()

@@ -22,7 +22,7 @@ AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class TokenLogp:
-    """Per action token, nats: log-probability of the token, and entropy of its distribution.
+    """Log-probability of each action token and entropy of its distribution, in nats.
 
     `hidden_N_H` are the states that both were made from.
     """
@@ -170,6 +170,6 @@ def _places(token_N: Tensor, part: slice) -> tuple[Tensor, Tensor]:
 
 
 def _slices(stop: int, size: int) -> Iterator[slice]:
-    """From 0 to stop, `size` at a time."""
+    """Cut the places from 0 to before `stop` into slices of `size`."""
     size = max(size, 1)
     return (slice(first, min(first + size, stop)) for first in range(0, stop, size))

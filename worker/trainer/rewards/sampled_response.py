@@ -59,13 +59,13 @@ class SlowScore(Protocol):
     """A Score whose graders work in other processes, while responses are still being sampled."""
 
     def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
-        """As any Score; waits for what was begun."""
+        """Grade these responses as any Score does; wait for what was begun."""
 
     def begin(self, answer: SampledResponse) -> None:
         """Begin to grade an answer that will be asked for; one that is not may never be."""
 
     def forget(self) -> None:
-        """Nobody will ask for what was begun."""
+        """Give up what was begun: nobody will ask for it."""
 
 
 def measured(values: Iterable[float]) -> list[Grade]:

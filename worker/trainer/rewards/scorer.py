@@ -1,4 +1,4 @@
-"""From responses to rewards: score each term, add up, normalize, clip.
+"""Rewards of responses: score each term, add up, normalize, clip.
 
 Built once per run by policy_gradient, generate and evaluations; each kind of term has its own file
 beside this one, under the name that the schema gives it.
@@ -50,7 +50,7 @@ def build_terms(
 
 
 def _build(term: AnyRewardTerm, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
-    """By the file of the term's kind, whose name is in the schema; only now is its code loaded."""
+    """Build a term with the file of its kind, named as in the schema and loaded only now."""
     file = import_module(f"worker.trainer.rewards.{term.kind}")
     score: Score = file.build(term, tokenizer, run)
     return score
@@ -58,8 +58,8 @@ def _build(term: AnyRewardTerm, tokenizer: PreTrainedTokenizerBase, run: Run) ->
 
 @dataclass(frozen=True)
 class Scores:
-    """Per response: what each term says, the weighted sum of scores, what is added to it as a
-    penalty (empty without one), and the reward that is trained on.
+    """Holds of each response what each term says, the weighted sum of scores, what is added to it
+    as a penalty (empty without one), and the reward that is trained on.
 
     A response that a term could not score has a reward that is not finite: it counts nowhere.
     """
@@ -111,7 +111,7 @@ class Scores:
         }
 
     def why(self, row: int) -> dict[str, str]:
-        """By term, why a response did not pass or has no score."""
+        """Return, by term, why the response of this row did not pass or has no score."""
         return {name: grades[row].why for name, grades in self.grades.items() if grades[row].why}
 
     @property
@@ -122,7 +122,7 @@ class Scores:
         return [raw + penalty for raw, penalty in zip(self.raw, self.penalty, strict=True)]
 
     def rows(self, start: int, stop: int) -> "Scores":
-        """Those of some of the responses."""
+        """Take the scores of the responses from `start` to before `stop`."""
         rows = slice(start, stop)
         grades = {name: several[rows] for name, several in self.grades.items()}
         return replace(
@@ -135,7 +135,7 @@ class Scores:
 
     @staticmethod
     def joined(parts: "Sequence[Scores]") -> "Scores":
-        """Those of several batches, one after another."""
+        """Join the scores of several batches, one after another."""
         return Scores(
             {name: [g for part in parts for g in part.grades[name]] for name in parts[0].grades},
             [value for part in parts for value in part.raw],

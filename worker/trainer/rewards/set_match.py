@@ -101,7 +101,7 @@ def items(text: str) -> list[str]:
 
 
 def _bare(text: str) -> str:
-    """Without LaTeX and the brackets around all of it."""
+    """Remove LaTeX and the brackets around all of it."""
     if "\\" in text or text.startswith("$"):
         text = _COMMAND.sub(r"\1", text.strip("$").strip()).replace("\\{", "{").replace("\\}", "}")
     closed = _BRACKETS.get(text[:1])

@@ -1,3 +1,1 @@
-"""From prompts to sampled responses, by the trainer's own decoding or by vLLM; no scores, no
-updates.
-"""
+"""Responses sampled to prompts, by the trainer's own decoding or by vLLM; no scores, no updates."""

@@ -25,7 +25,7 @@ class Grader(Protocol):
         """Begin to grade an answer that it will be asked for."""
 
     def forget(self) -> None:
-        """Nobody will ask for what was begun."""
+        """Give up what was begun: nobody will ask for it."""
 
 
 @contextmanager

@@ -74,7 +74,7 @@ OnResponse = Callable[[int, Response], None]
 
 
 def ignore(place: int, response: Response) -> None:
-    """Nobody waits for single responses."""
+    """Do nothing: nobody waits for single responses."""
 
 
 def sample(

@@ -86,7 +86,7 @@ class TransformersEngine:
         )
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: this engine holds nothing that must be released."""
 
 
 def open_engine(

@@ -21,7 +21,7 @@ class StopStrings:
     """The stop strings of a run, for one tokenizer."""
 
     def __init__(self, strings: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> None:
-        """Without strings nothing ever stops."""
+        """Stop at these strings; without one, never."""
         self._strings, self._tokenizer = tuple(strings), tokenizer
         # A model may have more ids than its tokenizer; those have no text either.
         vocabulary = tokenizer.get_vocab()
@@ -41,7 +41,7 @@ class StopStrings:
         return any(string in text for string in self._strings)
 
     def _last_of(self, ids: Sequence[int]) -> list[int]:
-        """As many of the last ids as a stop string can be made of, from a token's beginning on."""
+        """Take the last ids that a stop string can be made of, from a token's beginning on."""
         newest_first: list[int] = []
         for one in reversed(ids):
             if one in self._with_text:

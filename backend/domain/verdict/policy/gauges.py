@@ -64,7 +64,7 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
 
 
 def _of_prompts(evidence: Evidence, evaluations: Sequence[Estimate], judge: str) -> str:
-    """On how many prompts the reward is measured, what it leaves out, and what it was at first."""
+    """Say on how many prompts the reward is measured, what it leaves out, what it was at first."""
     is_heldout = judge.startswith("eval/")
     n, unscored = evidence.n_heldout, evidence.unscored()
     prompts = "" if n is None or not is_heldout else counted(n, "prompt")
@@ -147,7 +147,7 @@ def _length(evidence: Evidence, signs: Signs) -> Gauge:
 
 
 def _steady(curve: Sequence[Point], trend: Trend, high: float) -> str:
-    """That a metric ends where it began, and where it was meanwhile if that was far away."""
+    """Say that a metric is steady, or what it was meanwhile if that was far from its two ends."""
     course = quietened(curve)
     least, most = min(course, key=_value_of), max(course, key=_value_of)
     for far, is_far in ((least, least.value < trend.before / 2), (most, most.value > high)):

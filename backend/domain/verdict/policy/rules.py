@@ -120,7 +120,7 @@ class _Policy:
 
     @property
     def _outside_early(self) -> str:
-        """That what was measured outside ended too early to decide; empty if it decides."""
+        """Say that what was measured outside ended too early to decide; empty if it decides."""
         if self.judge != HELD_OUT or not self._outside:
             return ""
         end = self.evidence.curve(self._outside[0])[-1].step
@@ -161,7 +161,7 @@ class _Policy:
 
     @cached_property
     def gain(self) -> Change:
-        """From the first evaluation to the last."""
+        """The change from the first evaluation to the last."""
         return self._between(self.evaluations[0], self.evaluations[-1])
 
     @property

@@ -156,7 +156,7 @@ class Signs:
         return f"{text}, and the limit cuts {percent(cut.after)} of them"
 
     def happened(self) -> list[Happening]:
-        """Since when a sign has held."""
+        """The signs that hold, each with the step since which it does."""
         found = [
             self._since_limit(),
             self._since_length(0.5, "Length below half of its start"),
@@ -185,7 +185,7 @@ class Signs:
 def _begun(
     curve: Sequence[Point], limit: float, text: str, *, below: bool = False
 ) -> Happening | None:
-    """Since when a curve has stayed beyond a limit; None if it does not, or always did."""
+    """Find since when a curve has stayed beyond a limit; None if it does not, or always did."""
     step = first_beyond(curve, limit, below=below)
     if step is None or step == curve[0].step:
         return None

@@ -141,7 +141,7 @@ class _Place:
 
     @property
     def order(self) -> list[ColumnElement[Any]]:
-        """For ORDER BY."""
+        """Write the parts of ORDER BY."""
         return [
             part.column.desc() if part.is_descending else part.column.asc() for part in self._parts
         ]
@@ -203,7 +203,7 @@ class _Place:
         )
 
     def _as_text(self, column: Any) -> ColumnElement[Any]:
-        """Whatever the case, in the same order on both databases."""
+        """Compare text whatever its case, in the same order on both databases."""
         if self._sqlite:
             lowered: ColumnElement[Any] = func.unicode_lower(column)
             return lowered

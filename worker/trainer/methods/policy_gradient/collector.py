@@ -203,7 +203,7 @@ class Collector:
     def _greedy_rewards(
         self, groups: Sequence[_Group], step: int, account: _Account
     ) -> list[float]:
-        """Per response, for remax the reward of its prompt's greedy response, else 0.
+        """Return for each response the reward of its prompt's greedy response for remax, else 0.
 
         The running statistics do not see it.
         """

@@ -98,7 +98,7 @@ def evaluate_policy(
 
 
 def _parts_of(whole: Mapping[str, float], parts: Mapping[str, float]) -> dict[str, float]:
-    """Of `eval/NAME/KEY.VALUE` those whose `eval/NAME` is told of all prompts."""
+    """Keep each `eval/NAME/KEY.VALUE` whose `eval/NAME` is known of all prompts."""
     return {name: value for name, value in parts.items() if name.rpartition("/")[0] in whole}
 
 

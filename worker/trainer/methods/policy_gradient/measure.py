@@ -18,12 +18,12 @@ from worker.trainer.sampling.prompts import Prompt
 
 
 def of_sums(config: PolicyGradientConfig) -> str:
-    """Of the weighted sum of a response with its penalty, of which running statistics are made."""
+    """Hash what the running statistics measure: the weighted sum of a response with its penalty."""
     return _digest(config.reward.terms, _penalty(config))
 
 
 def of_evaluations(config: PolicyGradientConfig, heldout: Sequence[Prompt]) -> str:
-    """Of reward and KL on these held-out prompts: what is asked, how it is sampled and judged.
+    """Hash what reward and KL on these held-out prompts are: questions, sampling and judging.
 
     The coefficient of the KL is no part: it is applied to both when two evaluations are compared.
     """
@@ -50,7 +50,7 @@ def _digest(*parts: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON, each reference by what stays the same on another machine."""
+    """Turn a value into JSON, each reference into what stays the same on another machine."""
     if isinstance(value, Reference):
         return value.sha256 or value.hub_id or value.path
     if isinstance(value, BaseModel):

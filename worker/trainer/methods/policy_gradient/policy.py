@@ -78,7 +78,7 @@ class Policy:
 
     @contextmanager
     def reference_at_hand(self) -> Iterator[None]:
-        """For an evaluation: `as_reference` may be asked within, whether or not steps ask it.
+        """Allow `as_reference` within, for an evaluation, whether or not steps use a reference.
 
         A reference that steps do not need is loaded here and let go afterwards.
         """

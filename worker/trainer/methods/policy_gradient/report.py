@@ -182,7 +182,7 @@ def columns(
 
 
 def _grading_metrics(rollout: Rollout) -> dict[str, float]:
-    """Of all responses: how many passed, and how many each term could score."""
+    """Measure which shares of all responses passed and could be scored by each term."""
     passed = [one for one in rollout.scores.passed if one is not None]
     values = {} if not passed else {"pass_rate": sum(passed) / len(passed)}
     return values | coverage(rollout.scores)

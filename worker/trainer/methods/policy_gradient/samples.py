@@ -86,7 +86,7 @@ def _is_cut(rollout: Rollout) -> list[bool]:
 
 
 def _has_equal_group(rollout: Rollout) -> list[bool]:
-    """Per row, whether all responses of its group have one reward; a group of one has not."""
+    """Say of each row whether all rewards of its group are equal; those of a group of one are not."""
     reward_B = torch.tensor(rollout.scores.reward, dtype=torch.float64)
     groups = [reward_B[rollout.group_B == group] for group in rollout.group_B.unique()]
     equal = [len(group) > 1 and bool(are_equal(group)) for group in groups]
@@ -180,5 +180,5 @@ def _tokens(
 
 
 def rounded(values: Iterable[float]) -> list[float]:
-    """With seven digits, as many as fp32 has, which halves the bytes of a line."""
+    """Round to seven digits, as many as fp32 has, which halves the bytes of a line."""
     return [float(f"{value:.7g}") for value in values]

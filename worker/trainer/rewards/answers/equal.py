@@ -51,7 +51,7 @@ def equal(response: str, reference: str, tolerance: float = 0.0) -> bool | None:
 
 
 def _canonical(text: str) -> str:
-    """Without spaces, but for the one that tells the list 1, 234 from the number 1,234."""
+    """Remove spaces, but for the one that tells the list 1, 234 from the number 1,234."""
     return re.sub(r"\s+", "", re.sub(r",\s+(?=\d{3}(?!\d))", ";", text))
 
 
@@ -61,7 +61,10 @@ def _same_time(found: re.Match[str], wanted: re.Match[str]) -> bool:
 
 
 def _choice(found: str, wanted: str) -> bool | None:
-    """Of a reference that is one capital letter: whether the response chose it."""
+    """Decide, for a reference that is one letter from A to J, whether the response chose it.
+
+    None if the reference is no such letter or the response is no choice.
+    """
     letter = wanted.strip("()")
     if len(letter) != 1 or not letter.isupper() or letter > "J":
         return None
@@ -77,7 +80,7 @@ def _is_word(text: str) -> bool:
 
 
 def _same_lists(found: str, wanted: str, tolerance: float) -> bool | None:
-    """Of lists of numbers: in order between round or square brackets, else in any order.
+    """Compare lists of numbers: in order between round or square brackets, else in any order.
 
     Two names on one side only, as in x = 5, y = 3, are in order, too.
     """

@@ -182,7 +182,7 @@ def _near(found: Fraction, wanted: Fraction, tolerance: float) -> bool:
 
 
 def _value(found: re.Match[str]) -> Fraction | None:
-    """None where a fraction divides by zero, or the sign is said twice."""
+    """Compute the value; None if a fraction divides by zero or there are two signs."""
     if found["sign"] and found["inner"]:
         return None
     if found["decimal"] is not None:

@@ -178,7 +178,7 @@ def _as_fraction(found: re.Match[str]) -> str:
 
 
 def _told_apart(read: Any) -> Any:
-    """With i imaginary, and names in capitals that the library would compare as small letters."""
+    """Make i imaginary, and names with capitals differ from those in small letters."""
     from sympy import Basic, I, MatrixBase, Symbol
 
     if not isinstance(read, (Basic, MatrixBase)):

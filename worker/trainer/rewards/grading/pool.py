@@ -44,7 +44,7 @@ class Found:
 
 
 class Pool:
-    """So many processes, started when they are first needed; `limit_s` is for one question."""
+    """A pool of processes, started when they are first needed; `limit_s` is for one question."""
 
     def __init__(self, processes: int, limit_s: float = LIMIT_S) -> None:
         self._limit_s = limit_s
