@@ -158,7 +158,7 @@ def _value(cursor: _Cursor) -> _Value:
 
 
 def _array(cursor: _Cursor) -> _Length:
-    """How many values the next array has; they are passed over."""
+    """Pass over the next array; return how many values it has."""
     kind = int(cursor.number("<I"))
     count = cursor.count("values in an array", LARGEST_HEADER)
     if kind == _STRING:

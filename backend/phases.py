@@ -70,14 +70,14 @@ class Phases:
 
     @property
     def caller(self) -> Caller:
-        """Who was admitted."""
+        """The caller who was admitted. Raises LookupError where everybody is."""
         if self._caller is None:
             raise LookupError(f"{self.name} admits everybody, so nobody is known here")
         return self._caller
 
     @property
     def known_caller(self) -> Caller | None:
-        """Who was admitted; None where nobody needs to be known."""
+        """The caller who was admitted; None where everybody is."""
         return self._caller
 
     async def admit(self) -> None:
@@ -95,7 +95,7 @@ class Phases:
         self._remember_sender(self._caller.id)
 
     def admitted(self, session: Session) -> Caller:
-        """Who asks, as the store says now; streams and exports ask again while they last."""
+        """Admit the caller by what the store says now; streams and exports ask again meanwhile."""
         own = self.request.app.state.own_address
         self._sender = caller = authenticate(session, self._sent, at=now(), own=own)
         return _admitted(session, caller, self.operation, self.request.path_params)
@@ -106,13 +106,13 @@ class Phases:
         return turns.taking_much(self._person)
 
     async def parse(self, parse: Callable[[], T]) -> T:
-        """What `parse` makes of a large body; one at a time, for Python computes one at a time."""
+        """Parse a large body with `parse`, one at a time: Python computes one at a time."""
         turns: Turns = self.request.app.state.turns
         async with turns.checking(self._person):
             return await run_in_threadpool(parse)
 
     async def read(self, work: Callable[[Session], T]) -> T:
-        """What `work` finds, in a session that is closed when this returns."""
+        """Return what `work` finds, in a session that is closed when this returns."""
         read = self._transactions.open_stream if self.opens_stream else self._transactions.read
         return await read(self._person, work)
 
@@ -175,7 +175,7 @@ class Phases:
         )
 
     def seen(self) -> dict[str, str]:
-        """Who asked, and the ids in the address, for the log; of known senders alone."""
+        """Return who asked and the ids in the address, for the log; empty for unknown senders."""
         if self._sender is None:
             return {}
         return {"user_id": self._sender.id} | {
@@ -183,7 +183,7 @@ class Phases:
         }
 
     def claim(self, may: Callable[[Caller], bool]) -> Claim:
-        """What an answer that lasts stands on; `may` is asked of the caller again and again."""
+        """Claim an answer that lasts: `may` is asked of the caller again and again."""
         secret = secret_of(self._sent)
         if secret is None:
             raise LookupError(f"{self.name} admits everybody, so nobody can be asked again")
@@ -191,7 +191,7 @@ class Phases:
 
     @cached_property
     def _sent(self) -> Credentials:
-        """What this request brings; whose it is, each transaction asks anew."""
+        """The credentials of this request; each transaction asks anew whose they are."""
         return credentials_of(self.request)
 
     @property
@@ -215,7 +215,7 @@ class Phases:
         return visitors.person(None if secret is None else secret.sha256, address)
 
     def _remember_sender(self, user_id: str | None) -> None:
-        """Whose turns these credentials take, and whose the connection is; None: a stranger's."""
+        """Remember who showed these credentials, for turns and for the connection; None: nobody."""
         visitors: Visitors = self.request.app.state.visitors
         secret = secret_of(self._sent)
         if secret is not None:
@@ -225,7 +225,7 @@ class Phases:
             connection.belongs_to(user_id)
 
     async def used_key(self) -> dict[str, str] | None:
-        """What this request's Idempotency-Key stands for, None without one."""
+        """Return what this request's Idempotency-Key stands for, None without one."""
         key = self.request.headers.get("idempotency-key")
         if not key or self.request.method != "POST":
             return None

@@ -175,7 +175,7 @@ def _pieces(value: object) -> Iterator[bytes]:
 
 
 def _asked(signature: inspect.Signature) -> inspect.Signature:
-    """What FastAPI has to find in the request: the request itself, and all that is not given."""
+    """Say what FastAPI must find in the request: the request itself, and all that is not given."""
     request = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request)
     asked = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -240,7 +240,10 @@ class _BoundedRequest(Request):
 
 
 def _parsed(body: bytes) -> Any:
-    """What the JSON says, or where it is none; raises HTTPException for what is refused unread."""
+    """Parse JSON; return a JSONDecodeError for what is none.
+
+    Raises HTTPException for what is refused unread.
+    """
     try:
         check_text(body)
         return json.loads(body)
@@ -262,5 +265,5 @@ def _must_fit(size: int, limit: int | None) -> None:
 
 
 def _said_length(request: Request) -> int:
-    """What the request says that its body has; the server has checked that it is a number."""
+    """Return the length that the request declares; the server has checked that it is a number."""
     return int(request.headers.get("content-length", "0"))

@@ -145,7 +145,7 @@ def _opening(session: SessionDep, run_ids: Sequence[str]) -> _Opening:
 
 
 def _numbers(after: str, runs: str) -> dict[str, int | None]:
-    """What `after` says of each run: a number, or None for now."""
+    """Parse `after`: for each run a number, or None for now. Raises InvalidInput."""
     named = set(runs.split(","))
     numbers: dict[str, int | None] = {}
     for part in after.split(","):
@@ -162,7 +162,7 @@ def _numbers(after: str, runs: str) -> dict[str, int | None]:
 
 
 def _after(numbers: Mapping[str, int | None], heads: Mapping[str, int]) -> dict[str, int]:
-    """Where runs go on, of those that are seen."""
+    """Find where each run that the caller sees goes on."""
     return {
         run_id: heads[run_id] if number is None else number
         for run_id, number in numbers.items()

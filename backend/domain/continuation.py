@@ -74,7 +74,7 @@ def _unfit_critic(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Itera
 
 
 def _trunk(config: Mapping[str, Any]) -> str | None:
-    """What the critic of a run starts from; None without a critic."""
+    """Name what the critic of a run starts from; None without a critic."""
     if config.get("estimator") not in CRITIC_ESTIMATORS:
         return None
     trunk = str(value_at(config, "critic.trunk") or Critic().trunk)

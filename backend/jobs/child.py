@@ -101,7 +101,7 @@ class Child:
             job.is_cancelled.set()
 
     def _done(self, order: Message) -> Message:
-        """What came of an order."""
+        """Do an order; return its result or error as a message."""
         try:
             job = _Job(order, self._opened(order["settings"]), self._say)
             self._job = job

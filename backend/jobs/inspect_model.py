@@ -36,6 +36,6 @@ def inspect_model(work: Work) -> dict[str, JSON]:
 
 
 def told(found: Inspected) -> dict[str, JSON]:
-    """What was found, as JSON."""
+    """Return what was found as JSON."""
     facts = found.facts.model_dump(mode="json")
     return {"source": found.source, "facts": facts, "sha256": found.sha256}

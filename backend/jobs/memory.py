@@ -27,7 +27,7 @@ def limited(more_bytes: int = MOST_MORE_BYTES) -> Iterator[None]:
 
 
 def _writable_bytes() -> int | None:
-    """What the kernel counts for RLIMIT_DATA."""
+    """Read the bytes that the kernel counts for RLIMIT_DATA; None where there is no /proc."""
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii")
     except OSError:

@@ -35,7 +35,7 @@ class Pace:
 
     @contextmanager
     def batch(self) -> Iterator[int]:
-        """Around a transaction, the wait for its turn included; gives its size."""
+        """Time a transaction, its wait for the writer included; yield the size of its batch."""
         size = self.size
         self.began()
         yield size

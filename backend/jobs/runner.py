@@ -99,7 +99,7 @@ class _Job:
     error: Exception | None = None
 
     def leave(self) -> None:
-        """One of those who wait has left; the last one stops the work."""
+        """Count one who waits less; the last one stops the work unless the job is kept."""
         self.waiting -= 1
         if self.waiting == 0 and not self.is_kept:
             self.is_stopped.set()
@@ -335,7 +335,7 @@ class Jobs:
         job.is_over.set()
 
     async def _result(self, job: _Job) -> dict[str, JSON]:
-        """What the child says; waits for a child first."""
+        """Wait for a child, let it do the job and return its result."""
         self._queue.enter(job.turn)
         try:
             await _first_of(job.turn.has_come, job.is_stopped)

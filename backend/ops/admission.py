@@ -37,7 +37,7 @@ class Held(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """What is known of its client."""
+        """The kind of its client."""
 
     @property
     def is_waiting(self) -> bool:

@@ -361,7 +361,7 @@ class Guarded(HttpToolsProtocol):
 
     @property
     def kind(self) -> Kind:
-        """What is known of its client."""
+        """The kind of its client: known or a stranger."""
         return Kind.STRANGER if self.person is None else Kind.KNOWN
 
     def end(self) -> None:

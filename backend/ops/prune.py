@@ -129,7 +129,7 @@ class Prune:
         return True
 
     def _left_items(self, planned: set[str]) -> Iterator[Item]:
-        """What a worker uploaded and died before it could name, or was not deleted in time."""
+        """Yield what workers uploaded and no row names, since they died before or it was left."""
         before = datetime.now(UTC) - LEFT_AFTER
         found = {one.key: one for one in self._artifacts.folders() if one.modified_at < before}
         with self._database.read() as session:
@@ -147,7 +147,7 @@ class Prune:
         return is_left
 
     def _arriving_items(self) -> Iterator[Item]:
-        """What a process began to fetch or to put here, and was killed over."""
+        """Yield what a process had begun to fetch or to put here when it was killed."""
         for root in filter(None, (self._places.artifacts, self._places.cache)):
             for folder in sorted(root.glob(f"runs/*/{ARRIVING}*")):
                 if _is_left(folder):
@@ -190,7 +190,7 @@ def _locked(folder: Path) -> Iterator[bool]:
 
 
 def _doomed(folder: Path, kept_steps: frozenset[int]) -> list[Path]:
-    """What goes of a run directory; the lock goes last, and only with everything else."""
+    """List what goes of a run directory; the lock goes last, and only with everything else."""
     kept = {folder / "checkpoints" / f"step-{step}" for step in kept_steps}
     kept = {path for path in kept if path.is_dir()}
     if not folder.is_dir():

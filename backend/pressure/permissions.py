@@ -43,7 +43,7 @@ class Claim:
 
 
 class Permission:
-    """One open answer's."""
+    """The permission of one open answer to go on."""
 
     def __init__(self, permissions: "Permissions", claim: Claim) -> None:
         self.claim = claim

@@ -224,7 +224,7 @@ class Turns:
     """The turns of one process, by kind."""
 
     def __init__(self, database: Database) -> None:
-        """Each person writes once at a time, on both databases."""
+        """Make the lines for one database; on both kinds each person writes once at a time."""
         is_sqlite = database.is_sqlite
         readers, each = (
             (SQLITE_READERS, SQLITE_READING_EACH) if is_sqlite else (READERS, READING_EACH)

@@ -249,7 +249,7 @@ class PolicyGradientConfig(Common):
         return self.rollout.prompts_per_step * self.rollout.samples_per_prompt
 
     def cautions(self) -> list[Caution]:
-        """What works, but not as one may think."""
+        """List what works, but not as one may think."""
         found = [*super().cautions(), *_cautions_of_kl(self.kl)]
         if self.kl.max is not None and self.eval_every == 0:
             message = (

@@ -235,7 +235,7 @@ class Common(Section):
     resources: Resources = Field(default_factory=Resources)
 
     def cautions(self) -> list[Caution]:
-        """What works, but not as one may think."""
+        """List what works, but not as one may think."""
         if self.resources.gpus < 2:
             return []
         return [

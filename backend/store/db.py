@@ -127,7 +127,7 @@ class SecondSession(RuntimeError):
 
 
 class SessionsOfARequest:
-    """How many sessions one request has open, in whichever thread."""
+    """Counts the sessions that one request has open, in whichever thread."""
 
     # Tests set this; production logs instead, because the request may well succeed.
     raises = False
@@ -146,7 +146,7 @@ class SessionsOfARequest:
             log.error("store.second_session", exc_info=error, stack_info=True)
 
     def closed(self) -> None:
-        """One is closed."""
+        """Count one less."""
         self._n_open -= 1
 
 

@@ -246,7 +246,7 @@ def become_subreaper() -> None:
 
 
 def prefer_for_out_of_memory(pid: int) -> None:
-    """Where memory runs out, let the kernel take the trainer and not the worker."""
+    """Let the kernel kill the trainer and not the worker where memory runs out."""
     with contextlib.suppress(OSError):
         Path(f"/proc/{pid}/oom_score_adj").write_text("500")
 

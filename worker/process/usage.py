@@ -41,7 +41,7 @@ class Usage:
         self._cpu_s += used.ru_utime + used.ru_stime
 
     def told(self) -> dict[str, Any]:
-        """Everything, as the guard reports it."""
+        """Return everything as the guard reports it."""
         return {
             "peak_rss_bytes": self._peak_bytes,
             "cpu_s": round(self._cpu_s, 3),

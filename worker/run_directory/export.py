@@ -220,7 +220,7 @@ def _readable(folder: Path) -> Iterator[None]:
 
 
 def _cause(pointer: Pointer) -> FailureCause:
-    """What it is called where what a reference points to cannot be had."""
+    """Name the cause of failure where what a reference points to cannot be had."""
     is_data = pointer.wants.snapshot is not None
     return FailureCause.DATA if is_data else FailureCause.MISSING_MODEL
 

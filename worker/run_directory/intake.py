@@ -67,7 +67,7 @@ class FinalModel:
 
 
 class Intake:
-    """What one run has made."""
+    """Takes in what one run has made: model, results, answers."""
 
     def __init__(
         self, database: Database, artifacts: ArtifactStore, directory: RunDirectory, run: Run

@@ -296,7 +296,7 @@ def read_batch(path: Path, start: int, most_values: int = LARGEST_BATCH_VALUES) 
 
 
 def _n_values(line: TrainerLine | None) -> int:
-    """How much there is to store."""
+    """Count the values that a line stores."""
     if isinstance(line, DistributionLine):
         return sum(len(histogram.bins) for histogram in line.values.values())
     if isinstance(line, PromptScoresLine):

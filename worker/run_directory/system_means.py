@@ -35,7 +35,7 @@ class SystemMeans:
             self._samples = [*self._samples[1 - _MOST_SAMPLES :], (at, values)]
 
     def after(self, lines: Sequence[TrainerLine]) -> MetricLine | None:
-        """What there is to tell after these lines of the trainer; the same until `stored`."""
+        """Return the means to store after these lines of the trainer; the same until `stored`."""
         for line in lines:
             self._note(line)
         with self._lock:
@@ -44,7 +44,7 @@ class SystemMeans:
             return self._offered
 
     def stored(self) -> None:
-        """What was told last is in the store."""
+        """Note that the means returned last are in the store."""
         if self._offered is not None:
             self._told = self._offered.step
             self._offered = None

@@ -25,7 +25,7 @@ SMALLEST_VARIANCE = 1e-8
 
 @dataclass(frozen=True)
 class Advantages:
-    """Both zero where the mask is False; `return_B_T` is not whitened."""
+    """Advantages and returns, both zero where the mask is False; `return_B_T` is not whitened."""
 
     advantage_B_T: Tensor
     return_B_T: Tensor

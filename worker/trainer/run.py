@@ -205,7 +205,7 @@ def _warn_if_elsewhere(
 
 
 def _difference(name: str, before: object, here: object) -> str:
-    """What has changed; of lists what only one of them has."""
+    """Say what has changed; of lists what only one of them has."""
     if isinstance(before, list) and isinstance(here, list):
         gone, new = ([x for x in a if x not in b] for a, b in ((before, here), (here, before)))
         return f"{name}: {', '.join(map(str, gone))} -> {', '.join(map(str, new))}"

@@ -55,7 +55,7 @@ class Meeting:
 
     @property
     def cells(self) -> tuple[Cell, Cell]:
-        """Where the tie rate of each of the two stands."""
+        """The keys of the tie rates of the two annotators."""
         return (self.users[0], self.size), (self.users[1], self.size)
 
 

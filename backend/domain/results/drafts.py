@@ -278,7 +278,7 @@ def _with_mean(columns: Sequence[Column]) -> list[Column]:
 
 
 def score_of(measures: Iterable[str]) -> str | None:
-    """What is right where a term judges that, else the reward."""
+    """Return the measure to compare by: pass@1 if a term judges correctness, else the reward."""
     return next((one for one in ("pass@1", "reward") if one in set(measures)), None)
 
 

@@ -70,7 +70,7 @@ class MeasuredRun:
 
     @property
     def drawn(self) -> Draw:
-        """Which seed it is of."""
+        """The seed that the run is of, with what decides whether it counts."""
         return self.draw or Draw(self.id, self.config.get("seed"))
 
     @property

@@ -99,7 +99,7 @@ def _words(measure: str) -> MeasureWords:
 
 
 def _place(name: str) -> tuple[bool, int, list[tuple[int, float, str]]]:
-    """What is right first, then in the order of the registry; those at k by k."""
+    """Sort measures at k first, then in the order of the registry; those at k by k."""
     measure = name.partition("/")[0]
     known = metric_of(Method.EVALUATE, f"eval/{measure}")
     places = [one.name for one in metrics_of(Method.EVALUATE)]

@@ -28,7 +28,10 @@ class Band:
 
 
 def band(curves: Sequence[Points], width: float) -> Band:
-    """Each run counts once in a bin, with the mean of its points there; x is the bin's greatest."""
+    """Put the curves of a group's runs together, bin by bin of `width`.
+
+    Each run counts once in a bin, by the mean of its points there; x is the bin's greatest.
+    """
     bins: defaultdict[int, list[list[tuple[float, float]]]] = defaultdict(list)
     for curve in curves:
         own: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)

@@ -95,7 +95,7 @@ def _is_clear(moved: Change, z: float = Z95) -> bool:
 
 
 def _over(evidence: Evidence, moved: Change) -> str:
-    """What the interval of a change is over."""
+    """Say what the interval of a change is over, or that the change has none."""
     n = evidence.last("eval/prompts")
     if moved.error is None:
         return f"Without an interval a change counts from {percent(_LEAST_UNSURE)} on."
@@ -136,7 +136,7 @@ def reward_model(evidence: Evidence) -> RunVerdict:
 
 
 def _course(evidence: Evidence, metric: str, *, scale: Span | None = None) -> Gauge:
-    """What each step measures: the mean of its end, for one step has few records."""
+    """Gauge a metric of every step by the mean of its last part, for one step has few records."""
     found = gauge(evidence, metric, scale=scale)
     trend = evidence.trend(metric)
     if trend is None:

@@ -53,7 +53,7 @@ def title_of(method: Method, name: str) -> str:
 
 
 def _parts(pattern: str, name: str) -> dict[str, str]:
-    """What stands in a name where the pattern has `{term}` and the like; empty if it does not."""
+    """Return what a name has where the pattern has `{term}` and the like; empty if it misfits."""
     literal = re.split(r"(\{\w+\})", pattern)
     expression = "".join(
         f"(?P<{part[1:-1]}>[^/]+)" if part.startswith("{") else re.escape(part) for part in literal

@@ -59,7 +59,7 @@ class Candidate(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether it wants judgments."""
+        """Whether the comparison wants judgments."""
         return self.judged < self.judgments_required
 
 
@@ -282,7 +282,7 @@ def _best(
 
 
 def _turn(comparison: Candidate) -> tuple[int, int]:
-    """Where a comparison stands in line if votes overlap."""
+    """Return a comparison's place in line where votes overlap."""
     return comparison.judged - (comparison.is_overlap and comparison.judged > 0), comparison.number
 
 

@@ -197,7 +197,7 @@ def keep_comparisons(
 
 
 def counted(session: Session, import_id: str) -> Tally:
-    """What the project's sums grow by once the import of a run is complete."""
+    """Count what the project's sums grow by once the import of a run is complete."""
     see_unfinished(session)
     begins = session.scalar(select(Import.begins).where(Import.id == import_id)) or {}
     wanted = func.coalesce(func.sum(Comparison.judgments_required), 0)

@@ -108,7 +108,7 @@ _OF_ASSIGNMENT = (
 
 
 def _with_room(reviews: Sequence[Any]) -> int:
-    """How many there are. Raises Conflict if there is no room for another."""
+    """Count the judgments kept for review. Raises Conflict if no more are allowed."""
     if len(reviews) >= MOST_REVIEWS:
         raise Conflict(
             f"{len(reviews)} judgments of this comparison by you are kept for review; "
@@ -314,7 +314,7 @@ def _answer(judgment: Any) -> JudgmentAnswer:
 
 
 def _body_hash(body: JudgmentBody) -> str:
-    """What two judgments have in common that say the same, however long each took."""
+    """Hash what a judgment says, however long it took: equal for two that say the same."""
     # As it was before there were criteria, so that a judgment sent again is still known.
     unsaid = set() if body.rankings else {"rankings"}
     text = body.model_dump_json(exclude={"revise", "active_ms"} | unsaid)

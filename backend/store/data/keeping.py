@@ -261,7 +261,7 @@ _Said = tuple[list[list[str]], str, list[list[Any]]]
 
 
 def _said(tiers: list[list[str]], verdict: str, rankings: Sequence[dict[str, Any]]) -> _Said:
-    """What two rows have in common that say the same, as a whole and by criterion."""
+    """Return what a judgment says, as a whole and by criterion: equal for two that say the same."""
     names = ("criterion", "tiers", "verdict")
     return tiers, verdict, [[one[name] for name in names] for one in rankings]
 

@@ -390,7 +390,7 @@ class _Reading:
         return given.rows(self._session, _SPAN, rows) if rows else None
 
     def _inside(self, span: FromClause, *, of_points: bool) -> list[ColumnElement[bool]]:
-        """What a point or a bucket that lies in a span fulfils."""
+        """Return the conditions that points or buckets inside a span fulfil."""
         point, kept = MetricPoint, MetricLevel
         if of_points:
             whose = [point.run_id == span.c.run, point.name == span.c.name, *self._borders(span)]

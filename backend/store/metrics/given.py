@@ -29,7 +29,7 @@ ROWS_AT_ONCE = 2000
 
 
 def is_sqlite(session: Session) -> bool:
-    """Which of the two ways to say it the session's database understands."""
+    """Whether the session's database is SQLite, which needs another statement than PostgreSQL."""
     return session.get_bind().dialect.name == "sqlite"
 
 
@@ -73,7 +73,7 @@ def search(
     columns: Sequence[InstrumentedAttribute[Any]],
     inside: Sequence[ColumnElement[bool]],
 ) -> list[tuple[Any, ...]]:
-    """`whose` of a row that asks, and columns of a table's rows inside it; in no order."""
+    """Find rows of a table for each row that asks: its `whose`, then their columns; in no order."""
     if is_sqlite(session):
         found = select(*whose, *columns).select_from(asked.join(columns[0].class_, and_(*inside)))
     else:

@@ -190,7 +190,7 @@ def _keep(session: Session, rows: Sequence[_Row], *, are_new: bool) -> None:
 
 
 def _passed(rows: Sequence[_Row]) -> tuple[Any, ...]:
-    """What `_POSTGRES_INSERT` takes for points of one run and attempt."""
+    """Return the arguments of `_POSTGRES_INSERT` for points of one run and attempt."""
     number_of: dict[str, int] = {}
     names = [number_of.setdefault(row.name, len(number_of) + 1) for row in rows]
     columns = (
@@ -205,7 +205,7 @@ def _passed(rows: Sequence[_Row]) -> tuple[Any, ...]:
 
 
 def _events(lines: Iterable[MetricLine], attempt: int, *, n_names: int) -> list[NewEvent]:
-    """What is told of these lines, ascending in step, of a run with so many metrics."""
+    """Make events of these lines, which ascend in step, of a run with `n_names` metrics."""
     by_step = [list(of_step) for _, of_step in groupby(lines, lambda line: line.step)]
     size = max(1, LARGEST_EVENT // max(1, n_names))
     parts = (by_step[first : first + size] for first in range(0, len(by_step), size))
@@ -344,7 +344,7 @@ def _told(event: KeptEvent, points: Mapping[_Event, list[dict[str, Any]]]) -> di
 
 
 def _points(session: Session, events: Sequence[KeptEvent]) -> dict[_Event, list[dict[str, Any]]]:
-    """What is there now of each event's steps and attempt, in the form of a trainer's lines."""
+    """Read the points of each event's steps and attempt, in the form of a trainer's lines."""
     spans = [row for event in events for row in _asked(event)]
     if not spans:
         return {}

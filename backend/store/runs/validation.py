@@ -176,7 +176,7 @@ def _side(config: RunConfig, path: str, kind: SnapshotKind) -> str:
 
 
 def _holder(config: RunConfig, path: str) -> object:
-    """What a reference stands in: the config or a part of it, as in `evaluation_sets.0.prompts`."""
+    """Return the part of the config that holds a reference, as in `evaluation_sets.0.prompts`."""
     found: Any = config
     for part in path.split(".")[:-1]:
         found = found[int(part)] if part.isdigit() else getattr(found, part)

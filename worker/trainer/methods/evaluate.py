@@ -106,7 +106,7 @@ def _answered(run: Run, config: EvaluateConfig, reference: Reference, *, place: 
 
 
 class _Sampler:
-    """One model, set after set."""
+    """Samples and grades with one model, set after set."""
 
     def __init__(
         self,

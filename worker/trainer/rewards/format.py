@@ -49,12 +49,12 @@ class FormatScorer:
         return _RIGHT
 
     def _between(self, parts: Sequence[str]) -> Sequence[str]:
-        """What stands outside of the tags."""
+        """Return the parts that stand outside of the tags."""
         return parts[1::2] if self._is_open else parts[0::2]
 
 
 def _ends_in_a_box(text: str) -> bool:
-    """Whether it holds one box, which is not empty and is its end."""
+    """Whether the text holds one box, which is not empty and ends the text."""
     opened, inside = _BOX.findall(text), boxed(text)
     if len(opened) != 1 or not (inside or "").strip():
         return False

@@ -40,7 +40,7 @@ class FunctionScorer:
         self._begun = Begun("call", pool)
 
     def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
-        """What it says; over the limit 0 and not passed, NaN where it raises or says nonsense."""
+        """Return the function's grades: 0 and not passed over the limit, NaN where it fails."""
         return [grade_of(one) for one in self._begun.answers([self._asked(a) for a in answers])]
 
     def begin(self, answer: SampledResponse) -> None:

@@ -102,9 +102,10 @@ class MathScorer:
         return latex(found), latex(wanted), self._term.tolerance
 
     def _grade(self, question: _Question, found: Sequence[Found]) -> Grade:
-        """What takes too long is the response's fault, unless the reference alone does, too.
+        """Grade one response by what computer algebra found for each reference.
 
-        A reference that cannot be read is never the response's fault.
+        What takes too long is the response's fault, unless the reference alone does, too. A
+        reference that cannot be read is never the response's fault.
         """
         if any(one.value["same"] for one in found if one.value is not None):
             return _RIGHT

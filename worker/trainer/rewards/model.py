@@ -26,7 +26,7 @@ class ModelScorer(TrainedScorer):
             self.statistics = float(heldout["mean"]), float(heldout["std"])
 
     def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
-        """One score per answer."""
+        """Score each answer with the reward model."""
         loaded = self._loaded
         scores = score_all(
             loaded.model,

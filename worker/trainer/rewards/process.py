@@ -23,7 +23,7 @@ def build(term: ProcessReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> 
 
 
 def combined(probabilities: Sequence[float], combine: str) -> float:
-    """One reward in 0..1 of the probabilities that the steps are right."""
+    """Combine the probabilities that the steps are right into one reward in 0..1."""
     if combine == "min":
         return min(probabilities)
     return probabilities[-1] if combine == "last" else fmean(probabilities)
@@ -39,7 +39,7 @@ class ProcessScorer(TrainedScorer):
 
     @torch.no_grad()
     def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
-        """One reward per answer."""
+        """Reward each answer by its steps."""
         loaded, tokenizer = self._loaded, self._loaded.tokenizer
         device = loaded.model.head.weight.device
         rewards = [0.0] * len(answers)

@@ -35,7 +35,7 @@ class RegexScorer:
         self._is_answer = is_answer
 
     def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
-        """One grade per answer; NaN, no score, where the search takes too long."""
+        """Grade each answer; NaN, which is no score, where the search takes too long."""
         grades = [regex_grade(answer.text, self._pattern) for answer in answers]
         n_slow = sum(math.isnan(grade.score) for grade in grades)
         if n_slow > 0:

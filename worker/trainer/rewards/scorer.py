@@ -85,7 +85,7 @@ class Scores:
 
     @cached_property
     def answers(self) -> list[str | None]:
-        """What each response answers, by the first term that reads an answer from it."""
+        """What each response answers, by the first term that reads an answer; None without one."""
         if not self.grades:
             return [None] * len(self.raw)
         rows = zip(*self.grades.values(), strict=True)
@@ -211,7 +211,7 @@ class Scorer:
             score.begin(answer)
 
     def forget(self) -> None:
-        """What was begun will not be asked for."""
+        """Give up what was begun: it will not be asked for."""
         for score in self._slow:
             score.forget()
 
@@ -230,7 +230,7 @@ class Scorer:
 
     @property
     def unit(self) -> float:
-        """How much of a comparable reward is 1 in what is trained on at this moment."""
+        """The comparable reward that is worth 1 of the reward trained on at this moment."""
         return self._running.statistics()[1] if self._is_running else 1.0
 
     def state(self) -> dict[str, Any]:

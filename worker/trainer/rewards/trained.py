@@ -25,7 +25,7 @@ class TrainedScorer(ABC):
 
     @abstractmethod
     def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
-        """One score per answer."""
+        """Score each answer."""
 
 
 def load(

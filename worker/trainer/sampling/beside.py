@@ -19,7 +19,7 @@ class Grader(Protocol):
 
     @property
     def is_slow(self) -> bool:
-        """Whether it gains anything by beginning early."""
+        """Whether anything is gained by beginning early."""
 
     def begin(self, answer: SampledResponse) -> None:
         """Begin to grade an answer that it will be asked for."""
@@ -32,7 +32,7 @@ class Grader(Protocol):
 def graded_beside(
     grader: Grader | None, prompts: Sequence[Prompt], tokenizer: PreTrainedTokenizerBase
 ) -> Iterator[OnResponse]:
-    """What to tell an engine's responses to these prompts to.
+    """Yield what an engine calls for each response to these prompts, to begin its grade.
 
     What was begun is forgotten where sampling does not come to its end.
     """

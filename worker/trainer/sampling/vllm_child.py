@@ -80,14 +80,14 @@ def sample(vllm: Any, engine: Any, asked: dict[str, Any]) -> list[dict[str, Any]
 
 
 def response(output: Any) -> dict[str, Any]:
-    """One response as it is told."""
+    """Turn an output of vLLM into a response as JSON."""
     ids = list(output.token_ids)
     logp = [place[token].logprob for token, place in zip(ids, output.logprobs, strict=True)]
     return {"ids": ids, "logp": logp, "finish_reason": output.finish_reason}
 
 
 def say(answers: TextIO, answer: dict[str, Any]) -> None:
-    """One line."""
+    """Write an answer as one line of JSON."""
     answers.write(json.dumps(answer) + "\n")
     answers.flush()
 

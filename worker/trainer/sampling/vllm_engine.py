@@ -259,7 +259,7 @@ def _parameters(sampling: Sampling) -> dict[str, Any]:
 
 
 def _response(told: dict[str, Any], stops: StopStrings | None) -> Response:
-    """What vllm has sampled, less what comes after a stop string, which it does not know."""
+    """Return what vLLM has sampled without what follows a stop string, which vLLM does not know."""
     response = Response(told["ids"], told["logp"], FinishReason(told["finish_reason"]))
     require_finite(response.logp)
     length = None if stops is None else stops.length(response.ids)

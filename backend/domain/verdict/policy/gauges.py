@@ -200,7 +200,7 @@ def _groups(evidence: Evidence) -> Gauge:
 
 
 def _taught(evidence: Evidence, teach: float) -> Judged:
-    """How good it is that so many prompts have responses whose rewards differ."""
+    """Judge the share of prompts whose responses differ in reward, with a note."""
     if evidence.config.get("estimator") not in GROUPED_ESTIMATORS:
         return "none", "this estimator compares with the whole batch"
     if teach < _FEWEST_THAT_TEACH:

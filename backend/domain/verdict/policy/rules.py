@@ -52,7 +52,7 @@ def judge(evidence: Evidence) -> RunVerdict:
 
 
 def _called(metric: str) -> str:
-    """What the evaluations of a metric are of."""
+    """Name what the evaluations of a metric measure."""
     if metric == HELD_OUT:
         return "held-out reward"
     return metric.removeprefix("gold/").replace("_", " ") + " measured outside"
@@ -139,7 +139,7 @@ class _Policy:
 
     @property
     def name(self) -> str:
-        """What the evaluations are of."""
+        """The name of what the evaluations that decide measure."""
         return _called(self.judge)
 
     @cached_property
@@ -276,7 +276,7 @@ class _Policy:
         return _Told(kind, level, sentence, reasons)
 
     def _doubts(self) -> tuple[Kind, Level, str, str]:
-        """What a rise is worth, in a sentence, and the sign that the sentence tells."""
+        """Judge a rise: kind, level, sentence, and the sign that the sentence tells."""
         first, last = self.evaluations[0], self.evaluations[-1]
         rose = f"The {self.name} rose from {shown(first.value)} to {shown(last.value)}"
         collapse = next(iter(self.signs.collapse), "")

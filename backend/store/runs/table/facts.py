@@ -59,7 +59,7 @@ def joined(tags: Sequence[str]) -> str:
 
 
 def tag_in(tag: str) -> str:
-    """What `joined` has of a tag."""
+    """Write a tag as `joined` does, to search for it there."""
     return f"\n{_bare(tag)}\n"
 
 

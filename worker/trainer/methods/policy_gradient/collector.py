@@ -78,7 +78,7 @@ class Collector:
         self._n_taken = 0
 
     def state(self) -> dict[str, Any]:
-        """How many prompts were taken."""
+        """The state that a checkpoint keeps: how many prompts were taken."""
         return {"n_taken": self._n_taken}
 
     def restore(self, state: Mapping[str, Any]) -> None:

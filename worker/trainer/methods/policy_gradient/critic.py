@@ -70,7 +70,7 @@ class Critic:
         *,
         denominator: float,
     ) -> tuple[Tensor, losses.ValueLoss]:
-        """What to add to the policy's loss, and the value loss itself."""
+        """Compute what to add to the policy's loss, and the value loss itself."""
         found = losses.value_loss(
             value_B_T,
             old_value_B_T,
@@ -83,7 +83,7 @@ class Critic:
         return weight * found.loss, found
 
     def step(self) -> dict[str, float]:
-        """One optimizer step; metrics."""
+        """Take one optimizer step; return its metrics."""
         lr = self._optimizer.lr
         return {"value/grad_norm": self._optimizer.step(), "value/lr": lr}
 
@@ -92,7 +92,7 @@ class Critic:
         self._optimizer.clear_gradient()
 
     def tensors(self) -> dict[str, Tensor]:
-        """What a checkpoint keeps."""
+        """Return the tensors that a checkpoint keeps."""
         return {
             "n_steps": torch.tensor(self._optimizer.n_steps),
             **{f"weight/{name}": p for name, p in self._parameters.items()},

@@ -33,12 +33,12 @@ class KlLimit:
 
     @property
     def calls_for_evaluation(self) -> bool:
-        """Whether the last rollout was above."""
+        """Whether the last rollout was above the limit, so that an evaluation is due."""
         return not self.allows(self._sampled)
 
     @property
     def is_passed(self) -> bool:
-        """Whether the last evaluation was above: the run is over."""
+        """Whether the last evaluation was above the limit: the run is over."""
         return not self.allows(self._exact)
 
     def state(self) -> dict[str, Any]:

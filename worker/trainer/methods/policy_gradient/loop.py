@@ -70,7 +70,7 @@ def train(run: Run, config: PolicyGradientConfig) -> None:
 
 
 class PolicyGradient:
-    """Everything that lives as long as the run."""
+    """Trains a policy; holds everything that lives as long as the run."""
 
     def __init__(self, run: Run, config: PolicyGradientConfig) -> None:
         self.run, self.config = run, config
@@ -119,7 +119,7 @@ class PolicyGradient:
             )
 
     def take_step(self, step: int) -> dict[str, float]:
-        """One rollout and its updates."""
+        """Sample one rollout and update the policy by it; return the metrics of the step."""
         self.n_steps_before = self.optimizer.n_steps
         self.policy.refresh_sampler(self.optimizer.n_steps)
         rollout = self.collector.collect(step)
@@ -201,7 +201,7 @@ class PolicyGradient:
         return values | self._heldout(step) if self.heldout_prompts else values
 
     def _heldout(self, step: int) -> dict[str, float]:
-        """What chooses the output; above `kl.max` the run ends."""
+        """Evaluate on held-out prompts, which choose the output; above `kl.max` the run ends."""
         with self.policy.reference_at_hand():
             values, probes = evaluate_policy(
                 self.run,
@@ -350,7 +350,7 @@ class PolicyGradient:
         )
 
     def _importance(self, rollout: Rollout) -> Weights | None:
-        """How much each token counts; None where sampler and trainer compute alike."""
+        """Weigh the tokens of a rollout; None where sampler and trainer compute alike."""
         config = self.config.importance
         if config is None or not self._is_off_policy:
             return None

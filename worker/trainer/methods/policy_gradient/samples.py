@@ -86,7 +86,7 @@ def _is_cut(rollout: Rollout) -> list[bool]:
 
 
 def _has_equal_group(rollout: Rollout) -> list[bool]:
-    """Say of each row whether all rewards of its group are equal; those of a group of one are not."""
+    """Say of each row whether its group has several responses, all with one reward."""
     reward_B = torch.tensor(rollout.scores.reward, dtype=torch.float64)
     groups = [reward_B[rollout.group_B == group] for group in rollout.group_B.unique()]
     equal = [len(group) > 1 and bool(are_equal(group)) for group in groups]

@@ -94,7 +94,7 @@ _NO_UNIT = frozenset(_SAID_OF_NUMBERS.split())
 
 @dataclass(frozen=True)
 class Unit:
-    """What it measures, with its power, nothing for a bare number; `factor`: in base units.
+    """A unit: what it measures, with its power (none for a number), and its `factor` in base units.
 
     `is_letter`: one letter that touches the number, which could be a variable too.
     """
@@ -143,7 +143,7 @@ def _part(text: str) -> tuple[str, Fraction, int] | None:
 
 
 def is_known(text: str) -> bool:
-    """Whether it is a unit with a size, or units without a name."""
+    """Whether the text is a unit with a known size, or the word unit or units."""
     found = _PART.fullmatch(text)
     return found is not None and (_known(found[2]) is not None or found[2] in ("unit", "units"))
 

@@ -27,7 +27,7 @@ class Begun:
         self._open.setdefault(json.dumps(question), deque()).append(self._asked(question))
 
     def answers(self, questions: Sequence[Sequence[Any]]) -> list[Found]:
-        """What each question has for an answer, in their order."""
+        """Return the answers to these questions, in their order."""
         waiting = [self._taken(question) for question in questions]
         return [one.result() for one in waiting]
 

@@ -87,7 +87,7 @@ def serve(answers: TextIO) -> None:
 
 
 def say(answers: TextIO, found: dict[str, Any]) -> None:
-    """One line."""
+    """Write an answer as one line of JSON."""
     answers.write(json.dumps(found) + "\n")
     answers.flush()
 
@@ -202,7 +202,7 @@ def _near(reference: Any, response: Any, tolerance: float) -> bool:
 
 
 def call(name: str, *arguments: Any) -> Any:
-    """What an operator's function says."""
+    """Call an operator's function by its name."""
     return _function(name)(*arguments)
 
 

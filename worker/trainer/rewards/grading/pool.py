@@ -55,7 +55,7 @@ class Pool:
             self._free.put(child)
 
     def ask(self, name: str, questions: Sequence[Sequence[Any]]) -> list[Found]:
-        """What each question has for an answer, in their order."""
+        """Ask these questions; return their answers in the same order."""
         waiting = [self.submit(name, arguments) for arguments in questions]
         return [one.result() for one in waiting]
 
@@ -80,7 +80,7 @@ class Pool:
 
 @cache
 def shared() -> Pool:
-    """One for all terms of a run; it ends with this process."""
+    """Return the one pool for all terms of a run; it ends with this process."""
     pool = Pool(min(MOST_PROCESSES, os.cpu_count() or 1))
     atexit.register(pool.close)
     return pool
@@ -139,7 +139,7 @@ class _Child:
 
 
 def _speaks(stdout: IO[bytes]) -> bool:
-    """Whether there is an answer; a silence may be one in which both were stopped, so ask twice."""
+    """Whether there is an answer; both may have been stopped during a silence, so ask twice."""
     return any(select.select([stdout], [], [], SILENCE_S)[0] for _ in range(2))
 
 
