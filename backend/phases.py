@@ -343,7 +343,7 @@ def _sha256(body: bytes) -> str:
 
 
 def _without_secrets(answer: Any) -> Any:
-    """Keys and the tokens of invitations are shown once: the answer that is kept has none."""
+    """Remove keys and tokens of invitations, which are shown once, from the answer that is kept."""
     if isinstance(answer, list):
         return [_without_secrets(one) for one in answer]
     if not isinstance(answer, dict):

@@ -262,7 +262,10 @@ class Supervisor:
             raise CalledOff
 
     def _leave_if_unwanted(self) -> None:
-        """Results wait for a bucket until somebody stops the run, or the worker's grace is over."""
+        """Stop waiting for a bucket if somebody stops the run or the worker's grace is over.
+
+        Raises CalledOff.
+        """
         self._leave_if_lost()
         is_stopped = self._heartbeat.control.reason in (StopReason.CANCEL, StopReason.PAUSE)
         if is_stopped or not self._this_worker.wait(0.0):

@@ -176,7 +176,7 @@ class Sweeper(threading.Thread):
             self._write(partial(verdicts.keep, run_id=run_id))
 
     def _give_back_runs_of_dead_neighbours(self) -> None:
-        """Workers of this machine whose process is gone need not be waited for."""
+        """Take back at once the runs of workers of this machine whose process is gone."""
         with self._this_worker.database.read() as session:
             present = workers.present_on(session, self._this_worker.host)
             live = supervision.live(session)
@@ -228,7 +228,7 @@ class Sweeper(threading.Thread):
         self._write(write)
 
     def _kill_what_attempts_have_left(self) -> None:
-        """Trainers of this machine without a guard, of attempts that are over or given away."""
+        """Kill trainers without a guard on this machine, of attempts that are over or given away."""
         runs_dir = self._settings.runs_dir.resolve()
         # Before the store is asked: what lives now was claimed before.
         here = {tag for tag in attempt_tags.living().values() if tag.run_dir.parent == runs_dir}
@@ -241,7 +241,7 @@ class Sweeper(threading.Thread):
             log.warning("run.left_behind_killed", extra={"processes": count})
 
     def _forget_silent_workers(self) -> None:
-        """Workers that show no life are gone; one that was only cut off comes back by its beat."""
+        """Mark silent workers as gone; one that was only cut off comes back by its beat."""
         with self._this_worker.database.read() as session:
             present = workers.present(session)
         self._workers.look(present)

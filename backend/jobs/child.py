@@ -71,7 +71,7 @@ class Child:
         self._database: Database | None = None
 
     def serve(self, idle_s: float = IDLE_S) -> None:
-        """Do what is ordered, until nothing is for so long."""
+        """Do what is ordered, until nothing was for `idle_s` seconds or too much memory is kept."""
         threading.Thread(target=self._listen, daemon=True).start()
         while _kept_bytes() < MOST_KEPT_BYTES:
             try:

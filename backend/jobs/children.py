@@ -50,7 +50,7 @@ class Child:
         return self._received.popleft()
 
     def kill(self) -> None:
-        """SIGKILL; `end` says what it died of."""
+        """Kill the process; `end` says what it died of."""
         self._process.kill()
 
     def end(self) -> str:

@@ -98,7 +98,7 @@ def import_file(work: Work) -> dict[str, JSON]:
 
 
 def settle_import(work: Work) -> dict[str, JSON]:
-    """Another work function: count what a complete import has judged; arguments: import_id."""
+    """Count what a complete import has judged; a work function with the argument import_id."""
     settle(work.database, work.arguments["import_id"])
     return {}
 

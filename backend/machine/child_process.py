@@ -50,7 +50,7 @@ class ChildProcess:
             self.socket.shutdown(socket.SHUT_RDWR)
 
     def kill(self) -> None:
-        """SIGKILL; `end` says what it died of."""
+        """Kill the process; `end` says what it died of."""
         if self.lives():
             self._process.kill()
 

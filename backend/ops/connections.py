@@ -247,7 +247,7 @@ class Guarded(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes of a request."""
+        """Parse some bytes of a request, or hold them back while an answer is being made."""
         self._n_received += len(data)
         if not self._is_ended and not self._is_answering:
             self._parse(data)

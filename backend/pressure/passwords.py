@@ -67,7 +67,7 @@ class Passwords:
         self._line = Line(1, each=1, most_waiting=MOST_WAITING, refuse_after_s=0)
 
     async def hash(self, password: str, *, person: str) -> str:
-        """argon2id with the library's parameters.
+        """Hash a password by argon2id with the library's parameters.
 
         Raises InvalidInput for a password that is easily guessed, TooManyTries when too many wait.
         """

@@ -17,7 +17,7 @@ _EVEN_SIDED = frozenset(JOINS) - {"if"}
 
 
 def form(puzzle: Puzzle) -> str:
-    """64 hexadecimal digits."""
+    """Hash what a puzzle says, whatever its names and their order: 64 hexadecimal digits."""
     looks = [""] * len(puzzle.names)
     for _ in puzzle.names:
         looks = [_look(person, looks, puzzle.claims) for person in range(len(looks))]

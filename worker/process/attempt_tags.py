@@ -31,7 +31,7 @@ def living() -> dict[int, AttemptTag]:
 
 
 def kill(is_meant: Callable[[AttemptTag], bool]) -> int:
-    """SIGKILL to every process with such a tag, and to what descends from them.
+    """Kill every process with such a tag, and what descends from them.
 
     Returns how many there were; who needs them gone calls again until there are none.
     """

@@ -140,11 +140,11 @@ class TrainerProcess:
         return self._ended
 
     def ask_to_stop(self) -> None:
-        """SIGTERM to the trainer: stop at the next safe point; while it stands still, not yet."""
+        """Send SIGTERM to the trainer, which stops at its next safe point; not while it is held."""
         self._say(b"term\n")
 
     def kill(self) -> None:
-        """SIGKILL to the trainer and every descendant."""
+        """Kill the trainer and every descendant."""
         self._say(b"kill\n")
 
     def beat(self, proven_at: float) -> None:

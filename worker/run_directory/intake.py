@@ -132,7 +132,7 @@ class Intake:
                 log.warning("run.responses_withdrawn", extra={"run_id": self._run.id})
 
     def _bring_results(self, cancellation: Cancellation) -> None:
-        """Some of many numbers, which are seen at once like those of a trainer at work.
+        """Store some of many numbers, which are seen at once like those of a trainer at work.
 
         If the run is tried again, its start voids them; stored twice, they are the same.
         """

@@ -335,7 +335,7 @@ def _any(line: bytes) -> TrainerLine:
 
 
 def _no_number(_word: str) -> None:
-    """NaN and infinities are no JSON; an absent value is what they mean."""
+    """Read NaN and infinities, which are no JSON, as an absent value."""
 
 
 # Made once: `json.loads` with an option makes one for every line.

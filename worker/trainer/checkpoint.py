@@ -53,7 +53,7 @@ class Schedule:
         self._longest_s = 0.0
 
     def is_due(self, step: int) -> bool:
-        """Asked once after each step; who is told so saves at once."""
+        """Whether to save after this step; ask once after each step, and save at once if so."""
         if self._every is not None:
             return self._every > 0 and step % self._every == 0
         now = self._clock()

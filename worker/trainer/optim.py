@@ -71,7 +71,7 @@ class Optimizer:
         self._adamw.zero_grad(set_to_none=True)
 
     def state(self) -> dict[str, Tensor]:
-        """Moments by parameter name."""
+        """Return the moments of AdamW by their name and that of their parameter."""
         return {
             f"{moment}/{name}": self._adamw.state[parameter][moment]
             for name, parameter in self._parameters.items()

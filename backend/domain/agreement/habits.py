@@ -74,7 +74,7 @@ def habits(judged: Sequence[Judged]) -> Habits:
 
 
 def _share(cases: Iterable[Case], by_chance: float) -> Share:
-    """Comparisons are what an interval resamples: the judgments of one depend on each other."""
+    """Compute a share with its interval over comparisons: judgments of one depend on each other."""
     counted: dict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
     for comparison_id, hits, trials in cases:
         if trials:

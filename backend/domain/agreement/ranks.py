@@ -98,7 +98,10 @@ def _of_size(size: int, comparisons: Sequence[Sequence[Ranks]]) -> RankAgreement
 def _alpha_interval(
     alpha: float, found: Coincidences, comparisons: Sequence[Sequence[Ranks]]
 ) -> Interval | None:
-    """(1 - alpha) / 2 is a share of disagreement: 0 = equal ranks, 1/2 = chance, 1 = reversed."""
+    """Compute the interval of alpha by that of a share; None for too few comparisons.
+
+    (1 - alpha) / 2 is a share of disagreement: 0 = equal ranks, 1/2 = chance, 1 = reversed.
+    """
     if len(comparisons) < FEWEST:
         return None
     moves = [-one / 2 for one in alpha_moves(found, comparisons)]

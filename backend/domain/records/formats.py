@@ -138,7 +138,7 @@ def _demonstration(row: Row) -> DemonstrationInput:
 
 
 def _solution(row: Row) -> SolutionInput:
-    """Our own rows hold steps of content and label; TRL's, completions and labels beside them."""
+    """Read a solution: our rows hold steps of content and label, TRL's completions and labels."""
     steps = row.get("steps")
     if steps is None and _given(row, "completions"):
         completions, labels = row["completions"], row.get("labels")

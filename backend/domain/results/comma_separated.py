@@ -67,7 +67,7 @@ def _written(cell: Cell) -> str:
 
 
 def _is_number(text: str) -> bool:
-    """Several values in one cell, the first of which is negative."""
+    """Whether a text is a number, or several with spaces between, as the values of seeds are."""
     try:
         return all(isinstance(float(part), float) for part in text.split())
     except ValueError:

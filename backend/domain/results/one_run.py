@@ -33,7 +33,10 @@ from backend.schemas.vocabulary import Method
 def sets_measured(
     run: MeasuredRun, data: Mapping[str, str], n_prompts: Mapping[PromptSet, int]
 ) -> RunSets:
-    """Sets without any number are left out. `data`: names of snapshots; `n_prompts`: how many."""
+    """List what a run measured on each set, without the sets that have no number.
+
+    `data`: names of snapshots; `n_prompts`: how many prompts each set has.
+    """
     breakdown = run.config.get("breakdown") or []
     samplings = dict(sets_of(run.config))
     labels = labels_of(samplings, data)

@@ -40,10 +40,11 @@ def rows_of(
     names: Mapping[str, str],
     records: Mapping[str, str],
 ) -> list[Row]:
-    """Starts first. `starts`: of each run the subject that it began with.
+    """Make the rows of a table, starts first.
 
-    `models`: the models that no run of `runs` made, with their names. `names`: of the runs that
-    made a start, the name of their model. `records`: of what configs name by an id.
+    `starts`: of each run the subject that it began with. `models`: the models that no run of `runs`
+    made, with their names. `names`: of the runs that made a start, the name of their model.
+    `records`: of what configs name by an id.
     """
     bare = [
         Row(name, [key], is_start=key in starts.values(), is_group=False)
@@ -80,7 +81,7 @@ def rows_of(
 
 
 def _told_apart(rows: Sequence[Row]) -> list[Row]:
-    """Models with one name get the end of an id beside it."""
+    """Put the end of an id beside each name that several models have."""
     often = Counter(row.name for row in rows)
     return [
         row if often[row.name] == 1 else replace(row, name=f"{row.name} (…{row.subjects[0][-4:]})")

@@ -33,7 +33,7 @@ class CellWords:
 
 
 def cell_words(cell: ResultsCell, seeds: int) -> CellWords:
-    """`seeds`: how many the row has, 0 for a model that no run made."""
+    """Write what a cell says. `seeds`: how many its row has, 0 for a model that no run made."""
     interval = "" if cell.interval is None else between(cell.interval.low, cell.interval.high)
     own = [shown(point.value) for point in cell.points]
     points = f"({', '.join(own)})" if 1 < len(own) <= _MOST_POINTS else ""

@@ -67,6 +67,6 @@ def _why_beside_others(
 
 
 def _listed(steps: Sequence[int]) -> str:
-    """Two steps, or the first and the last of many."""
+    """Name two steps, or the first and the last of many."""
     joint = " and " if len(steps) == 2 else " to "
     return f"{steps[0]:,}{joint}{steps[-1]:,}"

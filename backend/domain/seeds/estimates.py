@@ -146,7 +146,10 @@ def _welch_freedom(parts: Sequence[float], n: int, m: int) -> int:
 def _more_seeds(
     value: float, spread: float, n: int, n_comparisons: int, *, is_iqm: bool
 ) -> int | None:
-    """`spread`: the sum of both squared errors of a single seed; both groups grow to one size."""
+    """Find how many more seeds would decide; None if those are too many, or nothing differs.
+
+    `spread`: the sum of both squared errors of a single seed; both groups grow to one size.
+    """
     if value == 0 or spread == 0:
         return None
 

@@ -275,7 +275,7 @@ def _own_answers(session: Session, rows: Sequence[Judgment]) -> list[OwnJudgment
 
 
 def _line(judgment: Judgment) -> tuple[str, bool]:
-    """Revisions replace each other within it: what counts, or what is kept for review."""
+    """Return what a revision replaces another within: assignment, and whether it counts."""
     return judgment.assignment_id, judgment.review_reason is None
 
 

@@ -56,7 +56,7 @@ def fill(session: Session, run_id: str) -> None:
 
 
 def _newest(run: Run, name: str) -> float | None:
-    """PostgreSQL gives a large number of JSON back as a whole number, which may be too large."""
+    """Return the newest value as a float: PostgreSQL makes large numbers of JSON integers."""
     value = run.summary[name]
     return None if value is None else float(value)
 

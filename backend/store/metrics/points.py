@@ -385,7 +385,7 @@ def _points(session: Session, events: Sequence[KeptEvent]) -> dict[_Event, list[
 
 
 def _asked(event: KeptEvent) -> Iterable[list[Any]]:
-    """Rows of `_SPAN`."""
+    """Yield the rows of `_SPAN` that ask for the points of an event."""
     low, high = event.data["times"]
     times = (low - abs(low) * _ONE_DIGIT, high + abs(high) * _ONE_DIGIT)
     for span, name in product(event.data["steps"], event.data.get("names", [None])):

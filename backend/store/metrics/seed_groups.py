@@ -56,7 +56,7 @@ def of_runs(
 
 
 def _configs(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Oldest first, so that a group has the same letter in whichever order runs are asked for.
+    """Read the configs of runs, oldest first, so that a group always has the same letter.
 
     Evaluations of what others of these runs left or started from measure them, and are left out.
     """
@@ -162,7 +162,7 @@ def _states(session: Session, run_ids: Iterable[str]) -> dict[str, RunState]:
 
 
 def _width(series: Sequence[Series], name: str, window: Window) -> float:
-    """Bins of a step where every point is there and x is the step; else so many over all runs."""
+    """Return the width of bins: one step if every point is there and x is the step, else more."""
     own = [one for one in series if one.name == name and one.x]
     if window.x == "step" and all(one.n == len(one.x) for one in own):
         return 1.0

@@ -175,7 +175,9 @@ def _visible(session: Session, model_id: str, caller: Caller) -> Model:
 
 
 def _lineage(session: Session, model: Model, caller: Caller) -> list[LineageNode]:
-    """Oldest first: ancestors and the reward models they used, the model itself, descendants."""
+    """Read the lineage, oldest first: ancestors with the reward models they used, the model itself,
+    descendants.
+    """
     found: dict[str, LineageNode] = {model.id: _node(session, model, "self", caller)}
     numbers = {model.id: model.number}
     queue = deque([model])

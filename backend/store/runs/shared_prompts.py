@@ -76,7 +76,7 @@ def samples(
 
 
 def _steps(session: Session, run_ids: Sequence[str], prompt_id: str) -> dict[str, list[int]]:
-    """Ascending, by run."""
+    """Read the newest steps with samples of the prompt, ascending, by run."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     for run_id in run_ids:
         newest = (

@@ -133,7 +133,7 @@ def _padded(x_M_D: Tensor, block: Block) -> Tensor:
 def _eager(
     query: Tensor, key: Tensor, value: Tensor, block: Block, scaling: float, dropout: float
 ) -> Tensor:
-    """Heads that share keys are rows of one product.
+    """Attend by two products; heads that share keys are rows of one product.
 
     The softmax sums in fp32 and is kept in the dtype of the values: autocast would keep both.
     """

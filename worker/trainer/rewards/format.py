@@ -31,7 +31,7 @@ class FormatScorer:
         self._any = re.compile("|".join(map(re.escape, marks))) if marks else None
 
     def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
-        """1 for the format, else 0; it says nothing of correctness."""
+        """Grade the format: 1 or 0; it says nothing of correctness."""
         return [self._grade(answer.text) for answer in answers]
 
     def _grade(self, text: str) -> Grade:

@@ -23,7 +23,7 @@ _MUCH_LESS = 0.25
 
 
 def of(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> list[Gauge]:
-    """Reward, distance, entropy, length, and how many prompts have responses that differ."""
+    """Gauge reward, distance, entropy, length, and how many prompts have responses that differ."""
     evidence = signs.evidence
     return [
         _reward(signs, evaluations, judge),
