@@ -3,13 +3,14 @@
 `backend.routes` gives `session`, `caller` and `phases`. No rules and no SQL here.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Header, Query, Request
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
+from backend.machine.wall_clock import now
 from backend.settings import Settings
 from backend.store.data import projects
 from backend.store.db import Database
@@ -30,11 +31,6 @@ async def database_of(request: Request) -> Database:
     """The database of the application, for what goes on after a request's phases."""
     database: Database = request.app.state.database
     return database
-
-
-def now() -> datetime:
-    """The time of this request, aware UTC."""
-    return datetime.now(UTC)
 
 
 SettingsDep = Annotated[Settings, Depends(settings_of)]

@@ -50,12 +50,12 @@ from backend.api import (
 )
 from backend.api.edge import Edge
 from backend.auth import ensure_admin
-from backend.deps import now
 from backend.domain.own_address import OwnAddress
 from backend.domain.worker_state import Heartbeats
 from backend.jobs.children import Children
 from backend.jobs.runner import Jobs
 from backend.jobs.withdrawal import dead_imports_removed
+from backend.machine.wall_clock import now
 from backend.pressure.passwords import Passwords
 from backend.pressure.permissions import Permissions
 from backend.pressure.sign_in_delay import SignInDelay

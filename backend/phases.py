@@ -24,10 +24,10 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from backend.auth import COOKIE, Credentials, authenticate, secret_of
-from backend.deps import now
 from backend.domain.access import Caller, missing
 from backend.domain.operations import Of, Operation
 from backend.errors import InvalidInput, NotSignedIn
+from backend.machine.wall_clock import now
 from backend.pressure.permissions import Claim
 from backend.pressure.turns import Turns
 from backend.pressure.visitors import Connection, Visitors

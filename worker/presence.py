@@ -7,9 +7,9 @@ device changes hands or the worker drains; it decides about no run.
 import logging
 import threading
 
+from backend.machine.wall_clock import now
 from backend.store.workers import workers
 from worker.outage import OUTAGES
-from worker.wall_clock import now
 from worker.worker_process import WorkerProcess
 
 log = logging.getLogger("podium.worker")

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from backend.domain.run_state import state_asked_for
 from backend.errors import ServiceError
+from backend.machine.wall_clock import now
 from backend.schemas.events import ExitReport
 from backend.schemas.vocabulary import FailureCause, RunState, StopReason
 from backend.store.metrics import verdicts
@@ -38,7 +39,6 @@ from worker.run_directory.intake import Intake
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.preparation import CalledOff, Preparation
 from worker.run_directory.relay import Relay
-from worker.wall_clock import now
 from worker.worker_process import Claimed, WorkerProcess
 
 log = logging.getLogger("podium.worker")

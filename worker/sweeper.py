@@ -13,6 +13,7 @@ from functools import partial
 
 from sqlalchemy.orm import Session
 
+from backend.machine.wall_clock import now
 from backend.queue import clean_processed
 from backend.schemas.vocabulary import RunState
 from backend.store.metrics import extremes, levels, verdicts
@@ -24,7 +25,6 @@ from worker.outage import OUTAGES
 from worker.process import attempt_tags, processes
 from worker.process.attempt_tags import AttemptTag
 from worker.run_directory.failures import LOST, TIMEOUT
-from worker.wall_clock import now
 from worker.worker_process import WorkerProcess
 
 log = logging.getLogger("podium.worker")
@@ -228,7 +228,7 @@ class Sweeper(threading.Thread):
         self._write(write)
 
     def _kill_what_attempts_have_left(self) -> None:
-        """Kill trainers without a guard on this machine, of attempts that are over or given away."""
+        """Kill trainers here that have no guard, of attempts that are over or given away."""
         runs_dir = self._settings.runs_dir.resolve()
         # Before the store is asked: what lives now was claimed before.
         here = {tag for tag in attempt_tags.living().values() if tag.run_dir.parent == runs_dir}

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 from backend.artifacts import ArtifactStore
 from backend.machine import disk_space
 from backend.machine.disk_space import DiskSpace
+from backend.machine.wall_clock import now
 from backend.queue import wake
 from backend.settings import Settings
 from backend.store.db import Database
@@ -33,7 +34,6 @@ from worker.process import attempt_tags, processes
 from worker.process.attempt_tags import AttemptTag
 from worker.process.devices import Devices, Lease
 from worker.process.gpus import GpuReader
-from worker.wall_clock import now
 
 # Within one transaction. Runs of a worker that stands still in the middle of one are given away
 # only after this; nothing that a worker does between two statements takes as long.

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ from backend.jobs.children import Child, Children
 from backend.jobs.messages import Message, problem_of
 from backend.jobs.queue import Queue, Turn
 from backend.jobs.work import JSON
+from backend.machine.wall_clock import now
 from backend.schemas.data import JobAnswer
 from backend.schemas.vocabulary import JobState
 from backend.settings import Settings
@@ -260,7 +261,7 @@ class Jobs:
                     user_id=job.order.caller_id,
                     cache_key=job.order.cache_key,
                     owner=self._owner,
-                    at=_now(),
+                    at=now(),
                 )
                 if on_row is not None:
                     on_row(session, row)
@@ -404,7 +405,7 @@ class Jobs:
 
     def _conclude(self, job: _Job, result: dict[str, JSON]) -> dict[str, JSON]:
         with service_errors(), self._database.write() as session:
-            if not jobs.end(session, {job.id}, JobState.SUCCEEDED, at=_now()):
+            if not jobs.end(session, {job.id}, JobState.SUCCEEDED, at=now()):
                 raise _GivenUp
             finish = job.order.finish
             answer = result if finish is None else finish(session, result)
@@ -414,7 +415,7 @@ class Jobs:
     def _end(self, job_ids: set[str], state: JobState, error: ServiceError) -> None:
         problem = problem_of(error) if state is JobState.FAILED else None
         with service_errors(), self._database.write() as session:
-            jobs.end(session, job_ids, state, error=problem, at=_now())
+            jobs.end(session, job_ids, state, error=problem, at=now())
 
     async def _beat(self) -> None:
         """Tell the rows how far we are; what they say of the end is the truth."""
@@ -445,18 +446,18 @@ class Jobs:
     def _end_dead(self, own: set[str]) -> None:
         with self._database.read() as session:
             found = jobs.unfinished(session)
-        now = time.monotonic()
+        at = time.monotonic()
         before, self._beats = self._beats, {}
         for job_id in found.keys() - own:
-            beat, since = before.get(job_id, (None, now))
-            self._beats[job_id] = (found[job_id], since if beat == found[job_id] else now)
-        dead = {one for one, (_, since) in self._beats.items() if now - since >= STALE_S}
+            beat, since = before.get(job_id, (None, at))
+            self._beats[job_id] = (found[job_id], since if beat == found[job_id] else at)
+        dead = {one for one, (_, since) in self._beats.items() if at - since >= STALE_S}
         if dead:
             error = Unavailable("the process that looked after this job ended", advice="Try again.")
             self._end(dead, JobState.FAILED, error)
 
     def _forget(self) -> None:
-        before = _now() - KEPT
+        before = now() - KEPT
         with self._database.read() as session:
             old = jobs.ended_before(session, before, at_most=_FORGOTTEN_AT_ONCE)
         if old:
@@ -509,10 +510,6 @@ async def _first_of(*events: asyncio.Event) -> None:
     finally:
         for wait in waits:
             wait.cancel()
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _stopping() -> ServiceError:

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
@@ -17,6 +17,7 @@ from backend import digest
 from backend.artifacts import ARRIVING
 from backend.auth import ADMIN_KEY_FILE
 from backend.errors import Conflict, InvalidInput, Unavailable
+from backend.machine.wall_clock import now
 from backend.ops.launcher import hold_data_dir
 from backend.ops.migration import copy_sqlite
 from backend.settings import Settings
@@ -52,7 +53,7 @@ def backup(settings: Settings, folder: Path) -> str:
     try:
         _copy_out(settings, unfinished)
         files = {name: digest.of_file(unfinished / name).hex() for name in _files(unfinished)}
-        made = _Manifest(made_at=datetime.now(UTC), revision=_revision(settings), files=files)
+        made = _Manifest(made_at=now(), revision=_revision(settings), files=files)
         (unfinished / MANIFEST).write_text(made.model_dump_json(indent=1), encoding="utf-8")
         unfinished.rename(folder)
     except OSError as error:

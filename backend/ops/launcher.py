@@ -13,7 +13,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +20,7 @@ import psutil
 
 from backend.auth import ensure_admin, new_sign_in_link
 from backend.errors import Conflict, Unavailable
+from backend.machine.wall_clock import now
 from backend.ops.child import Child
 from backend.ops.listening import listen, reach_of, url_of
 from backend.ops.migration import migrate
@@ -129,7 +129,7 @@ class Launcher:
 def sign_in_link(settings: Settings, url: str) -> str:
     """A fresh one-time link into the browser, at the public address or else at `url`."""
     database = Database(settings.sqlalchemy_url)
-    at = datetime.now(UTC)
+    at = now()
     with database.write() as session:
         ensure_admin(session, settings.data_dir, at=at)
         link = new_sign_in_link(session, settings.public_url or url, at=at)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from backend.artifacts import ARRIVING, ArtifactStore
 from backend.machine import disk_space
+from backend.machine.wall_clock import now
 from backend.ops.places import Places
 from backend.settings import Settings
 from backend.store.db import Database
@@ -102,9 +103,7 @@ class Prune:
             if not is_ours:
                 return False
             with self._database.write() as session:
-                files = pruning.mark_run(
-                    session, run_id, self._places.look_up, at=datetime.now(UTC)
-                )
+                files = pruning.mark_run(session, run_id, self._places.look_up, at=now())
             if files is None:
                 return False
             if is_here:
@@ -121,7 +120,7 @@ class Prune:
 
     def _delete_model(self, model_id: str, cached: Path) -> bool:
         with self._database.write() as session:
-            key = pruning.mark_model(session, model_id, self._places.look_up, at=datetime.now(UTC))
+            key = pruning.mark_model(session, model_id, self._places.look_up, at=now())
         if key is None:
             return False
         self._artifacts.remove(key)
@@ -130,7 +129,7 @@ class Prune:
 
     def _left_items(self, planned: set[str]) -> Iterator[Item]:
         """Yield what workers uploaded and no row names, since they died before or it was left."""
-        before = datetime.now(UTC) - LEFT_AFTER
+        before = now() - LEFT_AFTER
         found = {one.key: one for one in self._artifacts.folders() if one.modified_at < before}
         with self._database.read() as session:
             unnamed = pruning.unnamed(session, found.keys() - planned, self._places.look_up)
@@ -141,7 +140,7 @@ class Prune:
     def _delete_left(self, key: str) -> bool:
         # Keys hold the number of an attempt: one that is over is never named again.
         with self._database.write() as session:
-            is_left = pruning.mark_left(session, key, self._places.look_up, at=datetime.now(UTC))
+            is_left = pruning.mark_left(session, key, self._places.look_up, at=now())
         if is_left:
             self._artifacts.remove(key)
         return is_left
@@ -165,7 +164,7 @@ def _is_left(folder: Path) -> bool:
     except FileNotFoundError:
         # It has become whole, or was broken off, at this moment.
         return False
-    return datetime.fromtimestamp(newest, UTC) < datetime.now(UTC) - LEFT_AFTER
+    return datetime.fromtimestamp(newest, UTC) < now() - LEFT_AFTER
 
 
 def _delete_arriving(folder: Path) -> bool:

@@ -23,7 +23,7 @@ from sqlalchemy import Connection, event, select, update
 
 from backend import auth
 from backend.auth import SAFE_METHODS
-from backend.deps import now
+from backend.machine.wall_clock import now
 from backend.main import ROUTERS, create_app
 from backend.schemas.events import SampleLine
 from backend.settings import Settings

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
 from backend.jobs.pace import SMALLEST, Pace
+from backend.machine.wall_clock import now
 from backend.schemas.records import GeneratedRecord
 from backend.store.data import imports
 from backend.store.data.comparisons import Choice
@@ -27,7 +28,6 @@ from worker.cancellation import Cancellation
 from worker.outage import patiently
 from worker.run_directory.cleaning import clean_text
 from worker.run_directory.failures import bad_output
-from worker.wall_clock import now
 
 _LONGEST_RECORD_BYTES = 16 * 2**20
 # Characters and token ids of a batch, however small the records of the last one were.

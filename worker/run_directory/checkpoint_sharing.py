@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError
+from backend.machine.wall_clock import now
 from backend.store.db import Database
 from backend.store.runs import checkpoints, needs, supervision
 from backend.store.runs.checkpoints import Shared
@@ -19,7 +20,6 @@ from backend.store.runs.supervision import Claim, GivenAway
 from worker.cancellation import Cancellation
 from worker.outage import OUTAGES, delay_s
 from worker.run_directory.layout import RunDirectory
-from worker.wall_clock import now
 
 log = logging.getLogger("podium.worker")
 

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError, Unavailable
 from backend.machine.disk_errors import is_unwritable
+from backend.machine.wall_clock import now
 from backend.model_files import content_sha256, read_facts, weight_files
 from backend.schemas.events import MetricLine
 from backend.schemas.methods import METHODS
@@ -40,7 +41,6 @@ from worker.run_directory.arrival import Arrival, read_responses
 from worker.run_directory.disk_errors import disk_failure
 from worker.run_directory.failures import Failure, RunFailed, bad_output
 from worker.run_directory.layout import RunDirectory
-from worker.wall_clock import now
 
 log = logging.getLogger("podium.worker")
 

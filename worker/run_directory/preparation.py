@@ -9,6 +9,7 @@ from collections.abc import Callable
 from sqlalchemy.orm import Session
 
 from backend.errors import ServiceError, Unavailable
+from backend.machine.wall_clock import now
 from backend.schemas.events import CheckpointLine
 from backend.schemas.vocabulary import FailureCause
 from backend.store.metrics import points
@@ -25,7 +26,6 @@ from worker.run_directory.export import Export
 from worker.run_directory.failures import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.parent_checkpoint import ParentCheckpoint
-from worker.wall_clock import now
 from worker.worker_process import WorkerProcess
 
 

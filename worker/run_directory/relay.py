@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, StatementError
 from sqlalchemy.orm import Session
 
+from backend.machine.wall_clock import now
 from backend.schemas.events import (
     TRAINER_LINE,
     AlertLine,
@@ -42,7 +43,6 @@ from worker.run_directory.cleaning import clean, clean_text
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.log_reading import LogReading
 from worker.run_directory.system_means import SystemMeans
-from worker.wall_clock import now
 
 LONGEST_LINE_BYTES = 4 * 2**20
 LARGEST_BATCH_LINES = 500

@@ -5,13 +5,14 @@ Called by `backend.pressure.permissions`, once a second for all streams and expo
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import literal, or_, select, union_all
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
+from backend.machine.wall_clock import now
 from backend.schemas.vocabulary import Role
 from backend.store.tables.access import ApiKey, BrowserSession
 from backend.store.tables.people import Membership, User
@@ -28,7 +29,7 @@ def callers_of(
     session: Session, secrets: Collection[Secret], *, at: datetime | None = None
 ) -> dict[Secret, Caller]:
     """Who these secrets belong to, in one query; those that are not valid (now) are left out."""
-    at = at or datetime.now(UTC)
+    at = at or now()
     keys = [secret.sha256 for secret in secrets if secret.kind == "key"]
     cookies = [secret.sha256 for secret in secrets if secret.kind == "cookie"]
     who = (User.id, User.name, User.role, Membership.project_id, Membership.role)

@@ -18,6 +18,7 @@ from backend.jobs import runner
 from backend.jobs.child import MOST_KEPT_BYTES
 from backend.jobs.children import Children
 from backend.jobs.runner import Jobs, Order
+from backend.machine import wall_clock
 from backend.schemas.data import SnapshotBody
 from backend.schemas.vocabulary import JobState, SnapshotKind, Split
 from backend.settings import Settings
@@ -425,7 +426,7 @@ def test_a_job_that_others_took_for_dead_does_not_conclude(
 def test_old_jobs_are_forgotten_and_others_are_not(
     database: Database, settings: Settings, user: str, children: Children
 ) -> None:
-    now = runner._now()
+    now = wall_clock.now()
     with database.write() as session:
         for n in range(5):
             jobs.add(

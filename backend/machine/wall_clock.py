@@ -1,6 +1,6 @@
 """The time of day, as rows of the store have it.
 
-Nothing on the queue side of the worker measures a duration by it: clocks of machines differ.
+On the queue side of the worker nothing measures a duration by it: clocks of machines differ.
 """
 
 from datetime import UTC, datetime
