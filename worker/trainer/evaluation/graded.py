@@ -3,11 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from worker.trainer.evaluation.with_interval import (
-    rate_with_interval,
-    scored_mean_with_interval,
-    scored_rate_with_interval,
-)
+from worker.trainer.evaluation.with_interval import judged_with_interval, rate_with_interval
 from worker.trainer.events import Events
 from worker.trainer.rewards.scorer import Scores
 
@@ -16,9 +12,13 @@ def term_metrics(scores: Scores, prompt_ids: Sequence[str]) -> dict[str, float]:
     """The mean score by each term over what it could score, and how much that was."""
     values = coverage(scores)
     for name, scored in scores.terms.items():
-        is_rate = name in scores.judging and not any(one < 0 or one > 1 for one in scored)
-        interval = scored_rate_with_interval if is_rate else scored_mean_with_interval
-        values |= interval(f"reward/{name}", scored, prompt_ids)
+        values |= judged_with_interval(
+            f"reward/{name}",
+            scored,
+            prompt_ids,
+            is_judged=name in scores.judging,
+            allows_parts=True,
+        )
     return values
 
 

@@ -16,11 +16,10 @@ from typing import Any
 from worker.trainer.evaluation.pass_at_k import best_of_k, ks_of, majority_at_k, pass_at_k
 from worker.trainer.evaluation.with_interval import (
     hits_per_weight,
+    judged_with_interval,
     mean_with_interval,
     rate_with_interval,
     ratio_with_interval,
-    scored_mean_with_interval,
-    scored_rate_with_interval,
 )
 
 # More values of one key are no breakdown but a list.
@@ -70,11 +69,14 @@ def measures(rows: Sequence[Row], prefix: str = "eval/") -> dict[str, float]:
 
 def _reward(rows: Sequence[Row], prompts: Sequence[str]) -> dict[str, float]:
     """The mean reward; a rate where it says of each response whether it is correct."""
-    scored = [row.reward for row in rows if math.isfinite(row.reward)]
-    is_judged = all(row.passed is not None for row in rows)
-    is_rate = is_judged and {0.0, 1.0}.issuperset(scored)
-    interval = scored_rate_with_interval if is_rate else scored_mean_with_interval
-    return interval("reward", [row.reward for row in rows], prompts)
+    return judged_with_interval(
+        "reward",
+        [row.reward for row in rows],
+        prompts,
+        is_judged=all(row.passed is not None for row in rows),
+        # A reward between 0 and 1 may add up terms that judge something else.
+        allows_parts=False,
+    )
 
 
 def broken_down(rows: Sequence[Row], key: str, prefix: str = "eval/") -> dict[str, float]:

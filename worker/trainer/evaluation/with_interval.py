@@ -37,6 +37,25 @@ def scored_rate_with_interval(
     return rate_with_interval(name, *_scored(value_N, prompt_N))
 
 
+def judged_with_interval(
+    name: str,
+    value_N: Sequence[float],
+    prompt_N: Sequence[Hashable],
+    *,
+    is_judged: bool,
+    allows_parts: bool,
+) -> dict[str, float]:
+    """The mean of the scores that are finite: a rate if they say how far responses are correct.
+
+    They do if correctness is judged (`is_judged`) and each is 0 or 1, or lies between where
+    `allows_parts`. Nothing where no score is finite.
+    """
+    finite = [value for value in value_N if math.isfinite(value)]
+    are_rates = all(0 <= one <= 1 and (allows_parts or one in (0, 1)) for one in finite)
+    interval = scored_rate_with_interval if is_judged and are_rates else scored_mean_with_interval
+    return interval(name, value_N, prompt_N)
+
+
 def _scored(
     value_N: Sequence[float], prompt_N: Sequence[Hashable]
 ) -> tuple[list[float], list[Hashable]]:
