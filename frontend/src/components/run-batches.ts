@@ -4,6 +4,14 @@ import type { Run } from "@/api/types";
 /** Of one request. */
 const MOST_RUNS = 50;
 
+// How often answers about runs at work are asked for again.
+/** What changes with each step: a run's trend, its verdict. */
+export const STEPS_REFETCH_MS = 5_000;
+/** What changes with evaluations, or takes several runs together. */
+export const EVALUATIONS_REFETCH_MS = 10_000;
+/** Large answers, as on all training prompts. */
+export const LARGE_REFETCH_MS = 15_000;
+
 /** Whether a trainer is at work on it. */
 export const isLive = (run: Run) => run.state === "running" || run.state === "stopping";
 

@@ -4,7 +4,7 @@ import { useQueries } from "@tanstack/react-query";
 import { metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { curveOf, type Curve } from "@/charts/live-curves";
-import { batches, isLive } from "@/components/run-batches";
+import { batches, isLive, STEPS_REFETCH_MS } from "@/components/run-batches";
 import { Sparkline } from "@/charts/sparkline";
 import { between, number } from "@/lib/format";
 
@@ -18,13 +18,12 @@ import {
 } from "./metrics/headline";
 
 const POINTS = 60;
-const LIVE_MS = 5000;
 
 type Curves = Map<string, Curve>;
 
 /** What stands for each of these runs: those that go on are asked for again and again. */
 export function useTrends(runs: readonly Run[]): ReadonlyMap<string, Headline> {
-  return useTrendsOf(batches(runs.filter(hasCurve)), LIVE_MS);
+  return useTrendsOf(batches(runs.filter(hasCurve)), STEPS_REFETCH_MS);
 }
 
 const hasCurve = (run: Run) => candidates(run).length > 0;

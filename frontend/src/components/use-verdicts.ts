@@ -3,9 +3,7 @@ import { useQueries } from "@tanstack/react-query";
 
 import { verdictsQuery } from "@/api/runs";
 import type { Run, RunVerdict } from "@/api/types";
-import { batches, isLive } from "@/components/run-batches";
-
-const LIVE_MS = 10_000;
+import { batches, EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-batches";
 
 /** By run: those that go on are asked for again and again. */
 export function useVerdicts(runs: readonly Run[]): ReadonlyMap<string, RunVerdict> {
@@ -13,7 +11,7 @@ export function useVerdicts(runs: readonly Run[]): ReadonlyMap<string, RunVerdic
   return useQueries({
     queries: batches(measured).map((page) => ({
       ...verdictsQuery(page.map((run) => run.id)),
-      refetchInterval: page.some(isLive) ? LIVE_MS : (false as const),
+      refetchInterval: page.some(isLive) ? EVALUATIONS_REFETCH_MS : (false as const),
       staleTime: page.some(isLive) ? 0 : 60_000,
     })),
     combine: (answers) =>

@@ -3,12 +3,10 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
 import type { Run } from "@/api/types";
-import { isLive } from "@/components/run-batches";
-
-const LIVE_MS = 10_000;
+import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-batches";
 
 export const refetchMsOf = (runs: readonly Run[] | undefined): number | false =>
-  runs?.some((run) => isLive(run) || run.state === "queued") === true && LIVE_MS;
+  runs?.some((run) => isLive(run) || run.state === "queued") === true && EVALUATIONS_REFETCH_MS;
 
 export function useRefetchMs(
   runIds: readonly string[],

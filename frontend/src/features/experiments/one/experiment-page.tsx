@@ -12,7 +12,7 @@ import { seedGroupsQuery } from "@/api/seed-groups";
 import { managesIn, meQuery } from "@/api/session";
 import type { Experiment, Run } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { isLive } from "@/components/run-batches";
+import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-batches";
 import { Answer } from "@/components/seed-groups/answer";
 import { EmptyCard, Loaded } from "@/components/states";
 import { Markdown } from "@/components/text/markdown";
@@ -24,8 +24,6 @@ import { ExperimentForm } from "./experiment-form";
 import { ExperimentHead, NewRunLink } from "./experiment-head";
 import { AddRunsDialog } from "./add-runs-dialog";
 import { RunsCard } from "./runs-card";
-
-const LIVE_MS = 10_000;
 
 function Texts({ experiment }: { experiment: Experiment }) {
   const { question, hypothesis, conclusion } = experiment;
@@ -92,10 +90,10 @@ function Runs({ experiment, mayChange }: { experiment: Experiment; mayChange: bo
   const runs = useQuery({
     ...runsByIdQuery(runIds),
     enabled: runIds.length > 0,
-    refetchInterval: ({ state }) => state.data?.some(isLive) === true && LIVE_MS,
+    refetchInterval: ({ state }) => state.data?.some(isLive) === true && EVALUATIONS_REFETCH_MS,
   });
   // What is at work changes the answer, too.
-  const refetchMs = runs.data?.some(isLive) === true && LIVE_MS;
+  const refetchMs = runs.data?.some(isLive) === true && EVALUATIONS_REFETCH_MS;
   const add = mayChange && (
     <button type="button" className="btn" onClick={() => setAdding(true)}>
       <Icon name="plus" /> Add runs

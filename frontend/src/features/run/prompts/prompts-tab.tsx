@@ -11,7 +11,7 @@ import { GridMap } from "@/charts/heat/grid-map";
 import { Sparkline } from "@/charts/sparkline";
 import { whole } from "@/charts/ticks";
 import { More } from "@/components/more";
-import { isLive } from "@/components/run-batches";
+import { isLive, LARGE_REFETCH_MS } from "@/components/run-batches";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
@@ -30,8 +30,6 @@ import {
   type Measure,
 } from "./saturation";
 
-const LIVE_MS = 15_000;
-
 /** What the colours of the heat map mean. */
 const SHADES: Readonly<Record<Measure, string>> = {
   passed: "faint where no response passed, strong where all did",
@@ -41,7 +39,7 @@ const SHADES: Readonly<Record<Measure, string>> = {
 export function PromptsTab({ run, base }: { run: Run; base: string }) {
   const query = useInfiniteQuery({
     ...promptScorePages(run.id),
-    refetchInterval: isLive(run) && LIVE_MS,
+    refetchInterval: isLive(run) && LARGE_REFETCH_MS,
   });
   return (
     <Loaded query={query} lines={8}>

@@ -7,18 +7,20 @@ import { useState } from "react";
 import { runSetsQuery } from "@/api/measured/results";
 import type { MeasuredSet, Run, RunSets } from "@/api/types";
 import { BarLegend, Bars } from "@/charts/bars/bars";
-import { isLive } from "@/components/run-batches";
+import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-batches";
 import { Failure } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { intervalText, number, plural } from "@/lib/format";
 
 import { barsOf, brokenDown, keysOf, measureOf, shownMetrics } from "./sets-rows";
 
-const LIVE_MS = 10_000;
 const HEIGHT = 240;
 
 export function useRunSets(run: Run) {
-  return useQuery({ ...runSetsQuery(run.id), refetchInterval: isLive(run) && LIVE_MS });
+  return useQuery({
+    ...runSetsQuery(run.id),
+    refetchInterval: isLive(run) && EVALUATIONS_REFETCH_MS,
+  });
 }
 
 const NONE: ReadonlySet<string> = new Set();

@@ -6,7 +6,7 @@ import { Link } from "react-router";
 
 import { verdictQuery } from "@/api/runs";
 import type { Run, RunVerdict } from "@/api/types";
-import { isLive } from "@/components/run-batches";
+import { isLive, STEPS_REFETCH_MS } from "@/components/run-batches";
 import { Failure, Skeleton } from "@/components/states";
 import { Sentence } from "@/components/text/sentence";
 import { VerdictPill } from "@/components/verdict-pill";
@@ -14,12 +14,10 @@ import { number } from "@/lib/format";
 
 import { GaugeCard } from "./gauge";
 
-const LIVE_MS = 5000;
-
 function useVerdict(run: Run) {
   return useQuery({
     ...verdictQuery(run.id),
-    refetchInterval: isLive(run) ? LIVE_MS : (false as const),
+    refetchInterval: isLive(run) ? STEPS_REFETCH_MS : (false as const),
   });
 }
 
