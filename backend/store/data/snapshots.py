@@ -7,7 +7,7 @@ made is `backend.store.data.freezing`.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -122,6 +122,18 @@ def remove_some(session: Session, snapshot_id: str, at_most: int) -> bool:
 def get(session: Session, snapshot_id: str, caller: Caller) -> SnapshotAnswer:
     """One snapshot. Raises NotFound."""
     return _answer(_row(session, snapshot_id, caller))
+
+
+def n_records(session: Session, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Count the records of splits, by snapshot id and split; unknown snapshots are left out."""
+    ids = {snapshot_id for snapshot_id, _ in wanted}
+    found = session.scalars(select(Snapshot).where(Snapshot.id.in_(ids))) if ids else ()
+    known = {one.id: one for one in found}
+    return {
+        (snapshot_id, split): known[snapshot_id].count("records", split)
+        for snapshot_id, split in wanted
+        if snapshot_id in known
+    }
 
 
 def listing(

@@ -20,9 +20,9 @@ from backend.schemas.metrics.results import ResultsAnswer
 from backend.schemas.metrics.sets import RunSets
 from backend.schemas.vocabulary import Method, RunState
 from backend.store import record_names
+from backend.store.data import snapshots
 from backend.store.metrics import draws
 from backend.store.runs import experiments
-from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 from backend.store.tables.runs import MetricPoint, Run, RunFact
 
@@ -80,12 +80,9 @@ def of_run(session: Session, run_id: str, caller: Caller) -> RunSets:
     if row is None:
         raise NotFound(f"there is no run {run_id}")
     sets = [prompts for prompts, _ in sets_of(row.config)]
-    wanted = select(Snapshot).where(Snapshot.id.in_({one.data for one in sets}))
-    known = {one.id: one for one in session.scalars(wanted)}
-    n_prompts = {
-        one: known[one.data].count("records", one.split) for one in sets if one.data in known
-    }
-    names = record_names.of_ids(session, known, caller)
+    found = snapshots.n_records(session, {(one.data, one.split) for one in sets})
+    n_prompts = {one: found[one.data, one.split] for one in sets if (one.data, one.split) in found}
+    names = record_names.of_ids(session, {data for data, _ in found}, caller)
     return sets_measured(_measured(row, {}), names, n_prompts)
 
 

@@ -20,10 +20,10 @@ from backend.domain.verdict.judging import PREFIXES, is_looked_at, judge
 from backend.schemas.metrics.verdicts import RunVerdictAnswer
 from backend.schemas.runs import Series
 from backend.schemas.vocabulary import Method, RunState, Split
+from backend.store.data import snapshots
 from backend.store.metrics import curves
 from backend.store.metrics.curves import MOST_BUCKETS, Window
 from backend.store.runs import runs
-from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Run, RunEvent
 
@@ -79,19 +79,14 @@ def unjudged(session: Session, *, limit: int) -> list[str]:
 
 
 def _held_out(session: Session, rows: Sequence[Row[Any]]) -> dict[str, int]:
-    """On how many prompts each run that optimises a policy is evaluated, by run."""
+    """Count the prompts that each run that optimises a policy is evaluated on, by run."""
     asked = {
-        run.id: value_at(run.config, "prompts.id")
+        run.id: (value_at(run.config, "prompts.id"), Split.HELDOUT)
         for run in rows
         if run.method == Method.POLICY_GRADIENT
     }
-    wanted = select(Snapshot).where(Snapshot.id.in_(set(asked.values())))
-    known = {one.id: one for one in session.scalars(wanted)} if asked else {}
-    return {
-        run_id: known[data].count("records", Split.HELDOUT)
-        for run_id, data in asked.items()
-        if data in known
-    }
+    found = snapshots.n_records(session, set(asked.values()))
+    return {run_id: found[split] for run_id, split in asked.items() if split in found}
 
 
 def _resumes(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[Resume]]:
