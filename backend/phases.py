@@ -70,14 +70,14 @@ class Phases:
 
     @property
     def caller(self) -> Caller:
-        """The caller who was admitted. Raises LookupError where everybody is."""
+        """The caller who was admitted. Raises LookupError if the operation admits everybody."""
         if self._caller is None:
             raise LookupError(f"{self.name} admits everybody, so nobody is known here")
         return self._caller
 
     @property
     def known_caller(self) -> Caller | None:
-        """The caller who was admitted; None where everybody is."""
+        """The caller who was admitted; None if the operation admits everybody."""
         return self._caller
 
     async def admit(self) -> None:

@@ -21,7 +21,7 @@ NAMES = (
 
 
 def make(n_people: int, n_wanted: int, *, seed: int, split: Split = "train") -> list[Problem]:
-    """Make `n_wanted` puzzles, no two of one form; the same for the same arguments.
+    """Make `n_wanted` puzzles of `n_people`, no two of one form; the same for the same arguments.
 
     A longer list begins with the shorter one. Raises TooMany where no more are found, ValueError
     unless there are 2 to 8 people.

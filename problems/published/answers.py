@@ -37,7 +37,7 @@ def boxed(solution: str) -> str:
 
 
 def _braced(text: str) -> str:
-    """Return what is between the first `{` and the brace that closes it.
+    """Return what is between the `{` that the text begins with and the brace that closes it.
 
     Braces behind a backslash are signs. Raises NoAnswer if the first is not closed.
     """

@@ -25,13 +25,13 @@ class Together:
 
 
 def together(seeds: Sequence[Reading]) -> Together:
-    """Put seeds together: from three on with an interval over them, else the mean of their own.
+    """Put seeds together: with an interval over three or more, else the mean of their own.
 
     Seeds that all have one value, such as 0 of everything, have the mean of their own intervals by
     prompt, too: they show no spread, and a t interval without any width would claim to know the
-    number. The mean of intervals is never too
-    short for these seeds, however much their errors have in common: they answered the same
-    prompts. It says nothing of other seeds. Raises ValueError for none.
+    number. The mean of intervals is never too short for these seeds, however much their errors have
+    in common: they answered the same prompts. It says nothing of other seeds. Raises ValueError for
+    none.
     """
     values = [one.value for one in seeds]
     found = summarised(values)

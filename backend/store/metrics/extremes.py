@@ -56,7 +56,7 @@ def fill(session: Session, run_id: str) -> None:
 
 
 def _newest(run: Run, name: str) -> float | None:
-    """Return the newest value as a float: PostgreSQL makes large numbers of JSON integers."""
+    """Return the newest value as a float: PostgreSQL gives a large one back as an integer."""
     value = run.summary[name]
     return None if value is None else float(value)
 
