@@ -32,7 +32,9 @@ _LEAST_UNSURE = 0.05
 _LARGEST_GAP = 0.2
 # From here on a correlation of score and length is a strong one.
 _FOLLOWS_LENGTH = 0.5
-_NO_HELDOUT = "No held-out records: make the snapshot with a `heldout_fraction` above 0."
+_NO_HELDOUT = "No held-out records: hold some out when you freeze the snapshot."
+_FEW_HELDOUT = "Hold more prompts out when you freeze the snapshot: a single one gives no interval."
+_TRAINING_ALONE = "The training loss alone cannot tell learning from memorising."
 
 
 def sft(evidence: Evidence) -> RunVerdict:
@@ -98,7 +100,7 @@ def _over(evidence: Evidence, moved: Change) -> str:
     """Say what the interval of a change is over, or that the change has none."""
     n = evidence.last("eval/prompts")
     if moved.error is None:
-        return f"Without an interval a change counts from {percent(_LEAST_UNSURE)} on."
+        return f"Without an interval only a change of {percent(_LEAST_UNSURE)} or more counts."
     prompts = "prompts" if n is None else counted(round(n), "held-out prompt")
     return f"The interval is over {prompts}: another seed may end elsewhere."
 
@@ -268,12 +270,13 @@ def _undecided(
     if not evidence.curves:
         sentence = "Nothing was measured: the run ended before its first step."
         return _verdict(evidence, Kind.UNJUDGED, "none", sentence, "", metric, gauges, None)
-    sentence = (
-        "Nothing shows what it learned: it was evaluated once."
-        if found
-        else "Nothing shows what it learned: there were no held-out records."
-    )
-    reason = "" if found else "The training loss alone cannot tell learning from memorising."
+    if not found:
+        why, reason = "there were no held-out records", _TRAINING_ALONE
+    elif metric == "eval/accuracy":
+        why, reason = "its held-out accuracy has no interval", _FEW_HELDOUT
+    else:
+        why, reason = "it was evaluated only once", ""
+    sentence = f"Nothing shows what it learned: {why}."
     return _verdict(evidence, Kind.UNJUDGED, "warn", sentence, reason, metric, gauges, None)
 
 

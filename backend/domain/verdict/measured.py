@@ -7,7 +7,7 @@ from backend.domain.verdict.words import shown
 from backend.schemas.metrics.verdicts import Gauge, Level, Span
 
 # Of what has a course, a gauge shows the mean of its last part.
-LAST_PART = "last fifth"
+LAST_PART = "last fifth of steps"
 
 Judged = tuple[Level, str]
 

@@ -14,8 +14,8 @@ _EVEN = 0.5
 _MOST_CUT = 0.2
 _SHARES = Span(low=0, high=1)
 _LEARNED = (
-    "A learned reward judges, which may have trained the model, too: rank some of its responses, "
-    "or evaluate it by another reward."
+    "The reward that judges is learned and may have trained the model, too: rank some of its "
+    "responses, or evaluate it by another reward."
 )
 _NO_BASELINE = "No baseline: set `baseline_model`."
 

@@ -102,6 +102,6 @@ def unscored_sentence(share: float) -> str:
     if share <= 0:
         return ""
     return (
-        f"Of the responses last evaluated {percent(share)} could not be scored; the reward leaves "
-        "them out."
+        f"The reward leaves out {percent(share)} of the responses last evaluated, which could not "
+        "be scored."
     )

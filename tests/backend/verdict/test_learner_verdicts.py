@@ -104,7 +104,7 @@ def test_without_an_interval_a_loss_has_to_move_by_a_twentieth(last: float, kind
 
     assert found.kind == kind
     assert "nats per token, and its interval is not known." in found.sentence
-    assert "Without an interval a change counts from 5 % on." in found.reason
+    assert "Without an interval only a change of 5 % or more counts." in found.reason
 
 
 def test_two_losses_in_a_sentence_differ() -> None:
@@ -117,6 +117,16 @@ def test_a_falling_training_loss_alone_says_nothing() -> None:
     found = verdict(Method.SFT, loss=[3.0, 1.0, 0.1])
 
     assert (found.kind, found.level) == (Kind.UNJUDGED, "warn")
+
+
+def test_what_is_missing_is_named_as_it_is() -> None:
+    def told(**curves: list[float]) -> str:
+        return verdict(Method.REWARD_MODEL, **curves).sentence
+
+    assert told(loss=[0.6]).endswith("there were no held-out records.")
+    # One held-out prompt has no interval, however often it is evaluated.
+    assert told(eval__accuracy=[0.5, 0.7]).endswith("its held-out accuracy has no interval.")
+    assert verdict(Method.SFT, eval__loss=[2.0]).sentence.endswith("it was evaluated only once.")
 
 
 def test_overfitting_names_the_step_to_stop_at() -> None:
@@ -260,7 +270,7 @@ def won(terms: list[dict[str, str]], **curves: list[float]) -> RunVerdict:
 def test_a_win_by_a_learned_reward_is_not_green_unless_the_policy_is_near() -> None:
     for found in (won([{"kind": "model"}], kl__exact=[80.0]), won([{"kind": "process"}])):
         assert (found.kind, found.level) == (Kind.ABOVE_BASELINE, "warn")
-        assert "A learned reward judges, which may have trained the model, too" in found.reason
+        assert "The reward that judges is learned and may have trained the model" in found.reason
     far = won([{"kind": "model"}], kl__exact=[80.0])
     assert "The policy is 80 nats per response from its reference." in far.reason
     assert won([{"kind": "model"}], kl__exact=[2.0]).level == "good"
@@ -302,7 +312,7 @@ def test_an_evaluation_on_training_prompts_alone_says_so() -> None:
 def test_an_evaluation_names_the_share_that_could_not_be_scored() -> None:
     found = verdict(Method.EVALUATE, eval__reward=[1.0], eval__coverage=[0.875])
 
-    assert found.reason.startswith("Of the responses last evaluated 12 % could not be scored;")
+    assert found.reason.startswith("The reward leaves out 12 % of the responses last evaluated,")
 
 
 def test_without_a_baseline_an_evaluation_is_a_number() -> None:

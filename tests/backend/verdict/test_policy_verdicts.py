@@ -89,7 +89,7 @@ def test_the_reader_learns_how_many_prompts_the_interval_is_over() -> None:
     assert found(None).gauges[0].beside == "was 0"
     # Who measures outside may have asked other prompts.
     outside = found(20, "gold/reward")
-    assert "The interval is the one attached, whose prompts" in outside.reason
+    assert "The interval was attached, and its prompts" in outside.reason
     assert outside.gauges[0].beside == "was 0"
 
 
@@ -125,7 +125,7 @@ def test_responses_that_could_not_be_scored_are_told_and_many_take_the_green_awa
     assert "scored" not in found(1, 1, 1).reason
     few = found(1, 1, 0.98)
     assert few.level == "good"
-    assert "Of the responses last evaluated 2 % could not be scored; the reward" in few.reason
+    assert "The reward leaves out 2 % of the responses last evaluated, which" in few.reason
     assert "The interval is over the scored responses to 20 held-out prompts:" in few.reason
     assert few.gauges[0].beside == "20 prompts, 2 % unscored, was 0"
     many = found(1, 0.9, 0.6)
@@ -289,7 +289,7 @@ def test_an_interval_without_ends_is_said_to_come_from_the_evaluations_themselve
     found = judge(Method.POLICY_GRADIENT, Evidence(RULES, curves, True, n_heldout=20))
 
     assert found.kind == Kind.IMPROVED
-    assert "The interval is from the differences of neighbouring evaluations:" in found.reason
+    assert "The interval comes from the differences between neighbouring" in found.reason
 
 
 def test_a_fall_from_the_first_evaluation_counts_like_a_rise_from_it() -> None:
@@ -322,7 +322,7 @@ def test_without_held_out_prompts_no_training_reward_makes_a_run_good(reward: li
     found = verdict([], reward__mean=reward)
 
     assert (found.kind, found.level, found.judged_by) == (Kind.UNJUDGED, "warn", None)
-    assert "split heldout" in found.gauges[0].missing.replace("`", "")
+    assert "hold some out when you freeze the snapshot" in found.gauges[0].missing
 
 
 def test_one_evaluation_is_too_early_and_at_the_end_too_few() -> None:
@@ -421,7 +421,7 @@ def test_an_entropy_that_falls_far_is_not_called_healthy(end: float, level: str,
     gauge = verdict([0.0, 0.5], entropy=entropy).gauges[2]
 
     assert (gauge.level, gauge.note) == (level, note)
-    assert gauge.beside == "last fifth, was 1.5"
+    assert gauge.beside == "last fifth of steps, was 1.5"
 
 
 def test_a_length_that_came_back_says_where_it_was() -> None:

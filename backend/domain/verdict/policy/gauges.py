@@ -39,7 +39,7 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
         return Gauge(
             metric=judge,
             value=None,
-            missing="No held-out prompts: give some prompts the `split` heldout."
+            missing="No held-out prompts: hold some out when you freeze the snapshot."
             if signs.evidence.curves
             else "Nothing was measured.",
         )
@@ -85,7 +85,7 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     limit = signs.kl_limit
     since = None if limit is None else first_beyond(signs.kl_curve, limit)
     level: Level = "none" if limit is None else "good"
-    note = "no limit: the reward is by rule"
+    note = "no limit: rules give the reward"
     if limit is not None:
         note = f"below {shown(limit)}"
     if limit is not None and signs.kl > limit:
@@ -119,7 +119,7 @@ def _entropy(evidence: Evidence) -> Gauge:
     level: Level = "good"
     note = "steady"
     if trend.after < low:
-        level, note = "bad", "collapsing: the policy repeats itself"
+        level, note = "bad", "collapsing: nearly every token is certain"
     elif trend.after > high:
         level, note = "bad", "diverging"
     elif trend.ratio < _MUCH_LESS:
@@ -209,4 +209,4 @@ def _taught(evidence: Evidence, teach: float) -> Judged:
 
 
 def _not_yet(metric: str) -> Gauge:
-    return Gauge(metric=metric, value=None, missing="It needs five steps.")
+    return Gauge(metric=metric, value=None, missing="Shown from five steps on.")

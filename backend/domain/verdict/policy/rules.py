@@ -219,7 +219,10 @@ class _Policy:
             Kind.UNJUDGED,
             "warn",
             "Nothing shows whether the policy got better: no held-out prompt was evaluated.",
-            ("The training reward alone cannot tell. Give some prompts the split heldout.",),
+            (
+                "The training reward alone cannot tell. Hold some prompts out when you freeze the "
+                "snapshot.",
+            ),
         )
 
     def _unmeasured(self) -> _Told:
@@ -237,8 +240,8 @@ class _Policy:
         return _Told(
             Kind.UNJUDGED,
             "warn",
-            "Nothing shows whether the policy got better: it was evaluated once.",
-            ("Set eval_every.",),
+            "Nothing shows whether the policy got better: it was evaluated only once.",
+            ("Set `eval_every` to evaluate it more often.",),
         )
 
     def _turned(self) -> _Told:
@@ -304,9 +307,9 @@ class _Policy:
     def _interval_is(self) -> str:
         """What is known of the interval of a rise."""
         if self.evaluations[0].error is None or self.evaluations[-1].error is None:
-            return "The interval is from the differences of neighbouring evaluations"
+            return "The interval comes from the differences between neighbouring evaluations"
         if self.judge != HELD_OUT:
-            return "The interval is the one attached, whose prompts and samples are not known here"
+            return "The interval was attached, and its prompts and samples are not known here"
         n = self.evidence.n_heldout
         prompts = "prompts" if n is None else counted(n, "held-out prompt")
         scored = "the scored responses to " if self._unscored > 0 else ""
@@ -332,7 +335,7 @@ class _Policy:
             besides = self.signs.sentences(besides=inflation)
             return _Told(Kind.INFLATED, "bad", sentence, (*reasons, *besides))
         if self.training_rose:
-            sentence = f"The training reward rose, the {self.name} did not."
+            sentence = f"The training reward rose, but the {self.name} did not."
             return _Told(Kind.OVERFITTED, "warn", sentence, (f"{change}.", *self.signs.sentences()))
         sentence = (
             f"No clear change: the {self.name} was {shown(first.value)} and is {shown(last.value)}."

@@ -162,7 +162,9 @@ class Signs:
             self._since_length(0.5, "Length below half of its start"),
             self._since_length(_GROWN, "Length above twice its start"),
             self._since("entropy", LEAST_ENTROPY, "Entropy below {} nats per token", below=True),
-            self._since("truncated_fraction", _CUT, "The token limit cuts more than half"),
+            self._since(
+                "truncated_fraction", _CUT, "The token limit cuts more than half of the responses"
+            ),
         ]
         return [one for one in found if one is not None]
 
