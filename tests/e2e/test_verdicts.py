@@ -73,7 +73,7 @@ def test_seeds_are_compared_as_groups_and_hiding_one_changes_no_band(
     for name in ("lr 0.001 seed 0", "lr 0.01 seed 0"):
         page.get_by_role("checkbox", name=f"Choose {name}").check()
     page.get_by_role("link", name="Compare 2 runs").click()
-    expect(page.get_by_text("Fewer than three seeds do not tell")).to_be_visible()
+    expect(page.get_by_text("Fewer than three seeds cannot tell")).to_be_visible()
 
     page.goto(f"/projects/{project}/compare?runs={','.join(seeds)}")
     expect(page.get_by_role("region", name="Answer")).to_contain_text("A is better than B by")
@@ -105,8 +105,8 @@ def test_a_comparison_is_saved_and_tells_what_else_differs(
     # What a model says is text.
     expect(same.get_by_text("<img src=x onerror=alert(1)>")).to_be_visible()
     differs = page.get_by_role("region", name="What differs")
-    expect(differs).to_contain_text("The same snapshot of demonstrations in all of them.")
-    expect(differs).to_contain_text("Nothing was recorded of any of these runs")
+    expect(differs).to_contain_text("All runs use the same snapshot for demonstrations.")
+    expect(differs).to_contain_text("No environment was recorded for any of these runs")
 
     page.get_by_role("button", name="Save view…").click()
     page.get_by_label("Name").fill("Rates")

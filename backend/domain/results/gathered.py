@@ -148,4 +148,4 @@ def _left_out(rows: Iterable[Row], runs: Mapping[str, MeasuredRun]) -> str:
     if not names:
         return ""
     said = ", ".join(first_of(names))
-    return f"Each seed counts once, by the newest run that succeeded: left out {said}."
+    return f"Each seed counts once, by its newest run that succeeded. Left out: {said}."

@@ -10,12 +10,12 @@ from backend.domain.verdict.words import between, shown
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
 
 LEGEND = (
-    "The mean of a row's seeds, [95 % interval]; of ten seeds or more the interquartile mean, "
-    "marked “IQM of n seeds”. With three or more seeds that differ it is a t interval over the "
-    "seeds (solid line, each seed a dot). Otherwise it is over prompts (dashed line, marked “by "
-    "prompt”) and says nothing of other seeds. An arrow: better than the start by the 95 % "
-    "interval of the difference. Bold: better than every other row by more than chance, "
-    "corrected for the number of pairs of groups."
+    "A cell has the mean of a row's seeds and its [95 % interval]; from ten seeds on it has the "
+    "interquartile mean, marked “IQM of n seeds”. With three or more seeds that differ, the "
+    "interval is over the seeds (solid line, each seed a dot). Otherwise it is over prompts "
+    "(dashed line, marked “by prompt”) and says nothing about other seeds. An arrow marks what is "
+    "better than the start by the 95 % interval of the difference. Bold marks what is better than "
+    "every other row by more than chance, corrected for the number of pairs of groups."
 )
 _MOST_SAID = 4
 _MOST_POINTS = 9

@@ -47,15 +47,15 @@ def deciding_metric(
     if found is None:
         return None, (
             "These runs share no held-out metric and no evaluation from outside, so their own "
-            "metrics cannot show which is better. Evaluations of their models are in the results "
-            "of their experiment."
+            "metrics cannot show which is better. If `evaluate` runs measured their models, the "
+            "results of their experiment have the numbers."
         )
     apart = measured_apart(found, configs)
     alike = [configs[place] for place in most_alike(found, configs)]
     if apart is not None and len({without_seed(config) for config in alike}) < 2:
         return None, (
             f"{_called(found, configs[0])} measures something else in each group, because "
-            f"`{apart}` differs. Attach one evaluation of all groups as `gold/reward`."
+            f"`{apart}` differs. Evaluate all groups alike and attach that as `gold/reward`."
         )
     return found, ""
 
@@ -217,13 +217,13 @@ def sentence_of(found: Difference, n_comparisons: int = 1) -> str:
     """What a difference says, and of how many comparisons it is one."""
     if found.low is None or found.high is None:
         return (
-            f"They differ by {shown(found.value)}. Fewer than three seeds do not tell whether that "
-            "is more than chance."
+            f"They differ by {shown(found.value)}. Fewer than three seeds cannot tell that from "
+            "chance."
         )
     if not found.has_spread:
         return (
-            f"They differ by {shown(found.value)}. The seeds of each group have one value, so they "
-            "do not tell whether that is more than chance."
+            f"They differ by {shown(found.value)}. The seeds of each group all have one value, so "
+            "they cannot tell that from chance."
         )
     of = "IQMs" if found.is_iqm else "means"
     corrected = f", corrected for {n_comparisons} pairs of groups" if n_comparisons > 1 else ""

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from backend.domain.seeds.draws import Draw
-from backend.domain.verdict.words import counted
 
 # By run; None = an evaluation of the model that the run left.
 Steps = Mapping[str, int | None]
@@ -26,22 +25,23 @@ def why_open(groups: Sequence[Sequence[Draw]], steps: Steps) -> list[str]:
 
 
 def _why_of_one(group: Sequence[Draw], steps: Steps) -> str:
-    of_seeds = f"of its {counted(len(group), 'seed')}"
     open_ones = Counter(str(one.state) for one in group if not one.has_succeeded)
     if open_ones:
         states = ", ".join(f"{n} {state}" for state, n in sorted(open_ones.items()))
-        return f"{_having(open_ones.total(), of_seeds)} not succeeded ({states})"
+        return f"{_having(open_ones.total(), len(group))} not succeeded ({states})"
     unmeasured = sum(one.run not in steps for one in group)
     if unmeasured:
-        return f"{_having(unmeasured, of_seeds)} no value"
+        return f"{_having(unmeasured, len(group))} no value"
     found = sorted({step for one in group if (step := steps[one.run]) is not None})
     if len(found) > 1:
         return f"its seeds were measured at steps {_listed(found)}"
     return ""
 
 
-def _having(n: int, of: str) -> str:
-    return f"{n} {of} {'has' if n == 1 else 'have'}"
+def _having(n: int, size: int) -> str:
+    if size == 1:
+        return "its only seed has"
+    return f"{n} of its {size} seeds {'has' if n == 1 else 'have'}"
 
 
 def _common_steps(groups: Sequence[Sequence[Draw]], steps: Steps) -> Mapping[int, int | None]:

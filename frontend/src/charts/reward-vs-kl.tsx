@@ -166,8 +166,8 @@ function Numbers({ paths, height }: RewardVsKlProps) {
     <div className="curve-table" style={{ height }} tabIndex={0}>
       <table>
         <caption>
-          Reward against KL; low and high are the 95 % interval. Where there are several steps, both
-          are means of them, up to the step that is named.
+          Reward vs KL; low and high are the ends of the 95 % interval. A row of several steps has
+          the means of reward and KL over these steps, up to the step that it names.
         </caption>
         <thead>
           <tr>

@@ -262,7 +262,7 @@ def test_a_rerun_of_a_seed_is_no_second_seed_of_a_row() -> None:
     assert row.cells[0] is not None
     assert (row.cells[0].n, row.cells[0].value) == (2, pytest.approx(0.1))
     assert answer.missing.endswith(
-        "Each seed counts once, by the newest run that succeeded: left out `again`."
+        "Each seed counts once, by its newest run that succeeded. Left out: `again`."
     )
 
 

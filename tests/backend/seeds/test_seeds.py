@@ -124,7 +124,7 @@ def test_seeds_without_spread_decide_nothing() -> None:
     found = difference([0.6] * 3, [0.5] * 3)
 
     assert (found.is_decided, found.more_seeds) == (False, None)
-    assert sentence_of(found).endswith("do not tell whether that is more than chance.")
+    assert sentence_of(found).endswith("cannot tell that from chance.")
     assert difference([0.6] * 3, [0.5, 0.5, 0.51]).is_decided
 
 

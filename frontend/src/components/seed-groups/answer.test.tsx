@@ -62,8 +62,8 @@ test("groups that are left out are named with what makes them another measure", 
   );
 
   expect(said).toContain("B is better than D by held-out reward.");
-  expect(said).toContain("A, E. Not compared, because a different reward makes held-out reward");
-  expect(said).toContain("C. Not compared, because a different prompts makes held-out reward");
+  expect(said).toContain("A, E. Not compared, because reward differs and makes held-out reward");
+  expect(said).toContain("C. Not compared, because prompts differs and makes held-out reward");
 });
 
 test("groups that are not told apart are not called ahead", () => {
@@ -108,7 +108,7 @@ test("evaluations that decide are named with their set", () => {
   );
 
   expect(shown).toContain("B is better than A by pass@1 on unseen.");
-  expect(shown).toContain("Measured by evaluations of the runs' output models, all alike.");
+  expect(shown).toContain("Measured by evaluations of the runs' output models, all sampled");
 });
 
 test("of several measures the one that decides is chosen, and the attached one can be taken back", () => {

@@ -3,7 +3,7 @@ import "./answer.css";
 
 import type { GroupDifference, SeedGroup, SeedGroups } from "@/api/types";
 import { Sentence } from "@/components/text/sentence";
-import { lowerFirst, number, plural } from "@/lib/format";
+import { lowerFirst, number } from "@/lib/format";
 
 import { letterOf } from "./group-names";
 
@@ -87,33 +87,35 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
             <b>
               {letterOf(unknown[0]?.better ?? 0)} and {lettersOf(unknown)}.
             </b>{" "}
-            Fewer than three seeds do not tell whether a difference is more than chance.
+            Fewer than three seeds cannot tell a difference from chance.
           </li>
         )}
         {answer.doubt !== "" && differences.length > 0 && <li>{answer.doubt}</li>}
         {[...leftOut(answer, ({ why_open: why }) => why || null)].map(([why, letters]) => (
           <li key={why}>
             <b>{letters.join(", ")}.</b> Not compared yet: {why}. A group is compared when all its
-            seeds have succeeded and have a value at the same step as groups of its length. Remove
-            runs that will never get there.
+            seeds have succeeded and have a value at the same step as other groups that were planned
+            for as many steps. Remove runs that will never get there.
           </li>
         ))}
         {answer.n_evaluations > 0 && (
           <li className="muted">
-            {plural(answer.n_evaluations, "evaluation")} of these runs{" "}
-            {answer.n_evaluations === 1 ? "measures" : "measure"} them and{" "}
+            {number(answer.n_evaluations)} of these runs{" "}
+            {answer.n_evaluations === 1 ? "evaluates" : "evaluate"} models of the others and{" "}
             {answer.n_evaluations === 1 ? "is" : "are"} in no group.
           </li>
         )}
         {answer.evaluated_on !== null && (
-          <li className="muted">Measured by evaluations of the runs' output models, all alike.</li>
+          <li className="muted">
+            Measured by evaluations of the runs' output models, all sampled and judged alike.
+          </li>
         )}
         <MeasureChoice answer={answer} onSet={onSet} />
         {[...leftOut(answer, ({ apart }) => apart)].map(([section, letters]) => (
           <li key={section}>
-            <b>{letters.join(", ")}.</b> Not compared, because a different <code>{section}</code>{" "}
-            makes {lowerFirst(title)} a different measure. To compare, evaluate all groups alike;
-            the results of their experiment show such evaluations.
+            <b>{letters.join(", ")}.</b> Not compared, because <code>{section}</code> differs and
+            makes {lowerFirst(title)} a different measure. To compare them, evaluate all groups
+            alike; the results of their experiment show such evaluations.
           </li>
         ))}
       </ul>

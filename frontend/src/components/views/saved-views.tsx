@@ -31,7 +31,7 @@ function SaveDialog(props: { page: ViewPage; query: string; onClose: () => void 
     >
       <NameField value={name} onChange={setName} placeholder="Learning rates, by gold reward" />
       <p className="small muted">
-        Everybody in the project finds it here. The address of the page shares it, too.
+        Everybody in the project finds it here. You can also share the address of the page.
       </p>
     </CreateForm>
   );

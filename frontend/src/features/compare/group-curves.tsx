@@ -11,7 +11,7 @@ import { AboutMetric } from "@/components/metrics/about-metric";
 import { unitOf, type Explain } from "@/components/metrics/explained";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Failure, Skeleton } from "@/components/states";
-import { number } from "@/lib/format";
+import { number, plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 
 import { drawn } from "./columns";
@@ -96,7 +96,7 @@ function MetricCard(props: Shared & { name: string }) {
             syncKey="compare"
             range={zoom}
             theme={theme}
-            label={`${title} of ${answer.groups.length} groups of runs by step`}
+            label={`${title} of ${plural(answer.groups.length, "group")} of runs by step`}
             onZoom={onZoom}
             onCursor={setPlace}
           />

@@ -45,21 +45,22 @@ function WinRate({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Ru
       {rate !== null && (
         <p className="small muted">
           Win rate {number(rate)}{" "}
-          {interval === null ? "(no interval: one prompt)" : between(interval)}, 95 % by prompt:{" "}
-          {plural(found.won, "win")}, {plural(found.tied, "tie")},{" "}
+          {interval === null ? "(one prompt: no interval)" : `${between(interval)}, 95 % by prompt`}
+          : {plural(found.won, "win")}, {plural(found.tied, "tie")},{" "}
           {plural(found.lost, "loss", "losses")} in {plural(found.judged, "pair")}
           {found.left_out > 0 &&
-            `; ${plural(found.left_out, "judgment")} ranked at most one of them`}
+            `; ${plural(found.left_out, "judgment")} ranked at most one of the two`}
           .
         </p>
       )}
       <p className="small muted">
-        {plural(found.pairs, "pair")} of responses to the same prompts; {found.put_up} are up for
-        ranking{found.identical > 0 && `, ${found.identical} left out as identical texts`}.
+        {plural(found.pairs, "pair")} of responses to the same prompts: {found.put_up} put up for
+        ranking{found.identical > 0 && `, ${found.identical} left out because the texts are equal`}.
       </p>
       {notAlike.length > 0 && (
         <p className="small fewer">
-          The runs sampled differently ({notAlike.join(", ")}): this affects the win rate, too.
+          The runs were sampled with different settings ({notAlike.join(", ")}), which affect the
+          win rate, too.
         </p>
       )}
     </>

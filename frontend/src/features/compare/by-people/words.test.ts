@@ -21,7 +21,7 @@ describe("two runs that people judge", () => {
       saidOf({ pairs: 9, judged: 5, interval: { low, high } }, "A", "B");
     expect(said(0.51, 0.9)).toBe("People prefer A to B.");
     expect(said(0.1, 0.49)).toBe("People prefer B to A.");
-    expect(said(0.5, 0.9)).toBe("People have not decided between A and B.");
+    expect(said(0.5, 0.9)).toBe("People do not clearly prefer A or B.");
     expect(saidOf({ pairs: 9, judged: 1, interval: null }, "A", "B")).toMatch(/too few/);
     expect(saidOf({ pairs: 9, judged: 0, interval: null }, "A", "B")).toMatch(/Nobody/);
     expect(saidOf({ pairs: 0, judged: 0, interval: null }, "A", "B")).toMatch(/no prompt/);

@@ -24,5 +24,5 @@ export function saidOf(
   if (found.interval === null) return "One prompt was judged: too few to say which is better.";
   if (found.interval.low > CHANCE) return `People prefer ${ours} to ${theirs}.`;
   if (found.interval.high < CHANCE) return `People prefer ${theirs} to ${ours}.`;
-  return `People have not decided between ${ours} and ${theirs}.`;
+  return `People do not clearly prefer ${ours} or ${theirs}.`;
 }

@@ -20,7 +20,7 @@ const COLUMNS: readonly Column[] = [
   ["Trained on", "num"],
   ["Held out", "num"],
   "sha256",
-  "Prompts beside the first",
+  "Prompts, compared with the first",
 ];
 
 type Counts = Readonly<Record<string, Readonly<Record<string, number>> | undefined>>;
@@ -47,12 +47,16 @@ function Overlap({ overlap }: { overlap: PromptOverlap }) {
         ? "Both hold out the same prompts."
         : "The held-out prompts differ."}
       {leaked > 0 && (
-        <b className="leaked"> It trains on {plural(leaked, "prompt")} that the first holds out.</b>
+        <b className="leaked">
+          {" "}
+          This one trains on {plural(leaked, "prompt")} that the first holds out.
+        </b>
       )}
       {overlap.heldout_from_training > 0 && (
         <b className="leaked">
           {" "}
-          The first trains on {plural(overlap.heldout_from_training, "prompt")} that it holds out.
+          The first trains on {plural(overlap.heldout_from_training, "prompt")} that this one holds
+          out.
         </b>
       )}
     </>
@@ -106,9 +110,9 @@ function Data({ found, answer }: { found: Found; answer: SeedGroups }) {
           most={found.most_records}
         />
       ))}
-      {same !== "" && <p className="muted">The same snapshot of {same} in all of them.</p>}
+      {same !== "" && <p className="muted">All runs use the same snapshot for {same}.</p>}
       {found.items.length === 0 && same === "" && (
-        <p className="muted">No snapshot is used by these runs.</p>
+        <p className="muted">These runs use no snapshot.</p>
       )}
     </>
   );

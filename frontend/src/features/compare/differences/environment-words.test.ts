@@ -44,6 +44,6 @@ describe("what was not recorded", () => {
   });
   it("says so of runs of which nothing is known", () => {
     const [first] = unrecordedWords({ items: [], unrecorded: { environment: ["a"] } }, 2);
-    expect(first).toContain("Nothing was recorded of 1 run");
+    expect(first).toContain("No environment was recorded for 1 run");
   });
 });

@@ -34,9 +34,7 @@ export function unrecordedWords(
   }
   return [
     ...(environment.length > 0
-      ? [
-          `Nothing was recorded of ${whose(environment)}: a run reports its environment at its start.`,
-        ]
+      ? [`No environment was recorded for ${whose(environment)}: a run reports it when it starts.`]
       : []),
     ...[...byRuns.values()].map(
       ({ runs, names }) =>

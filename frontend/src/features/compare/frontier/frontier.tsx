@@ -87,7 +87,7 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
       isRoot={isRoot}
       height={HEIGHT}
       reward={measure.title}
-      caption="Of a group of three seeds or more, large marks are the mean (from ten on the IQM) with its 95 % interval and small ones its runs; of smaller groups every mark is a run. Click a point to read its samples."
+      caption="In a group of three or more seeds, large marks are the mean (from ten seeds on the IQM) with its 95 % interval, and small marks are its runs. In smaller groups every mark is a run. Click a point to read its samples."
       onPick={pick}
     />
   );
@@ -102,9 +102,9 @@ export function Frontier(props: Shared) {
     measures.find(({ name }) => name === (measure ?? props.answer.metric)) ?? measures[0];
   if (chosen === undefined) return null;
   return (
-    <section className="card chart" aria-label="Reward against KL">
+    <section className="card chart" aria-label="Reward vs KL">
       <div className="row">
-        <h3>Reward against KL</h3>
+        <h3>Reward vs KL</h3>
         <span className="grow" />
         <Segmented
           label="KL scale"

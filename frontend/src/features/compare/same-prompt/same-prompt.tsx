@@ -117,7 +117,7 @@ function BaseChooser({ shown }: { shown: readonly ShownRun[] }) {
         value={base ?? ""}
         onChange={(event) => set({ diff: event.target.value })}
       >
-        <option value="">nothing</option>
+        <option value="">nothing, whole responses</option>
         {shown.map(({ group }) => (
           <option key={group} value={letterOf(group)}>
             {letterOf(group)}
@@ -164,7 +164,7 @@ function Columns({ answer, runs, prompt }: Shared & { prompt: string }) {
                 </p>
                 {texts.some((text) => text !== texts[0]) && (
                   <p className="small leaked">
-                    Runs put this prompt in different words; those of the first are shown.
+                    The runs logged this prompt with different texts; that of the first is shown.
                   </p>
                 )}
               </div>
@@ -202,7 +202,7 @@ export function SamePrompt(props: Shared) {
           const chosen = items.find((one) => one.prompt_id === prompt) ?? items[0];
           if (chosen === undefined)
             return (
-              <Empty icon="note" title="No samples of a known prompt">
+              <Empty icon="note" title="No prompt has logged samples">
                 Runs that sample log some of their responses with the id of the prompt. The section{" "}
                 <code>log</code> of the config sets how many.
               </Empty>
