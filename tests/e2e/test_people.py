@@ -125,7 +125,7 @@ def test_a_new_version_is_read_before_the_next_comparison(
 
     page = open_page(f"/projects/{project}/settings")
     page.get_by_label("Guidelines for annotators").fill("Prefer what **helps** and is brief.")
-    page.get_by_label("Votes per comparison").fill("2")
+    page.get_by_label("Judgments per comparison").fill("2")
     page.get_by_label("Reasons for").fill("not my language\nneeds a lawyer")
     page.get_by_role("button", name="Save as version 2").click()
     expect(page.get_by_text("Saved.")).to_be_visible()

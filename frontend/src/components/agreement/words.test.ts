@@ -108,7 +108,7 @@ test("a share says of how many comparisons it is, or how many its interval needs
 test("the headline names both shares", () => {
   const words = headline({ ...NONE, value: 0.2, observed: 0.6, expected: 0.5 });
   expect(words).toContain("agreed on 60 % of the pairs");
-  expect(words).toContain("By chance it would have been 50 %.");
+  expect(words).toContain("By chance alone it would have been 50 %.");
 });
 
 test("a share is beside chance only where its interval leaves chance out", () => {

@@ -64,7 +64,7 @@ export function shareCertainty({ interval, comparisons }: Share): string {
 
 /** What the headline says, as a sentence with both shares that it is made of. */
 export function headline({ observed, expected }: Pairwise): string {
-  return `Averaged over comparisons, two annotators agreed on ${percent(observed)} of the pairs of responses that both placed: which is better, or that they are equal. By chance it would have been ${percent(expected)}.`;
+  return `Averaged over comparisons, two annotators agreed on ${percent(observed)} of the pairs of responses that both placed: which is better, or that they are equal. By chance alone it would have been ${percent(expected)}.`;
 }
 
 /** Whether a share's interval leaves chance out: "above", "below", or null where nobody can tell. */

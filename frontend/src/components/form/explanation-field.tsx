@@ -7,7 +7,7 @@ export function ExplanationField(props: { value: string; onChange: (text: string
   return (
     <Field
       label="Why is this the expected ranking?"
-      hint="Markdown works. Name responses by what they say: annotators see them in another order, under other letters."
+      hint="Markdown works. Refer to responses by what they say: annotators see them in another order and under other letters."
     >
       {(id) => (
         <textarea

@@ -48,22 +48,22 @@ export function VotesFields(props: { value: Votes; onChange: (votes: Votes) => v
   return (
     <fieldset className="votes">
       <div className="field">
-        <label htmlFor={ids[0]}>Votes per comparison</label>
+        <label htmlFor={ids[0]}>Judgments per comparison</label>
         {number(ids[0], "each", 1, 100)}
         <span className="hint">How many annotators judge each new comparison.</span>
       </div>
       <div className="field" role="group" aria-labelledby={ids[3]}>
         <span className="label" id={ids[3]}>
-          Two votes for some
+          Two judgments for some
         </span>
         <span className="row">
-          the first {number(ids[1], "first", 0, 100_000, "First comparisons with two votes")}{" "}
+          the first {number(ids[1], "first", 0, 100_000, "First comparisons with two judgments")}{" "}
           comparisons, then{" "}
-          {number(ids[2], "percent", 0, 100, "Percent of later comparisons with two votes")} %
+          {number(ids[2], "percent", 0, 100, "Percent of later comparisons with two judgments")} %
         </span>
         <span className="hint">
           {isOff
-            ? "Every comparison gets two votes or more already, so this changes nothing."
+            ? "Every comparison already gets two judgments or more, so this changes nothing."
             : "Two people who judge the same comparison show how far annotators agree. Set both to 0 for none."}
         </span>
       </div>

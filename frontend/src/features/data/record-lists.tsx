@@ -148,7 +148,7 @@ export function ComparisonList({ projectId }: { projectId: string }) {
           </td>
           <td>
             {comparison.run_id === null ? (
-              <span className="muted">import or API</span>
+              <span className="muted">import, samples or API</span>
             ) : (
               <Link to={`/projects/${projectId}/runs/${comparison.run_id}`}>generate run</Link>
             )}

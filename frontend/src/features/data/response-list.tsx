@@ -81,7 +81,7 @@ export function ResponseList({ projectId }: { projectId: string }) {
       ]}
       empty={
         <Empty icon="note" title="No responses yet" actions={<ImportLink projectId={projectId} />}>
-          Generate runs and imports of comparisons bring responses.
+          Responses come from generate runs and from imported comparisons.
         </Empty>
       }
       row={(response) => (

@@ -134,14 +134,14 @@ function MergedNotes({ snapshot }: { snapshot: Snapshot }) {
     <>
       {apart > 0 && (
         <div className="faint">
-          {plural(apart, "comparison")} became several records: no chain of votes joins all
-          responses
+          {plural(apart, "comparison")} split into several records: no chain of judgments connects
+          all responses
         </div>
       )}
       {outvoted > 0 && (
         <div className="faint">
-          {plural(outvoted, "comparison")} not counted as ranked: more annotators gave another
-          verdict
+          {plural(outvoted, "comparison")} without a ranking: more annotators said all bad or cannot
+          judge
         </div>
       )}
     </>

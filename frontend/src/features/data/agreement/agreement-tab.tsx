@@ -66,10 +66,10 @@ function Annotators({ found }: { found: Agreement }) {
     <section className="card">
       <h2 className="card-title">Annotators</h2>
       <p className="hint">
-        Each one's agreement is with those who ranked the same comparisons. A share is marked as
-        above or below chance only where its 95 % interval leaves chance out; by luck alone, one in
-        twenty is marked. An interval needs at least 20 comparisons. It says what further
-        comparisons by the same annotators would show, not what other annotators would say.
+        The agreement of an annotator is with those who ranked the same comparisons. A share is
+        marked as above or below chance only where its 95 % interval leaves chance out; by luck
+        alone, one in twenty is marked. An interval needs at least 20 comparisons. It says what
+        further comparisons by the same annotators would show, not what other annotators would say.
       </p>
       <FactsTable label="Name" rows={rows.length > 1 ? [total, ...rows] : rows} />
     </section>
@@ -87,7 +87,7 @@ function Weeks({ found }: { found: Agreement }) {
     <section className="card">
       <h2 className="card-title">Weeks</h2>
       <p className="hint">
-        An agreement counts in the week of the later of its two judgments. Weeks begin on Monday,
+        Agreement between two judgments counts in the week of the later one. Weeks begin on Monday,
         UTC.
       </p>
       <FactsTable label="Week from" rows={rows.toReversed()} />
@@ -165,9 +165,9 @@ function Ranks({ found }: { found: Agreement }) {
     <section className="card ranks">
       <h2 className="card-title">Agreement on ranks</h2>
       <p className="hint">
-        Over the responses that all annotators of a comparison placed. Each number of responses
-        stands alone, because ranks among two and among eight cannot be mixed. With fewer than 20
-        comparisons there is no interval, and the number is unreliable.
+        Computed over the responses that all annotators of a comparison placed, separately for each
+        number of responses, because ranks among two and among eight cannot be mixed. With fewer
+        than 20 comparisons there is no interval, and the number is unreliable.
       </p>
       <Table
         columns={[

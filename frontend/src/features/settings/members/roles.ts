@@ -4,7 +4,8 @@ import type { ProjectRole, Role } from "@/api/types";
 export const PROJECT_ROLES: readonly ProjectRole[] = ["annotator", "researcher", "viewer"];
 
 export const WHAT_ROLES_DO: Readonly<Record<Role, string>> = {
-  annotator: "Ranks comparisons; sees the guidelines and nothing of models, runs or others' votes.",
+  annotator:
+    "Ranks comparisons; sees the guidelines, but no models, no runs and no judgments of others.",
   researcher: "Runs the project: people, data, models and runs; ranks, too.",
   viewer: "Sees everything in the project; changes and ranks nothing.",
   admin: "Administers the whole service: all projects, all people, all keys.",

@@ -76,7 +76,7 @@ function ProjectForm({ project }: { project: Project }) {
       <GuidelinesField text={guidelines} onChange={setGuidelines} isNew={isNewText} />
       <VotesFields value={votes} onChange={setVotes} />
       <p className="small muted">
-        This applies to new comparisons; existing ones keep their number of votes.
+        This applies to new comparisons; existing ones need as many judgments as before.
       </p>
       <CriteriaField rows={criteria} onChange={setCriteria} />
       <ReasonsField text={reasons} onChange={setReasons} />
