@@ -14,7 +14,7 @@ PASSWORD = "correct horse battery"
 def invite(page: Page, *names: str) -> list[str]:
     """Paste names on the members page; returns a link for each."""
     page.get_by_role("button", name="Invite people").first.click()
-    page.get_by_label("Names, one a line").fill("\n".join(names))
+    page.get_by_label("Names, one per line").fill("\n".join(names))
     page.get_by_role("button", name=f"Make {len(names)} link").click()
     fields = [page.get_by_label(f"Link for {name}", exact=True) for name in names]
     links = [field.input_value() for field in fields]
@@ -129,7 +129,7 @@ def test_a_new_version_is_read_before_the_next_comparison(
     page.get_by_label("Reasons for").fill("not my language\nneeds a lawyer")
     page.get_by_role("button", name="Save as version 2").click()
     expect(page.get_by_text("Saved.")).to_be_visible()
-    expect(page.get_by_text("confirmed by 1 person")).to_be_visible()
+    expect(page.get_by_text("acknowledged by 1 person")).to_be_visible()
     assert workshop.get(f"/projects/{project}")["judgments_per_comparison"] == 2
 
     # Comparisons that are at hand may be ended first; then nothing more comes.

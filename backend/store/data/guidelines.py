@@ -137,7 +137,7 @@ def must_be_read(session: Session, project_id: str, user_id: str) -> None:
     if unread.strip():
         raise Conflict(
             f"you have not acknowledged version {version} of the guidelines",
-            advice="Read the guidelines and confirm that you have, then continue (API: POST "
+            advice="Read the guidelines and acknowledge them, then continue (API: POST "
             "/projects/{id}/guidelines/acknowledgement).",
             guidelines_version=version,
         )

@@ -21,7 +21,7 @@ export function NotFound() {
         title="There is no such page"
         actions={
           <Link className="btn" to="/">
-            Go to home page
+            Go to the home page
           </Link>
         }
       >

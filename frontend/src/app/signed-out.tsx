@@ -39,8 +39,8 @@ export function SignedOut({ user }: { user: User }) {
         <Dialog title="Sign in to continue" onClose={() => setAsking(false)}>
           <PasswordForm className="sign-in-again" onSignedIn={comeBack}>
             <p className="muted">
-              Your session as {user.name} has ended. This page keeps your work. If you sign in by a
-              link, open it in another tab: this page notices when you return.
+              Your session as {user.name} has ended. This page keeps your work. To use a sign-in
+              link, open it in another tab: this page notices when you come back.
             </p>
           </PasswordForm>
         </Dialog>

@@ -35,7 +35,7 @@ export function GuidelinesVersion({ guidelines }: { guidelines: Guidelines }) {
       )}
       {acknowledged !== null && (
         <>
-          . You acknowledged version {acknowledged.version}{" "}
+          . You acknowledged version {acknowledged.version},{" "}
           <Ago at={acknowledged.acknowledged_at} />
         </>
       )}

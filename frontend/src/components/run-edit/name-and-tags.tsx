@@ -44,8 +44,8 @@ export function NameAndTags({ run, onClose }: { run: Run; onClose: () => void })
       />
       <input
         className="input"
-        aria-label={`Tags of ${run.name}, between commas`}
-        placeholder="Tags, between commas"
+        aria-label={`Tags of ${run.name}, separated by commas`}
+        placeholder="Tags, separated by commas"
         value={tags}
         onChange={({ target }) => setTags(target.value)}
         onKeyDown={onKeyDown}

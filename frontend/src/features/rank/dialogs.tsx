@@ -25,7 +25,7 @@ export function SkipDialog(props: { onSkip: (reason: string) => void; onClose: (
     <Dialog title="Skip this comparison" onClose={props.onClose}>
       <p className="muted">
         Somebody else gets this comparison; you will not see it again. If nobody could judge it,
-        choose Cannot judge instead. Why do you skip it?
+        choose Cannot judge instead. Why are you skipping it?
       </p>
       <div
         className="row"
@@ -115,8 +115,8 @@ export function DiffDialog(props: {
         <Pieces pieces={texts[1]} />
         {pair.some((card) => isCut(props.contents[card] ?? "")) && (
           <p className="hint">
-            The first {MOST_WORDS.toLocaleString("en")} words and marks are compared; what follows
-            is shown without marks.
+            Only the first {MOST_WORDS.toLocaleString("en")} words, spaces and punctuation marks are
+            compared; the rest is shown without highlights.
           </p>
         )}
       </div>

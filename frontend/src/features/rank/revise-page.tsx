@@ -70,7 +70,7 @@ function Missing({ projectId }: { projectId: string }) {
         </Link>
       }
     >
-      It may be of another person, or of another project.
+      It may belong to another person or another project.
     </EmptyCard>
   );
 }

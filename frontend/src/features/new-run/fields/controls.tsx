@@ -135,7 +135,7 @@ function TextsControl(props: ControlProps) {
       className="input mono"
       spellCheck={false}
       rows={2}
-      placeholder={"one a line; \\n is a line break"}
+      placeholder={"one per line; \\n is a line break"}
       value={draft ?? shownTexts(texts)}
       onChange={(event) => {
         setDraft(event.target.value);

@@ -29,7 +29,7 @@ function helpOf(keymap: Keymap): KeyHelp {
   return [
     ["A … I", "rank this response next and select it; if it is ranked, only select it"],
     one("tie"),
-    [`A B ${key("tie", "all_bad")}`, "of two responses: submits at once; undo within 3 seconds"],
+    [`A B ${key("tie", "all_bad")}`, "with two responses: submits at once; undo within 3 seconds"],
     ["1 … 9", "move the selected response to this rank (a tie if the rank is taken)"],
     [key("up", "down"), "move the selected response; a tied response first leaves its tie"],
     one("take_back"),
@@ -106,8 +106,8 @@ function ChangeKeys({ onClose }: { onClose: () => void }) {
       }
     >
       <p className="muted">
-        Choose an action, then press its new key. Letters and digits of the responses stay as they
-        are. Your keys are kept in this browser, for you alone.
+        Choose an action, then press its new key. The letters and digits of responses cannot be
+        changed. Your keys are kept in this browser, for you alone.
       </p>
       <dl className="keys">
         {ACTIONS.map((action) => (
@@ -131,7 +131,7 @@ function ChangeKeys({ onClose }: { onClose: () => void }) {
   );
 }
 
-const RESET = "All keys are as they were at first.";
+const RESET = "All keys have their defaults again.";
 
 /** While a key is asked for, the next one that is pressed is the answer; Escape withdraws. */
 function useAskedKey(

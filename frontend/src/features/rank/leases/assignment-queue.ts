@@ -199,7 +199,7 @@ async function refuseOffline(projectId: string, lease: Assignment): Promise<neve
   await releaseAssignments(projectId, [lease]).catch(() => undefined);
   throw new Problem(409, {
     title: "This browser cannot keep comparisons",
-    detail: "It has no room left or keeps its storage closed, as in a private window.",
+    detail: "It has no room left or blocks its storage, as in a private window.",
     advice: "Free some space or open Podium in an ordinary window.",
   });
 }

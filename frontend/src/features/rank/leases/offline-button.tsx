@@ -8,7 +8,7 @@ import { plural } from "@/lib/format";
 import { MOST_OFFLINE, type AssignmentQueue } from "./assignment-queue";
 
 const HELP =
-  "Ten comparisons are yours for eight hours and stay in this browser, also when you close it. " +
+  "Ten comparisons are yours for eight hours and stay in this browser, even if you close it. " +
   "Keep this tab open while you have no network: the page itself opens only online.";
 const GIVE_BACK =
   "Let others have the comparisons that you took offline and have not begun to rank.";

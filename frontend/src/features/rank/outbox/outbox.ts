@@ -57,7 +57,7 @@ const inOrder = (items: Iterable<Unsent>): Unsent[] =>
 /** What the author reads: ids of assignments say nothing to people. */
 const refusalOf = ({ status, message, advice }: Problem): string =>
   status === 403 || status === 404
-    ? "You may not judge this comparison any more. Ask whoever leads the project whether you are still a member of it."
+    ? "You can no longer judge this comparison. Ask whoever leads the project whether you are still a member."
     : [sentence(message), advice].filter(Boolean).join(" ");
 
 export class Outbox {

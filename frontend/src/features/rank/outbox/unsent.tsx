@@ -42,9 +42,9 @@ export function UnsentNotes({ userId }: { userId: string }) {
         <div className="note bad">
           <Icon name="alert" />
           <span className="grow">
-            <b>This browser cannot save unsent judgments.</b> It has no room left or keeps its
-            storage closed. They are in this tab alone: leave it open until they are sent, or
-            download them.
+            <b>This browser cannot save unsent judgments.</b> It has no room left or blocks its
+            storage. They are in this tab alone: leave it open until they are sent, or download
+            them.
           </span>
           <Download items={items} />
         </div>
@@ -95,7 +95,7 @@ function ReviewNote({ reviewed }: { reviewed: readonly Reviewed[] }) {
       <Icon name="check" />
       <span className="grow">
         <b>{plural(reviewed.length, "judgment")} kept for review.</b> {reasons.join(" ")} Podium has
-        stored what you sent, but it does not count unless somebody accepts it.
+        stored what you sent and lists it under Mine, but it does not count.
       </span>
       <button type="button" className="btn ghost" onClick={() => outbox.dismissReviewed()}>
         Dismiss

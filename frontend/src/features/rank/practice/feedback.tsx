@@ -75,7 +75,7 @@ function Responses({ task, expected }: { task: PracticeTask; expected: Criterion
       {expectedCards(expected, ids).map(({ card, rank }) => (
         <article className="card padded" key={card}>
           <h2>
-            {letterOf(card)}, expected {rank === null ? "in no place" : ordinal(rank)}
+            {letterOf(card)}, expected {rank === null ? "unranked" : ordinal(rank)}
             {expected.criterion !== "" && ` by ${expected.criterion}`}
           </h2>
           <ResponseText content={responses[card]?.content ?? ""} />

@@ -93,7 +93,7 @@ function PracticeDialog(props: {
         <div className="stack">
           <p className="muted">
             Annotators rank it before their first comparison, and then see your ranking and your
-            explanation. It is not judged any more; its judgments stay.
+            explanation. It is no longer given out to be judged; its judgments are kept.
           </p>
           <dl className="practice-orders">
             {stepsOf(expected).map((ranking, step) => (

@@ -10,7 +10,7 @@ export interface WaitedFor {
   readonly isDone: boolean;
 }
 
-const BY_ITSELF = "This page goes on by itself as soon as there is something for you.";
+const BY_ITSELF = "This page continues by itself as soon as there is something for you.";
 
 const isOrAre = (count: number) => (count === 1 ? "is" : "are");
 

@@ -78,7 +78,7 @@ export function InviteDialog(props: { projectId: string; user: User; onClose: ()
         }}
       >
         <div className="field">
-          <label htmlFor={ids[1]}>Names, one a line</label>
+          <label htmlFor={ids[1]}>Names, one per line</label>
           <textarea
             id={ids[1]}
             className="input"

@@ -63,7 +63,7 @@ function Bar({ project }: { project: Project }) {
         </span>
         <span className="hint">
           Annotators rank the practice comparisons before their first comparison, and see after each
-          what was expected and why. Whoever has passed stays passed; whoever has not tries again.
+          what was expected and why. Annotators who have passed stay passed; the others try again.
         </span>
       </div>
       <Refused asked={saving} />

@@ -108,7 +108,7 @@ function ReasonsField(props: { text: string; onChange: (text: string) => void })
   const isWrong = !areReasons(props.text);
   return (
     <div className="field">
-      <label htmlFor={id}>Reasons for “cannot judge”, one a line</label>
+      <label htmlFor={id}>Reasons for “cannot judge”, one per line</label>
       <textarea
         id={id}
         className="input"
@@ -166,8 +166,8 @@ function GuidelinesField(props: {
       )}
       <span className="hint">
         {props.isNew
-          ? "Saving makes a new version. Annotators read and confirm it before their next comparison."
-          : "Annotators read and confirm each version before they rank."}
+          ? "Saving makes a new version. Annotators read and acknowledge it before their next comparison."
+          : "Annotators read and acknowledge each version before they rank."}
       </span>
     </div>
   );

@@ -48,8 +48,8 @@ function Version({ version }: { version: GuidelineVersion }) {
           <span className="grow" />
           <span className="small muted">
             {readers === 0
-              ? "confirmed by nobody"
-              : `confirmed by ${plural(readers, "person", "people")}`}
+              ? "acknowledged by nobody"
+              : `acknowledged by ${plural(readers, "person", "people")}`}
           </span>
         </summary>
         <div className="version-text">
