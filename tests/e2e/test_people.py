@@ -65,7 +65,7 @@ def test_two_browsers_from_a_link_to_the_first_judgment(
     page.reload()
     expect(page.get_by_role("region", name="Members").get_by_text("Ada Lovelace")).to_be_visible()
     page.get_by_role("button", name="Revoke the link of Bela").click()
-    expect(page.get_by_text("Nobody is waiting to come in")).to_be_visible()
+    expect(page.get_by_text("No open invitations")).to_be_visible()
     theirs.goto("about:blank")
     theirs.goto(bela)
     expect(theirs.get_by_text("This invitation link does not work")).to_be_visible()

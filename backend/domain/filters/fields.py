@@ -49,7 +49,7 @@ _VERDICTS = (*VerdictKind, HACKED)
 _METHODS = tuple(Method) + tuple(Estimator)
 
 FIELDS: dict[str, Field] = {
-    "state": Field(Kind.CHOICE, "where the run stands", tuple(RunState)),
+    "state": Field(Kind.CHOICE, "its state", tuple(RunState)),
     "method": Field(Kind.CHOICE, "the method, or an estimator of policy_gradient", _METHODS),
     "verdict": Field(Kind.CHOICE, "what its metrics say, once it has ended", _VERDICTS),
     "name": Field(Kind.TEXT, "its name"),

@@ -39,7 +39,13 @@ function usePins(runId: string) {
 function bestElsewhere(run: Run): string {
   const step = run.summary["eval/best_step"];
   if (step == null || run.best_checkpoint_step !== null || run.checkpoint_step === null) return "";
-  return `No checkpoint was saved at step ${number(step)}, the best evaluation.`;
+  return `No checkpoint was saved at step ${number(step)}, which had the best evaluation.`;
+}
+
+function newestKept(run: Run): string {
+  const n = run.config["max_checkpoints"];
+  if (typeof n !== "number") return "newest checkpoints";
+  return n === 1 ? "newest checkpoint" : `newest ${number(n)} checkpoints`;
 }
 
 export function CheckpointsTab({ run }: { run: Run }) {
@@ -99,10 +105,9 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Refused asked={pins} />
         {run.pruned_at === null && (
           <p className="card-title small muted">
-            {bestElsewhere(run)} Podium keeps the newest{" "}
-            {String(run.config["max_checkpoints"] ?? "few")} checkpoints, the last that was the best
-            when it was saved, those that a clone will start from, and those that you pin. Pinned
-            checkpoints stay even when an archived run is pruned.
+            {bestElsewhere(run)} Podium keeps the {newestKept(run)}, the newest one that was the
+            best so far when it was saved, those that a clone will start from, and those that you
+            pin. Pinned checkpoints stay even when an archived run is pruned.
           </p>
         )}
       </section>

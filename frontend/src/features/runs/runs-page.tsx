@@ -70,7 +70,7 @@ function End({ pages, n, isFiltered }: { pages: Pages; n: number; isFiltered: bo
         <p className="small muted count" role="status">
           {pages.hasNextPage && "The first "}
           {plural(n, "run")}
-          {isFiltered && " that match"}
+          {isFiltered && (n === 1 ? " that matches" : " that match")}
         </p>
       )}
     </>
@@ -181,7 +181,7 @@ export function RunsPage() {
       <section className="card" aria-busy={pages.isPlaceholderData}>
         {isWrong ? (
           <Empty icon="runs" title="This filter cannot be read">
-            The line below the filter says where and what is expected there.
+            The line below the filter says where it goes wrong and what is expected there.
           </Empty>
         ) : (
           <Loaded query={pages} lines={8}>

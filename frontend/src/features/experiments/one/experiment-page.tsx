@@ -117,8 +117,8 @@ function Runs({ experiment, mayChange }: { experiment: Experiment; mayChange: bo
             ) : undefined
           }
         >
-          Start runs here, or add runs that are there. Three seeds of each setting are needed before
-          a difference between settings can be told from chance.
+          Start runs here, or add existing runs. Three seeds of each setting are needed before a
+          difference between settings can be told from chance.
         </EmptyCard>
       ) : (
         <>

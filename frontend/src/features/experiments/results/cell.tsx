@@ -32,7 +32,7 @@ function Spread({ cell, scale }: { cell: ResultsCell; scale: Scale }) {
 }
 
 const changeText = (change: NonNullable<ResultsCell["change"]>): string =>
-  `${signed(change.value)} from the start` +
+  `${signed(change.value)} compared with the start` +
   (change.interval == null ? "" : ` ${between(change.interval)}`);
 
 /** `seeds`: how many the row has; 0 for a model that no run made. */

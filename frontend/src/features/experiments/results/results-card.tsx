@@ -77,7 +77,7 @@ export function ResultsCard(props: { experiment: Experiment; refetchMs: number |
           ) : (
             <p className="muted remark">
               These runs have measured nothing on held-out data yet, and no evaluation from outside
-              is attached. Run <code>evaluate</code> with the models that they leave.
+              is attached. Evaluate the models that they produced with <code>evaluate</code> runs.
             </p>
           )
         }

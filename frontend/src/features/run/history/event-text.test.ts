@@ -58,7 +58,9 @@ describe("an event", () => {
     expect(said("checkpoint", { step: 40, is_best: true, is_pinned: false }).text).toBe(
       "Checkpoint of step 40 unpinned.",
     );
-    expect(said("rewind", { step: -1 }).text).toBe("Went back to step 0; later values are void.");
+    expect(said("rewind", { step: -1 }).text).toBe(
+      "Went back to step 0; its values of later steps were removed.",
+    );
     const alert = { rule: "kl_max", level: "warning", message: "kl/exact is 9", step: 8 };
     expect(said("alert", alert)).toMatchObject({
       tone: "warn",

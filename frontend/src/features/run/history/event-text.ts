@@ -36,7 +36,10 @@ function saidOf(type: string, data: JsonObject): Said {
     case "checkpoint":
       return { tone: "", text: checkpoint(data) };
     case "rewind":
-      return { tone: "warn", text: `Went back to step ${rewound(data)}; later values are void.` };
+      return {
+        tone: "warn",
+        text: `Went back to step ${rewound(data)}; its values of later steps were removed.`,
+      };
     case "alert":
       return alerted(data);
     case "judged":

@@ -64,7 +64,7 @@ function NoPrompts({ run }: { run: Run }) {
       <Empty icon="runs" title="No scores of prompts">
         {isLive(run)
           ? "The scores of each training prompt appear here after the first step."
-          : "The run recorded no score of any training prompt: it ended before its first step, or its trainer is older than this page."}
+          : "The run recorded no score of any training prompt: it ended before its first step, or its trainer was of an older release."}
       </Empty>
     </section>
   );
@@ -113,7 +113,7 @@ function Prompts({ run, base, found }: { run: Run; base: string; found: PromptSc
         {measure === "passed"
           ? `Saturated: from some step on, at least ${percent(SATURATED)} of the prompt's responses passed each time it was sampled, at least twice.`
           : `Saturated: from some step on, the prompt's mean score was in the top tenth of the range of all scores each time it was sampled, at least twice.`}
-        {found.width > 1 && ` A column sums up ${whole(found.width)} steps.`}
+        {found.width > 1 && ` A column covers ${whole(found.width)} steps.`}
         {found.n_prompts > rows.length &&
           ` These are the first ${number(rows.length)} of ${number(found.n_prompts)} prompts.`}
         {found.next_step !== null && ` Shown up to step ${whole(found.next_step - 1)}.`}

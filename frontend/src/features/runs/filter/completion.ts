@@ -22,7 +22,7 @@ const TERM = /^([^:=<>~!\s]+?)(!=|>=|<=|[:=<>~])(.*)$/s;
 const OPERATOR_WORDS: Readonly<Record<string, string>> = {
   ":": "is",
   "!=": "is not",
-  "~": "has the part",
+  "~": "contains",
   ">": "is more than",
   ">=": "is at least",
   "<": "is less than",

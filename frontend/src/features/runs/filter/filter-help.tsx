@@ -16,11 +16,11 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 const KEYS: readonly (readonly [string, string])[] = [
   ["/", "Go to the filter"],
   ["J K", "Next or previous run; with Shift, select it, too"],
-  ["X", "Select the run or not; Shift and a click select a range"],
+  ["X", "Select or deselect the run; Shift and a click select a range"],
   ["Enter", "Open the run"],
   ["E", "Edit its name and tags"],
   ["Escape", "Clear the selection"],
-  ["?", "This page"],
+  ["?", "Open this help"],
 ];
 
 export function FilterHelp({ projectId, onClose }: { projectId: string; onClose: () => void }) {

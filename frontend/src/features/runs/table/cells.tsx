@@ -60,7 +60,7 @@ function TheVerdict({ run }: { run: Run }) {
   return (
     <span
       className="small faint"
-      title="The verdict stands here once the run has ended; the run's page has one now."
+      title="The verdict appears here when the run has ended; the page of the run has one now."
     >
       {run.finished_at === null ? "when it ends" : "not judged yet"}
     </span>

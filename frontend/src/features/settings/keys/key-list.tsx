@@ -30,7 +30,7 @@ const LIVES: readonly Life[] = [
   ["7 days", 7 * 86_400],
   ["1 day", 86_400],
   ["1 year", 365 * 86_400],
-  ["no end", null],
+  ["never", null],
 ];
 
 export function KeyList({ userId, isOwn }: { userId: string; isOwn: boolean }) {
@@ -70,7 +70,10 @@ export function KeyList({ userId, isOwn }: { userId: string; isOwn: boolean }) {
                 <span className="grow" />
                 {add}
               </div>
-              <Table columns={["Name", "Key", "May", "Created", "Ends", "Actions"]} items={items}>
+              <Table
+                columns={["Name", "Key", "Scopes", "Created", "Expires", "Actions"]}
+                items={items}
+              >
                 {(key) => (
                   <tr key={key.id}>
                     <td>{key.name}</td>
@@ -147,7 +150,7 @@ function NewKey(props: { userId: string; onMade: (key: Key) => void; onClose: ()
         ))}
         <span className="hint">Never more than its owner may.</span>
       </div>
-      <LifeField label="It ends after" lives={LIVES} value={life} onChange={setLife} />
+      <LifeField label="Expires after" lives={LIVES} value={life} onChange={setLife} />
     </CreateForm>
   );
 }

@@ -39,12 +39,12 @@ export function InvitationList({ projectId, invite }: { projectId: string; invit
         {({ pages }) => (
           <>
             <Table
-              columns={["Name", "Role", "Invited by", "Ends", "Actions"]}
+              columns={["Name", "Role", "Invited by", "Expires", "Actions"]}
               items={pages.flatMap((page) => page.items)}
               empty={
-                <Empty icon="user" title="Nobody is waiting to come in" actions={invite}>
-                  Paste names and get a link for each. Whoever opens a link sets a password and is
-                  in.
+                <Empty icon="user" title="No open invitations" actions={invite}>
+                  Paste names and get a link for each. Whoever opens a link sets a password and
+                  becomes a member.
                 </Empty>
               }
             >
@@ -65,7 +65,7 @@ export function InvitationList({ projectId, invite }: { projectId: string; invit
                     <span className="row end">
                       <PendingButton
                         aria-label={`Renew the link of ${one.name}`}
-                        title="Make a new link; the one before ends"
+                        title="Make a new link; the old one stops working"
                         isPending={renewing.isPending}
                         onPress={() => renewing.mutate(one)}
                       >

@@ -24,9 +24,9 @@ const value = (one: number | null) => (one === null ? "NaN" : number(one));
 function captionOf({ explained }: Drawn, { rows, n, areBuckets, isBucketed }: Rows): string {
   const unit = unitOf(explained);
   const of = `${explained.title}${unit === "" ? "" : `, ${unit}`}.`;
-  if (!areBuckets) return isBucketed ? `${of} Each row sums up one bucket of values.` : of;
+  if (!areBuckets) return isBucketed ? `${of} Each row summarizes one bucket of values.` : of;
   const size = rows[0]?.n ?? 0;
-  return `${of} Each row sums up ${size} of ${whole(n)} ${isBucketed ? "buckets" : "values"}.`;
+  return `${of} Each row summarizes ${size} of ${whole(n)} ${isBucketed ? "buckets" : "values"}.`;
 }
 
 export function CurveTable(props: { drawn: Drawn; view: View; height: number }) {

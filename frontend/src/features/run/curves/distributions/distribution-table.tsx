@@ -25,7 +25,7 @@ export function DistributionTable({ title, summaries, view, height }: Distributi
     <div className="curve-table" style={{ height }} tabIndex={0}>
       <table>
         <caption>
-          {title}, to 1/32 of each value.
+          {title}, accurate to 1/32 of each value.
           {rows.length < summaries.length && ` ${rows.length} of ${summaries.length} columns.`}
         </caption>
         <thead>

@@ -74,8 +74,8 @@ function HeatMaps({ run, live, range, view, onPick }: DistributionsProps) {
         ) : (
           <div className="curve-rows">
             <p className="gpu-note small faint">
-              The stronger the colour, the more of a step’s values. The line is the median, the
-              dashes are 5 and 95 %.
+              The stronger the colour, the larger the share of a step’s values. The line is the
+              median; the dashed lines are 5 and 95 %.
             </p>
             <div className="curve-grid">
               {[...items]

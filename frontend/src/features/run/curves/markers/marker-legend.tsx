@@ -7,7 +7,7 @@ import type { Markers } from "./use-markers";
 const NAMES: Readonly<Record<MarkerKind, readonly [string, string]>> = {
   alert: ["Alerts", "Warnings and errors with a step; all are on the Events tab."],
   note: ["Notes", "Information from the trainer, such as which checkpoint is the output."],
-  resume: ["Resumes", "A new attempt went on after this step."],
+  resume: ["Resumes", "A new attempt resumed after this step."],
   checkpoint: ["Checkpoints", "Weights and optimizer state were saved after this step."],
   evaluation: [
     "Evaluations",
