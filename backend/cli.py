@@ -77,7 +77,7 @@ def demo(settings: Settings, _: argparse.Namespace) -> int:
 
 
 def paper(settings: Settings, options: argparse.Namespace) -> int:
-    """Start a server and compare the estimators on puzzles; goes on where it was interrupted."""
+    """Start a server and compare the estimators on puzzles; continues where it was interrupted."""
     os.environ |= {"PODIUM_REWARD_FUNCTIONS": "paper.random_reward:coin"}
     os.environ |= {"PYTHONPATH": str(EXAMPLES)}
     return _run_client(settings, [str(PAPER), *(["--fast"] if options.fast else [])])
@@ -188,8 +188,8 @@ def _parser() -> argparse.ArgumentParser:
     log.add_argument(
         "file",
         nargs="?",
-        help="verify: one more file of heads, as audit.heads of another API process; export: a "
-        "new file (audit.jsonl)",
+        help="verify: another file of kept hashes, such as audit.heads of another API process; "
+        "export: the file to write, which must not exist (default: audit.jsonl)",
     )
     command.add_arguments(add("problems", run_problems))
     add("doctor", run_doctor)

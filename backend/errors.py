@@ -10,6 +10,7 @@
       Conflict        409  the object is in a state that does not allow this
       TooLarge        413
       TooManyTries    429  too many wrong passwords; wait a while
+      TooManyJobs     429  a person has as many unfinished jobs as anybody may have
       TooBusy         429  too many requests wait already
       Unavailable     503  the database or the disk is away
       NoSpace         507  the disk of the service has no room left
@@ -123,7 +124,14 @@ class TooManyTries(ServiceError):
     """Too many failures in a row; wait a while."""
 
     status = 429
-    title = "Too many tries"
+    title = "Too many attempts"
+
+
+class TooManyJobs(ServiceError):
+    """A person has as many unfinished jobs as anybody may have."""
+
+    status = 429
+    title = "Too many jobs"
 
 
 class TooBusy(ServiceError):

@@ -49,7 +49,7 @@ class Settings(BaseSettings):
     reward_functions: str = Field(
         "",
         description="Python functions that runs may name as reward terms: module:function, joined "
-        "by commas. They run on the worker as whoever runs it.",
+        "by commas. They run on the worker, with the rights of its user.",
     )
     slots: int = Field(1, ge=1, le=256, description="Runs without GPUs at once per worker.")
     stop_grace_s: float = Field(

@@ -35,13 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     deeds = parser.add_subparsers(dest="deed", required=True, metavar="make|read")
     make = deeds.add_parser("make", help="make problems from a seed")
     make.add_argument("set", choices=MADE)
-    make.add_argument("--levels", help="as 3 or 2-5; people for knights; default: all")
-    make.add_argument("--count", type=int, default=100, help="problems of each level (100)")
-    make.add_argument("--seed", type=int, default=0, help="0 unless given")
+    make.add_argument(
+        "--levels", help="such as 3 or 2-5; for knights the number of people; default: all"
+    )
+    make.add_argument("--count", type=int, default=100, help="problems of each level; default: 100")
+    make.add_argument("--seed", type=int, default=0, help="default: 0")
     read = deeds.add_parser("read", help="read records as published: JSONL or a JSON array")
     read.add_argument("set", choices=sets.SETS)
     read.add_argument("file", help="the file of records")
-    read.add_argument("--instruction", default="", help="a line to put behind each question")
+    read.add_argument("--instruction", default="", help="a line to put after each question")
     for deed in (make, read):
         deed.add_argument("--split", choices=["train", "test"], default="train")
         deed.add_argument("--output", help="a new file; default: standard output")

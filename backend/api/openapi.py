@@ -60,7 +60,7 @@ _SCHEMES = {
 }
 # What stands before the application answers so, at every address.
 _DESCRIPTION = """\
-The server itself refuses what is no HTTP (400), headers or a body that come too slowly (408), more
+The server itself refuses what is not HTTP (400), headers or a body that come too slowly (408), more
 than 64 KiB of address and headers (431), and a connection where none is left (503). It then closes
 the connection; such a problem has no request id."""
 _REFUSED = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}

@@ -66,7 +66,7 @@ def broken(chain: Iterable[Link], heads: Iterable[Head]) -> str | None:
         if kept.pop(line.number, sha256) != sha256:
             return (
                 f"line {line.number} differs from what was kept outside the database: the chain "
-                "was written anew"
+                "was rewritten"
             )
         previous, last = sha256, line.number
     if kept:

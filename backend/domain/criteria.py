@@ -92,7 +92,7 @@ def _by_criterion(body: JudgmentBody, names: Sequence[str]) -> dict[str, Criteri
     if missing:
         raise InvalidInput(
             f"the judgment ranks by {', '.join(given)}, but not by {', '.join(missing)}",
-            advice=f"{wanted} A part of them cannot be kept.",
+            advice=f"{wanted} A judgment that answers only some of them cannot be stored.",
         )
     return given
 

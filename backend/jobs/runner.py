@@ -22,7 +22,7 @@ import anyio.to_thread
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from backend.errors import Conflict, ServiceError, TooManyTries, Unavailable, error_of
+from backend.errors import Conflict, ServiceError, TooManyJobs, Unavailable, error_of
 from backend.jobs import freeze_snapshot
 from backend.jobs.children import Child, Children
 from backend.jobs.messages import Message, problem_of
@@ -213,7 +213,7 @@ class Jobs:
 
         With `on_row` the caller comes back for the answer: the job is the caller's own and goes on
         without anybody who waits; `on_row` is called in a transaction that writes. Raises
-        TooManyTries for the ninth unfinished job of a person, Unavailable when the service stops.
+        TooManyJobs for the ninth unfinished job of a person, Unavailable when the service stops.
         """
         job = self._same(order, is_own=on_row is not None)
         is_new = job is None
@@ -240,7 +240,7 @@ class Jobs:
             raise _stopping()
         own = sum(job.order.caller_id == order.caller_id for job in self._jobs)
         if own >= MOST_OF_A_PERSON:
-            raise TooManyTries(
+            raise TooManyJobs(
                 f"you have {own} jobs that have not ended",
                 advice="Wait until one of them has ended, or cancel one.",
             )

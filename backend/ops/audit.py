@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from backend.domain.audit_chain import Head, broken
 from backend.errors import Damaged, InvalidInput
@@ -53,36 +53,57 @@ def verify(settings: Settings, kept: Sequence[Path] = ()) -> Verified:
 
 
 def _told(last: Head, n_heads: int, own: Path) -> str:
+    lines = _counted(last.number, "line", "lines")
     if n_heads:
         return (
-            f"The audit log is whole: {last.number} lines, checked against {n_heads} heads that "
-            f"were kept outside the database. The last hash is {last.sha256}."
+            f"The audit log is whole: {lines}, checked against "
+            f"{_counted(n_heads, 'hash', 'hashes')} kept outside the database. The last hash is "
+            f"{last.sha256}."
         )
     return (
-        f"The hashes of the audit log's {last.number} lines fit one another, but {own} has no head "
-        "to check them against. This does not show that the log is what was written: whoever can "
-        "write the database can write all of it anew, or cut off its end. Give a copy of "
-        "audit.heads (`podium audit verify FILE`), or compare with a hash that you noted: the "
-        f"last one is {last.sha256}."
+        f"The hashes of the audit log ({lines}) fit one another, but {own} has no hash to check "
+        "them against. This does not show that the log is what was written: whoever can write to "
+        "the database can rewrite all of it, or cut off its end. Give a copy of audit.heads "
+        "(`podium audit verify FILE`), or compare with a hash that you noted: the last one is "
+        f"{last.sha256}."
     )
+
+
+def _counted(n: int, one: str, several: str) -> str:
+    return f"{n} {one if n == 1 else several}"
 
 
 def _must_exist(file: Path) -> None:
     if not file.exists():
         raise InvalidInput(
-            f"there is no file of heads at {file}",
+            f"there is no file {file}",
             advice="Give a file that the service wrote as audit.heads, or a copy of it.",
         )
 
 
 def export(settings: Settings, file: Path) -> str:
-    """Write every line with its hash to a new file, one JSON object a line."""
+    """Write every line with its hash to a new file, one JSON object a line.
+
+    Raises InvalidInput if the file cannot be made.
+    """
     database = Database(settings.sqlalchemy_url)
     count = 0
-    with file.open("x", encoding="utf-8") as output, database.read_at_once() as session:
+    with _made(file) as output, database.read_at_once() as session:
         for line, sha256 in audit.chain(session):
             said = line._asdict() | {"created_at": line.created_at.isoformat(), "sha256": sha256}
             output.write(json.dumps(said) + "\n")
             count += 1
     database.close()
-    return f"{count} lines of the audit log are in {file}."
+    return f"Wrote {_counted(count, 'line', 'lines')} of the audit log to {file}."
+
+
+def _made(file: Path) -> TextIO:
+    try:
+        return file.open("x", encoding="utf-8")
+    except FileExistsError as error:
+        raise InvalidInput(f"{file} exists already", advice="Name a new file.") from error
+    except OSError as error:
+        raise InvalidInput(
+            f"{file} cannot be written: {error.strerror}",
+            advice="Name a new file in a folder that you may write to.",
+        ) from error

@@ -50,8 +50,7 @@ def check_uncommon(password: str) -> None:
     if is_common or len(set(text)) < _LEAST_DIFFERENT:
         raise InvalidInput(
             "the password is one of those that are guessed first",
-            advice="Take several words that do not belong together, or let a password manager "
-            "choose.",
+            advice="Use several unrelated words, or let a password manager choose.",
         )
 
 
@@ -103,7 +102,7 @@ class Passwords:
         except TooBusy as full:
             raise TooManyTries(
                 f"{MOST_WAITING} sign-ins and password changes are waiting already",
-                advice="Try again after the time in Retry-After.",
+                advice="Try again in a moment (API: after the time in Retry-After).",
                 retry_after_s=RETRY_AFTER_S,
             ) from full
 

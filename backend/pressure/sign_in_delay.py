@@ -84,9 +84,9 @@ class SignInDelay:
                 failures.waits_until = at + _delay_after(failures.count)
         if wait_s > 0:
             raise TooManyTries(
-                "several wrong passwords were sent for this account; the next try is possible in "
-                f"{wait_s:.0f} s",
-                advice="Wait for the time in Retry-After, then try again.",
+                "several wrong passwords were sent for this account; the next attempt is possible "
+                f"in {max(1, wait_s):.0f} s",
+                advice="Wait that long, then try again.",
                 retry_after_s=wait_s,
             )
 

@@ -100,9 +100,10 @@ class Line:
         if not await self._get(share, person):
             await asyncio.sleep(self._refuse_after_s)
             raise TooBusy(
-                f"{self._most_waiting} requests wait already, and most of them are of one caller",
-                advice="Send fewer requests at once, and this one again after the time in "
-                "Retry-After.",
+                f"{self._most_waiting} requests are waiting already; requests without a known user "
+                "and those of whoever has the most waiting are refused first",
+                advice="Try again in a moment, with fewer requests at once (API: after the time in "
+                "Retry-After).",
             )
         began = time.monotonic()
         try:

@@ -66,6 +66,6 @@ def read(path: Path) -> list[Head]:
         return [Head(**json.loads(line)) for line in lines]
     except (ValueError, TypeError) as error:
         raise InvalidInput(
-            f"{path} is not a file of heads: {error}",
+            f"{path} is not a file of kept hashes: {error}",
             advice="Give a file that the service wrote as audit.heads, or a copy of it.",
         ) from error

@@ -80,7 +80,7 @@ def _end(bracket: bytes, rest: bytes, file: IO[bytes]) -> None:
         rest = file.read(_CHUNK)
         if not rest:
             return
-    raise _wrong(f"after the outermost array stands {rest.strip()[:20]!r}")
+    raise _wrong(f"found {rest.strip()[:20]!r} after the outermost array")
 
 
 def _check(held: bytes, depth: int, count: int) -> None:

@@ -96,7 +96,7 @@ class UploadTurns:
             else f"{len(self._files.busy)} files of other people are being received or imported"
         )
         return TooBusy(
-            f"{found}; one file a person and {FILES} in all are taken at once",
-            advice="Send the file again when the others are done.",
+            f"{found}; one file per person and {FILES} in all are taken at once",
+            advice="Send the file again when these are done.",
             retry_after_s=self._longest_wait_s,
         )

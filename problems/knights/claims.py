@@ -30,7 +30,7 @@ def parse(text: str, places: Mapping[str, int]) -> Claim:
     rest = iter(words)
     claim = _next(rest, places)
     if (word := next(rest, None)) is not None:
-        raise WrongClaim(f"{word!r} stands behind the end of the claim {text[:100]!r}")
+        raise WrongClaim(f"{word!r} comes after the end of the claim {text[:100]!r}")
     return claim
 
 
@@ -39,7 +39,7 @@ def _next(words: Iterator[str], places: Mapping[str, int]) -> Claim:
     if word in ROLES:
         name = next(words, "")
         if name not in places:
-            raise WrongClaim(f"{name[:50]!r} stands behind {word}, but names nobody")
+            raise WrongClaim(f"{name[:50]!r} comes after {word}, but names nobody")
         return (word, places[name])
     if word == "not":
         return (word, _next(words, places))

@@ -17,7 +17,7 @@ def after_hashes(solution: str) -> str:
     """
     _, mark, answer = solution.rpartition("####")
     if not mark or not answer.strip():
-        raise NoAnswer("the solution has no answer behind ####")
+        raise NoAnswer("the solution has no answer after ####")
     return re.sub(r"(?<=\d),(?=\d{3})", "", answer.strip())
 
 

@@ -89,7 +89,7 @@ def test_a_chain_that_was_written_anew_differs_from_what_was_kept() -> None:
     kept = [Head(3, linked(*(line(n) for n in range(1, 4)))[2].sha256)]
     forged = linked(line(1), line(2, object_id="run_other"), *(line(n) for n in range(3, 9)))
     assert broken(forged, []) is None
-    assert "was written anew" in str(broken(forged, kept))
+    assert "was rewritten" in str(broken(forged, kept))
 
 
 def test_lines_that_were_cut_off_the_end_are_missed() -> None:
@@ -228,7 +228,7 @@ def test_without_heads_nobody_is_told_that_the_log_is_whole(
     options = argparse.Namespace(what="verify", file=None)
     assert cli.run_audit(settings, options) == 3
     assert found.sentence in capsys.readouterr().out
-    with pytest.raises(InvalidInput, match="no file of heads"):
+    with pytest.raises(InvalidInput, match="there is no file"):
         verbs.verify(settings, [settings.data_dir / "mistyped"])
 
 
@@ -255,7 +255,9 @@ def test_an_export_has_every_line_with_its_hash(
     record(database, 3)
     file = tmp_path / "copy.jsonl"
 
-    assert verbs.export(settings, file) == f"3 lines of the audit log are in {file}."
+    assert verbs.export(settings, file) == f"Wrote 3 lines of the audit log to {file}."
+    with pytest.raises(InvalidInput, match="exists already"):
+        verbs.export(settings, file)
 
     found = [json.loads(one) for one in file.read_text().splitlines()]
     assert [one["sha256"] for one in found] == [one.sha256 for one in links(database)]

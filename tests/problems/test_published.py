@@ -32,7 +32,7 @@ def test_a_solution_without_a_whole_box_is_refused(solution: str) -> None:
 def test_an_answer_behind_hashes() -> None:
     assert after_hashes("4 * 270 = <<4*270=1080>>1080\n#### 1,080") == "1080"
     assert after_hashes("#### 3\n#### -12.5 ") == "-12.5"
-    with pytest.raises(NoAnswer, match="behind ####"):
+    with pytest.raises(NoAnswer, match="after ####"):
         after_hashes("1080")
 
 

@@ -120,13 +120,13 @@ class _Parser:
     def _value(self, key: Key, operator: Token) -> Tree:
         is_value = self._next.kind in ("word", "quoted")
         if not is_value or self._next.at != self._pieces[self._at - 1].end:
-            self._fail(f"a value right behind `{key}{operator.text}`")
+            self._fail(f"a value right after `{key}{operator.text}`")
         equal = operator._replace(text=":") if operator.text == "!=" else operator
         return term(key, equal, self._take())
 
     def _must_list(self, operator: Token) -> None:
         if operator.text not in (":", "=", "!="):
-            self._fail(f"one value behind `{operator.text}`; only `:` and `!=` take several")
+            self._fail(f"one value after `{operator.text}`; only `:` and `!=` take several")
 
     def _count(self) -> None:
         self._n_terms += 1

@@ -87,7 +87,7 @@ def _quoted(text: str, at: int) -> Token:
     found = _QUOTED.match(text, at)
     if found is None:
         raise InvalidFilter(
-            found="a quotation mark that is not closed", expected='another `"` behind it', at=at
+            found="a quotation mark that is not closed", expected='another `"` after it', at=at
         )
     said = re.sub(r"\\(.)", r"\1", found.group(1), flags=re.DOTALL)
     return Token("quoted", said, at, found.end())

@@ -44,7 +44,7 @@ def term(key: Key, operator: Token, value: Token) -> Tree:
     """
     field = field_of(key)
     if (":" if operator.text == "=" else operator.text) not in OPERATORS[field.kind]:
-        _fail(operator, f"`{operator.text}` behind `{key}`", _one_of(OPERATORS[field.kind]))
+        _fail(operator, f"`{operator.text}` after `{key}`", _one_of(OPERATORS[field.kind]))
     if operator.text in _EQUAL and value.kind == "word" and value.text in ("none", "any"):
         return Has(key) if value.text == "any" else Not(Has(key))
     if operator.text == "~":
@@ -77,7 +77,7 @@ def _choice(key: Key, field: Field, value: Token) -> Tree:
 def _compared(key: Key, operator: Token, value: Token) -> Tree:
     number = _number(value.text)
     if number is None:
-        _fail(value, f"`{value.text[:50]}`", f"a number such as 0.01 or 1e-5 behind `{key}`")
+        _fail(value, f"`{value.text[:50]}`", f"a number such as 0.01 or 1e-5 after `{key}`")
     if operator.text in _EQUAL:
         return Equals(key, value.text, number)
     return Compares(key, _ORDERS[operator.text], number)

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from backend.errors import Conflict, InvalidInput, TooManyTries, Unavailable
+from backend.errors import Conflict, InvalidInput, TooManyJobs, Unavailable
 from backend.jobs import runner
 from backend.jobs.child import MOST_KEPT_BYTES
 from backend.jobs.children import Children
@@ -358,7 +358,7 @@ def test_a_person_has_eight_jobs_at_most_and_long_ones_leave_a_child_free(
 
     async def play(service: Jobs) -> None:
         waiters = [await service.ask(freeze) for _ in range(8)]
-        with pytest.raises(TooManyTries, match="8 jobs"):
+        with pytest.raises(TooManyJobs, match="8 jobs"):
             await service.ask(freeze)
         await service.run("agreement", {"project_id": project}, caller_id=other)
         assert states(database)[:8].count("succeeded") < 8
