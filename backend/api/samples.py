@@ -23,8 +23,8 @@ def list_samples(
     kind: Annotated[
         SampleKind,
         Query(
-            description="rollout = responses that were trained on, or that the run is there to "
-            "make; probe = the responses to the same held-out prompts at every evaluation."
+            description="rollout = responses that were trained on, or that the run exists to "
+            "produce; probe = the responses to the same held-out prompts at every evaluation."
         ),
     ] = "rollout",
     step: Annotated[

@@ -29,7 +29,7 @@ def compare_runs(
         Query(
             max_length=200,
             description="One of `evaluation_sets`: evaluations on it decide, if no metric is asked "
-            "for. Another name is passed over.",
+            "for. Any other name is ignored.",
         ),
     ] = None,
 ) -> SeedGroups:

@@ -84,8 +84,8 @@ async def stream_runs(
         str | None,
         Query(
             max_length=5000,
-            description="Where runs go on, joined by commas: `RUN:SEQ` behind that event, "
-            "`RUN:now` with the next. The stream then begins with `position`.",
+            description="Where runs continue, joined by commas: `RUN:SEQ` = after that event, "
+            "`RUN:now` = with the next one. The stream then begins with `position`.",
         ),
     ] = None,
 ) -> StreamingResponse:

@@ -144,8 +144,9 @@ class MathReward(RewardTerm):
     kind: Literal["math"] = "math"
     answer: Literal["any", "boxed", "tag", "phrase"] = Field(
         "any",
-        description="Where the answer stands: boxed = in \\boxed{}; tag = between <answer> and "
-        "</answer>; phrase = after `answer is` or ####; any = the first of these that is found.",
+        description="Where the answer stands: tag = between <answer> and </answer>; boxed = in "
+        "\\boxed{}; phrase = after `answer is` or ####; any = the first of these, in this order, "
+        "that is found.",
     )
     tag: str = Field(
         "answer", pattern=TAG_NAME, description="The name of the tag that holds the answer."
@@ -159,7 +160,7 @@ class MathReward(RewardTerm):
 
 
 class FormatReward(RewardTerm):
-    """1 if the response is made of the tags in their order and nothing else, else 0."""
+    """1 if the response consists of the tags, in their order, and nothing else; otherwise 0."""
 
     kind: Literal["format"] = "format"
     tags: str = Field(
@@ -196,14 +197,14 @@ class SetMatchReward(RewardTerm):
     kind: Literal["set_match"] = "set_match"
     score: Literal["f1", "recall", "exact"] = Field(
         "f1",
-        description="f1 = of recall and precision; recall = the share of the reference that is "
-        "listed; exact = 1 or 0.",
+        description="f1 = the harmonic mean of recall and precision; recall = the share of the "
+        "reference that is listed; exact = 1 or 0.",
     )
     is_ordered: bool = Field(
         False, description="Order matters: only the longest common subsequence counts."
     )
     answer: Literal["any", "boxed", "tag", "phrase", "whole"] = Field(
-        "any", description="Where the list stands, as in math; whole = all of the response."
+        "any", description="Where the list stands, as for math; whole = all of the response."
     )
     tag: str = Field(
         "answer", pattern=TAG_NAME, description="The name of the tag that holds the list."
@@ -220,7 +221,7 @@ class LanguageReward(RewardTerm):
 
 
 class RepetitionReward(RewardTerm):
-    """The share of word sequences that are new: 1 = none comes twice, near 0 = a loop or empty."""
+    """The share of word sequences that are new: 1 = none is repeated, near 0 = a loop; 0 if empty."""
 
     kind: Literal["repetition"] = "repetition"
     n: int = Field(4, ge=1, le=20, description="Words in a sequence.")

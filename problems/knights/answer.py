@@ -44,7 +44,7 @@ def read(text: str, names: Sequence[str]) -> tuple[bool, ...]:
     Raises Unreadable.
     """
     if "<think>" in text.rpartition("</think>")[2]:
-        raise Unreadable("the response never stops thinking")
+        raise Unreadable("the response never closes <think>")
     answer = _marked(" ".join(text[-MOST_CHARACTERS:].translate(_PLAIN).split()))
     sentences = [one for one in _SENTENCE.findall(answer) if not _SUPPOSED.search(one)]
     asserted = _roles("".join(one for one in sentences if not _OPEN.search(one)), names)

@@ -183,7 +183,7 @@ def test_an_answer_is_read_in_many_forms(text: str) -> None:
             "Ada both",
         ),
         ("Ada and Ben are knights. Ben is a knave, Cleo is a knight", "both"),
-        ("<think> so Ada is a knight, Ben is a knave, Cleo is a knight", "never stops thinking"),
+        ("<think> so Ada is a knight, Ben is a knave, Cleo is a knight", "never closes <think>"),
     ],
 )
 def test_an_answer_that_leaves_it_open_is_not_read(text: str, why: str) -> None:

@@ -211,10 +211,10 @@ def test_a_response_that_could_not_be_scored_is_left_out_of_a_step_and_an_evalua
     of_step, of_evaluation = (
         line["message"] for line in lines(run_dir, "alert") if line["rule"] == "unscored"
     )
-    assert of_step.startswith("11 of 32 responses are left out, because their reward")
+    assert of_step.startswith("Left out 11 of 32 responses, because their reward")
     n = evaluation_size(run_dir)
     assert of_evaluation == (
-        f"{n - len(scores_of(n))} of {n} responses have no finite reward: the held-out reward "
+        f"{n - len(scores_of(n))} of {n} responses got no finite reward: the held-out reward "
         "leaves them out."
     )
     assert evaluation["eval/coverage"] == pytest.approx(len(scores_of(n)) / n)
@@ -244,7 +244,7 @@ def test_a_response_that_a_pattern_is_slow_on_is_left_out_and_the_run_goes_on(
 
     alerts = {line["rule"]: line["message"] for line in lines(run_dir, "alert")}
     assert "on 1 of 32 responses" in alerts["slow_pattern"]
-    assert alerts["unscored"].startswith("1 of 32 responses are left out, because their reward")
+    assert alerts["unscored"].startswith("Left out 1 of 32 responses, because their reward")
     scored = {line["response"]: line["scores"]["reward"] for line in lines(run_dir, "sample")}
     assert [text for text, reward in scored.items() if reward is None] == [long]
 

@@ -34,8 +34,18 @@ def response(text: str, metadata: dict[str, Any] = METADATA) -> SampledResponse:
     [
         (f"Ada cannot be a knight.\nAnswer: {RIGHT}.", 1.0, 1.0, ""),
         ("knave, knight, knave", 1.0, 1.0, ""),
-        (RIGHT.replace("Cleo is a knave", "Cleo is a knight"), 0.0, 2 / 3, f"right is: {RIGHT}"),
-        ("Ada is a knight, Ben is a knave, Cleo is a knight", 0.0, 0.0, f"right is: {RIGHT}"),
+        (
+            RIGHT.replace("Cleo is a knave", "Cleo is a knight"),
+            0.0,
+            2 / 3,
+            f"the correct roles: {RIGHT}",
+        ),
+        (
+            "Ada is a knight, Ben is a knave, Cleo is a knight",
+            0.0,
+            0.0,
+            f"the correct roles: {RIGHT}",
+        ),
         ("Ada is a knave, Ben is a knight", 0.0, 0.0, "Cleo"),
         (f"{RIGHT}, Ada is a knight", 0.0, 0.0, "both"),
         ("", 0.0, 0.0, "0 roles"),

@@ -92,7 +92,7 @@ def test_a_run_goes_on_where_a_grader_has_nothing_to_grade_by(
     assert values["pass_rate"] == 0
     alerts = {alert["rule"]: alert["message"] for alert in lines(run_dir, "alert")}
     assert "unscored" in alerts
-    assert alerts["no_reference"].startswith("15 of 16 prompts have no reference")
+    assert alerts["no_reference"].startswith("15 of 16 prompts came without a reference")
     for one in lines(run_dir, "sample"):
         assert one["passed"] is False
         is_known = one["reference"] is not None

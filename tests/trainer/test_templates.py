@@ -117,7 +117,7 @@ def test_the_hash_tells_templates_apart() -> None:
         ("{{ raise_exception('no!') }}", "cannot write this conversation: no!"),
         ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "cannot write this conversation"),
         ("{% for i in range(10 ** 9) %}x{% endfor %}", "cannot write this conversation"),
-        ("{% if false %}{{ messages }}{% endif %}", "makes no tokens of this conversation"),
+        ("{% if false %}{{ messages }}{% endif %}", "produces no tokens for this conversation"),
     ],
 )
 def test_a_template_that_cannot_work_is_named(template: str, words: str) -> None:

@@ -62,8 +62,8 @@ def test_ids_are_read_as_they_were_sampled(
 
     assert found == ids
     assert told == {
-        "token_ids": "1 of 1 responses are read as the token ids that were sampled, the others "
-        "from their text."
+        "token_ids": "Read 1 of 1 responses as the token ids that were sampled, the others from "
+        "their text."
     }
 
 
@@ -99,7 +99,7 @@ def test_another_tokenizer_reads_the_text(
     ids, told = read(letters, one, tmp_path)
 
     assert ids == [*letters("prompt", add_special_tokens=False)["input_ids"], END]
-    assert "1 of 1 responses were sampled with another tokenizer" in told["other_tokenizer"]
+    assert "1 of 1 responses: sampled with another tokenizer" in told["other_tokenizer"]
 
 
 def test_where_ids_say_another_text_than_people_judged_the_text_is_read(
@@ -108,7 +108,7 @@ def test_where_ids_say_another_text_than_people_judged_the_text_is_read(
     one = record(tokenizer, "prompt", [*in_letters("promise", tokenizer), END])
     ids, told = read(tokenizer, one, tmp_path)
     assert ids == [*tokenizer("prompt", add_special_tokens=False)["input_ids"], END]
-    assert "do not decode to their text" in told["other_text"]
+    assert "do not decode to the text" in told["other_text"]
 
 
 def test_another_prompt_is_told(tokenizer: PreTrainedTokenizerBase, tmp_path: Path) -> None:

@@ -110,5 +110,5 @@ def test_a_model_learns_from_the_best_of_its_own_answers(sqlite_floor: Floor) ->
     assert snapshot["filter"]["answers"] == rule | {"passed": False, "model_id": "model_base"}
     # Read as the ids that were sampled, and after the prompt that they were sampled after.
     alerts = {event.data["rule"]: event.data["message"] for event in floor.events(trained, "alert")}
-    assert f"{PROMPTS} of {PROMPTS} responses are read as the token ids" in alerts["token_ids"]
+    assert f"Read {PROMPTS} of {PROMPTS} responses as the token ids" in alerts["token_ids"]
     assert "other_prompt" not in alerts

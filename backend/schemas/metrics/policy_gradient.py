@@ -339,7 +339,7 @@ _UPDATES = (
         group=Group.UPDATES,
         title="Largest ratio",
         what="Largest ratio of the policy to the policy that sampled, over tokens.",
-        healthy="1 with one update; some units otherwise.",
+        healthy="1 with one update; a few units otherwise.",
     ),
     Metric(
         name="optimizer_steps",

@@ -121,8 +121,8 @@ def test_the_answer_is_found(text: str, answer: str) -> None:
         (r"The answer is 5 \boxed{42", "there is no answer"),
         ("", "there is no answer"),
         (r"\boxed{ }", "the answer is empty"),
-        ("<think>the answer is 42", "never stops thinking"),
-        ("<think>a</think><think>the answer is 42", "never stops thinking"),
+        ("<think>the answer is 42", "never closes <think>"),
+        ("<think>a</think><think>the answer is 42", "never closes <think>"),
         (r"\boxed{%s}" % ("1" * 301), "the answer has 301 characters; the limit is 300"),
     ],
 )

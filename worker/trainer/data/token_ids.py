@@ -75,13 +75,11 @@ class ResponseReader:
         """Alerts of how the responses were read; none where all had their text alone."""
         n_all = self._counts.total() - self._counts["other_prompt"]
         if n_all > self._counts["text"]:
-            told = f"{self._counts['sampled']} of {n_all} responses are read as the token ids that"
-            events.alert(
-                "token_ids", f"{told} were sampled, the others from their text.", level="info"
-            )
+            told = f"Read {self._counts['sampled']} of {n_all} responses as the token ids that were"
+            events.alert("token_ids", f"{told} sampled, the others from their text.", level="info")
         for rule, words in _WARNINGS.items():
             if self._counts[rule] > 0:
-                events.alert(rule, f"{self._counts[rule]} of {n_all} responses {words}.")
+                events.alert(rule, f"{self._counts[rule]} of {n_all} responses: {words}.")
 
     def _usable(self, record: ResponseRecord) -> TokenIds | None:
         found = record.token_ids
@@ -108,10 +106,10 @@ class ResponseReader:
 
 
 _WARNINGS = {
-    "other_tokenizer": "were sampled with another tokenizer than that of the model, so their text "
+    "other_tokenizer": "sampled with another tokenizer than that of the model, so their text is "
+    "tokenized again",
+    "other_text": "the token ids do not decode to the text, so the text, which people have judged, "
     "is tokenized again",
-    "other_text": "have token ids that do not decode to their text, so the text, which people "
-    "have judged, is tokenized again",
-    "other_prompt": "were sampled after another prompt than they are read after here: `template` "
-    "or `system` is not that of the run that sampled them",
+    "other_prompt": "sampled after a prompt that was written differently: `template` or `system` "
+    "is not that of the run that sampled them",
 }

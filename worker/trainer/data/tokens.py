@@ -118,7 +118,7 @@ def render_prompt(
     except _TEMPLATE_ERRORS as error:
         raise _unfit(turns, f"cannot write this conversation: {str(error)[:500]}") from error
     if not ids:
-        raise _unfit(turns, "makes no tokens of this conversation")
+        raise _unfit(turns, "produces no tokens for this conversation")
     return ids
 
 

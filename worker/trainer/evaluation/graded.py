@@ -43,6 +43,6 @@ def tell_unscored(
     if n_unscored > 0:
         events.alert(
             "unscored",
-            f"{n_unscored} of {len(reward)} responses have no finite reward: {consequence}",
+            f"{n_unscored} of {len(reward)} responses got no finite reward: {consequence}",
             step=step,
         )

@@ -39,7 +39,7 @@ from worker.trainer.sampling.prompts import Prompt, require_references, sampling
 
 # The prompts of the run itself have no name.
 OWN = ""
-_UNSCORED = "they have not passed, and are left out of rewards, win rate and gain."
+_UNSCORED = "they count as not passed, and are left out of rewards, win rate and gain."
 
 
 @dataclass(frozen=True)

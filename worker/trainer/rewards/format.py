@@ -42,10 +42,10 @@ class FormatScorer:
                 return Grade(0.0, why=f"expected {' '.join(self._marks)}; found {_told(found)}")
             parts = self._any.split(text)
             if any(part.strip() for part in self._between(parts)):
-                return Grade(0.0, why="there is text beside the tags")
+                return Grade(0.0, why="there is text outside of the tags")
             last = parts[-2]
         if self._is_boxed and not _ends_in_a_box(last):
-            return Grade(0.0, why="there is not one \\boxed{} at the end with something in it")
+            return Grade(0.0, why="expected one \\boxed{}, at the end and not empty")
         return _RIGHT
 
     def _between(self, parts: Sequence[str]) -> Sequence[str]:

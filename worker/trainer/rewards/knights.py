@@ -41,7 +41,7 @@ def knights_grade(answer: SampledResponse, *, is_partial: bool = False) -> Grade
     if said in right:
         return Grade(1.0, passed=True, answer=RIGHT)
     share = max(_share(said, solution) for solution in right)
-    why = f"right is: {told(right[0], puzzle.names)}"
+    why = f"the correct roles: {told(right[0], puzzle.names)}"
     voted = told(said, puzzle.names)
     return Grade(share if is_partial else 0.0, passed=False, why=why, answer=voted)
 

@@ -112,8 +112,8 @@ def require_references(run: Run, prompts: Sequence[Prompt], terms: Sequence[Rewa
         )
     run.events.alert(
         "no_reference",
-        f"{n_without} of {len(prompts)} prompts have no reference, so that the reward term {kind} "
-        "cannot score their responses, which are left out.",
+        f"{n_without} of {len(prompts)} prompts came without a reference, so the reward term "
+        f"{kind} cannot score their responses, which are left out.",
     )
 
 

@@ -152,8 +152,8 @@ class PolicyGradient:
         if rollout.n_unscored > 0:
             self.run.events.alert(
                 "unscored",
-                f"{rollout.n_unscored} of {len(rollout.responses)} responses are left out, "
-                "because their reward or that of their greedy baseline is not finite.",
+                f"Left out {rollout.n_unscored} of {len(rollout.responses)} responses, because "
+                "their reward or that of their greedy baseline is not finite.",
                 step=step,
             )
         if "kl/response" in values:

@@ -56,7 +56,7 @@ def answer_in(
     """
     _, _, said = text.rpartition("</think>")
     if "<think>" in said:
-        return Answer(None, "the response never stops thinking")
+        return Answer(None, "the response never closes <think>")
     found = _FINDERS[where](said, tag, is_list)
     if found is None:
         return Answer(None, f"there is no answer{_PLACES[where].format(tag=tag)}")
