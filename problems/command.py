@@ -101,7 +101,7 @@ def _records(path: Path) -> Iterator[sets.Record]:
         values = ((number, _value(row, number)) for number, row in rows if row.strip())
     for number, value in values:
         if not isinstance(value, dict):
-            raise Refused(f"record {number} is no JSON object")
+            raise Refused(f"record {number} is not a JSON object")
         yield value
 
 
@@ -109,7 +109,7 @@ def _value(row: str, number: int) -> object:
     try:
         return json.loads(row)
     except json.JSONDecodeError as error:
-        raise Refused(f"line {number} is no JSON: {error}") from error
+        raise Refused(f"line {number} is not JSON: {error}") from error
 
 
 def _write(found: Sequence[Problem], output: str | None) -> str:
@@ -119,4 +119,5 @@ def _write(found: Sequence[Problem], output: str | None) -> str:
         return ""
     with Path(output).open("x", encoding="utf-8") as file:
         file.writelines(text)
-    return f"{len(found)} problems are in {output}. Import them as prompts."
+    several = "" if len(found) == 1 else "s"
+    return f"Wrote {len(found)} problem{several} to {output}. Import the file as prompts."

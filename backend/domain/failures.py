@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend.domain.dotted_path import value_at
+from backend.domain.verdict.words import counted
 from backend.schemas.methods import SAMPLERS
 from backend.schemas.vocabulary import FailureCause
 
@@ -125,11 +126,12 @@ def _longer(config: Mapping[str, Any], facts: Facts) -> Advice | None:
     if needed_s <= limit:
         text = f"Retry the run: it resumes from its last checkpoint with another {limit:g} s"
         return Advice(
-            f"{text}; the remaining {left} steps need about {math.ceil(pace_s * left)} s."
+            f"{text}; the remaining {counted(left, 'step')} will take about "
+            f"{math.ceil(pace_s * left)} s."
         )
     text = f"Raise resources.timeout_s from {limit:g} to {needed_s}"
-    rest = f"{done} steps took {facts.ran_s:.0f} s, and "
-    rest += f"a retry starts again with all {left}" if begins_again else f"{left} are left"
+    rest = f"{counted(done, 'step')} took {facts.ran_s:.0f} s, and "
+    rest += f"a retry starts again with all {left}" if begins_again else f"{left} more will follow"
     return Advice(f"{text}: {rest}.", {"resources.timeout_s": needed_s})
 
 

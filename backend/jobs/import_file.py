@@ -25,6 +25,7 @@ from backend.domain.records.imported import (
     PromptInput,
     SolutionInput,
 )
+from backend.domain.verdict.words import counted
 from backend.errors import InvalidInput, TooLarge
 from backend.jobs import memory
 from backend.jobs.pace import SMALLEST, Pace
@@ -132,9 +133,9 @@ def _record(asked: ImportArguments, row: object, problem: str | None) -> AnyInpu
 def _check_strict(asked: ImportArguments, tally: Tally) -> None:
     if asked.strict and tally.rejected_total:
         raise InvalidInput(
-            f"{tally.rejected_total} lines were rejected; the first is line "
+            f"{counted(tally.rejected_total, 'line')} rejected; the first is line "
             f"{tally.rejected[0].line}: {tally.rejected[0].reason}",
-            advice="Correct them, or import with strict=false to take only the others.",
+            advice="Correct the file, or import with strict=false to take only the other lines.",
             rejected=[one.model_dump() for one in tally.rejected],
             rejected_total=tally.rejected_total,
         )

@@ -91,11 +91,11 @@ def test_a_timeout_is_raised_to_what_the_steps_left_need() -> None:
     # 10 s a step, 40 steps left, a fifth more to be safe
     assert advice is not None
     assert advice.changes == {"resources.timeout_s": 480}
-    assert "from 100 to 480: 10 steps took 100 s, and 40 are left" in advice.text
+    assert "from 100 to 480: 10 steps took 100 s, and 40 more will follow" in advice.text
     enough = advise(C.TIMEOUT, config, Facts(first_step=10, step=55, steps=60, ran_s=100))
     assert enough is not None
     assert enough.changes == {}
-    assert "the remaining 5 steps need about 12 s" in enough.text
+    assert "the remaining 5 steps will take about 12 s" in enough.text
     assert advise(C.TIMEOUT, config, Facts(steps=60, ran_s=100)) is None
 
 

@@ -55,7 +55,7 @@ def test_a_published_file_is_read_as_lines_or_as_an_array(
         (["make", "lists", "--levels", "3-1"], "expected one or a range of 1-5"),
         (["make", "arithmetic", "--levels", "1"], "ask for fewer"),
         (["read", "gsm8k", "missing.jsonl"], "No such file"),
-        (["read", "gsm8k", "there.jsonl"], "line 2 is no JSON"),
+        (["read", "gsm8k", "there.jsonl"], "line 2 is not JSON"),
         (["make", "lists", "--count", "1", "--output", "there.jsonl"], "exists already"),
     ],
 )

@@ -340,7 +340,10 @@ def _pair(prompt: PromptInput, chosen: str, rejected: str, row: Row) -> Preferen
 
 def _compared(prompt: PromptInput, responses: Sequence[ResponseInput]) -> ComparisonInput:
     if not 2 <= len(responses) <= MAX_RESPONSES:
-        raise InvalidInput(f"found {len(responses)} responses, expected 2 to {MAX_RESPONSES}")
+        several = "" if len(responses) == 1 else "s"
+        raise InvalidInput(
+            f"found {len(responses)} response{several}, expected 2 to {MAX_RESPONSES}"
+        )
     return ComparisonInput(prompt, tuple(responses))
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
+from backend.domain.verdict.words import counted
 from backend.errors import Conflict, InvalidInput, NotFound
 from backend.schemas.data import SnapshotAnswer, SnapshotBody, SnapshotLineAnswer
 from backend.schemas.paging import Listing
@@ -268,7 +269,8 @@ class Tally:
         pairs = sum(self.counts[split]["pairs"] for split in Split)
         if pairs == 0:
             raise InvalidInput(
-                f"the {self.lines} judgments contain no pair: no response is ranked above another",
+                f"there is no pair in {counted(self.lines, 'judgment')}: no response is ranked "
+                "above another",
                 advice="Rank some comparisons into at least two tiers first.",
             )
         if self.counts[Split.TRAIN]["pairs"] == 0:
