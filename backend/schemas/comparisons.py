@@ -114,7 +114,7 @@ class AssignedPrompt(ApiAnswer):
 
 
 class AssignedResponse(ApiAnswer):
-    """A response an annotator sees: no model, no score, no other's vote."""
+    """A response an annotator sees: no model, no score, no other's judgment."""
 
     id: str
     content: str

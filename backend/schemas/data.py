@@ -153,8 +153,8 @@ class SnapshotBody(Body):
     aggregation: Aggregation = Field(
         Aggregation.NONE,
         description="Of preferences: one record for each comparison, made of all its judgments, or "
-        "one for each part of its responses that votes join; `none` keeps every judgment as a "
-        "record of its own.",
+        "one for each part of its responses that judgments connect; `none` keeps every judgment as "
+        "a record of its own.",
     )
     criterion: AskedCriterion = None
 
@@ -162,9 +162,9 @@ class SnapshotBody(Body):
 class SnapshotAnswer(ApiAnswer):
     """A snapshot. `counts`: records, prompts, and for preferences pairs and ties, per split.
 
-    With an aggregation also the comparisons that are `apart`, with several records because no vote
-    joins all their responses, and those that are `outvoted`: somebody ranked, but more annotators
-    said that all are bad or that they cannot judge.
+    With an aggregation also the comparisons that are `apart`, with several records because no
+    judgments connect all their responses, and those that are `outvoted`: somebody ranked, but more
+    annotators said that all are bad or that they cannot judge.
     """
 
     id: str

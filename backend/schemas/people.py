@@ -152,7 +152,7 @@ class AuditAnswer(ApiAnswer):
     """One change, or one read or refusal that is kept, too. `action` is the operation of this API.
 
     `data`: the ids of its address and, for rights and keys, what was there `before` and `after`.
-    Refusals, exports and reads of others' votes have `outcome` ("done" or the status), `address`
+    Refusals, exports and reads of others' judgments have `outcome` ("done" or a status), `address`
     and `count`, how often that second. Each `sha256` covers the line and the hash before it.
     """
 

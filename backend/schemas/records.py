@@ -169,7 +169,7 @@ class PreferenceRecord(_Record):
     placed. Verdicts other than `ranked` have no tiers and give no pair.
 
     Where a snapshot merges judgments, a line is a comparison, or a part of one whose responses no
-    vote joins with the others; these are `unranked` there, and placed in a line of their own.
+    judgment connects with the others; these are `unranked` there, and placed in their own line.
 
     A judgment that was given under criteria has all of them in `rankings`, and that of the
     snapshot's `criterion` in `tiers`, `unranked` and `verdict`, which runs learn from. Without

@@ -227,7 +227,7 @@ export interface components {
         };
         /**
          * AssignedResponse
-         * @description A response an annotator sees: no model, no score, no other's vote.
+         * @description A response an annotator sees: no model, no score, no other's judgment.
          */
         AssignedResponse: {
             /** Id */
@@ -278,7 +278,7 @@ export interface components {
          * @description One change, or one read or refusal that is kept, too. `action` is the operation of this API.
          *
          *     `data`: the ids of its address and, for rights and keys, what was there `before` and `after`.
-         *     Refusals, exports and reads of others' votes have `outcome` ("done" or the status), `address`
+         *     Refusals, exports and reads of others' judgments have `outcome` ("done" or a status), `address`
          *     and `count`, how often that second. Each `sha256` covers the line and the hash before it.
          */
         AuditAnswer: {
@@ -3983,9 +3983,9 @@ export interface components {
          * SnapshotAnswer
          * @description A snapshot. `counts`: records, prompts, and for preferences pairs and ties, per split.
          *
-         *     With an aggregation also the comparisons that are `apart`, with several records because no vote
-         *     joins all their responses, and those that are `outvoted`: somebody ranked, but more annotators
-         *     said that all are bad or that they cannot judge.
+         *     With an aggregation also the comparisons that are `apart`, with several records because no
+         *     judgments connect all their responses, and those that are `outvoted`: somebody ranked, but more
+         *     annotators said that all are bad or that they cannot judge.
          */
         SnapshotAnswer: {
             /** Id */
@@ -4045,7 +4045,7 @@ export interface components {
             seed: number;
             filter?: components["schemas"]["SnapshotFilter"];
             /**
-             * @description Of preferences: one record for each comparison, made of all its judgments, or one for each part of its responses that votes join; `none` keeps every judgment as a record of its own.
+             * @description Of preferences: one record for each comparison, made of all its judgments, or one for each part of its responses that judgments connect; `none` keeps every judgment as a record of its own.
              * @default none
              */
             aggregation: components["schemas"]["Aggregation"];

@@ -126,7 +126,7 @@ export function whatIsMissing(ranking: Ranking): string | null {
     return ranking.reasons.length > 0 ? null : "Choose why the comparison cannot be judged.";
   const placed = completed(ranking).tiers.flat().length;
   if (placed === 0) return "Type the letters from best to worst.";
-  return placed === 1 ? "Place at least two cards." : null;
+  return placed === 1 ? "Place at least two responses." : null;
 }
 
 export function move(ranking: Ranking, action: Move): Ranking {
