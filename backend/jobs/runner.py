@@ -453,7 +453,7 @@ class Jobs:
             self._beats[job_id] = (found[job_id], since if beat == found[job_id] else at)
         dead = {one for one, (_, since) in self._beats.items() if at - since >= STALE_S}
         if dead:
-            error = Unavailable("the process that looked after this job ended", advice="Try again.")
+            error = Unavailable("the API process that ran this job has ended", advice="Try again.")
             self._end(dead, JobState.FAILED, error)
 
     def _forget(self) -> None:

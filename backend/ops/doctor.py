@@ -161,7 +161,7 @@ def _vllm(settings: Settings) -> list[Finding]:
                 "PODIUM_VLLM_PYTHON",
             )
         ]
-    return [Finding("vllm", True, f"{found.stdout.split()[-1]} of {python}")]
+    return [Finding("vllm", True, f"version {found.stdout.split()[-1]} in {python}")]
 
 
 def _server(settings: Settings) -> Finding:

@@ -190,7 +190,7 @@ def test_what_was_sampled_is_ranked_trained_on_and_scored_to_the_id(
     of_train, of_heldout = ranked(rewarded, {one["id"]: one for one in kept}, sampled)
     assert len(of_train) + len(of_heldout) > 1000
     assert trained_on == of_train
-    assert "read as the token ids that were sampled" in alerts(rewarded)["token_ids"]
+    assert "responses as the token ids that were sampled" in alerts(rewarded)["token_ids"]
 
     trained_on = watched(monkeypatch, dpo)
     preferred = place.run("dpo", preferences=preferences, max_tokens=128)

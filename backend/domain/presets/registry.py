@@ -20,7 +20,7 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
     Method.SFT: (
         sourced(
             "Small CPU run",
-            "One epoch of adapters on about a hundred short demonstrations.",
+            "Trains adapters for one epoch on about a hundred short demonstrations.",
             {
                 PODIUM: {
                     "lora": _SMALL_LORA,
@@ -43,7 +43,7 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
     Method.REWARD_MODEL: (
         sourced(
             "Small CPU run",
-            "One epoch of adapters on about a hundred ranked comparisons.",
+            "Trains adapters for one epoch on about a hundred ranked comparisons.",
             {
                 PODIUM: {
                     "lora": _SMALLER_LORA,
@@ -66,7 +66,7 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
     Method.PROCESS_REWARD_MODEL: (
         sourced(
             "Small CPU run",
-            "One epoch of adapters on a few hundred solutions with labelled steps.",
+            "Trains adapters for one epoch on a few hundred solutions with labelled steps.",
             {
                 PODIUM: {
                     "lora": _SMALLER_LORA,
@@ -87,7 +87,7 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
     Method.DPO: (
         sourced(
             "Small CPU run",
-            "One epoch of adapters on about a hundred ranked comparisons.",
+            "Trains adapters for one epoch on about a hundred ranked comparisons.",
             {
                 PODIUM: {
                     "lora": _SMALL_LORA,

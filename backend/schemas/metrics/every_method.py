@@ -102,7 +102,7 @@ SYSTEM = (
         what="Resident memory of the trainer and its child processes; each counts the memory that "
         "they share.",
         unit="GiB",
-        healthy="Flat after the first steps; if it grows with every step, something leaks.",
+        healthy="Flat after the first steps; if it grows with every step, memory leaks.",
     ),
     Metric(
         name="system/machine_cpu",

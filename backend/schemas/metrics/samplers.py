@@ -121,8 +121,8 @@ CORRECTNESS = (
     _evaluated(
         "eval/bon@{k}",
         "Best of {k}",
-        "Chance that the response which the reward model prefers among k passes; needs a `model` "
-        "or `process` term.",
+        "Chance that the response that the reward model likes best of k passes; needs a `model` or "
+        "`process` term.",
         "Rises with k towards pass@k; where it falls, the reward model is over-optimized.",
         unit="share",
     ),

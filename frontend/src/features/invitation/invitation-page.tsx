@@ -194,7 +194,7 @@ function NewAccount({ token, invitation }: { token: string; invitation: OpenedIn
           onChange={(event) => setPassword(event.target.value)}
         />
         <span className="hint" id={ids[2]}>
-          At least {LEAST_PASSWORD} characters; several words that do not belong together are good.
+          At least {LEAST_PASSWORD} characters; several unrelated words are good.
         </span>
         <label className="row small">
           <input

@@ -125,7 +125,7 @@ describe("the outbox", () => {
     results = [new Problem(404, { detail: "no such assignment" })];
     const box = await make();
     box.add(unsent("1"));
-    await becomes(() => box.all[0]?.refusal?.startsWith("You may not judge"), true);
+    await becomes(() => box.all[0]?.refusal?.startsWith("You can no longer judge"), true);
     await box.discard("1");
     expect([box.all, (await make()).all]).toEqual([[], []]);
   });
@@ -320,7 +320,7 @@ describe("the outbox", () => {
     database.put = () => Promise.reject(new Error("full"));
     results = [new Problem(404, { detail: "no such assignment" })];
     box.add(unsent("1"));
-    await becomes(() => box.all[0]?.refusal?.startsWith("You may not judge"), true);
+    await becomes(() => box.all[0]?.refusal?.startsWith("You can no longer judge"), true);
     await becomes(() => [box.status, sent], ["idle", []]);
   });
 });
