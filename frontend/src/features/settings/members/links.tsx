@@ -10,8 +10,8 @@ export function Links({ invitations }: { invitations: readonly Invitation[] }) {
   return (
     <>
       <p className="muted">
-        Links are shown only now. Send each to its person: it works once, for whoever opens it
-        first. A lost link can be renewed on the Members page.
+        Links are shown only now. Send each to its person: it works once, for whoever uses it first.
+        A lost link can be renewed on the Members page.
       </p>
       <ul className="links">
         {invitations.map((one) => (
