@@ -36,6 +36,7 @@ _LENGTH = (
     "epochs_per_rollout",
     "minibatch_size",
 )
+_WITHOUT = "clone without a checkpoint (API: without from_checkpoint)"
 
 
 def problems_of(
@@ -50,7 +51,7 @@ def _unfit(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[Con
         before, after = value_at(parent, path), value_at(config, path)
         if before != after:
             message = f"{path} is {after}, but the checkpoint was made with {before}"
-            advice = f"Set {path} back, or clone without from_checkpoint."
+            advice = f"Set {path} back, or {_WITHOUT}."
             yield ConfigProblem(path=path, message=message, advice=advice)
     yield from _unfit_critic(parent, config)
 
@@ -62,14 +63,11 @@ def _unfit_critic(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Itera
     if before is None or after is None:
         has = "no" if before is None else "a"
         message = f"estimator is {config.get('estimator')}, but the checkpoint has {has} critic"
-        advice = (
-            "Keep the estimator, or clone without from_checkpoint: only ppo checkpoints hold a "
-            "critic."
-        )
+        advice = f"Keep the estimator, or {_WITHOUT}: only ppo checkpoints hold a critic."
         yield ConfigProblem(path="estimator", message=message, advice=advice)
     else:
         message = f"critic.trunk is {after}, but the checkpoint's critic was made with {before}"
-        advice = "Set critic.trunk as in the parent, or clone without from_checkpoint."
+        advice = f"Set critic.trunk as in the parent, or {_WITHOUT}."
         yield ConfigProblem(path="critic.trunk", message=message, advice=advice)
 
 

@@ -276,7 +276,7 @@ class Tally:
         if self.counts[Split.TRAIN]["pairs"] == 0:
             raise InvalidInput(
                 "all pairs would be held out, and none would be left to train on",
-                advice="Use a smaller heldout_fraction or another seed, or rank more prompts.",
+                advice="Use a smaller held-out fraction or another seed, or rank more prompts.",
             )
 
 

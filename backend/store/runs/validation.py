@@ -157,9 +157,9 @@ def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Fi
     where = "" if side == "all" else f" in its {side} split"
     advice = {
         SnapshotKind.PREFERENCES: "Rank some comparisons into at least two tiers",
-        SnapshotKind.DEMONSTRATIONS: "Import demonstrations or lower heldout_fraction",
-        SnapshotKind.SOLUTIONS: "Import solutions or lower heldout_fraction",
-        SnapshotKind.PROMPTS: "Import prompts or change heldout_fraction",
+        SnapshotKind.DEMONSTRATIONS: "Import demonstrations or lower the held-out fraction",
+        SnapshotKind.SOLUTIONS: "Import solutions or lower the held-out fraction",
+        SnapshotKind.PROMPTS: "Import prompts or change the held-out fraction",
     }[SnapshotKind(snapshot.kind)] + ", then freeze a new snapshot."
     if isinstance(_holder(config, path), HasSplit) and side != "all":
         advice += " Or set split to another value."
