@@ -264,8 +264,8 @@ def _begin_after_prune(session: Session, run: Run, *, from_start: bool) -> None:
     if not from_start:
         raise Conflict(
             f"{gone}, so it cannot resume",
-            advice='Retry it from the beginning with {"from": "start"}, which replaces its curves, '
-            "or clone it.",
+            advice="Restart it from the beginning, which replaces its curves (API: retry with "
+            '{"from": "start"}), or clone it.',
         )
     if run.parent_id is not None and run.parent_step is not None:
         locked(session, run.parent_id)
