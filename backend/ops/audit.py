@@ -86,14 +86,16 @@ def export(settings: Settings, file: Path) -> str:
 
     Raises InvalidInput if the file cannot be made.
     """
-    database = Database(settings.sqlalchemy_url)
     count = 0
-    with _made(file) as output, database.read_at_once() as session:
-        for line, sha256 in audit.chain(session):
-            said = line._asdict() | {"created_at": line.created_at.isoformat(), "sha256": sha256}
-            output.write(json.dumps(said) + "\n")
-            count += 1
-    database.close()
+    with _made(file) as output:
+        database = Database(settings.sqlalchemy_url)
+        with database.read_at_once() as session:
+            for line, sha256 in audit.chain(session):
+                at = line.created_at.isoformat()
+                said = line._asdict() | {"created_at": at, "sha256": sha256}
+                output.write(json.dumps(said) + "\n")
+                count += 1
+        database.close()
     return f"Wrote {_counted(count, 'line', 'lines')} of the audit log to {file}."
 
 

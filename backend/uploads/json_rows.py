@@ -80,7 +80,8 @@ def _end(bracket: bytes, rest: bytes, file: IO[bytes]) -> None:
         rest = file.read(_CHUNK)
         if not rest:
             return
-    raise _wrong(f"found {rest.strip()[:20]!r} after the outermost array")
+    found = rest.strip()[:20].decode(errors="replace")
+    raise _wrong(f"found {found!r} after the outermost array")
 
 
 def _check(held: bytes, depth: int, count: int) -> None:
