@@ -221,7 +221,7 @@ class LanguageReward(RewardTerm):
 
 
 class RepetitionReward(RewardTerm):
-    """The share of word sequences that are new: 1 = none is repeated, near 0 = a loop; 0 if empty."""
+    """The share of word sequences that are new: 1 = none repeated, near 0 = a loop; 0 if empty."""
 
     kind: Literal["repetition"] = "repetition"
     n: int = Field(4, ge=1, le=20, description="Words in a sequence.")
