@@ -15,12 +15,13 @@ from sqlalchemy.orm import Session, aliased
 from backend.domain import versus
 from backend.domain.versus import Pair, Vote
 from backend.errors import InvalidInput, NotFound
-from backend.schemas.compared.versus import PairsPutUp, VersusAnswer, VersusBody
+from backend.schemas.compared.versus import PairsPutUp, RunStep, VersusAnswer, VersusBody
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.vocabulary import Method, RunState
 from backend.store.data import comparisons, judgments, projects
 from backend.store.runs import runs
 from backend.store.tables.data import Comparison, Judgment, Response
+from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
 
 _Ours, _Theirs = aliased(Response), aliased(Response)
@@ -101,7 +102,21 @@ def answer(session: Session, run_id: str, other_run_id: str) -> VersusAnswer:
         win_rate=found.rate,
         interval=Span.of(low, high),
         not_alike=versus.not_alike(run.config, other.config),
+        policy=_policy(session, run),
     )
+
+
+def _policy(session: Session, run: Run) -> RunStep | None:
+    """Who trained the model that the run sampled from: whoever sees the run sees its project."""
+    model_id = (run.config.get("model") or {}).get("id")
+    if model_id is None:
+        return None
+    found = session.execute(
+        select(Model.run_id, Model.step)
+        .join(Run, Run.id == Model.run_id)
+        .where(Model.id == model_id, Model.step.is_not(None), Run.project_id == run.project_id)
+    ).one_or_none()
+    return None if found is None else RunStep(run=found.run_id, step=found.step)
 
 
 def _both(session: Session, run_id: str, other_run_id: str) -> tuple[Run, Run]:

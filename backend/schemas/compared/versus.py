@@ -22,6 +22,13 @@ class PairsPutUp(ApiAnswer):
     left: int = Field(description="Pairs that differ and are not up yet.")
 
 
+class RunStep(ApiAnswer):
+    """A run and one of its steps."""
+
+    run: str
+    step: int
+
+
 class VersusAnswer(ApiAnswer):
     """How often people preferred the responses of a run to those of another."""
 
@@ -43,4 +50,8 @@ class VersusAnswer(ApiAnswer):
     not_alike: list[str] = Field(
         description="Settings of how responses are sampled that differ between the runs: the win "
         "rate tells of them, too, and not of the models alone."
+    )
+    policy: RunStep | None = Field(
+        description="The run that trained the model which the run sampled from, and the step of "
+        "its weights; null unless a run of the same project trained it."
     )

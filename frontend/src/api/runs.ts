@@ -12,6 +12,8 @@ import type {
   LogLine,
   Methods,
   Metrics,
+  MetricsAccepted,
+  OutsideMetrics,
   Run,
   RunBody,
   RunChange,
@@ -85,6 +87,10 @@ export const metricsQuery = (runIds: readonly string[], query: Record<string, Qu
     queryFn: ({ signal }) =>
       request<Metrics>("/metrics", { signal, query: { runs: runIds.join(","), ...query } }),
   });
+
+/** Attach results that were measured outside the run; they replace those of the same steps. */
+export const attachMetrics = (runId: string, results: OutsideMetrics) =>
+  post<MetricsAccepted>(`/runs/${runId}/metrics`, results);
 
 /** `newest`: the newest step that is known; a later one is asked for anew. */
 export const distributionsQuery = (

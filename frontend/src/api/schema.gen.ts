@@ -3474,6 +3474,16 @@ export interface components {
          */
         RunState: "queued" | "running" | "stopping" | "paused" | "succeeded" | "failed" | "crashed" | "cancelled";
         /**
+         * RunStep
+         * @description A run and one of its steps.
+         */
+        RunStep: {
+            /** Run */
+            run: string;
+            /** Step */
+            step: number;
+        };
+        /**
          * RunVerdictAnswer
          * @description The verdict on the run of this id.
          */
@@ -4398,6 +4408,8 @@ export interface components {
              * @description Settings of how responses are sampled that differ between the runs: the win rate tells of them, too, and not of the models alone.
              */
             not_alike: string[];
+            /** @description The run that trained the model which the run sampled from, and the step of its weights; null unless a run of the same project trained it. */
+            policy: components["schemas"]["RunStep"] | null;
         };
         /**
          * VersusBody

@@ -10,6 +10,7 @@ import { useMayChange } from "@/components/run-edit/use-change";
 import { Loaded } from "@/components/states";
 import { between, number, plural } from "@/lib/format";
 
+import { Attach } from "./attach";
 import { canBeJudged, leftToPutUp, saidOf } from "./words";
 
 const PAIRS_AT_ONCE = 100;
@@ -17,7 +18,8 @@ const PAIRS_AT_ONCE = 100;
 export function ByPeople({ runs }: { runs: readonly Run[] }) {
   const [ours, theirs] = runs;
   if (ours === undefined || theirs === undefined || !canBeJudged(runs)) return null;
-  return <Judged ours={ours} theirs={theirs} />;
+  // What was done for one pair of runs is not said of another.
+  return <Judged key={`${ours.id} ${theirs.id}`} ours={ours} theirs={theirs} />;
 }
 
 function Judged({ ours, theirs }: { ours: Run; theirs: Run }) {
@@ -30,6 +32,7 @@ function Judged({ ours, theirs }: { ours: Run; theirs: Run }) {
           <>
             <WinRate found={found} ours={ours} theirs={theirs} />
             <PutUp found={found} ours={ours} theirs={theirs} />
+            <Attach found={found} ours={ours} theirs={theirs} />
           </>
         )}
       </Loaded>
@@ -50,7 +53,10 @@ function WinRate({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Ru
           {plural(found.lost, "loss", "losses")} in {plural(found.judged, "pair")}
           {found.left_out > 0 &&
             `; ${plural(found.left_out, "judgment")} ranked at most one of the two`}
-          .
+          .{" "}
+          <Link to={`/projects/${ours.project_id}/compare?runs=${theirs.id},${ours.id}`}>
+            Show the win rate of {theirs.name}
+          </Link>
         </p>
       )}
       <p className="small muted">
