@@ -12,11 +12,13 @@ from sqlalchemy import Connection, event, select
 from backend.domain.ranking import Ranking
 from backend.domain.versus import Pair, Vote, not_alike, outcome, win_rate
 from backend.schemas.compared.versus import VersusBody
+from backend.schemas.models import ModelFacts
 from backend.schemas.records import GeneratedRecord
-from backend.schemas.vocabulary import FinishReason, Verdict
+from backend.schemas.vocabulary import FinishReason, ModelKind, Verdict
 from backend.store import versus
 from backend.store.data import comparisons, responses
 from backend.store.db import Database
+from backend.store.models import registry
 from backend.store.runs import runs
 from backend.store.tables.data import Prompt
 from backend.store.tables.runs import Run
@@ -242,6 +244,77 @@ def test_a_judgment_under_criteria_counts_as_it_ranks_by_the_first(
     found = read(place, *place.runs)
 
     assert [found[name] for name in ("won", "tied", "lost")] == [1, 0, 0]
+
+
+def sample_from(place: Place, model: str) -> None:
+    """Let the run be one that sampled from this model."""
+    with place.database.write() as session:
+        run = runs.get(session, "run_ours")
+        run.config = run.config | {"model": {"id": model}}
+
+
+def left_by(place: Place, project: str, name: str, *, step: int | None) -> str:
+    """The model that a policy run of a project has left at a step."""
+    _answered(place.database, project, place.api.get("/me").json()["id"], name, {})
+    with place.database.write() as session:
+        run = runs.get(session, f"run_{name}")
+        run.method = "policy_gradient"
+        return registry.register_output(
+            session, run, name=name, kind=ModelKind.CAUSAL_LM, artifact=f"models/{name}",
+            facts=ModelFacts(), sha256="0" * 64, step=step, at=NOW,
+        ).id  # fmt: skip
+
+
+def test_the_policy_is_the_run_that_trained_the_model_at_the_step_of_its_weights(
+    place: Place, new_user: NewUser
+) -> None:
+    sample_from(place, left_by(place, place.project, "policy", step=8))
+    viewer, _ = new_user("viewer", place.project)
+
+    for client in (place.api, viewer):
+        seen = place._replace(api=client)
+        assert read(seen, *place.runs)["policy"] == {"run": "run_policy", "step": 8}
+        # The other run sampled from a model of a hub.
+        assert read(seen, *reversed(place.runs))["policy"] is None
+
+
+def test_no_policy_is_named_unless_a_run_of_the_project_trained_the_model(
+    place: Place, new_user: NewUser
+) -> None:
+    foreign = str(place.api.post("/projects", json={"name": "F"}).json()["id"])
+    with place.database.write() as session:
+        base = registry.register(
+            session, name="base", kind=ModelKind.CAUSAL_LM, source={"hub_id": "x"},
+            facts=ModelFacts(), sha256=None, project_id=place.project, at=NOW,
+        ).id  # fmt: skip
+    elsewhere = left_by(place, foreign, "elsewhere", step=8)
+    stepless = left_by(place, place.project, "stepless", step=None)
+    member, _ = new_user("researcher", place.project)
+
+    for model in (base, elsewhere, stepless, "model_nothing"):
+        sample_from(place, model)
+        for client in (place.api, member):
+            assert read(place._replace(api=client), *place.runs)["policy"] is None, model
+
+
+def test_a_win_rate_that_is_attached_again_replaces_the_one_at_its_step(place: Place) -> None:
+    sample_from(place, left_by(place, place.project, "policy", step=8))
+    policy = read(place, *place.runs)["policy"]
+    for rate in (0.5, 0.75):
+        values = {
+            "gold/win_rate": rate, "gold/win_rate_low": rate - 0.1, "gold/win_rate_high": rate + 0.1
+        }  # fmt: skip
+        body = {"points": [{"step": policy["step"], "values": values}], "judge": "people, 4 pairs"}
+        place.api.post(f"/runs/{policy['run']}/metrics", json=body).raise_for_status()
+
+    found = place.api.get("/metrics", params={"runs": policy["run"], "exact": True})
+
+    series = found.raise_for_status().json()["series"]
+    assert {one["name"]: (one["x"], one["y"]["last"]) for one in series} == {
+        "gold/win_rate": ([8], [0.75]),
+        "gold/win_rate_low": ([8], [0.65]),
+        "gold/win_rate_high": ([8], [0.85]),
+    }
 
 
 @pytest.mark.parametrize(

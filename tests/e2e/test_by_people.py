@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from backend.schemas.events import MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
@@ -14,12 +15,17 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PROMPTS = 12
 
 
-def two_runs(workshop: Workshop, project: str) -> tuple[str, str]:
-    """Generate runs of a good and a bad model, with a response each to twelve prompts."""
+def two_runs(workshop: Workshop, project: str, trained: str | None = None) -> tuple[str, str]:
+    """Generate runs of a good and a bad model, with a response each to twelve prompts.
+
+    `trained`: the id of the good model, which is else one of a hub.
+    """
     workshop.take_in(project, "prompts", [{"prompt": f"question {n}"} for n in range(PROMPTS)])
     like = {"project_id": project, "method": "generate", "schema_version": 1}
     config = {"method": "generate", "seed": 0, "rollout": {"temperature": 1.0}}
-    configs = {name: config | {"model": {"hub_id": name}} for name in ("good", "bad")}
+    good_model = {"hub_id": "good"} if trained is None else {"id": trained}
+    models = {"good": good_model, "bad": {"hub_id": "bad"}}
+    configs = {name: config | {"model": model} for name, model in models.items()}
     good, bad = workshop.runs_like(like, configs)
     prompts = workshop.get(f"/projects/{project}/prompts", limit=PROMPTS)["items"]
     for run_id, word in ((good, "good"), (bad, "bad")):
@@ -54,6 +60,34 @@ def test_people_decide_between_two_runs(workshop: Workshop, open_page: OpenPage,
     expect(card.get_by_text("People prefer good to bad.")).to_be_visible()
     expect(card.get_by_text(f"{PROMPTS} wins, 0 ties, 0 losses")).to_be_visible()
     assert barriers(page, axe) == []
+
+
+def test_the_win_rate_is_attached_to_the_policy_and_shown_against_its_kl(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    project = str(workshop.post("/projects", {"name": "Attached"})["id"])
+    policy = workshop.policy_run(project)
+    workshop.report(policy, MetricLine(step=1, time=1.0, values={"kl/exact": 2.0}))
+    good, bad = two_runs(workshop, project, workshop.left_by(policy, project))
+    workshop.post(f"/runs/{good}/versus", {"other_run_id": bad})
+    # The policy run has comparisons of its own.
+    rank_all(workshop, project, PROMPTS + 8)
+
+    page = open_page(f"/projects/{project}/compare?runs={bad},{good}")
+    card = page.get_by_role("region", name="By people")
+    expect(card.get_by_text(f"0 wins, 0 ties, {PROMPTS} losses")).to_be_visible()
+    expect(card.get_by_role("button", name="Attach to")).to_have_count(0)
+    card.get_by_role("link", name="Show the win rate of good").click()
+    card.get_by_role("button", name="Attach to policy, step 1").click()
+    expect(card.get_by_role("status")).to_contain_text("Win rate 1 is attached.")
+    assert barriers(page, axe) == []
+    judged = workshop.get(f"/runs/{policy}/events", type="judged")["items"]
+    assert [one["data"]["judge"] for one in judged] == [f"people, {PROMPTS} pairs against bad"]
+
+    card.get_by_role("link", name="Reward against KL").click()
+    drawn = page.get_by_role("region", name="Reward against KL").get_by_role("img")
+    with_interval = re.compile(r"step 1: 1 \[0\.\d\d, 1\.00\] at 2 nats")
+    expect(drawn).to_have_attribute("aria-label", with_interval)
 
 
 def test_the_responses_of_a_run_are_read_with_their_prompts(
