@@ -8,13 +8,15 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from problems import arithmetic, lists, stories
-from problems.drawing import Split
+from problems.drawing import Split, TooMany
 from problems.knights import making as knights
 from problems.problem import Problem, lines
 from problems.published import sets
+from problems.sharing import Make, shared
 
 # How a set is made, and its levels; those of knights are people.
 MADE: Mapping[str, tuple[Callable[..., list[Problem]], Sequence[int]]] = {
@@ -24,6 +26,8 @@ MADE: Mapping[str, tuple[Callable[..., list[Problem]], Sequence[int]]] = {
     "lists": (lists.make, lists.LEVELS),
     "sorting": (lists.make_sorting, lists.LEVELS),
 }
+# Problems of a level, on average over the levels, unless `--count` says how many of each.
+_MEAN_COUNT = 100
 
 
 class Refused(ValueError):
@@ -38,7 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     make.add_argument(
         "--levels", help="such as 3 or 2-5; for knights the number of people; default: all"
     )
-    make.add_argument("--count", type=int, default=100, help="problems of each level; default: 100")
+    make.add_argument(
+        "--count",
+        type=int,
+        help=f"problems of each level; default: {_MEAN_COUNT}, and the other levels make up for "
+        "one that has fewer",
+    )
     make.add_argument("--seed", type=int, default=0, help="default: 0")
     read = deeds.add_parser("read", help="read records as published: JSONL or a JSON array")
     read.add_argument("set", choices=sets.SETS)
@@ -55,22 +64,41 @@ def run(options: argparse.Namespace) -> str:
     Raises Refused.
     """
     try:
-        found = _made(options) if options.deed == "make" else _read(options)
-        return _write(found, options.output)
+        if options.deed == "read":
+            return _write(_read(options), options.output)
+        made = _made(options)
+        found = [problem for some in made.values() for problem in some]
+        return _write(found, options.output, f": {_counts(made, options.count)}")
     except FileExistsError as error:
         raise Refused(f"{options.output} exists already; name a new file") from error
     except (OSError, ValueError) as error:
         raise Refused(str(error)) from error
 
 
-def _made(options: argparse.Namespace) -> list[Problem]:
+def _made(options: argparse.Namespace) -> dict[int, list[Problem]]:
+    """The problems of each level. Raises Refused where `--count` is more than a level has."""
     make, possible = MADE[options.set]
-    split: Split = options.split
-    return [
-        problem
-        for level in _levels(options.levels, possible)
-        for problem in make(level, options.count, seed=options.seed, split=split)
-    ]
+    levels = _levels(options.levels, possible)
+    of_level: Make = partial(make, seed=options.seed, split=options.split)
+    if options.count is None:
+        return shared(of_level, levels, _MEAN_COUNT * len(levels))
+    return {level: _exactly(of_level, level, options.count) for level in levels}
+
+
+def _exactly(make: Make, level: int, count: int) -> list[Problem]:
+    try:
+        return make(level, count)
+    except TooMany as error:
+        raise Refused(f"level {level}: {error}") from error
+
+
+def _counts(made: Mapping[int, Sequence[Problem]], asked: int | None) -> str:
+    """How many problems each level gave, and which levels have no more."""
+    least = _MEAN_COUNT if asked is None else asked
+    return ", ".join(
+        f"{len(some)} of level {level}{' (no more were found)' if len(some) < least else ''}"
+        for level, some in made.items()
+    )
 
 
 def _levels(asked: str | None, possible: Sequence[int]) -> Sequence[int]:
@@ -112,12 +140,15 @@ def _value(row: str, number: int) -> object:
         raise Refused(f"line {number} is not JSON: {error}") from error
 
 
-def _write(found: Sequence[Problem], output: str | None) -> str:
+def _write(found: Sequence[Problem], output: str | None, counts: str = "") -> str:
+    """Beside problems on standard output the counts go to standard error."""
     text: Iterable[str] = lines(found)
     if output is None:
         sys.stdout.writelines(text)
+        if counts:
+            sys.stderr.write(f"{len(found)} problems{counts}.\n")
         return ""
     with Path(output).open("x", encoding="utf-8") as file:
         file.writelines(text)
     several = "" if len(found) == 1 else "s"
-    return f"Wrote {len(found)} problem{several} to {output}. Import the file as prompts."
+    return f"Wrote {len(found)} problem{several} to {output}{counts}. Import the file as prompts."

@@ -20,7 +20,14 @@ _MOST_VAIN_DRAWS = 2_000
 
 
 class TooMany(ValueError):
-    """More problems are wanted than there seem to be."""
+    """More problems are wanted than there seem to be; `n_found` were found."""
+
+    def __init__(self, n_found: int, n_wanted: int, split: Split) -> None:
+        super().__init__(
+            f"only {n_found} different problems were found for the {split} split, but {n_wanted} "
+            "are wanted; ask for fewer, or for a higher level"
+        )
+        self.n_found = n_found
 
 
 def split_of(key: str) -> Split:
@@ -61,7 +68,4 @@ def distinct(
             seen.add(name)
             found.append(one)
             n_vain = 0
-    raise TooMany(
-        f"only {len(found)} different problems were found for the {split} split, but {n_wanted} "
-        "are wanted; ask for fewer, or for a higher level"
-    )
+    raise TooMany(len(found), n_wanted, split)

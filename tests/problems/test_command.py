@@ -1,16 +1,20 @@
 """`podium problems`, from its arguments to lines that the import takes."""
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from backend.cli import main
 from backend.domain.records.formats import read_row
 from backend.domain.records.imported import PromptInput
+from problems import arithmetic
+from problems.command import MADE
 
 
-def lines_of(path: Path) -> list[dict[str, object]]:
+def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -33,6 +37,53 @@ def test_a_made_set_is_read_by_the_import(name: str, tmp_path: Path) -> None:
         assert record.metadata == row["metadata"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.parametrize("name", MADE)
+def test_the_defaults_of_each_set_make_as_many_problems_as_they_say(
+    name: str, split: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "set.jsonl"
+
+    assert main(["problems", "make", name, "--split", split, "--output", str(path)]) == 0
+
+    counts = Counter(row["metadata"]["level"] for row in lines_of(path))
+    assert list(counts) == list(MADE[name][1])
+    assert counts.total() == 100 * len(counts)
+    told = capsys.readouterr().out
+    assert told.startswith(f"{counts.total()} problems are in {path}: ")
+    assert all(f"{n} of level {level}" in told for level, n in counts.items())
+
+
+def test_a_level_with_fewer_problems_gives_all_and_the_others_make_up_for_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sums of two digits: 55 up to their order, some of them of the test split."""
+    path = tmp_path / "set.jsonl"
+    make = ["problems", "make", "arithmetic", "--levels", "1-2", "--output", str(path)]
+
+    assert main(make) == 0
+
+    n_first = Counter(row["metadata"]["level"] for row in lines_of(path))[1]
+    assert n_first < 55
+    assert capsys.readouterr().out == (
+        f"200 problems are in {path}: {n_first} of level 1 (no more were found), "
+        f"{200 - n_first} of level 2. Import them as prompts.\n"
+    )
+    whole = [json.loads(problem.line) for problem in arithmetic.make(2, 300, seed=0)]
+    assert lines_of(path)[n_first:] == whole[: 200 - n_first]
+
+
+def test_counts_are_told_beside_problems_on_standard_output(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["problems", "make", "lists", "--levels", "2-3", "--count", "4"]) == 0
+
+    told = capsys.readouterr()
+    assert len(told.out.splitlines()) == 8
+    assert told.err == "8 problems: 4 of level 2, 4 of level 3.\n"
+
+
 @pytest.mark.parametrize("is_array", [False, True])
 def test_a_published_file_is_read_as_lines_or_as_an_array(
     is_array: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -53,7 +104,8 @@ def test_a_published_file_is_read_as_lines_or_as_an_array(
     [
         (["make", "knights", "--levels", "9"], "expected one or a range of 2-8"),
         (["make", "lists", "--levels", "3-1"], "expected one or a range of 1-5"),
-        (["make", "arithmetic", "--levels", "1"], "ask for fewer"),
+        (["make", "arithmetic", "--levels", "1-2", "--count", "100"], "level 1: only 4"),
+        (["make", "arithmetic", "--levels", "1", "--count", "100"], "ask for fewer"),
         (["read", "gsm8k", "missing.jsonl"], "No such file"),
         (["read", "gsm8k", "there.jsonl"], "line 2 is not JSON"),
         (["make", "lists", "--count", "1", "--output", "there.jsonl"], "exists already"),
