@@ -51,7 +51,7 @@ def test_the_defaults_of_each_set_make_as_many_problems_as_they_say(
     assert list(counts) == list(MADE[name][1])
     assert counts.total() == 100 * len(counts)
     told = capsys.readouterr().out
-    assert told.startswith(f"{counts.total()} problems are in {path}: ")
+    assert told.startswith(f"Wrote {counts.total()} problems to {path}: ")
     assert all(f"{n} of level {level}" in told for level, n in counts.items())
 
 
@@ -67,7 +67,7 @@ def test_a_level_with_fewer_problems_gives_all_and_the_others_make_up_for_it(
     n_first = Counter(row["metadata"]["level"] for row in lines_of(path))[1]
     assert n_first < 55
     assert capsys.readouterr().out == (
-        f"200 problems are in {path}: {n_first} of level 1 (no more were found), "
+        f"Wrote 200 problems to {path}: {n_first} of level 1 (no more were found), "
         f"{200 - n_first} of level 2. Import them as prompts.\n"
     )
     whole = [json.loads(problem.line) for problem in arithmetic.make(2, 300, seed=0)]

@@ -5,7 +5,7 @@ Called by `backend.domain.verdict.judging`.
 
 from backend.domain.verdict.evidence import Estimate, Evidence
 from backend.domain.verdict.measured import Judged, gauge
-from backend.domain.verdict.policy.signs import Signs
+from backend.domain.verdict.proxy import learned
 from backend.domain.verdict.words import percent, unscored_sentence, with_interval
 from backend.schemas.metrics.verdicts import Gauge, Level, RunVerdict, Span
 from backend.schemas.vocabulary import VerdictKind as Kind
@@ -53,9 +53,8 @@ def evaluate(evidence: Evidence) -> RunVerdict:
     mean = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
     reason = " ".join(filter(None, (mean, unscored)))
     kind = kinds.get(level, Kind.AT_BASELINE)
-    signs = Signs(evidence)
-    if level == "good" and signs.is_learned and (signs.kl is None or signs.is_doubted):
-        reason = " ".join(filter(None, (reason, *signs.sentences(), _LEARNED)))
+    if level == "good" and learned(evidence.config.get("reward")):
+        reason = " ".join(filter(None, (reason, _LEARNED)))
         return _verdict(kind, "warn", sentence, reason, gauges)
     return _verdict(kind, level, sentence, reason, gauges)
 

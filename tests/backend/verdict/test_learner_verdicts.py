@@ -257,24 +257,20 @@ def test_an_evaluation_is_judged_against_its_baseline(low: float, high: float, k
     assert found.kind == kind
 
 
-def won(terms: list[dict[str, str]], **curves: list[float]) -> RunVerdict:
-    """An evaluation that won 90 % of its comparisons by these reward terms."""
-    return verdict(
+@pytest.mark.parametrize(
+    ("kinds", "level"),
+    [(["model"], "warn"), (["regex", "process"], "warn"), (["regex"], "good")],
+)
+def test_a_win_by_a_learned_reward_is_not_green(kinds: list[str], level: str) -> None:
+    found = verdict(
         Method.EVALUATE,
-        config={"reward": {"terms": terms}},
+        config={"reward": {"terms": [{"kind": kind} for kind in kinds]}},
         eval__win_rate=[0.9], eval__win_rate_low=[0.85], eval__win_rate_high=[0.94],
-        **curves,
     )  # fmt: skip
 
-
-def test_a_win_by_a_learned_reward_is_not_green_unless_the_policy_is_near() -> None:
-    for found in (won([{"kind": "model"}], kl__exact=[80.0]), won([{"kind": "process"}])):
-        assert (found.kind, found.level) == (Kind.ABOVE_BASELINE, "warn")
-        assert "The reward that judges is learned and may have trained the model" in found.reason
-    far = won([{"kind": "model"}], kl__exact=[80.0])
-    assert "The policy is 80 nats per response from its reference." in far.reason
-    assert won([{"kind": "model"}], kl__exact=[2.0]).level == "good"
-    assert won([{"kind": "regex"}], kl__exact=[80.0]).level == "good"
+    assert (found.kind, found.level) == (Kind.ABOVE_BASELINE, level)
+    doubt = "The reward that judges is learned and may have trained the model"
+    assert (doubt in found.reason) == (level == "warn")
 
 
 HELD_OUT: dict[str, object] = {
