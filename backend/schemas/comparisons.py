@@ -327,7 +327,7 @@ class FactsAnswer(ApiAnswer):
     )
     reward_accuracy: ShareAnswer = Field(
         description="Pairs whose winner got more from the reward model of the run that sampled "
-        "both (1/2 where they got the same); 1 / 2 by chance."
+        "both, the first of several (1/2 where they got the same); 1 / 2 by chance."
     )
     tie_rate: float | None = Field(description="Ties among all placed pairs.")
     median_active_s: float | None

@@ -7,7 +7,7 @@ that name in `worker/trainer/rewards/`, and a test holds the two equal.
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -279,6 +279,14 @@ def term_names(terms: Sequence[tuple[str, str | None]]) -> list[str]:
         seen[kind] += name is None
         names.append(name or (kind if seen[kind] == 1 else f"{kind}_{seen[kind]}"))
     return names
+
+
+def terms_by_name(config: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The reward terms of a run's config, as JSON, by what its scores call them."""
+    given = config.get("reward") or []
+    terms = given.get("terms", []) if isinstance(given, Mapping) else given
+    names = term_names([(term["kind"], term.get("name")) for term in terms])
+    return dict(zip(names, terms, strict=True))
 
 
 def _told_apart(terms: list[AnyRewardTerm]) -> list[AnyRewardTerm]:

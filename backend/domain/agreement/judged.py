@@ -14,8 +14,8 @@ from backend.domain.ranking import Ranking
 class Text:
     """What is known of a response: its length, a hash that equal texts share, its reward.
 
-    `reward` is what the reward model of the run that sampled it gave it; rewards of two runs cannot
-    be compared.
+    `reward` is what the reward model of the run that sampled it gave it, the first of several;
+    rewards of two runs cannot be compared.
     """
 
     characters: int

@@ -14,7 +14,7 @@ from backend.domain.records.imported import hash_of
 from backend.errors import InvalidInput
 from backend.schemas.data import AnswersFilter
 from backend.schemas.records import EvaluatedRecord
-from backend.schemas.rewards import term_names
+from backend.schemas.rewards import terms_by_name
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,13 @@ def rule_of(wanted: AnswersFilter, config: Mapping[str, Any]) -> Rule:
 
     Raises InvalidInput for a term that the run does not have, and for a rule by score without any.
     """
-    given = config.get("reward") or []
-    terms = given.get("terms", []) if isinstance(given, dict) else given
-    names = term_names([(term["kind"], term.get("name")) for term in terms])
-    weights = {n: float(term.get("weight", 1.0)) for n, term in zip(names, terms, strict=True)}
+    terms = terms_by_name(config)
+    weights = {name: float(term.get("weight", 1.0)) for name, term in terms.items()}
     if wanted.term is not None:
         if wanted.term not in weights:
             raise InvalidInput(
                 f"the run has no reward term {wanted.term!r}",
-                advice=f"Choose one of: {', '.join(names) or 'none'}; or leave `term` out for the "
+                advice=f"Choose one of: {', '.join(terms) or 'none'}; or leave `term` out for the "
                 "weighted sum.",
             )
         weights = {wanted.term: 1.0}

@@ -3,10 +3,10 @@
 Called by `backend.jobs.agreement`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.agreement.judged import Judged, Text
@@ -19,13 +19,14 @@ from backend.schemas.comparisons import (
     RankAgreementAnswer,
     WeekAnswer,
 )
+from backend.schemas.rewards import ModelReward, terms_by_name
 from backend.store.data import comparisons
 from backend.store.data.judgments import latest, ranking_of
 from backend.store.tables.data import Assignment, Comparison, Judgment, Response
 from backend.store.tables.people import User
+from backend.store.tables.runs import Run
 
-# How a run names what its (first) reward model gave a response.
-REWARD_MODEL = "model"
+_REWARD_MODEL = ModelReward.model_fields["kind"].default
 
 
 def report(session: Session, project_id: str, criterion: str = "") -> AgreementAnswer:
@@ -95,6 +96,9 @@ def _texts(session: Session, project_id: str) -> dict[str, Text]:
         .join(Judgment, Judgment.comparison_id == Comparison.id)
         .where(Judgment.project_id == project_id)
     )
+    terms = _reward_models(
+        session, select(Response.run_id).where(Response.prompt_id.in_(of_judged))
+    )
     rows = session.execute(
         select(
             Response.id,
@@ -105,6 +109,18 @@ def _texts(session: Session, project_id: str) -> dict[str, Text]:
         ).where(Response.prompt_id.in_(of_judged))
     )
     return {
-        response_id: Text(characters, sha256, run_id, scores.get(REWARD_MODEL))
+        response_id: Text(characters, sha256, run_id, scores.get(terms.get(run_id or "", "")))
         for response_id, characters, sha256, run_id, scores in rows
     }
+
+
+def _reward_models(session: Session, run_ids: Select[tuple[str | None]]) -> dict[str, str]:
+    """What the scores of each run call its reward model; no entry for a run without one."""
+    rows = session.execute(select(Run.id, Run.config).where(Run.id.in_(run_ids)))
+    return {run_id: name for run_id, config in rows if (name := _reward_model(config)) is not None}
+
+
+def _reward_model(config: Mapping[str, Any]) -> str | None:
+    """What scores call the first reward model among the reward terms."""
+    terms = terms_by_name(config).items()
+    return next((name for name, term in terms if term["kind"] == _REWARD_MODEL), None)

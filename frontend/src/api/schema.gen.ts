@@ -143,7 +143,7 @@ export interface components {
             first_shown: components["schemas"]["ShareAnswer"];
             /** @description Pairs of unequal length that the longer response won; 1 / 2 by chance. */
             longer: components["schemas"]["ShareAnswer"];
-            /** @description Pairs whose winner got more from the reward model of the run that sampled both (1/2 where they got the same); 1 / 2 by chance. */
+            /** @description Pairs whose winner got more from the reward model of the run that sampled both, the first of several (1/2 where they got the same); 1 / 2 by chance. */
             reward_accuracy: components["schemas"]["ShareAnswer"];
             /**
              * Tie Rate
@@ -837,7 +837,7 @@ export interface components {
             first_shown: components["schemas"]["ShareAnswer"];
             /** @description Pairs of unequal length that the longer response won; 1 / 2 by chance. */
             longer: components["schemas"]["ShareAnswer"];
-            /** @description Pairs whose winner got more from the reward model of the run that sampled both (1/2 where they got the same); 1 / 2 by chance. */
+            /** @description Pairs whose winner got more from the reward model of the run that sampled both, the first of several (1/2 where they got the same); 1 / 2 by chance. */
             reward_accuracy: components["schemas"]["ShareAnswer"];
             /**
              * Tie Rate
@@ -4505,7 +4505,7 @@ export interface components {
             first_shown: components["schemas"]["ShareAnswer"];
             /** @description Pairs of unequal length that the longer response won; 1 / 2 by chance. */
             longer: components["schemas"]["ShareAnswer"];
-            /** @description Pairs whose winner got more from the reward model of the run that sampled both (1/2 where they got the same); 1 / 2 by chance. */
+            /** @description Pairs whose winner got more from the reward model of the run that sampled both, the first of several (1/2 where they got the same); 1 / 2 by chance. */
             reward_accuracy: components["schemas"]["ShareAnswer"];
             /**
              * Tie Rate

@@ -1,12 +1,18 @@
 """What the route answers about judgments that are really in the store, on both databases."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import select
 
+from backend.store.db import Database
+from backend.store.tables.data import Response
+from backend.store.tables.runs import Run
 from tests.backend.test_loop import upload
 
+NOW = datetime(2026, 12, 1, tzinfo=UTC)
 COMPARISONS = 25
 ALIKE = 15
 
@@ -90,3 +96,53 @@ def test_one_judgment_each_is_no_agreement(api: TestClient) -> None:
     }  # fmt: skip
     assert (answer["judged_twice"], answer["ranks"], answer["disputes"]) == (0, [], [])
     assert answer["annotators"][0]["judgments"] == 3
+
+
+def scored(database: Database, project: str, user: str, reward: Any, better: str) -> None:
+    """One run sampled all responses: this term gave the longer more, all others gave it less."""
+    run = Run(
+        id="run_scored", project_id=project, user_id=user, name="scored", method="generate",
+        config={"method": "generate", "reward": reward}, schema_version=1, tags=[],
+        state="succeeded", environment={}, summary={}, created_at=NOW,
+    )  # fmt: skip
+    with database.write() as session:
+        session.add(run)
+        session.flush()
+        for response in session.scalars(select(Response).where(Response.project_id == project)):
+            score = 1.0 if response.content.startswith("a longer") else -1.0
+            others = dict.fromkeys(("model", "model_2", "polite", "regex"), -score)
+            response.run_id, response.scores = run.id, others | {better: score}
+
+
+NAMED = {"kind": "model", "name": "polite"}
+
+
+@pytest.mark.parametrize(
+    ("reward", "term"),
+    [
+        ([NAMED], "polite"),
+        ({"terms": [{"kind": "regex"}, NAMED]}, "polite"),
+        ([{"kind": "model"}, {"kind": "model"}, NAMED], "model"),
+        ([{"kind": "regex", "name": "model"}, NAMED], "polite"),
+    ],
+    ids=["named", "terms of a reward", "the first of several", "another kind called model"],
+)
+def test_the_reward_model_is_the_first_term_of_its_kind_whatever_its_name(
+    api: TestClient, database: Database, project: str, reward: Any, term: str
+) -> None:
+    scored(database, project, api.get("/me").json()["id"], reward, term)
+
+    anna, ben = api.get(f"/projects/{project}/agreement").json()["annotators"]
+
+    assert (anna["reward_accuracy"]["value"], ben["reward_accuracy"]["value"]) == (1, 0.6)
+
+
+@pytest.mark.parametrize("reward", [[{"kind": "regex", "name": "model"}], [], None])
+def test_scores_of_other_terms_are_no_rewards_of_a_model(
+    api: TestClient, database: Database, project: str, reward: Any
+) -> None:
+    scored(database, project, api.get("/me").json()["id"], reward, "model")
+
+    answer = api.get(f"/projects/{project}/agreement").json()
+
+    assert answer["everybody"]["reward_accuracy"]["value"] is None

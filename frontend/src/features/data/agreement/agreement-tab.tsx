@@ -70,6 +70,8 @@ function Annotators({ found }: { found: Agreement }) {
         marked as above or below chance only where its 95 % interval leaves chance out; by luck
         alone, one in twenty is marked. An interval needs at least 20 comparisons. It says what
         further comparisons by the same annotators would show, not what other annotators would say.
+        {found.everybody.reward_accuracy.value !== null &&
+          " The reward model is the one that scored both responses in their run, the first among its reward terms."}
       </p>
       <FactsTable label="Name" rows={rows.length > 1 ? [total, ...rows] : rows} />
     </section>
