@@ -12,6 +12,7 @@ HEAD = (
     "table", "set", "group", "is_start", "config", "config_sha256", "seeds", "column", "metric",
     "unit", "n", "statistic", "value", "low", "high", "interval_of", "values", "change",
     "change_low", "change_high", "is_better_than_start", "is_best", "runs", "measured_by",
+    "trained_on",
 )  # fmt: skip
 # What a spreadsheet reads as the beginning of a formula or a command.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -20,12 +21,15 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def csv_of(answer: ResultsAnswer) -> str:
     """All cells that were measured, table by table."""
     lines = [
-        [table.id, table.set, *_row(row), column.name, column.metric, column.unit, *_cell(cell)]
+        [
+            table.id, table.set, *_row(row), column.name, column.metric, column.unit, *_cell(cell),
+            column.is_trained,
+        ]
         for table in answer.tables
         for row in table.rows
         for column, cell in zip(table.columns, row.cells, strict=True)
         if cell is not None
-    ]
+    ]  # fmt: skip
     return "".join(f"{','.join(map(_written, line))}\r\n" for line in (HEAD, *lines))
 
 

@@ -274,7 +274,9 @@ def _with_mean(columns: Sequence[Column]) -> list[Column]:
         return list(columns)
     parts = [part for column in columns for part in column.parts]
     first = columns[0]
-    return [*columns, Column(_MEAN, parts, first.direction, first.unit, is_mean=True)]
+    is_trained = any(column.is_trained for column in columns)
+    mean = Column(_MEAN, parts, first.direction, first.unit, is_mean=True, is_trained=is_trained)
+    return [*columns, mean]
 
 
 def score_of(measures: Iterable[str]) -> str | None:

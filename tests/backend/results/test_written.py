@@ -12,7 +12,7 @@ from backend.domain.results.comma_separated import HEAD, csv_of
 from backend.domain.results.latex import latex_of
 from backend.domain.results.markdown import markdown_of
 from backend.schemas.metrics.results import ResultsAnswer
-from tests.backend.results.plain_runs import SFT, answer_of, evaluation, policy, spread
+from tests.backend.results.plain_runs import SFT, answer_of, evaluation, named, policy, spread
 
 HOSTILE = (
     r"a|b\|c \input{/etc/passwd} $x$ 50% #1 ^^41 ~ & <img src=x onerror=alert(1)> "
@@ -66,6 +66,26 @@ def test_csv_has_a_line_for_each_cell_with_exact_numbers() -> None:
     assert float(row["low"]) == pytest.approx(0.5 - 4.302653 * 0.1 / 3**0.5)
     assert row["measured_by"] == "eval_10 eval_11 eval_12"
     assert (row["is_better_than_start"], row["is_best"]) == ("true", "true")
+
+
+def test_csv_marks_each_cell_about_prompts_that_were_trained_on() -> None:
+    """Those of a table of one set, too, and the mean over a key of their metadata."""
+    values = {
+        f"eval/{name}{measure}": 0.5
+        for name in ("", "train/")
+        for measure in ("pass@1", "length", "pass@1/level.2", "pass@1/level.3")
+    }
+    sets = [named("train", split="train")]
+    found = [evaluation(10, "model_g", values, evaluation_sets=sets, breakdown=["level"])]
+    rows = csv.DictReader(io.StringIO(csv_of(answer_of([policy("g", 0)], found)), newline=""))
+
+    told = {(row["table"], row["column"]): row["trained_on"] for row in rows}
+
+    assert told["score/test", "pass@1"] == told["breakdown/test/level", "Mean"] == "false"
+    assert told["score/train", "pass@1"] == told["score/train", "Length"] == "true"
+    assert told["breakdown/train/level", "2"] == told["breakdown/train/level", "Mean"] == "true"
+    assert told["passes", "train pass@1"] == "true"
+    assert told["passes", "test pass@1"] == "false"
 
 
 def test_an_iqm_is_called_so_everywhere() -> None:
