@@ -106,7 +106,8 @@ CORRECTNESS = (
     _evaluated(
         "eval/pass@{k}",
         "pass@{k}",
-        "Chance that one of k responses passes, for k = 1, 2, 4, ... up to `samples_per_prompt`.",
+        "Chance that one of k responses passes, for k = 1, 2, 4, ... below "
+        "`samples_per_prompt` and for k = `samples_per_prompt`.",
         "Rises with k; if it is the same for every k, the responses hardly differ.",
         unit="share",
     ),
