@@ -59,7 +59,7 @@ async def import_file(
     strict: bool = False,
     content_type: Annotated[str, Header(max_length=200)] = "",
 ) -> ImportAnswer:
-    """Import the valid records of a file and list each rejected line with the reason."""
+    """Import the valid records of a file and list each rejected row with the reason."""
     request, folder = phases.request, folder_of(settings.data_dir)
     turns: UploadTurns = request.app.state.upload_turns
     # The turn lasts until the answer is kept, so that two requests with one Idempotency-Key come

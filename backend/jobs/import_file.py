@@ -34,7 +34,7 @@ from backend.jobs.work import JSON, Work
 from backend.schemas.data import ImportFormat, ImportKind
 from backend.store.data import imports
 from backend.store.data.keeping import TALLY, NewImport, Tally
-from backend.uploads.rows import decode, prepare
+from backend.uploads.rows import decode, numbered, prepare
 from backend.uploads.spool import full_disk_is_no_space, require_space
 
 # Rows between two looks at the disk and at whether anybody still waits.
@@ -105,10 +105,10 @@ def settle_import(work: Work) -> dict[str, JSON]:
 
 
 def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[Tally, int]:
-    """Check every row and spool the good ones as (line, record); what was rejected, how many."""
+    """Check every row and spool the good ones as (number, record); what was rejected, how many."""
     shape, tally, good = _SHAPES[asked.kind], Tally(), 0
     with asked.path.open("rb") as file:
-        for place, (line, row, problem) in enumerate(decode(file, asked.content_type)):
+        for place, (number, row, problem) in enumerate(decode(file, asked.content_type)):
             if place % _ROWS_BETWEEN == 0:
                 work.check()
                 work.progress(place, None)
@@ -116,10 +116,10 @@ def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[Tally, i
             try:
                 record = _record(asked, row, problem)
             except InvalidInput as error:
-                tally.reject(line, error.detail)
+                tally.reject(number, error.detail)
                 continue
             text = shape.dump_json(record, exclude_defaults=True)
-            kept.write(b"%d\t%b\n" % (line, text))
+            kept.write(b"%d\t%b\n" % (number, text))
             good += 1
     return tally, good
 
@@ -132,12 +132,15 @@ def _record(asked: ImportArguments, row: object, problem: str | None) -> AnyInpu
 
 def _check_strict(asked: ImportArguments, tally: Tally) -> None:
     if asked.strict and tally.rejected_total:
+        n, first = tally.rejected_total, tally.rejected[0]
+        with asked.path.open("rb") as file:
+            place = f"{numbered(file, asked.content_type)} {first.line}"
         raise InvalidInput(
-            f"{counted(tally.rejected_total, 'line')} rejected; the first is line "
-            f"{tally.rejected[0].line}: {tally.rejected[0].reason}",
-            advice="Correct the file, or import with strict=false to take only the other lines.",
+            f"{n} {'row was' if n == 1 else 'rows were'} rejected, the first at {place}: "
+            f"{first.reason}",
+            advice="Correct the file, or import with strict=false to take only the other rows.",
             rejected=[one.model_dump() for one in tally.rejected],
-            rejected_total=tally.rejected_total,
+            rejected_total=n,
         )
 
 
@@ -149,7 +152,7 @@ class _Batches:
         self._lines = iter(kept)
 
     def next(self, size: int) -> list[tuple[int, AnyInput]]:
-        """The next `size` records or fewer with their lines, hashed already; none at the end."""
+        """The next `size` records or fewer with their numbers, hashed already; none at the end."""
         batch, n_bytes = [], 0
         for line in islice(self._lines, size):
             batch.append(self._one(line))

@@ -22,9 +22,12 @@ ExportFormat = Literal["native", "trl", "trl-implicit", "openrlhf", "hh", "unpai
 
 
 class Rejection(ApiAnswer):
-    """A line that was not taken, and why."""
+    """A row that was not taken, and why."""
 
-    line: int
+    line: int = Field(
+        description="Which line of an NDJSON or CSV file (the last of a row with several), which "
+        "element of a JSON array, which row of a Parquet file; from 1."
+    )
     reason: str
 
 

@@ -4,16 +4,19 @@ Read by `backend.jobs.import_file`; each other file beside this one knows one fi
 """
 
 import codecs
-from collections.abc import Iterator
-from typing import IO
+from collections.abc import Callable, Iterator
+from typing import IO, Literal, TypeAlias
 
 import orjson
 
 from backend.errors import TooLarge
 from backend.uploads import csv_rows, json_rows, limits, parquet_rows
 
-# A row's line number and the row, or the reason why there is none.
-DecodedRow = tuple[int, object, str | None]
+# A row's number and the row, or the reason why there is none.
+DecodedRow: TypeAlias = tuple[int, object, str | None]
+# What the numbers of rows count: lines of NDJSON and CSV, elements of JSON, rows of Parquet.
+Numbered: TypeAlias = Literal["line", "element", "row"]
+_Decoder: TypeAlias = Callable[[IO[bytes]], Iterator[DecodedRow]]
 
 
 def is_parquet(head: bytes) -> bool:
@@ -33,7 +36,8 @@ def decode(file: IO[bytes], content_type: str) -> Iterator[DecodedRow]:
 
     Raises InvalidInput for a file that as a whole cannot be read, TooLarge beyond the limits.
     """
-    for count, row in enumerate(_rows(file, content_type)):
+    decoder, _ = _decoder(file, content_type)
+    for count, row in enumerate(decoder(file)):
         if count >= limits.MOST_ROWS:
             raise TooLarge(
                 f"the file has more than {limits.MOST_ROWS} rows",
@@ -42,19 +46,24 @@ def decode(file: IO[bytes], content_type: str) -> Iterator[DecodedRow]:
         yield row
 
 
-def _rows(file: IO[bytes], content_type: str) -> Iterator[DecodedRow]:
+def numbered(file: IO[bytes], content_type: str) -> Numbered:
+    """What the numbers of the rows of this file count."""
+    return _decoder(file, content_type)[1]
+
+
+def _decoder(file: IO[bytes], content_type: str) -> tuple[_Decoder, Numbered]:
     head = file.read(4096)
     file.seek(0)
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if is_parquet(head):
-        return parquet_rows.decode(file)
+        return parquet_rows.decode, "row"
     if "csv" in content_type:
-        return csv_rows.decode(file)
+        return csv_rows.decode, "line"
     if start.startswith(b"["):
-        return json_rows.decode(file)
+        return json_rows.decode, "element"
     if start.startswith((b"{", b'"')) or "json" in content_type or not start:
-        return _ndjson(file)
-    return csv_rows.decode(file)
+        return _ndjson, "line"
+    return csv_rows.decode, "line"
 
 
 def _ndjson(file: IO[bytes]) -> Iterator[DecodedRow]:

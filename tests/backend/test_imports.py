@@ -185,6 +185,25 @@ def test_strict_takes_all_or_nothing(api: TestClient, project: str) -> None:
     assert send(api, project, "prompts", content).json()["accepted"] == 600
 
 
+def test_strict_names_the_place_of_the_first_row_as_its_format_counts(
+    light: tuple[TestClient, str],
+) -> None:
+    rows = [{"prompt": "good"}, {"prompt": ""}, {"prompt": ""}]
+    parquet = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), parquet)
+
+    def refusal(content: bytes, content_type: str) -> str:
+        answer = send(*light, "prompts", content, content_type=content_type, strict=True)
+        return str(answer.json()["detail"])
+
+    begin = "2 rows were rejected, the first at"
+    assert refusal(ndjson(*rows), "application/x-ndjson").startswith(f"{begin} line 2: ")
+    csv = b'id,prompt\n1,good\n2,""\n3,""\n'
+    assert refusal(csv, "text/csv").startswith(f"{begin} line 3: ")
+    assert refusal(json.dumps(rows).encode(), "application/json").startswith(f"{begin} element 2: ")
+    assert refusal(parquet.getvalue(), "application/octet-stream").startswith(f"{begin} row 2: ")
+
+
 def test_an_import_key_is_bound_to_the_file(api: TestClient, project: str) -> None:
     headers = {"Idempotency-Key": "file"}
     address = f"/projects/{project}/imports?kind=prompts"

@@ -159,7 +159,7 @@ def test_the_theme_switch_is_kept(workshop: Workshop, open_page: OpenPage) -> No
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_a_file_dropped_for_import_says_what_each_line_became(
+def test_a_file_dropped_for_import_says_what_each_row_became(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
     project = workshop.new_project("Import")
@@ -169,6 +169,7 @@ def test_a_file_dropped_for_import_says_what_each_line_became(
         {"name": "prompts.jsonl", "mimeType": "application/x-ndjson", "buffer": lines}
     )
     expect(page.get_by_text("1 record imported.")).to_be_visible()
+    expect(page.get_by_text("2 rows rejected.")).to_be_visible()
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
     assert [row.split("\t")[0] for row in rows.all_inner_texts()] == ["2", "3"]

@@ -49,7 +49,7 @@ class NewImport:
 
 @dataclass
 class Tally:
-    """What became of the lines so far; the first rejected lines are kept with their reasons."""
+    """What became of the rows so far; the first rejected rows are kept with their reasons."""
 
     accepted: int = 0
     duplicates: int = 0
@@ -64,14 +64,14 @@ class Tally:
     judged_others: bool = False
 
     def reject(self, line: int, reason: str) -> None:
-        """Count a line that was not taken."""
+        """Count a row that was not taken; `line`: its number, as `Rejection` says."""
         self.rejected_total += 1
         if len(self.rejected) < MOST_REJECTIONS:
             # A reason may quote the file, whose words can be megabytes long.
             self.rejected.append(Rejection(line=line, reason=reason[:LONGEST_REASON]))
 
     def take(self, sent: int, added: int) -> None:
-        """Count lines that were taken, `added` of them for the first time."""
+        """Count rows that were taken, `added` of them for the first time."""
         self.accepted += added
         self.duplicates += sent - added
 

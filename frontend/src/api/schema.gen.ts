@@ -2915,10 +2915,13 @@ export interface components {
         Records: "responses" | "numbers";
         /**
          * Rejection
-         * @description A line that was not taken, and why.
+         * @description A row that was not taken, and why.
          */
         Rejection: {
-            /** Line */
+            /**
+             * Line
+             * @description Which line of an NDJSON or CSV file (the last of a row with several), which element of a JSON array, which row of a Parquet file; from 1.
+             */
             line: number;
             /** Reason */
             reason: string;

@@ -182,6 +182,6 @@ def test_rows_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_strict_import_of_a_bad_file_writes_nothing(light_place: Place) -> None:
-    with pytest.raises(InvalidInput, match="1 line rejected"):
+    with pytest.raises(InvalidInput, match="1 row was rejected, the first at line 2: "):
         light_place.take(b'{"prompt": "a"}\n{"prompt": ""}\n', strict=True)
     assert light_place.rows()["prompts"] == light_place.rows()["imports"] == 0

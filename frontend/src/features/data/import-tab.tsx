@@ -1,4 +1,4 @@
-/** Drop a file, see what each line became. Good records go in, bad ones come back with a reason. */
+/** Drop a file, see what each row became. Good records go in, bad ones come back with a reason. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState, type DragEvent } from "react";
 import { Link } from "react-router";
@@ -61,14 +61,14 @@ function Result({
           {duplicates > 0 &&
             ` ${plural(duplicates, "record")} ${duplicates === 1 ? "was" : "were"} already in the project.`}
           {refused > 0 &&
-            ` ${plural(refused, "line")} rejected. Correct ${refused === 1 ? "it" : "them"} and import the file again.`}
+            ` ${plural(refused, "row")} rejected. Correct ${refused === 1 ? "it" : "them"} and import the file again.`}
         </span>
         <Link className="btn" to={`/projects/${projectId}/data/${tab}`}>
           View records
         </Link>
       </div>
       {rejected.length > 0 && (
-        <Table columns={[["Line", "num"], "Reason"]} items={rejected}>
+        <Table columns={[["Line or row", "num"], "Reason"]} items={rejected}>
           {({ line, reason }) => (
             <tr key={`${line}-${reason}`}>
               <td className="num">{line}</td>
