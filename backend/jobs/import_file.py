@@ -25,7 +25,6 @@ from backend.domain.records.imported import (
     PromptInput,
     SolutionInput,
 )
-from backend.domain.verdict.words import counted
 from backend.errors import InvalidInput, TooLarge
 from backend.jobs import memory
 from backend.jobs.pace import SMALLEST, Pace

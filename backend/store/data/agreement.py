@@ -114,7 +114,7 @@ def _texts(session: Session, project_id: str) -> dict[str, Text]:
     }
 
 
-def _reward_models(session: Session, run_ids: Select[tuple[str | None]]) -> dict[str, str]:
+def _reward_models(session: Session, run_ids: Select[str | None]) -> dict[str, str]:
     """What the scores of each run call its reward model; no entry for a run without one."""
     rows = session.execute(select(Run.id, Run.config).where(Run.id.in_(run_ids)))
     return {run_id: name for run_id, config in rows if (name := _reward_model(config)) is not None}

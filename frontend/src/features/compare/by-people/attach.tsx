@@ -71,8 +71,8 @@ function Attached({ run, results }: { run: Run; results: OutsideMetrics }) {
       <Link to={`/projects/${run.project_id}/runs/${run.id}`}>{run.name}</Link> shows it
       {againstKl !== null && (
         <>
-          , and so does its <Link to={againstKl}>Reward vs KL</Link> if a KL was measured at
-          step {number(point?.step)}
+          , and so does its <Link to={againstKl}>Reward vs KL</Link> if a KL was measured at step{" "}
+          {number(point?.step)}
         </>
       )}
       .
