@@ -177,7 +177,7 @@ group("what can be submitted", () => {
   });
   it("is not an empty ranking nor a single card of several", () => {
     expect(whatIsMissing(typed(4, ""))).toMatch(/best to worst/);
-    expect(whatIsMissing(typed(4, "b"))).toMatch(/two cards/);
+    expect(whatIsMissing(typed(4, "b"))).toMatch(/two responses/);
   });
   it("is all bad by one key, and the key again takes it back", () => {
     expect(whatIsMissing(typed(4, "x"))).toBeNull();
