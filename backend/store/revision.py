@@ -25,7 +25,7 @@ def head_revision(folder: Path = VERSIONS) -> str:
     """
     revisions: set[str] = set()
     parents: set[str] = set()
-    for file in folder.glob("*.py"):
+    for file in folder.rglob("*.py"):
         for name, value in _ASSIGNMENT.findall(file.read_text(encoding="utf-8")):
             (revisions if name == "revision" else parents).add(value)
     heads = revisions - parents

@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 MOST_FILES = 18
 SOURCE_SUFFIXES = {".py", ".ts", ".tsx", ".css", ".js", ".mjs"}
-# One file per resource, per subject of a test or per migration: these lists are read by name.
-LONG_FOLDERS = ("backend/api", "tests", "alembic/versions")
+# One file per resource or per subject of a test: these lists are read by name.
+LONG_FOLDERS = ("backend/api", "tests")
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "shared"}
 
 
