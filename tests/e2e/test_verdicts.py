@@ -1,13 +1,17 @@
 """What runs are worth, on screen: a sentence before any chart, groups of seeds side by side."""
 
+import csv
+import io
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import expect
 
 from backend.schemas.events import MetricLine
 from tests.e2e.conftest import OpenPage
+from tests.e2e.test_around_a_chart import save
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
 
@@ -34,12 +38,17 @@ def seeds(workshop: Workshop, project: str) -> list[str]:
     made = workshop.runs_like(like, named)
     for run, losses in zip(made, [one for one in LOSSES.values() for _ in range(3)], strict=True):
         apart = 0.01 * made.index(run)
+        # Responses of each seed are of other lengths.
+        tokens = 1_000 + 100 * made.index(run)
         lines = [
-            MetricLine(step=10 * i, time=float(i), values={"eval/loss": loss + apart})
+            MetricLine(
+                step=10 * i, time=float(i), tokens=tokens * i, values={"eval/loss": loss + apart}
+            )
             for i, loss in enumerate(losses)
         ]
         training = [
-            MetricLine(step=i, time=float(i), values={"loss": 2 - i / 20}) for i in range(1, 21)
+            MetricLine(step=i, time=float(i), tokens=tokens * i // 10, values={"loss": 2 - i / 20})
+            for i in range(1, 21)
         ]
         workshop.report(run, *lines, *training)
     return made
@@ -92,6 +101,42 @@ def test_seeds_are_compared_as_groups_and_hiding_one_changes_no_band(
     expect(page).to_have_url(re.compile(f"hide={seeds[1]}"))
     # The band is the server's: it is not even asked again.
     assert [url for url in asked if "/seed-groups" in url] == []
+
+
+def test_compared_curves_stand_by_tokens_as_tables_and_in_files(
+    project: str, seeds: list[str], open_page: OpenPage, axe: str
+) -> None:
+    page = open_page(f"/projects/{project}/compare?runs={','.join(seeds)}")
+    card = page.get_by_role("region", name="eval/loss")
+    page.get_by_role("group", name="Horizontal axis").get_by_text("Tokens", exact=True).click()
+    expect(page).to_have_url(re.compile("x=tokens"))
+    chart = card.get_by_role("img", name="Held-out loss of 2 groups of runs by tokens")
+    expect(chart).to_be_visible()
+    expect(card).to_contain_text("Between two of its points a seed counts with the line")
+    # Six seeds end at six places.
+    page.get_by_text("Tables", exact=True).click()
+    table = card.get_by_role("table")
+    expect(table.get_by_role("columnheader")).to_have_text(
+        ["Tokens", "A, mean [95 %]", "B, mean [95 %]"]
+    )
+    expect(table.get_by_role("rowheader").first).to_have_text("0")
+    expect(table.get_by_role("rowheader").last).to_have_text("3,000")
+    assert barriers(page, axe) == []
+
+    page.goto(page.url.replace("form=table", "zoom=900~1300"))
+    expect(page.get_by_role("button", name="Zoom 900 – 1,300")).to_be_visible()
+    rows = list(csv.DictReader(io.StringIO(save(page, "eval/loss", "CSV").decode())))
+    assert {row["group"] for row in rows} == {"A", "B"}
+    assert sorted({row["tokens"] for row in rows if row["run"]}, key=float) == [
+        "1000", "1100", "1200", "1300",
+    ]  # fmt: skip
+    # Also where only one seed was evaluated, the others count.
+    (first,) = [row for row in rows if row["tokens"] == "1000" and not row["run"]]
+    assert (first["group"], first["seeds"]) == ("A", "3")
+    picture = ElementTree.fromstring(save(page, "eval/loss", "SVG"))
+    words = " ".join(picture.itertext())
+    assert "mean of 3 seeds" in words
+    assert "Tokens" in words
 
 
 def test_a_comparison_is_saved_and_tells_what_else_differs(

@@ -115,7 +115,8 @@ def group_curves(
 ) -> GroupCurves:
     """What the seeds of each group say together of these metrics, in at most so many bins.
 
-    Of each seed one run counts.
+    Of each seed one run counts. On axes other than steps its points are joined by lines, for no two
+    seeds have theirs at the same places.
     """
     configs = _configs(session, run_ids)
     groups = counted(seeds.seed_groups(configs), draws.of_runs(session, configs))
@@ -128,7 +129,8 @@ def group_curves(
     for name in names:
         for place, runs in enumerate(groups):
             series = [drawn[run, name] for run in runs if (run, name) in drawn]
-            found = band([_points(one) for one in series], width[name])
+            points = [_points(one) for one in series]
+            found = band(points, width[name], is_joined=window.x != "step")
             items.append(GroupCurve(group=place, name=name, **vars(found)))
     return GroupCurves(items=items)
 
@@ -173,5 +175,6 @@ def _width(series: Sequence[Series], name: str, window: Window) -> float:
 
 
 def _points(series: Series) -> Points:
-    pairs = zip(series.x, series.y.mean, strict=True)
-    return [(x, series.y.low + series.y.unit * y) for x, y in pairs if y is not None]
+    y = series.y
+    pairs = zip(series.x, y.mean, strict=True)
+    return [(x, None if mean is None else y.low + y.unit * mean) for x, mean in pairs]

@@ -1,7 +1,7 @@
 /** Runs side by side, grouped by what they are seeds of. Keys: ["seed-groups", runs, ...]. */
 import { queryOptions } from "@tanstack/react-query";
 
-import { request } from "./client";
+import { request, type QueryValue } from "./client";
 import type { GroupCurves, SeedGroups } from "./types";
 
 /** By `metric`, or else by evaluations on the set `evaluatedOn`; null: by what decides. */
@@ -19,13 +19,17 @@ export const seedGroupsQuery = (
       }),
   });
 
-/** The curve of each group: what its seeds say together. */
-export const groupCurvesQuery = (runIds: readonly string[], name: string, points: number) =>
+/** The curve of each group: what its seeds say together, in so many bins of a part of an axis. */
+export const groupCurvesQuery = (
+  runIds: readonly string[],
+  name: string,
+  query: Readonly<Record<string, QueryValue>>,
+) =>
   queryOptions({
-    queryKey: ["seed-groups", runIds, "curves", name, points],
+    queryKey: ["seed-groups", runIds, "curves", name, query],
     queryFn: ({ signal }) =>
       request<GroupCurves>("/seed-groups/curves", {
         signal,
-        query: { runs: runIds.join(","), names: name, points },
+        query: { runs: runIds.join(","), names: name, ...query },
       }),
   });

@@ -1,7 +1,7 @@
 /** The axes of a plot: names, ticks and the room they take. */
 import uPlot from "uplot";
 
-import { number } from "@/lib/format";
+import { duration, number } from "@/lib/format";
 
 import { resolved } from "./colours";
 import type { Axis } from "./live-curves";
@@ -16,6 +16,30 @@ export const AXIS_NAMES: Readonly<Record<Axis, string>> = {
   relative: "Time since start",
   time: "Time",
 };
+
+/** What a column of its values is called in a file. */
+export const AXIS_COLUMNS: Readonly<Record<Axis, string>> = {
+  step: "step",
+  tokens: "tokens",
+  relative: "relative_s",
+  time: "time_s",
+};
+
+/** A place on the horizontal axis in words: step 1,200. */
+export function placeText(axis: Axis, x: number): string {
+  if (axis === "step") return `step ${ticks.whole(x)}`;
+  if (axis === "tokens") return `${ticks.whole(x)} tokens`;
+  if (axis === "relative") return `after ${duration(x)}`;
+  return new Date(1000 * x).toLocaleString();
+}
+
+/** All places as far as this one. */
+export const upToText = (axis: Axis, x: number): string =>
+  axis === "relative" ? `up to ${duration(x)} after the start` : `up to ${placeText(axis, x)}`;
+
+/** A place below a heading that says what steps and tokens are: 1,200. */
+export const cellText = (axis: Axis, x: number): string =>
+  axis === "step" || axis === "tokens" ? ticks.whole(x) : placeText(axis, x);
 
 /** Beyond the values, of their range. */
 const MARGIN = 0.1;

@@ -287,7 +287,7 @@ function appended(curves: Curves, name: string, x: number, value: number | null,
 }
 
 /** The whole with a part of it closer, so that lines lead in and out of the part. */
-function within(
+export function within(
   whole: Curve,
   part: Curve = empty(),
   [low, high]: readonly [number, number],

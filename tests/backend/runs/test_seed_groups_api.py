@@ -125,6 +125,27 @@ def test_bands_are_of_all_seeds_step_by_step(api: TestClient, groups: list[list[
     assert high["high"] == [0, 2, pytest.approx(5 + 2.48414, abs=1e-4)]
 
 
+def test_by_tokens_a_seed_counts_between_its_evaluations(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    """Each seed was evaluated at other tokens; all rise by one every 100 tokens."""
+    runs = [made(api, database, seed, n, [0.0]) for n in range(3)]
+    with database.write() as session:
+        for run, tokens in zip(runs, ([200, 400], [100, 400], [150, 300]), strict=True):
+            lines = [
+                MetricLine(step=10 * i, time=float(i), tokens=t, values={"eval/reward": t / 100})
+                for i, t in enumerate(tokens, start=1)
+            ]
+            metrics.append(session, run, 1, lines, at=AT)
+
+    query = {"runs": ",".join(runs), "names": "eval/reward", "x": "tokens"}
+    (curve,) = api.get("/seed-groups/curves", params=query).json()["items"]
+
+    assert curve["x"] == [0, 100, 150, 200, 300, 400]
+    assert curve["n"] == [3, 3, 3, 3, 3, 2]
+    assert curve["value"] == [*(pytest.approx(x / 100) for x in curve["x"][:-1]), None]
+
+
 def test_long_curves_come_in_at_most_so_many_bins(
     api: TestClient, database: Database, seed: Seed
 ) -> None:

@@ -52,3 +52,39 @@ def test_the_band_of_equal_runs_has_no_width() -> None:
     assert found.low == pytest.approx(found.high)
     assert found.value == pytest.approx([y for _, y in curve])
     assert fmean(found.n) == 4
+
+
+def test_on_joined_axes_a_seed_counts_between_its_points() -> None:
+    """Three seeds of the same length whose evaluations lie at other tokens, worked by hand."""
+    seeds = [[(0.0, 0.0), (10.0, 1.0)], [(0.0, 0.0), (8.0, 4.0)], [(0.0, 3.0), (5.0, 3.0)]]
+
+    apart = band(seeds, 1.0)
+    found = band(seeds, 1.0, is_joined=True)
+
+    assert (apart.x, apart.n) == ([0, 5, 8, 10], [3, 1, 1, 1])
+    # At 5: .5 of the first, 2.5 of the second, 3; beyond its last point a seed has left.
+    assert (found.x, found.n) == ([0, 5, 8, 10], [3, 3, 2, 1])
+    assert found.value[1] == pytest.approx((0.5 + 2.5 + 3) / 3)
+    assert found.value[2:] == [None, None]
+
+
+def test_points_are_not_joined_across_a_nan() -> None:
+    broken = [(0.0, 1.0), (4.0, None), (8.0, 1.0)]
+    whole = [(float(x), 2.0) for x in range(9)]
+
+    found = band([broken, whole, whole], 1.0, is_joined=True)
+
+    assert dict(zip(found.x, found.n, strict=True)) == {0: 3, 8: 3, **dict.fromkeys(range(1, 8), 2)}
+
+
+def test_joined_lines_have_their_value_at_every_bin_and_no_other_where_points_are() -> None:
+    """Of a straight line the joined one is the line, wherever its points are."""
+    random = Random(2)
+    places = [sorted(random.sample(range(200), 12)) for _ in range(4)]
+    lines = [[(float(x), 3.0 * x - 7) for x in own] for own in places]
+
+    found = band(lines, 1.0, is_joined=True)
+
+    for x, n, value in zip(found.x, found.n, found.value, strict=True):
+        assert n == sum(own[0] <= x <= own[-1] for own in places)
+        assert value == (None if n < 3 else pytest.approx(3 * x - 7))

@@ -2,7 +2,7 @@ import { JSDOM } from "jsdom";
 import { describe, expect, it } from "vitest";
 
 import { horizontalScale, placeOf, verticalScale } from "./scale";
-import { svgOf, type Picture } from "./svg";
+import { heightOf, svgOf, type Picture } from "./svg";
 
 const PICTURE: Picture = {
   ...{ title: "Reward", run: "seed 1", yLabel: "reward/mean", axis: "step", isLog: false },
@@ -44,6 +44,33 @@ describe("a chart as vectors", () => {
     const xs = points.map(([x]) => x ?? NaN);
     expect((xs[1] ?? 0) - (xs[0] ?? 0)).toBeCloseTo((xs[3] ?? 0) - (xs[2] ?? 0), 1);
     expect(document.querySelectorAll('path[fill-opacity="0.14"]')).toHaveLength(2);
+  });
+  it("goes on over places that other curves have, and says what each colour stands for", () => {
+    const legend = [
+      { label: "A: low <rate>", colour: "--s1", isDashed: false },
+      { label: "B", colour: "--s2", isDashed: true },
+    ];
+    const picture: Picture = {
+      ...PICTURE,
+      // Aligned columns: what is undefined is no gap.
+      data: [
+        [0, 1, 2, 3],
+        [0, undefined, 2, 3],
+        [1, 1, undefined, 1],
+      ],
+      lines: [
+        { label: "a", colour: "--s1" },
+        { label: "b", colour: "--s2", isDashed: true },
+      ],
+      ...{ bands: [], legend },
+    };
+    const document = parsed(picture);
+    const paths = [...document.querySelectorAll('path[fill="none"]')];
+    expect(paths.map((one) => one.getAttribute("d")?.split("M").length)).toEqual([2, 2]);
+    expect(paths.map((one) => one.getAttribute("stroke-dasharray"))).toEqual([null, "6 4"]);
+    expect(document.documentElement.textContent).toContain("A: low <rate>");
+    expect(document.documentElement.getAttribute("height")).toBe(String(heightOf(picture)));
+    expect(heightOf(picture)).toBeGreaterThan(heightOf(PICTURE));
   });
   it("says what it is: title, run, both axes", () => {
     const texts = [...parsed(PICTURE).querySelectorAll("text")].map((one) => one.textContent);

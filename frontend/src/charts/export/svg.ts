@@ -6,6 +6,12 @@ import type { Axis, Zoom } from "../live-curves";
 import type { Edges, Line } from "../plot";
 import { horizontalScale, placeOf, verticalScale, type Scale } from "./scale";
 
+export interface LegendLine {
+  readonly label: string;
+  readonly colour: string;
+  readonly isDashed: boolean;
+}
+
 export interface Picture {
   readonly title: string;
   /** Whose chart it is. */
@@ -19,12 +25,16 @@ export interface Picture {
   readonly bands: readonly Edges[];
   readonly whiskers: Edges | null;
   readonly range: Zoom;
+  /** What each colour stands for, a line each below the chart; absent where there is one curve. */
+  readonly legend?: readonly LegendLine[];
   /** What a CSS variable is. */
   readonly colour: (variable: string) => string;
 }
 
 export const WIDTH = 840;
-export const HEIGHT = 460;
+const HEIGHT = 460;
+const LEGEND_LINE = 20;
+const DASHES = "6 4";
 const LEFT = 84;
 const TOP = 74;
 const PLOT_WIDTH = WIDTH - LEFT - 28;
@@ -33,7 +43,12 @@ const BOTTOM = TOP + PLOT_HEIGHT;
 const TEXT = "Inter, 'Helvetica Neue', Arial, sans-serif";
 const CAP = 3;
 
-type Column = readonly (number | null)[];
+/** With room for its legend. */
+export const heightOf = ({ legend }: Picture): number =>
+  HEIGHT + LEGEND_LINE * (legend?.length ?? 0);
+
+/** `undefined` is no gap: the line goes on to the next value of its own. */
+type Column = readonly (number | null | undefined)[];
 type Point = readonly [number, number];
 
 /** Characters that XML forbids even as references; they would make the file unreadable. */
@@ -52,7 +67,7 @@ const escaped = (text: string): string =>
 const short = (value: number): string => String(Math.round(100 * value) / 100);
 
 function columnOf(data: uPlot.AlignedData, index: number): Column {
-  return Array.from(data[index] ?? [], (value) => value ?? null);
+  return Array.from(data[index] ?? []);
 }
 
 /** What is drawn of some columns, and where. */
@@ -74,7 +89,7 @@ class Drawing {
       line.isHidden === true ? [] : columnOf(data, i + 1).filter((_, place) => isSeen(place)),
     );
     this.y = verticalScale(
-      values.filter((value) => value !== null),
+      values.filter((value) => value != null),
       isLog,
     );
   }
@@ -86,9 +101,9 @@ class Drawing {
   pieces(column: Column): Point[][] {
     const found: Point[][] = [[]];
     for (const [place, x] of this.xs.entries()) {
-      const value = column[place] ?? null;
+      const value = column[place];
       if (value === null) found.push([]);
-      else found.at(-1)?.push([this.across(x), this.down(value)]);
+      else if (value !== undefined) found.at(-1)?.push([this.across(x), this.down(value)]);
     }
     return found.filter((piece) => piece.length > 0);
   }
@@ -96,6 +111,9 @@ class Drawing {
 
 const pathOf = (points: readonly Point[]): string =>
   points.map(([x, y], i) => `${i === 0 ? "M" : "L"}${short(x)} ${short(y)}`).join("");
+
+const dashesOf = ({ isDashed }: { readonly isDashed?: boolean }): string =>
+  isDashed === true ? ` stroke-dasharray="${DASHES}"` : "";
 
 function lineOf(drawing: Drawing, line: Line, index: number): string {
   if (line.isHidden === true || line.width === 0) return "";
@@ -107,7 +125,7 @@ function lineOf(drawing: Drawing, line: Line, index: number): string {
   const dots = pieces.filter((piece) => isMarked || piece.length === 1).flat();
   return (
     `<path d="${path.join("")}" fill="none" stroke="${stroke}" stroke-opacity="${alpha}" ` +
-    `stroke-width="${line.width ?? 1.6}" stroke-linejoin="round"/>` +
+    `stroke-width="${line.width ?? 1.6}" stroke-linejoin="round"${dashesOf(line)}/>` +
     dots
       .map(([x, y]) => `<circle cx="${short(x)}" cy="${short(y)}" r="3" fill="${stroke}"/>`)
       .join("")
@@ -117,9 +135,8 @@ function lineOf(drawing: Drawing, line: Line, index: number): string {
 function bandOf(drawing: Drawing, [high, low]: Edges): string {
   const { data, lines, colour } = drawing.picture;
   const [upper, lower] = [columnOf(data, high), columnOf(data, low)];
-  const isBoth = (_: unknown, place: number) =>
-    (upper[place] ?? null) !== null && (lower[place] ?? null) !== null;
-  const both = (column: Column) => column.map((value, i) => (isBoth(value, i) ? value : null));
+  const both = (column: Column) =>
+    column.map((value, i) => (upper[i] === null || lower[i] === null ? null : value));
   const [tops, bottoms] = [drawing.pieces(both(upper)), drawing.pieces(both(lower))];
   const fill = escaped(colour(lines[high - 1]?.colour ?? "--s1"));
   return tops
@@ -172,24 +189,39 @@ function labelsOf({ title, run, yLabel, axis, colour }: Picture): string {
   );
 }
 
+function legendOf({ legend, colour }: Picture): string {
+  const ink = escaped(colour("--ink-2"));
+  const rows = (legend ?? []).map((one, i) => {
+    const y = HEIGHT + LEGEND_LINE * i;
+    return (
+      `<line x1="${LEFT}" x2="${LEFT + 24}" y1="${y}" y2="${y}" stroke-width="2" ` +
+      `stroke="${escaped(colour(one.colour))}"${dashesOf(one)}/>` +
+      `<text x="${LEFT + 32}" y="${y}" dy="4" fill="${ink}">${escaped(one.label)}</text>`
+    );
+  });
+  return rows.join("");
+}
+
 export function svgOf(picture: Picture): string {
   const drawing = new Drawing(picture);
   const { bands, whiskers, lines, colour } = picture;
+  const height = heightOf(picture);
   const drawn = [
     ...bands.map((band) => bandOf(drawing, band)),
     ...lines.map((line, i) => lineOf(drawing, line, i + 1)),
     whiskers === null ? "" : whiskersOf(drawing, whiskers),
   ];
   return (
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" ` +
-    `viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="${TEXT}" font-size="12" role="img">` +
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" ` +
+    `viewBox="0 0 ${WIDTH} ${height}" font-family="${TEXT}" font-size="12" role="img">` +
     `<title>${escaped(`${picture.title}, ${picture.run}`)}</title>` +
-    `<rect width="${WIDTH}" height="${HEIGHT}" fill="${escaped(colour("--surface"))}"/>` +
+    `<rect width="${WIDTH}" height="${height}" fill="${escaped(colour("--surface"))}"/>` +
     `<clipPath id="plot"><rect x="${LEFT - CAP - 1}" y="${TOP}" width="${PLOT_WIDTH + 2 * CAP + 2}" ` +
     `height="${PLOT_HEIGHT}"/></clipPath>` +
     axesOf(drawing) +
     `<g clip-path="url(#plot)">${drawn.join("")}</g>` +
     labelsOf(picture) +
+    legendOf(picture) +
     "</svg>\n"
   );
 }

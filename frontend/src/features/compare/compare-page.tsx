@@ -17,9 +17,9 @@ import { useProjectId } from "@/lib/use-project";
 import { Breakdown } from "./breakdown/breakdown";
 import { ByPeople } from "./by-people/by-people";
 import { canBeJudged } from "./by-people/words";
+import { CurveCards } from "./curves/curve-cards";
 import { WhatDiffers } from "./differences/what-differs";
 import { Frontier } from "./frontier/frontier";
-import { GroupCurveCards } from "./group-curves";
 import { GroupTable } from "./group-table";
 import { refetchMsOf, useRefetchMs } from "./refetch";
 import { SamePrompt } from "./same-prompt/same-prompt";
@@ -94,7 +94,7 @@ function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: 
       <GroupTable answer={answer} runs={byId} verdicts={verdicts} />
       <Frontier answer={answer} runs={byId} refetchMs={refetchMs} />
       <Breakdown answer={answer} />
-      <GroupCurveCards answer={answer} runs={byId} refetchMs={refetchMs} />
+      <CurveCards answer={answer} runs={byId} refetchMs={refetchMs} />
       <SamePrompt answer={answer} runs={byId} />
       <WhatDiffers answer={answer} />
     </>

@@ -1,4 +1,6 @@
 /** What a comparison shows, in its address: runs, metrics, what is hidden, prompt and step. */
+import type { Axis, Zoom } from "@/charts/live-curves";
+import { axisOf, zoomOf, zoomParam } from "@/components/chart/window";
 import { useViewSearch } from "@/components/views/view-search";
 
 /** Of one request of the API. */
@@ -13,6 +15,9 @@ const FIRST_SHOWN = [
   "eval/loss",
 ];
 const MOST_AT_FIRST = 4;
+
+/** Runs of different days have no time of day in common. */
+const AXES: readonly [Axis, ...Axis[]] = ["step", "tokens", "relative"];
 
 const listed = (text: string | null): readonly string[] => (text ?? "").split(",").filter(Boolean);
 
@@ -57,9 +62,14 @@ export function useView() {
     prompt: search.get("prompt"),
     upTo: stepOf(search.get("at")),
     columns: listed(search.get("columns")),
+    /** Of all curves: the horizontal axis, the part of it that is shown, charts or tables. */
+    axis: axisOf(search.get("x"), AXES),
+    zoom: zoomOf(search.get("zoom")),
+    isTable: search.get("form") === "table",
     /** The letter of the group that the responses of the others are compared with. */
     base: search.get("diff"),
     set,
+    zoomTo: (zoom: Zoom) => set({ zoom: zoomParam(zoom) }),
     toggle: (runId: string) => set({ hide: toggled(runId) }),
   };
 }

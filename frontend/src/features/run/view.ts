@@ -2,6 +2,7 @@
 import { useSearchParams } from "react-router";
 
 import type { Axis, Zoom } from "@/charts/live-curves";
+import { axisOf, zoomOf, zoomParam } from "@/components/chart/window";
 
 export interface View {
   readonly axis: Axis;
@@ -12,18 +13,15 @@ export interface View {
   readonly isTable: boolean;
 }
 
-const AXES: readonly Axis[] = ["step", "tokens", "relative", "time"];
+const AXES: readonly [Axis, ...Axis[]] = ["step", "tokens", "relative", "time"];
 
 export function viewOf(search: URLSearchParams): View {
-  const axis = AXES.find((one) => one === search.get("x")) ?? "step";
   const smoothing = Number(search.get("smooth") ?? "0.6");
-  const [from, to] = (search.get("zoom") ?? "").split("~").map(Number);
-  const isZoomed = from !== undefined && to !== undefined && to > from;
   return {
-    axis,
+    axis: axisOf(search.get("x"), AXES),
     smoothing: smoothing >= 0 && smoothing < 1 ? smoothing : 0.6,
     isLog: search.get("scale") === "log",
-    zoom: isZoomed ? [from, to] : null,
+    zoom: zoomOf(search.get("zoom")),
     isTable: search.get("as") === "table",
   };
 }
@@ -41,7 +39,6 @@ export function useView() {
       },
       { replace: true },
     );
-  const zoomTo = (zoom: Zoom) =>
-    set({ zoom: zoom === null ? null : zoom.map((x) => x.toPrecision(14)).join("~") });
+  const zoomTo = (zoom: Zoom) => set({ zoom: zoomParam(zoom) });
   return { view: viewOf(search), search, set, zoomTo };
 }

@@ -10,8 +10,8 @@ import { useView } from "@/features/run/view";
 import { FullScreen } from "./arrange/full-screen";
 import { DropPlace } from "./arrange/grip";
 import { movedBy, movedTo, toggled, type Pins } from "./arrange/pins";
+import type { Arranged } from "./arrange/place-items";
 import { CurveCard, type CurveCardProps } from "./chart/curve-card";
-import type { Arranged } from "./chart/chart-menu";
 import { rangeOf, SYSTEM, type ChartGroup, type Drawn, type Layout } from "./layout";
 
 /** What all charts of a page have in common. */

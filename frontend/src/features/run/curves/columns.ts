@@ -1,12 +1,13 @@
 /** What a chart draws of a metric and says of it: columns as uPlot wants them, and how; pure. */
 import type uPlot from "uplot";
 
+import { placeText, upToText } from "@/charts/axes";
 import type { Axis, Curve } from "@/charts/live-curves";
 import type { Edges, Line } from "@/charts/plot";
 import { smooth } from "@/charts/smoothing";
 import { whole } from "@/charts/ticks";
 import type { View } from "@/features/run/view";
-import { duration, number, plural } from "@/lib/format";
+import { number, plural } from "@/lib/format";
 
 import type { Drawn } from "./layout";
 
@@ -149,16 +150,8 @@ export const isBucketed = (curve: Curve): boolean => curve.n.some((n) => n > 1);
 
 /** What the value at a place is, and where: step 12, or a mean of 512 values up to step 511. */
 export function vertexText({ explained, curve }: Drawn, axis: Axis, place: number): string {
-  const where = placeText(axis, curve.x[place] ?? 0);
+  const x = curve.x[place] ?? 0;
   const n = (curve.n[place] ?? 1) - (curve.nNan[place] ?? 0);
-  if (n <= 1) return where;
-  return `${explained.isEvaluation ? "last" : "mean"} of ${whole(n)} values up to ${where}`;
-}
-
-/** A place on the horizontal axis in words: step 1,200. */
-export function placeText(axis: Axis, x: number): string {
-  if (axis === "step") return `step ${whole(x)}`;
-  if (axis === "tokens") return `${whole(x)} tokens`;
-  if (axis === "relative") return `after ${duration(x)}`;
-  return new Date(1000 * x).toLocaleString();
+  if (n <= 1) return placeText(axis, x);
+  return `${explained.isEvaluation ? "last" : "mean"} of ${whole(n)} values ${upToText(axis, x)}`;
 }

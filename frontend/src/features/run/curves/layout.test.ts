@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 
 import type { Metric } from "@/api/types";
+import { placeText } from "@/charts/axes";
 import type { Curve } from "@/charts/live-curves";
 import { explainer } from "@/components/metrics/explained";
 
-import { columnsOf, nNotPositive, placeText, plotted, shapeOf, vertexText } from "./columns";
+import { columnsOf, nNotPositive, plotted, shapeOf, vertexText } from "./columns";
 import { MOST_FIRST, layOut, rangeOf, type Drawn } from "./layout";
 
 /** Of single points, or with a spread of buckets of as many. */

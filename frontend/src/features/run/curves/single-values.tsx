@@ -1,23 +1,17 @@
 /** Metrics with one value: a line of a table tells more than a chart with one dot. */
-import { AXIS_NAMES } from "@/charts/axes";
-import { whole } from "@/charts/ticks";
+import { AXIS_NAMES, cellText } from "@/charts/axes";
 import { AboutMetric } from "@/components/metrics/about-metric";
 import { unitOf } from "@/components/metrics/explained";
 import { Table, type Column } from "@/components/table";
 import type { View } from "@/features/run/view";
 import { number } from "@/lib/format";
 
-import { placeText } from "./columns";
 import type { Drawn } from "./layout";
 
 function intervalText({ low, high }: Drawn): string {
   const [from, to] = [low?.last[0] ?? null, high?.last[0] ?? null];
   return from === null || to === null ? "" : `${number(from)} to ${number(to)}`;
 }
-
-/** The heading says already what steps and tokens are. */
-const cellText = ({ axis }: View, x: number): string =>
-  axis === "step" || axis === "tokens" ? whole(x) : placeText(axis, x);
 
 function Row({ drawn, view }: { drawn: Drawn; view: View }) {
   const { explained, curve } = drawn;
@@ -36,7 +30,7 @@ function Row({ drawn, view }: { drawn: Drawn; view: View }) {
       <td className="small muted">{unitOf(explained)}</td>
       <td className="num mono muted">{intervalText(drawn)}</td>
       <td className="num mono muted" data-axis={view.axis}>
-        {cellText(view, curve.x[0] ?? 0)}
+        {cellText(view.axis, curve.x[0] ?? 0)}
       </td>
     </tr>
   );

@@ -1,10 +1,8 @@
 /** How the charts of a run are shown: axis, smoothing, scale, charts or tables; part of the address. */
-import { whole } from "@/charts/ticks";
+import { zoomText } from "@/components/chart/window";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
-import { useView, type View } from "@/features/run/view";
-
-import { placeText } from "./columns";
+import { useView } from "@/features/run/view";
 
 const SMOOTHING = [
   ["0", "Raw"],
@@ -53,7 +51,7 @@ export function ViewTools() {
       />
       {view.zoom !== null && (
         <button type="button" className="btn" onClick={() => zoomTo(null)}>
-          <Icon name="close" /> Zoom {zoomText(view)}
+          <Icon name="close" /> Zoom {zoomText(view.axis, view.zoom)}
         </button>
       )}
       <span className="grow" />
@@ -62,10 +60,4 @@ export function ViewTools() {
       </span>
     </div>
   );
-}
-
-function zoomText({ axis, zoom }: View): string {
-  const [from, to] = zoom ?? [0, 0];
-  if (axis === "step" || axis === "tokens") return `${whole(from)} – ${whole(to)}`;
-  return `${placeText(axis, from)} – ${placeText(axis, to)}`;
 }

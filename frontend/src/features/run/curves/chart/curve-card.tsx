@@ -1,22 +1,26 @@
 /** One metric of one run as a chart with its newest value; drawn only while it can be seen. */
+import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState, type FocusEvent } from "react";
 
 import type { Run } from "@/api/types";
+import { placeText } from "@/charts/axes";
 import type { Zoom } from "@/charts/live-curves";
 import { folded, lined, type Cluster, type Frame, type Marker } from "@/charts/markers/folding";
 import { MARKER_COLOURS } from "@/charts/markers/glyph";
 import { MarkerLane } from "@/charts/markers/marker-lane";
 import { Plot } from "@/charts/plot";
+import { ChartMenu } from "@/components/chart/chart-menu";
 import { Failure } from "@/components/states";
 import type { View } from "@/features/run/view";
 import { useTheme } from "@/lib/theme";
 
-import { placeText, plotted } from "../columns";
+import { plotted } from "../columns";
 import type { Drawn } from "../layout";
 import { Grip } from "../arrange/grip";
-import { ChartMenu, type Arranged } from "./chart-menu";
+import { PlaceItems, type Arranged } from "../arrange/place-items";
 import { CurveHead } from "./curve-head";
 import { CurveTable } from "./curve-table";
+import { savePixels, saveValues, saveVectors } from "./save-chart";
 
 export interface CurveCardProps {
   readonly run: Run;
@@ -81,6 +85,7 @@ export function CurveCard(props: CurveCardProps) {
   const { curve, explained } = drawn;
   const { title } = explained;
   const theme = useTheme();
+  const client = useQueryClient();
   const [ownTable, setOwnTable] = useState<boolean | null>(null);
   const isTable = ownTable ?? view.isTable;
   const [problem, setProblem] = useState<unknown>(null);
@@ -95,6 +100,8 @@ export function CurveCard(props: CurveCardProps) {
     [curve, drawn.low, drawn.high, explained, tick, view.smoothing, view.isLog, colour],
   );
   const height = props.height ?? 190;
+  const { arranged } = props;
+  const chart = { run: props.run, drawn, view, range: props.range, colour };
   const [frame, setFrame] = useFrame();
   const [pointedAt, setPointedAt] = useState<Cluster | null>(null);
   const clusters = useMemo(
@@ -121,18 +128,23 @@ export function CurveCard(props: CurveCardProps) {
         place={place}
         isReadAloud={isFocused}
         grip={
-          props.arranged?.isPinned === true && (
-            <Grip name={explained.name} title={title} onMove={props.arranged.onMove} />
+          arranged?.isPinned === true && (
+            <Grip name={explained.name} title={title} onMove={arranged.onMove} />
           )
         }
         menu={
           <ChartMenu
-            chart={{ run: props.run, drawn, view, range: props.range, colour }}
+            title={title}
             isTable={isTable}
-            arranged={props.arranged}
             onTable={() => setOwnTable(!isTable)}
+            savePixels={() => savePixels(chart)}
+            saveVectors={() => saveVectors(chart)}
+            saveValues={() => saveValues(client, chart)}
+            valuesText={`exact, ${view.zoom === null ? "all values" : "the part that is shown"}`}
             onProblem={setProblem}
-          />
+          >
+            {(id) => arranged !== undefined && <PlaceItems id={id} {...arranged} />}
+          </ChartMenu>
         }
       />
       {problem !== null && <Failure error={problem} onDismiss={() => setProblem(null)} />}

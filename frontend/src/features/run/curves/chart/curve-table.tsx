@@ -1,20 +1,16 @@
 /** A chart as a table: few rows, each says what it is a bucket of. */
-import { AXIS_NAMES } from "@/charts/axes";
+import { AXIS_NAMES, cellText } from "@/charts/axes";
 import { whole } from "@/charts/ticks";
 import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
 import { number } from "@/lib/format";
 
-import { placeText } from "../columns";
 import type { Drawn } from "../layout";
 import { tableOf, type Row, type Rows } from "./table-rows";
 
-const cellText = ({ axis }: View, x: number): string =>
-  axis === "step" || axis === "tokens" ? whole(x) : placeText(axis, x);
-
 /** Of buckets the greatest x is known, not the least. */
 function placesText({ isBucketed }: Rows, view: View, { from, to }: Row): string {
-  const [first, last] = [cellText(view, from), cellText(view, to)];
+  const [first, last] = [cellText(view.axis, from), cellText(view.axis, to)];
   if (isBucketed) return `up to ${last}`;
   return from === to ? last : `${first} – ${last}`;
 }

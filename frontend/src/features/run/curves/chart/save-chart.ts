@@ -3,8 +3,9 @@ import type { QueryClient } from "@tanstack/react-query";
 
 import { metricsQuery } from "@/api/runs";
 import type { Run, Series } from "@/api/types";
+import { AXIS_COLUMNS } from "@/charts/axes";
 import { lightColours } from "@/charts/colours";
-import { HEIGHT, svgOf, WIDTH, type Picture } from "@/charts/export/svg";
+import { heightOf, svgOf, WIDTH, type Picture } from "@/charts/export/svg";
 import { pngOf } from "@/charts/export/png";
 import type { Zoom } from "@/charts/live-curves";
 import { unitOf } from "@/components/metrics/explained";
@@ -49,7 +50,8 @@ export function saveVectors(chart: Chart): void {
 }
 
 export async function savePixels(chart: Chart): Promise<void> {
-  save(await pngOf(svgOf(pictureOf(chart)), WIDTH, HEIGHT), nameOf(chart, "png"));
+  const picture = pictureOf(chart);
+  save(await pngOf(svgOf(picture), WIDTH, heightOf(picture)), nameOf(chart, "png"));
 }
 
 /** As many buckets as the server answers; twice as many points come one by one. */
@@ -70,26 +72,24 @@ export async function saveValues(client: QueryClient, chart: Chart): Promise<voi
   save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), nameOf(chart, "csv"));
 }
 
-const X_NAMES = { step: "step", tokens: "tokens", relative: "relative_s", time: "time_s" } as const;
-
 /** A row for each value with its interval; of a longer curve a row for each bucket. */
 export function rowsOf(name: string, { axis }: View, series: readonly Series[]): Cell[][] {
   const of = (wanted: string) => series.find((one) => one.name === wanted);
   const curve = of(name);
-  if (curve === undefined) return [[X_NAMES[axis], name]];
+  if (curve === undefined) return [[AXIS_COLUMNS[axis], name]];
   const { x, y } = curve;
   if (curve.n > x.length) {
     const heads = ["mean", "min", "max", "last"].map((one) => `${name} ${one}`);
     const columns = [y.mean, y.min, y.max, y.last, curve.n_nan];
     return [
-      [`${X_NAMES[axis]} up to`, ...heads, "values that are NaN"],
+      [`${AXIS_COLUMNS[axis]} up to`, ...heads, "values that are NaN"],
       ...x.map((at, place) => [at, ...columns.map((column) => column[place] ?? null)]),
     ];
   }
   const ends = [`${name}_low`, `${name}_high`].filter((one) => of(one) !== undefined);
   const known = ends.map((one) => new Map(of(one)?.x.map((at, i) => [at, of(one)?.y.last[i]])));
   return [
-    [X_NAMES[axis], name, ...ends],
+    [AXIS_COLUMNS[axis], name, ...ends],
     ...x.map((at, place) => [
       at,
       y.last[place] ?? null,

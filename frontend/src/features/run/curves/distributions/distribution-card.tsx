@@ -2,9 +2,11 @@
 import { useMemo, useState } from "react";
 
 import type { Run } from "@/api/types";
+import { placeText } from "@/charts/axes";
 import { summariesOf, type Spread, type Summary } from "@/charts/heat/bins";
 import { HeatMap } from "@/charts/heat/heat-map";
 import type { Zoom } from "@/charts/live-curves";
+import { Item } from "@/components/chart/chart-menu";
 import { Icon } from "@/components/icons";
 import { Popover } from "@/components/popover/popover";
 import type { View } from "@/features/run/view";
@@ -13,8 +15,6 @@ import { fileName, save } from "@/lib/download";
 import { number } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 
-import { Item } from "../chart/chart-menu";
-import { placeText } from "../columns";
 import { DistributionTable } from "./distribution-table";
 import { rowsOf } from "./rows";
 

@@ -1,11 +1,10 @@
 /** A heat map as a table: quantiles of a few of its columns. */
-import { AXIS_NAMES } from "@/charts/axes";
+import { AXIS_NAMES, cellText } from "@/charts/axes";
 import type { Summary } from "@/charts/heat/bins";
 import { whole } from "@/charts/ticks";
 import type { View } from "@/features/run/view";
 import { number } from "@/lib/format";
 
-import { placeText } from "../columns";
 import { chosenOf, NAMES } from "./rows";
 
 const MOST_ROWS = 40;
@@ -19,8 +18,6 @@ interface DistributionTableProps {
 
 export function DistributionTable({ title, summaries, view, height }: DistributionTableProps) {
   const rows = chosenOf(summaries, MOST_ROWS);
-  const xText = (x: number) =>
-    view.axis === "step" || view.axis === "tokens" ? whole(x) : placeText(view.axis, x);
   return (
     <div className="curve-table" style={{ height }} tabIndex={0}>
       <table>
@@ -42,7 +39,7 @@ export function DistributionTable({ title, summaries, view, height }: Distributi
         <tbody>
           {rows.map(({ x, n, quantiles }) => (
             <tr key={x}>
-              <th scope="row">{xText(x)}</th>
+              <th scope="row">{cellText(view.axis, x)}</th>
               <td>{whole(n)}</td>
               {quantiles.map((value, place) => (
                 <td key={NAMES[place]}>{number(value)}</td>

@@ -1,5 +1,7 @@
 /** What the curves of groups say where the cursor is. Pure. */
 import type { GroupCurve } from "@/api/types";
+import { upToText } from "@/charts/axes";
+import type { Axis } from "@/charts/live-curves";
 import { estimateText, FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { letterOf } from "@/components/seed-groups/group-names";
 import { between, number, plural } from "@/lib/format";
@@ -8,14 +10,14 @@ import { between, number, plural } from "@/lib/format";
 export const fullSize = ({ n }: GroupCurve): number => Math.max(0, ...n);
 
 /** "A 0.52 [0.50, 0.54], mean of 3 seeds"; of fewer than all: "mean of 3 seeds (of 5)". */
-export function readingAt(groups: readonly GroupCurve[], x: number): readonly string[] {
+export function readingAt(groups: readonly GroupCurve[], axis: Axis, x: number): readonly string[] {
   return groups.flatMap((curve) => {
-    // A bin has the name of its greatest step.
+    // A bin has the name of its greatest x.
     const place = curve.x.findIndex((one) => one >= x);
     const n = curve.n[place];
     if (n === undefined) return [];
     const end = curve.x[place] ?? x;
-    const at = end === x ? "" : ` up to step ${number(end)}`;
+    const at = end === x ? "" : ` ${upToText(axis, end)}`;
     const [value, low, high] = [curve.value[place], curve.low[place], curve.high[place]];
     const full = fullSize(curve);
     const of = n < full ? ` (of ${full})` : "";
@@ -27,7 +29,7 @@ export function readingAt(groups: readonly GroupCurve[], x: number): readonly st
 }
 
 /** What is drawn how, while no cursor says more. */
-export function legendOf(groups: readonly GroupCurve[]): string {
+export function legendOf(groups: readonly GroupCurve[], axis: Axis): string {
   const own = groups.filter(({ n }) => n.length > 0);
   const sizes = own.map(fullSize);
   const few = sizes.some((size) => size < FEWEST_FOR_MEAN)
@@ -38,5 +40,9 @@ export function legendOf(groups: readonly GroupCurve[]): string {
   const many = sizes.some((size) => size >= FEWEST_FOR_MEAN)
     ? `Thick: the ${estimator} of the seeds with its 95 % interval; dashed with rings where some seeds have no value, because they ended or are not there yet; thin: single runs.`
     : "";
-  return [many, few].filter((one) => one !== "").join(" ");
+  const joined =
+    axis !== "step" && many !== ""
+      ? "Between two of its points a seed counts with the line that joins them."
+      : "";
+  return [many, joined, few].filter((one) => one !== "").join(" ");
 }

@@ -5,7 +5,7 @@ import type { Curve } from "@/charts/live-curves";
 
 import { drawn } from "./columns";
 import { legendOf, readingAt } from "./reading";
-import { firstNames } from "./view";
+import { firstNames } from "../view";
 
 const curve = (x: number[], mean: number[]): Curve => ({
   x,
@@ -92,15 +92,16 @@ describe("what is said at the cursor", () => {
     const two: GroupCurve = { ...group(0, [0, 10], [1, 2]), n: [3, 2], value: [1, null] };
     const iqm: GroupCurve = { ...group(1, [0, 10], [5, 5], 12), is_iqm: true };
 
-    expect(readingAt([two, iqm], 0)).toEqual([
+    expect(readingAt([two, iqm], "step", 0)).toEqual([
       "A 1 [0.00, 2.00], mean of 3 seeds",
       "B 5 [4.00, 6.00], IQM of 12 seeds",
     ]);
-    expect(readingAt([two], 10)).toEqual(["A 2 seeds (of 3), no mean"]);
+    expect(readingAt([two], "step", 10)).toEqual(["A 2 seeds (of 3), no mean"]);
     // A bin that ends later holds the cursor's step.
-    expect(readingAt([two], 5)).toEqual(["A 2 seeds (of 3), no mean up to step 10"]);
-    expect(legendOf([two, iqm])).toMatch(/^Thick: the mean or IQM of the seeds/);
-    expect(legendOf([group(0, [0], [1], 2)])).toMatch(/^A group of fewer than three seeds/);
+    expect(readingAt([two], "step", 5)).toEqual(["A 2 seeds (of 3), no mean up to step 10"]);
+    expect(readingAt([two], "tokens", 5)).toEqual(["A 2 seeds (of 3), no mean up to 10 tokens"]);
+    expect(legendOf([two, iqm], "step")).toMatch(/^Thick: the mean or IQM of the seeds/);
+    expect(legendOf([group(0, [0], [1], 2)], "tokens")).toMatch(/^A group of fewer than three seeds/);
   });
 });
 

@@ -72,7 +72,7 @@ export function drawn(
   return { data: aligned(columns), lines, bands };
 }
 
-const hasMean = (curve: GroupCurve): boolean => fullSize(curve) >= FEWEST_FOR_MEAN;
+export const hasMean = (curve: GroupCurve): boolean => fullSize(curve) >= FEWEST_FOR_MEAN;
 
 const dashOf = (group: number) => (isDashed(group) ? { isDashed: true } : {});
 

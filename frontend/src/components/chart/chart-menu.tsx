@@ -1,0 +1,75 @@
+/** What can be done with one chart. */
+import "./chart.css";
+
+import type { ReactNode } from "react";
+
+import { Icon } from "@/components/icons";
+import { Popover } from "@/components/popover/popover";
+
+type Save = () => void | Promise<void>;
+
+export interface ChartMenuProps {
+  /** What the chart shows. */
+  readonly title: string;
+  readonly isTable: boolean;
+  readonly onTable: () => void;
+  readonly savePixels: Save;
+  readonly saveVectors: Save;
+  readonly saveValues: Save;
+  /** What the file of values has: exact, all values. */
+  readonly valuesText: string;
+  /** Items before these, of a panel with this id. */
+  readonly children?: (id: string) => ReactNode;
+  /** Why something could not be done; null = it is done. */
+  readonly onProblem: (problem: unknown) => void;
+}
+
+export function ChartMenu(props: ChartMenuProps) {
+  const { title, isTable, onProblem } = props;
+  const tried = (what: Save) => () =>
+    void Promise.resolve()
+      .then(what)
+      .then(() => onProblem(null), onProblem);
+  return (
+    <Popover
+      label={`Actions for ${title}`}
+      className="btn ghost icon chart-menu"
+      face={<Icon name="more" />}
+      panelClassName="chart-menu-panel"
+    >
+      {(id) => (
+        <ul>
+          {props.children?.(id)}
+          <Item id={id} onClick={props.onTable}>
+            {isTable ? "Show as chart" : "Show as table"}
+          </Item>
+          <Item id={id} onClick={tried(props.savePixels)}>
+            Save PNG <small>pixels, for slides</small>
+          </Item>
+          <Item id={id} onClick={tried(props.saveVectors)}>
+            Save SVG <small>vectors, for papers</small>
+          </Item>
+          <Item id={id} onClick={tried(props.saveValues)}>
+            Save CSV <small>{props.valuesText}</small>
+          </Item>
+        </ul>
+      )}
+    </Popover>
+  );
+}
+
+/** Closes the panel, whatever it does. */
+export function Item(props: { id: string; onClick: () => void; children: ReactNode }) {
+  return (
+    <li>
+      <button
+        type="button"
+        popoverTarget={props.id}
+        popoverTargetAction="hide"
+        onClick={props.onClick}
+      >
+        {props.children}
+      </button>
+    </li>
+  );
+}

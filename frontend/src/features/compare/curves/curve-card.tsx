@@ -1,0 +1,165 @@
+/** One metric of everything that is compared: as a chart or as a table, with what can be saved. */
+import { useQueryClient } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+
+import type { GroupCurve, Run, SeedGroups } from "@/api/types";
+import { placeText } from "@/charts/axes";
+import type { Axis } from "@/charts/live-curves";
+import { Plot } from "@/charts/plot";
+import { ChartMenu } from "@/components/chart/chart-menu";
+import { AboutMetric } from "@/components/metrics/about-metric";
+import { unitOf, type Explained } from "@/components/metrics/explained";
+import { colourOf } from "@/components/seed-groups/group-names";
+import { Failure, Skeleton } from "@/components/states";
+import { MeasuredApart } from "@/features/compare/measured-apart";
+import { useView } from "@/features/compare/view";
+import { useTheme } from "@/lib/theme";
+
+import { drawn, type RunCurve } from "./columns";
+import { CurveTable } from "./curve-table";
+import { legendOf, readingAt } from "./reading";
+import { savePixels, saveValues, saveVectors } from "./save-curves";
+import { useCurves } from "./use-curves";
+
+const HEIGHT = 240;
+
+interface CurveCardProps {
+  readonly explained: Explained;
+  readonly answer: SeedGroups;
+  readonly runs: ReadonlyMap<string, Run>;
+  readonly refetchMs: number | false;
+}
+
+const noRuns: readonly RunCurve[] = [];
+const noGroups: readonly GroupCurve[] = [];
+
+export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps) {
+  const { title, name } = explained;
+  const { hidden, axis, zoom, zoomTo, ...view } = useView();
+  const client = useQueryClient();
+  const { curves, bounds, error, retry } = useCurves(name, refetchMs);
+  const [ownTable, setOwnTable] = useState<boolean | null>(null);
+  const isTable = ownTable ?? view.isTable;
+  const [problem, setProblem] = useState<unknown>(null);
+  const hiddenRuns = [...hidden].join();
+  const seen = useMemo(
+    () =>
+      curves === null ? noRuns : shownRuns(answer, curves.runs, new Set(hiddenRuns.split(","))),
+    [curves, answer, hiddenRuns],
+  );
+  const groups = curves?.groups ?? noGroups;
+  const chart = { explained, answer, runs, axis, zoom, bounds, groups, shown: seen };
+  return (
+    <section className="card chart" aria-label={name}>
+      <div className="row">
+        <h3 className="clip" title={title}>
+          {title}
+        </h3>
+        <AboutMetric explained={explained} />
+        <span className="grow" />
+        <ChartMenu
+          title={title}
+          isTable={isTable}
+          onTable={() => setOwnTable(!isTable)}
+          savePixels={() => savePixels(chart)}
+          saveVectors={() => saveVectors(chart)}
+          saveValues={() => saveValues(client, chart)}
+          valuesText={zoom === null ? "groups and runs" : "the part that is shown"}
+          onProblem={setProblem}
+        />
+      </div>
+      <p className="small faint metric-name">
+        {title !== name && <span className="mono">{name}</span>} {unitOf(explained)}
+      </p>
+      <MeasuredApart metric={name} answer={answer} />
+      {problem !== null && <Failure error={problem} onDismiss={() => setProblem(null)} />}
+      {error !== null && <Failure error={error} onRetry={retry} />}
+      {curves === null ? (
+        error === null && <Skeleton label={`Loading ${title}`} />
+      ) : isTable ? (
+        <CurveTable {...chart} height={HEIGHT} />
+      ) : (
+        <Chart groups={groups} runs={seen} label={labelOf(title, axis, answer)} />
+      )}
+    </section>
+  );
+}
+
+const AXIS_WORDS: Readonly<Record<Axis, string>> = {
+  step: "step",
+  tokens: "tokens",
+  relative: "time since the start",
+  time: "time",
+};
+
+const labelOf = (title: string, axis: Axis, { groups }: SeedGroups): string =>
+  `${title} of ${groups.length} groups of runs by ${AXIS_WORDS[axis]}`;
+
+/** The curves of all runs that are not hidden, each with its group. */
+function shownRuns(
+  { groups }: SeedGroups,
+  curves: ReadonlyMap<string, RunCurve["curve"]>,
+  hidden: ReadonlySet<string>,
+): readonly RunCurve[] {
+  return groups.flatMap((group, place) =>
+    group.runs.flatMap((run) => {
+      const curve = curves.get(run);
+      return curve === undefined || hidden.has(run) ? [] : [{ run, group: place, curve }];
+    }),
+  );
+}
+
+function Chart(props: {
+  groups: readonly GroupCurve[];
+  runs: readonly RunCurve[];
+  label: string;
+}) {
+  const { groups, runs, label } = props;
+  const { axis, zoom, zoomTo } = useView();
+  const theme = useTheme();
+  const [place, setPlace] = useState<number | null>(null);
+  const [isFocused, setFocused] = useState(false);
+  const shown = useMemo(() => drawn(groups, runs, colourOf), [groups, runs]);
+  const x = place === null ? undefined : shown.data[0][place];
+  return (
+    <div
+      onFocus={({ target }) => setFocused(target.classList.contains("plot"))}
+      onBlur={() => setFocused(false)}
+    >
+      <Plot
+        data={shown.data}
+        lines={shown.lines}
+        bands={shown.bands}
+        height={HEIGHT}
+        isLog={false}
+        axis={axis}
+        syncKey={`compare-${axis}`}
+        range={zoom}
+        theme={theme}
+        label={label}
+        onZoom={zoomTo}
+        onCursor={setPlace}
+      />
+      <Reading curves={groups} axis={axis} x={x} isReadAloud={isFocused} />
+    </div>
+  );
+}
+
+/** How many seeds each group has where the cursor is, and what they say. */
+function Reading(props: {
+  curves: readonly GroupCurve[];
+  axis: Axis;
+  x: number | undefined;
+  isReadAloud: boolean;
+}) {
+  const { curves, axis, x } = props;
+  const said = x === undefined ? [] : readingAt(curves, axis, x);
+  const where = x === undefined ? "" : placeText(axis, x);
+  return (
+    <p className="small muted curve-reading" aria-live={props.isReadAloud ? "polite" : "off"}>
+      {said.length === 0
+        ? legendOf(curves, axis)
+        : `${where.charAt(0).toUpperCase()}${where.slice(1)}: ${said.join("; ")}.`}
+    </p>
+  );
+}

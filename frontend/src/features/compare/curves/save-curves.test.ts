@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+
+import type { GroupCurve, Run, SeedGroups, Series } from "@/api/types";
+import { csvOf } from "@/lib/csv";
+
+import { rowsOf } from "./save-curves";
+
+const answer = { groups: [{ name: "", runs: ["r1", "r2"] }] } as unknown as SeedGroups;
+const runs = new Map([["r1", { name: "=HYPERLINK(1)" } as unknown as Run]]);
+const group: GroupCurve = {
+  ...{ group: 0, name: "loss", is_iqm: false, x: [1, 2], n: [3, 2] },
+  ...{ value: [0.1, null], low: [0, null], high: [0.2, null] },
+};
+const series: Series = {
+  ...{ run: "r1", name: "loss", n: 2, x: [1, 2], origin: 0, first: 0.5, newest: null },
+  ...{ n_points: [1, 1], n_nan: [0, 1] },
+  y: { low: 0, unit: 1, min: [0.5, null], max: [0.5, null], mean: [0.5, null], last: [0.5, null] },
+};
+
+describe("a file of compared curves", () => {
+  it("has the groups bin by bin, then the runs value by value", () => {
+    expect(rowsOf(answer, runs, "tokens", [group], [series])).toEqual([
+      ["group", "run", "name", "tokens", "value", "low", "high", "seeds", "values"],
+      ["A", "", "", 1, 0.1, 0, 0.2, 3, ""],
+      // Of two seeds there is no mean, which is not NaN.
+      ["A", "", "", 2, "", "", "", 2, ""],
+      ["A", "r1", "=HYPERLINK(1)", 1, 0.5, "", "", "", 1],
+      ["A", "r1", "=HYPERLINK(1)", 2, null, "", "", "", 1],
+    ]);
+  });
+  it("says where its rows are buckets, and no name is a formula", () => {
+    const long = { ...series, n: 64 };
+    const text = csvOf(rowsOf(answer, runs, "relative", [], [long]));
+    expect(text).toContain("relative_s up to");
+    expect(text).toContain(`"'=HYPERLINK(1)"`);
+  });
+});

@@ -1,0 +1,138 @@
+/** Compared curves as a file: vectors, pixels, or the values of groups and runs. */
+import type { QueryClient } from "@tanstack/react-query";
+
+import { metricsQuery } from "@/api/runs";
+import { groupCurvesQuery } from "@/api/seed-groups";
+import type { GroupCurve, Run, SeedGroups, Series } from "@/api/types";
+import { AXIS_COLUMNS } from "@/charts/axes";
+import { lightColours } from "@/charts/colours";
+import { pngOf } from "@/charts/export/png";
+import { heightOf, svgOf, WIDTH, type Picture } from "@/charts/export/svg";
+import type { Axis, Zoom } from "@/charts/live-curves";
+import { unitOf, type Explained } from "@/components/metrics/explained";
+import { estimateText } from "@/components/seed-groups/estimate";
+import { colourOf, isDashed, letterOf } from "@/components/seed-groups/group-names";
+import { csvOf, type Cell } from "@/lib/csv";
+import { fileName, save } from "@/lib/download";
+import { plural } from "@/lib/format";
+
+import { drawn, hasMean, type RunCurve } from "./columns";
+import { fullSize } from "./reading";
+
+export interface Chart {
+  readonly explained: Explained;
+  readonly answer: SeedGroups;
+  readonly runs: ReadonlyMap<string, Run>;
+  readonly axis: Axis;
+  readonly zoom: Zoom;
+  /** What has to be asked for to say what groups say in this part; null = everything. */
+  readonly bounds: Zoom;
+  readonly groups: readonly GroupCurve[];
+  /** The runs that are not hidden. */
+  readonly shown: readonly RunCurve[];
+}
+
+const nameOf = ({ explained }: Chart, ending: string) => fileName(["compare", explained.name], ending);
+
+/** "A: GRPO, mean of 3 seeds". */
+function legendOf({ answer, groups }: Chart): NonNullable<Picture["legend"]> {
+  return answer.groups.map(({ name, runs }, place) => {
+    const curve = groups.find(({ group }) => group === place);
+    const said =
+      curve !== undefined && hasMean(curve)
+        ? estimateText(curve.is_iqm, fullSize(curve))
+        : plural(runs.length, "run");
+    const label = `${letterOf(place)}: ${name === "" ? "" : `${name}, `}${said}`;
+    return { label, colour: colourOf(place), isDashed: isDashed(place) };
+  });
+}
+
+function pictureOf(chart: Chart): Picture {
+  const { explained, groups, shown, axis, zoom } = chart;
+  const unit = unitOf(explained);
+  return {
+    title: explained.title,
+    run: "Bands: 95 % intervals over seeds; thin lines: single runs",
+    yLabel: unit === "" ? explained.name : `${explained.name}, ${unit}`,
+    axis,
+    isLog: false,
+    ...drawn(groups, shown, colourOf),
+    whiskers: null,
+    range: zoom,
+    legend: legendOf(chart),
+    colour: lightColours(),
+  };
+}
+
+export function saveVectors(chart: Chart): void {
+  const svg = new Blob([svgOf(pictureOf(chart))], { type: "image/svg+xml" });
+  save(svg, nameOf(chart, "svg"));
+}
+
+export async function savePixels(chart: Chart): Promise<void> {
+  const picture = pictureOf(chart);
+  save(await pngOf(svgOf(picture), WIDTH, heightOf(picture)), nameOf(chart, "png"));
+}
+
+/** So many that a hundred runs fit into one answer. */
+const MOST_BINS = 700;
+
+/** The part that is shown, finer than it is drawn. */
+export async function saveValues(client: QueryClient, chart: Chart): Promise<void> {
+  const { explained, answer, runs, axis, zoom, bounds } = chart;
+  const runIds = answer.groups.flatMap((group) => group.runs);
+  const [from, to] = bounds ?? [null, null];
+  const part = { x: axis, from, to, points: MOST_BINS };
+  const now = { staleTime: 0, gcTime: 0 };
+  const [groups, series] = await Promise.all([
+    client.fetchQuery({ ...groupCurvesQuery(runIds, explained.name, part), ...now }),
+    client.fetchQuery({
+      ...metricsQuery(runIds, { ...part, names: explained.name, exact: true }),
+      ...now,
+    }),
+  ]);
+  const rows = within(zoom, rowsOf(answer, runs, axis, groups.items, series.series));
+  save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), nameOf(chart, "csv"));
+}
+
+const PLACE = 3;
+
+function within(zoom: Zoom, [head = [], ...rows]: Cell[][]): Cell[][] {
+  const [from, to] = zoom ?? [-Infinity, Infinity];
+  return [head, ...rows.filter((row) => Number(row[PLACE]) >= from && Number(row[PLACE]) <= to)];
+}
+
+/** Groups first, bin by bin; then each run, value by value or bucket by bucket. */
+export function rowsOf(
+  { groups }: SeedGroups,
+  runs: ReadonlyMap<string, Run>,
+  axis: Axis,
+  curves: readonly GroupCurve[],
+  series: readonly Series[],
+): Cell[][] {
+  const letters = new Map(
+    groups.flatMap((group, place) => group.runs.map((run) => [run, letterOf(place)] as const)),
+  );
+  const isBucketed = series.some(({ n, x }) => n > x.length);
+  const place = isBucketed ? `${AXIS_COLUMNS[axis]} up to` : AXIS_COLUMNS[axis];
+  return [
+    ["group", "run", "name", place, "value", "low", "high", "seeds", "values"],
+    ...curves.flatMap((curve) => groupRows(letterOf(curve.group), curve)),
+    ...series.flatMap((one) =>
+      runRows(letters.get(one.run) ?? "", runs.get(one.run)?.name ?? "", one),
+    ),
+  ];
+}
+
+const groupRows = (letter: string, { x, value, low, high, n }: GroupCurve): Cell[][] =>
+  x.map((at, i) => [
+    ...[letter, "", "", at],
+    ...[value[i] ?? "", low[i] ?? "", high[i] ?? "", n[i] ?? "", ""],
+  ]);
+
+const runRows = (letter: string, name: string, { run, x, y, n_points: n }: Series): Cell[][] =>
+  x.map((at, i) => {
+    const mean = y.mean[i] ?? null;
+    const value = mean === null ? null : y.low + y.unit * mean;
+    return [letter, run, name, at, value, "", "", "", n[i] ?? ""];
+  });

@@ -1,0 +1,69 @@
+/** Curves of groups and runs as a few rows: what each says at a place of the axis. Pure. */
+import type { GroupCurve } from "@/api/types";
+import type { Zoom } from "@/charts/live-curves";
+
+import type { RunCurve } from "./columns";
+
+export const MOST_ROWS = 40;
+
+/** What a group says together; null = it has no mean there. */
+export interface GroupCell {
+  readonly value: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+}
+
+export interface Row {
+  readonly x: number;
+  /** One per group; null = nothing of it is there yet. */
+  readonly groups: readonly (GroupCell | null)[];
+  /** One per run: its newest value up to here; null = there is none. */
+  readonly runs: readonly (number | null)[];
+}
+
+export interface Rows {
+  readonly rows: readonly Row[];
+  /** How many places the curves have in all. */
+  readonly n: number;
+}
+
+export function tableOf(
+  groups: readonly GroupCurve[],
+  runs: readonly RunCurve[],
+  zoom: Zoom,
+): Rows {
+  const [from, to] = zoom ?? [-Infinity, Infinity];
+  const of = [...groups.map(({ x }) => x), ...runs.map(({ curve }) => curve.x)];
+  const places = [...new Set(of.flatMap((x) => [...x]))]
+    .filter((x) => x >= from && x <= to)
+    .sort((a, b) => a - b);
+  const rows = chosen(places).map((x) => ({
+    x,
+    groups: groups.map((one) => groupCell(one, x)),
+    runs: runs.map(({ curve }) => curve.mean[newest(curve.x, x)] ?? null),
+  }));
+  return { rows, n: places.length };
+}
+
+/** Evenly spread, always with the first and the last. */
+function chosen(places: readonly number[]): readonly number[] {
+  if (places.length <= MOST_ROWS) return places;
+  const distance = (places.length - 1) / (MOST_ROWS - 1);
+  return Array.from({ length: MOST_ROWS }, (_, i) => places[Math.round(i * distance)] ?? 0);
+}
+
+const newest = (x: readonly number[], at: number): number => x.findLastIndex((one) => one <= at);
+
+/** A bin has the name of its greatest x, so it counts from there on, but not behind the last. */
+function groupCell({ x, value, low, high, n }: GroupCurve, at: number): GroupCell | null {
+  const place = newest(x, at);
+  const count = n[place];
+  if (count === undefined || at > (x.at(-1) ?? -Infinity)) return null;
+  return {
+    value: value[place] ?? null,
+    low: low[place] ?? null,
+    high: high[place] ?? null,
+    n: count,
+  };
+}
