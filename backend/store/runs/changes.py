@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from backend.errors import InvalidInput, NotFound
 from backend.schemas.run_table.changes import MOST_TAGS, RunChange, RunsChange
@@ -17,6 +17,8 @@ from backend.store.runs.table import facts
 from backend.store.tables.runs import Run
 
 _FIELDS = ("name", "tags", "experiment_id", "archived_at")
+# To read them of five hundred runs takes longer than to change these; nothing here looks at them.
+_LARGE = (Run.config, Run.summary, Run.environment, Run.error)
 
 
 class Changed(NamedTuple):
@@ -75,6 +77,7 @@ def _locked(session: Session, run_ids: Sequence[str]) -> list[Run]:
     each other. Raises NotFound.
     """
     wanted = select(Run).where(Run.id.in_(run_ids)).order_by(Run.number).with_for_update()
+    wanted = wanted.options(*(defer(one) for one in _LARGE))
     rows = session.scalars(wanted, execution_options={"populate_existing": True}).all()
     missing = set(run_ids) - {run.id for run in rows}
     if missing:
