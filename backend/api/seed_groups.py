@@ -4,13 +4,14 @@ from typing import Annotated
 
 from fastapi import Query
 
+from backend.api.metrics import AxisQuery, FromQuery, ToQuery
 from backend.api.several_runs import RunsQuery, seen_runs
 from backend.deps import SessionDep
 from backend.domain.access import Caller
 from backend.routes import api_router
 from backend.schemas.metrics.seeds import GroupCurves, SeedGroups
-from backend.store.metrics import seed_groups
-from backend.store.metrics.curves import Axis, Window
+from backend.store.metrics import group_curves, seed_groups
+from backend.store.metrics.curves import Window
 
 router = api_router("runs")
 
@@ -47,13 +48,16 @@ def read_group_curves(
     caller: Caller,
     runs: RunsQuery,
     names: Annotated[str, Query(max_length=2000, description="Metrics, joined by commas.")],
-    x: Axis = "step",
-    from_: Annotated[float | None, Query(alias="from", allow_inf_nan=False)] = None,
-    to: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+    x: AxisQuery = "step",
+    from_: FromQuery = None,
+    to: ToQuery = None,
     points: Annotated[int, Query(ge=1, le=2000, description="Bins per curve at most.")] = 300,
 ) -> GroupCurves:
-    """The mean over the seeds of each group with its interval, metric by metric and bin by bin."""
+    """The mean over the seeds of each group with its interval, metric by metric and bin by bin.
+
+    On other axes than steps a seed counts between its points by linear interpolation.
+    """
     run_ids = seen_runs(session, caller, runs)
     wanted = list(dict.fromkeys(name for name in names.split(",") if name))
     window = Window(x=x, from_=from_, to=to, points=points)
-    return seed_groups.group_curves(session, run_ids, wanted, window)
+    return group_curves.read(session, run_ids, wanted, window)

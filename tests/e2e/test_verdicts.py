@@ -112,7 +112,9 @@ def test_compared_curves_stand_by_tokens_as_tables_and_in_files(
     expect(page).to_have_url(re.compile("x=tokens"))
     chart = card.get_by_role("img", name="Held-out loss of 2 groups of runs by tokens")
     expect(chart).to_be_visible()
-    expect(card).to_contain_text("Between two of its points a seed counts with the line")
+    expect(card).to_contain_text(
+        "Between two of its points, a seed's value is interpolated linearly"
+    )
     # Six seeds end at six places.
     page.get_by_text("Tables", exact=True).click()
     table = card.get_by_role("table")
@@ -125,6 +127,7 @@ def test_compared_curves_stand_by_tokens_as_tables_and_in_files(
 
     page.goto(page.url.replace("form=table", "zoom=900~1300"))
     expect(page.get_by_role("button", name="Zoom 900 – 1,300")).to_be_visible()
+    expect(chart).to_be_visible()
     rows = list(csv.DictReader(io.StringIO(save(page, "eval/loss", "CSV").decode())))
     assert {row["group"] for row in rows} == {"A", "B"}
     assert sorted({row["tokens"] for row in rows if row["run"]}, key=float) == [

@@ -1,7 +1,7 @@
 """The curve of several seeds: what they say together, bin by bin."""
 
 import math
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +29,12 @@ class Band:
     low: list[float | None] = field(default_factory=list)
     high: list[float | None] = field(default_factory=list)
 
+    def between(self, low: float, high: float) -> "Band":
+        """Return the part whose x lies between these, both included."""
+        part = slice(bisect_left(self.x, low), bisect(self.x, high))
+        values = (self.value[part], self.low[part], self.high[part])
+        return Band(self.is_iqm, self.x[part], self.n[part], *values)
+
 
 class _Bin(NamedTuple):
     """The points of one run in one bin: their greatest x and the mean of their finite values."""
@@ -37,17 +43,22 @@ class _Bin(NamedTuple):
     value: float | None
 
 
-def band(curves: Sequence[Points], width: float, *, is_joined: bool = False) -> Band:
-    """Each run counts once in a bin, with the mean of its points there; x is the bin's greatest.
+def band(
+    curves: Sequence[Points], width: float, *, is_iqm: bool | None = None, is_joined: bool = False
+) -> Band:
+    """Put the curves of a group's runs together, bin by bin of `width`.
 
-    A bin exists where a run has a point. `is_joined`: a run without one counts with the line
-    between its points on both sides, for axes on which no two seeds have points at the same places.
-    Nothing is joined across a NaN, nor beyond a run's first and last point.
+    Each run counts once in a bin, by the mean of its finite points there; x is the bin's greatest.
+    A bin exists where a run has a point. `is_iqm`: by default from ten runs with a value on.
+    `is_joined`: a run without a point in a bin counts by linear interpolation between its points
+    on both sides, not beyond its first and last, nor next to a bin in which it has no finite value.
+    Halfway between two points that are noise an interpolated value has half their variance.
     """
     runs = [_binned(curve, width) for curve in curves if curve]
     ends = _ends(runs)
     columns = [_joined(own, ends) if is_joined else _values(own) for own in runs]
-    found = Band(is_iqm=len([column for column in columns if column]) >= FEWEST_FOR_IQM)
+    n_runs = len([column for column in columns if column])
+    found = Band(is_iqm=n_runs >= FEWEST_FOR_IQM if is_iqm is None else is_iqm)
     for place, x in ends.items():
         values = [column[place] for column in columns if place in column]
         if not values:

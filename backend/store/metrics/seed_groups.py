@@ -1,4 +1,4 @@
-"""Runs side by side, grouped by what they are seeds of: last values, differences and bands.
+"""Runs side by side, grouped by what they are seeds of: last values and differences.
 
 Called by `backend.api.seed_groups`; the statistics are `backend.domain.seeds`.
 """
@@ -14,22 +14,16 @@ from backend.domain.access import Caller
 from backend.domain.results.deciding import evaluated
 from backend.domain.results.measurements import key_of
 from backend.domain.seeds import groups as seeds
-from backend.domain.seeds.bands import Points, band
 from backend.domain.seeds.compared import Measure, compared, deciding_metric
 from backend.domain.seeds.draws import counted
 from backend.domain.seeds.records import called
 from backend.domain.verdict.gold import gold_metrics
-from backend.schemas.metrics.seeds import GroupCurve, GroupCurves, SeedGroups, SeedValue
-from backend.schemas.metrics.verdicts import Span
-from backend.schemas.runs import Series
+from backend.schemas.metrics.seeds import SeedGroups, SeedValue
 from backend.schemas.vocabulary import Method, RunState
 from backend.store import record_names
-from backend.store.metrics import curves, draws, results
-from backend.store.metrics.curves import Window
+from backend.store.metrics import draws, results
 from backend.store.tables.models import Model
 from backend.store.tables.runs import MetricPoint, Run
-
-_FINER = 4
 
 
 def of_runs(
@@ -40,8 +34,8 @@ def of_runs(
     caller: Caller,
 ) -> SeedGroups:
     """Compare these runs in groups: by `metric`, else evaluations on a set, else what decides."""
-    configs = _configs(session, run_ids)
-    names = _names(session, configs)
+    configs = configs_of(session, run_ids)
+    names = metrics_of(session, configs)
     drawn = draws.of_runs(session, configs)
     counting = [run for runs in counted(seeds.seed_groups(configs), drawn) for run in runs]
     by = (
@@ -55,7 +49,7 @@ def of_runs(
     return found.model_copy(update={"n_evaluations": len(set(run_ids)) - len(configs)})
 
 
-def _configs(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+def configs_of(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Read the configs of runs, oldest first, so that a group always has the same letter.
 
     Evaluations of what others of these runs left or started from measure them, and are left out.
@@ -74,7 +68,7 @@ def _configs(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, An
     }
 
 
-def _names(session: Session, run_ids: Iterable[str]) -> dict[str, set[str]]:
+def metrics_of(session: Session, run_ids: Iterable[str]) -> dict[str, set[str]]:
     """The metrics that each run has."""
     rows = session.execute(select(Run.id, Run.summary).where(Run.id.in_(list(run_ids))))
     return {run_id: set(summary) for run_id, summary in rows}
@@ -110,31 +104,6 @@ def _deciding(
     return replace(by, sets=labels, attached=attached)
 
 
-def group_curves(
-    session: Session, run_ids: Sequence[str], names: Sequence[str], window: Window
-) -> GroupCurves:
-    """What the seeds of each group say together of these metrics, in at most so many bins.
-
-    Of each seed one run counts. On axes other than steps its points are joined by lines, for no two
-    seeds have theirs at the same places.
-    """
-    configs = _configs(session, run_ids)
-    groups = counted(seeds.seed_groups(configs), draws.of_runs(session, configs))
-    # Finer than the bins, which their own buckets would not fit otherwise.
-    fine = replace(window, points=_FINER * window.points)
-    answer = curves.read(session, run_ids, names, fine, exact=True)
-    drawn = {(one.run, one.name): one for one in answer.series}
-    width = {name: _width(answer.series, name, window) for name in names}
-    items = []
-    for name in names:
-        for place, runs in enumerate(groups):
-            series = [drawn[run, name] for run in runs if (run, name) in drawn]
-            points = [_points(one) for one in series]
-            found = band(points, width[name], is_joined=window.x != "step")
-            items.append(GroupCurve(group=place, name=name, **vars(found)))
-    return GroupCurves(items=items)
-
-
 def _newest(session: Session, run_ids: Sequence[str], name: str) -> Measure:
     """Measure runs by their newest finite point of this metric; those without one are left out."""
     points = (
@@ -161,20 +130,3 @@ def _newest(session: Session, run_ids: Sequence[str], name: str) -> Measure:
 def _states(session: Session, run_ids: Iterable[str]) -> dict[str, RunState]:
     rows = session.execute(select(Run.id, Run.state).where(Run.id.in_(list(run_ids))))
     return {run_id: RunState(state) for run_id, state in rows}
-
-
-def _width(series: Sequence[Series], name: str, window: Window) -> float:
-    """Return the width of bins: one step if every point is there and x is the step, else more."""
-    own = [one for one in series if one.name == name and one.x]
-    if window.x == "step" and all(one.n == len(one.x) for one in own):
-        return 1.0
-    ends = Span(
-        low=min((s.x[0] for s in own), default=0), high=max((s.x[-1] for s in own), default=1)
-    )
-    return max((ends.high - ends.low) / window.points, 1e-9)
-
-
-def _points(series: Series) -> Points:
-    y = series.y
-    pairs = zip(series.x, y.mean, strict=True)
-    return [(x, None if mean is None else y.low + y.unit * mean) for x, mean in pairs]

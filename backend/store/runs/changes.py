@@ -17,7 +17,7 @@ from backend.store.runs.table import facts
 from backend.store.tables.runs import Run
 
 _FIELDS = ("name", "tags", "experiment_id", "archived_at")
-# To read them of five hundred runs takes longer than to change these; nothing here looks at them.
+# Not loaded: to read these of five hundred runs takes longer than to change the runs.
 _LARGE = (Run.config, Run.summary, Run.environment, Run.error)
 
 

@@ -1008,7 +1008,8 @@ export interface components {
          * GroupCurve
          * @description What the seeds of a group say of a metric together, bin by bin: columns of equal length.
          *
-         *     Bins have `n` runs; `value`, `low` and `high` are null where these are fewer than three.
+         *     Bins have `n` runs, interpolated ones among them; `value`, `low` and `high` are null where these
+         *     are fewer than three.
          */
         GroupCurve: {
             /** Group */

@@ -145,6 +145,30 @@ def test_by_tokens_a_seed_counts_between_its_evaluations(
     assert curve["n"] == [3, 3, 3, 3, 3, 2]
     assert curve["value"] == [*(pytest.approx(x / 100) for x in curve["x"][:-1]), None]
 
+    # A part says the same of its places: beyond its borders the seeds have points, too.
+    window = query | {"from": "140", "to": "260"}
+    (part,) = api.get("/seed-groups/curves", params=window).json()["items"]
+    assert (part["x"], part["n"]) == ([150, 200], [3, 3])
+    assert part["value"] == [pytest.approx(1.5), pytest.approx(2.0)]
+    nothing = query | {"from": "110", "to": "140"}
+    assert api.get("/seed-groups/curves", params=nothing).json()["items"][0]["x"] == []
+
+
+def test_a_part_of_a_curve_has_the_estimator_of_the_whole(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    """Twelve seeds, of which four end before the part begins."""
+    runs = [made(api, database, seed, n, [1.0] * (6 if n < 8 else 2)) for n in range(12)]
+
+    for axis in ("step", "time"):
+        query = {"runs": ",".join(runs), "names": "eval/reward", "x": axis, "points": 300}
+        window = query | ({"from": "30"} if axis == "step" else {"from": "3"})
+        (whole,) = api.get("/seed-groups/curves", params=query).json()["items"]
+        (part,) = api.get("/seed-groups/curves", params=window).json()["items"]
+
+        assert (whole["is_iqm"], part["is_iqm"]) == (True, True)
+        assert set(part["n"]) == {8}
+
 
 def test_long_curves_come_in_at_most_so_many_bins(
     api: TestClient, database: Database, seed: Seed

@@ -101,7 +101,9 @@ describe("what is said at the cursor", () => {
     expect(readingAt([two], "step", 5)).toEqual(["A 2 seeds (of 3), no mean up to step 10"]);
     expect(readingAt([two], "tokens", 5)).toEqual(["A 2 seeds (of 3), no mean up to 10 tokens"]);
     expect(legendOf([two, iqm], "step")).toMatch(/^Thick: the mean or IQM of the seeds/);
-    expect(legendOf([group(0, [0], [1], 2)], "tokens")).toMatch(/^A group of fewer than three seeds/);
+    expect(legendOf([group(0, [0], [1], 2)], "tokens")).toMatch(
+      /^A group of fewer than three seeds/,
+    );
   });
 });
 

@@ -13,6 +13,7 @@ import { colourOf } from "@/components/seed-groups/group-names";
 import { Failure, Skeleton } from "@/components/states";
 import { MeasuredApart } from "@/features/compare/measured-apart";
 import { useView } from "@/features/compare/view";
+import { plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 
 import { drawn, type RunCurve } from "./columns";
@@ -35,11 +36,11 @@ const noGroups: readonly GroupCurve[] = [];
 
 export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps) {
   const { title, name } = explained;
-  const { hidden, axis, zoom, zoomTo, ...view } = useView();
+  const { hidden, axis, zoom, isTable: areTables } = useView();
   const client = useQueryClient();
-  const { curves, bounds, error, retry } = useCurves(name, refetchMs);
+  const { curves, error, retry } = useCurves(name, refetchMs);
   const [ownTable, setOwnTable] = useState<boolean | null>(null);
-  const isTable = ownTable ?? view.isTable;
+  const isTable = ownTable ?? areTables;
   const [problem, setProblem] = useState<unknown>(null);
   const hiddenRuns = [...hidden].join();
   const seen = useMemo(
@@ -48,7 +49,7 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
     [curves, answer, hiddenRuns],
   );
   const groups = curves?.groups ?? noGroups;
-  const chart = { explained, answer, runs, axis, zoom, bounds, groups, shown: seen };
+  const chart = { explained, answer, runs, axis, zoom, groups, shown: seen };
   return (
     <section className="card chart" aria-label={name}>
       <div className="row">
@@ -57,16 +58,18 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
         </h3>
         <AboutMetric explained={explained} />
         <span className="grow" />
-        <ChartMenu
-          title={title}
-          isTable={isTable}
-          onTable={() => setOwnTable(!isTable)}
-          savePixels={() => savePixels(chart)}
-          saveVectors={() => saveVectors(chart)}
-          saveValues={() => saveValues(client, chart)}
-          valuesText={zoom === null ? "groups and runs" : "the part that is shown"}
-          onProblem={setProblem}
-        />
+        {curves !== null && (
+          <ChartMenu
+            title={title}
+            isTable={isTable}
+            onTable={() => setOwnTable(!isTable)}
+            savePixels={() => savePixels(chart)}
+            saveVectors={() => saveVectors(chart)}
+            saveValues={() => saveValues(client, chart)}
+            valuesText={zoom === null ? "groups and runs" : "the part that is shown"}
+            onProblem={setProblem}
+          />
+        )}
       </div>
       <p className="small faint metric-name">
         {title !== name && <span className="mono">{name}</span>} {unitOf(explained)}
@@ -93,7 +96,7 @@ const AXIS_WORDS: Readonly<Record<Axis, string>> = {
 };
 
 const labelOf = (title: string, axis: Axis, { groups }: SeedGroups): string =>
-  `${title} of ${groups.length} groups of runs by ${AXIS_WORDS[axis]}`;
+  `${title} of ${plural(groups.length, "group")} of runs by ${AXIS_WORDS[axis]}`;
 
 /** The curves of all runs that are not hidden, each with its group. */
 function shownRuns(
@@ -109,11 +112,7 @@ function shownRuns(
   );
 }
 
-function Chart(props: {
-  groups: readonly GroupCurve[];
-  runs: readonly RunCurve[];
-  label: string;
-}) {
+function Chart(props: { groups: readonly GroupCurve[]; runs: readonly RunCurve[]; label: string }) {
   const { groups, runs, label } = props;
   const { axis, zoom, zoomTo } = useView();
   const theme = useTheme();

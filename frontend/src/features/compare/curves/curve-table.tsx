@@ -24,7 +24,7 @@ function captionOf(explained: Explained, { rows, n }: Rows): string {
   const unit = unitOf(explained);
   const of = `${explained.title}${unit === "" ? "" : `, ${unit}`}.`;
   const some = rows.length < n ? ` ${rows.length} of ${whole(n)} places are shown.` : "";
-  return `${of} Each row has the newest values up to its place.${some}`;
+  return `${of} Each value is of the bin that its place lies in.${some}`;
 }
 
 export function CurveTable(props: CurveTableProps) {
@@ -66,7 +66,11 @@ export function CurveTable(props: CurveTableProps) {
           ))}
         </tbody>
       </table>
-      {table.rows.length === 0 && <p className="muted small">No value in the part that is shown.</p>}
+      {table.rows.length === 0 && (
+        <p className="muted small">
+          {zoom === null ? "No values yet." : "No value in the part that is shown."}
+        </p>
+      )}
     </div>
   );
 }
@@ -74,7 +78,7 @@ export function CurveTable(props: CurveTableProps) {
 function groupText(cell: GroupCell | null): string {
   if (cell === null) return "–";
   const { value, low, high, n } = cell;
-  if (value === null) return `no mean of ${plural(n, "seed")}`;
+  if (value === null) return `${plural(n, "seed")}, no mean`;
   const interval = low === null || high === null ? "" : ` ${between({ low, high })}`;
   return `${number(value)}${interval}, n = ${n}`;
 }

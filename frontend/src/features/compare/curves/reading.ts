@@ -42,7 +42,20 @@ export function legendOf(groups: readonly GroupCurve[], axis: Axis): string {
     : "";
   const joined =
     axis !== "step" && many !== ""
-      ? "Between two of its points a seed counts with the line that joins them."
+      ? "Between two of its points, a seed's value is interpolated linearly."
       : "";
   return [many, joined, few].filter((one) => one !== "").join(" ");
+}
+
+/** The same in a line, for a picture. */
+export function shownAs(groups: readonly GroupCurve[], axis: Axis): string {
+  const withMean = groups.filter((one) => fullSize(one) >= FEWEST_FOR_MEAN);
+  if (withMean.length === 0) return "A line for each run";
+  const isPartial = withMean.some(({ n }) => new Set(n).size > 1);
+  return [
+    "Mean (from ten seeds on IQM) of the seeds with 95 % interval",
+    ...(axis === "step" ? [] : ["interpolated between points"]),
+    ...(isPartial ? ["dashed: fewer seeds"] : []),
+    "thin: single runs",
+  ].join("; ");
 }

@@ -25,7 +25,7 @@ describe("a file of compared curves", () => {
       // Of two seeds there is no mean, which is not NaN.
       ["A", "", "", 2, "", "", "", 2, ""],
       ["A", "r1", "=HYPERLINK(1)", 1, 0.5, "", "", "", 1],
-      ["A", "r1", "=HYPERLINK(1)", 2, null, "", "", "", 1],
+      ["A", "r1", "=HYPERLINK(1)", 2, null, "", "", "", 0],
     ]);
   });
   it("says where its rows are buckets, and no name is a formula", () => {

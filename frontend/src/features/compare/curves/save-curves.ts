@@ -17,7 +17,7 @@ import { fileName, save } from "@/lib/download";
 import { plural } from "@/lib/format";
 
 import { drawn, hasMean, type RunCurve } from "./columns";
-import { fullSize } from "./reading";
+import { fullSize, shownAs } from "./reading";
 
 export interface Chart {
   readonly explained: Explained;
@@ -25,14 +25,16 @@ export interface Chart {
   readonly runs: ReadonlyMap<string, Run>;
   readonly axis: Axis;
   readonly zoom: Zoom;
-  /** What has to be asked for to say what groups say in this part; null = everything. */
-  readonly bounds: Zoom;
   readonly groups: readonly GroupCurve[];
   /** The runs that are not hidden. */
   readonly shown: readonly RunCurve[];
 }
 
-const nameOf = ({ explained }: Chart, ending: string) => fileName(["compare", explained.name], ending);
+const nameOf = ({ explained }: Chart, ending: string) =>
+  fileName(["compare", explained.name], ending);
+
+/** What fits into the width of a picture. */
+const MOST_LETTERS = 110;
 
 /** "A: GRPO, mean of 3 seeds". */
 function legendOf({ answer, groups }: Chart): NonNullable<Picture["legend"]> {
@@ -42,7 +44,8 @@ function legendOf({ answer, groups }: Chart): NonNullable<Picture["legend"]> {
       curve !== undefined && hasMean(curve)
         ? estimateText(curve.is_iqm, fullSize(curve))
         : plural(runs.length, "run");
-    const label = `${letterOf(place)}: ${name === "" ? "" : `${name}, `}${said}`;
+    const whole = `${letterOf(place)}: ${name === "" ? "" : `${name}, `}${said}`;
+    const label = whole.length > MOST_LETTERS ? `${whole.slice(0, MOST_LETTERS - 1)}…` : whole;
     return { label, colour: colourOf(place), isDashed: isDashed(place) };
   });
 }
@@ -52,7 +55,7 @@ function pictureOf(chart: Chart): Picture {
   const unit = unitOf(explained);
   return {
     title: explained.title,
-    run: "Bands: 95 % intervals over seeds; thin lines: single runs",
+    run: shownAs(groups, axis),
     yLabel: unit === "" ? explained.name : `${explained.name}, ${unit}`,
     axis,
     isLog: false,
@@ -79,9 +82,9 @@ const MOST_BINS = 700;
 
 /** The part that is shown, finer than it is drawn. */
 export async function saveValues(client: QueryClient, chart: Chart): Promise<void> {
-  const { explained, answer, runs, axis, zoom, bounds } = chart;
+  const { explained, answer, runs, axis, zoom } = chart;
   const runIds = answer.groups.flatMap((group) => group.runs);
-  const [from, to] = bounds ?? [null, null];
+  const [from, to] = zoom ?? [null, null];
   const part = { x: axis, from, to, points: MOST_BINS };
   const now = { staleTime: 0, gcTime: 0 };
   const [groups, series] = await Promise.all([
@@ -91,15 +94,8 @@ export async function saveValues(client: QueryClient, chart: Chart): Promise<voi
       ...now,
     }),
   ]);
-  const rows = within(zoom, rowsOf(answer, runs, axis, groups.items, series.series));
+  const rows = rowsOf(answer, runs, axis, groups.items, series.series);
   save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), nameOf(chart, "csv"));
-}
-
-const PLACE = 3;
-
-function within(zoom: Zoom, [head = [], ...rows]: Cell[][]): Cell[][] {
-  const [from, to] = zoom ?? [-Infinity, Infinity];
-  return [head, ...rows.filter((row) => Number(row[PLACE]) >= from && Number(row[PLACE]) <= to)];
 }
 
 /** Groups first, bin by bin; then each run, value by value or bucket by bucket. */
@@ -130,9 +126,9 @@ const groupRows = (letter: string, { x, value, low, high, n }: GroupCurve): Cell
     ...[value[i] ?? "", low[i] ?? "", high[i] ?? "", n[i] ?? "", ""],
   ]);
 
-const runRows = (letter: string, name: string, { run, x, y, n_points: n }: Series): Cell[][] =>
+const runRows = (letter: string, name: string, { run, x, y, n_points, n_nan }: Series): Cell[][] =>
   x.map((at, i) => {
     const mean = y.mean[i] ?? null;
     const value = mean === null ? null : y.low + y.unit * mean;
-    return [letter, run, name, at, value, "", "", "", n[i] ?? ""];
+    return [letter, run, name, at, value, "", "", "", (n_points[i] ?? 0) - (n_nan[i] ?? 0)];
   });

@@ -21,19 +21,18 @@ const run = (x: number[], y: (number | null)[]) => ({
 });
 
 describe("compared curves as rows", () => {
-  it("have at each place the newest value up to it", () => {
+  it("have at each place the values of the bins that hold it", () => {
     const { rows, n } = tableOf([group], [run([15, 40], [7, 8])], null);
     expect(n).toBe(5);
     expect(rows.map(({ x }) => x)).toEqual([10, 15, 20, 30, 40]);
-    expect(rows.map(({ runs }) => runs[0])).toEqual([null, 7, 7, 7, 8]);
-    expect(rows.map(({ groups }) => groups[0]?.value)).toEqual([1, 1, 2, null, undefined]);
+    expect(rows.map(({ runs }) => runs[0])).toEqual([7, 7, 8, 8, 8]);
+    // Nothing of a curve stands behind its end.
+    expect(rows.map(({ groups }) => groups[0]?.value)).toEqual([1, 2, 2, null, undefined]);
     expect(rows[3]?.groups[0]).toEqual({ value: null, low: null, high: null, n: 2 });
   });
-  it("are those of the part that is shown, with what was before it", () => {
-    const { rows } = tableOf([group], [run([5], [4])], [15, 25]);
-    expect(rows).toEqual([
-      { x: 20, groups: [{ value: 2, low: 1.5, high: 2.5, n: 3 }], runs: [4] },
-    ]);
+  it("are those of the part that is shown", () => {
+    const { rows } = tableOf([group], [run([5, 22], [4, 6])], [15, 21]);
+    expect(rows).toEqual([{ x: 20, groups: [{ value: 2, low: 1.5, high: 2.5, n: 3 }], runs: [6] }]);
   });
   it("are few, with the first and the last", () => {
     const x = Array.from({ length: 1000 }, (_, i) => i);

@@ -16,9 +16,9 @@ export interface GroupCell {
 
 export interface Row {
   readonly x: number;
-  /** One per group; null = nothing of it is there yet. */
+  /** One per group; null = it has no bin there. */
   readonly groups: readonly (GroupCell | null)[];
-  /** One per run: its newest value up to here; null = there is none. */
+  /** One per run; null = it has no value there. */
   readonly runs: readonly (number | null)[];
 }
 
@@ -41,7 +41,7 @@ export function tableOf(
   const rows = chosen(places).map((x) => ({
     x,
     groups: groups.map((one) => groupCell(one, x)),
-    runs: runs.map(({ curve }) => curve.mean[newest(curve.x, x)] ?? null),
+    runs: runs.map(({ curve }) => curve.mean[holding(curve.x, x)] ?? null),
   }));
   return { rows, n: places.length };
 }
@@ -53,13 +53,13 @@ function chosen(places: readonly number[]): readonly number[] {
   return Array.from({ length: MOST_ROWS }, (_, i) => places[Math.round(i * distance)] ?? 0);
 }
 
-const newest = (x: readonly number[], at: number): number => x.findLastIndex((one) => one <= at);
+/** The bin that a place lies in: each has the name of its greatest x. */
+const holding = (x: readonly number[], at: number): number => x.findIndex((one) => one >= at);
 
-/** A bin has the name of its greatest x, so it counts from there on, but not behind the last. */
 function groupCell({ x, value, low, high, n }: GroupCurve, at: number): GroupCell | null {
-  const place = newest(x, at);
+  const place = holding(x, at);
   const count = n[place];
-  if (count === undefined || at > (x.at(-1) ?? -Infinity)) return null;
+  if (count === undefined) return null;
   return {
     value: value[place] ?? null,
     low: low[place] ?? null,

@@ -5,14 +5,12 @@ import { useMemo } from "react";
 import { metricsQuery } from "@/api/runs";
 import { groupCurvesQuery } from "@/api/seed-groups";
 import type { GroupCurve, Series } from "@/api/types";
-import type { Curve } from "@/charts/live-curves";
+import type { Axis, Curve } from "@/charts/live-curves";
 import { useView } from "@/features/compare/view";
 
-import { around, groupCurve, isComplete, runCurve } from "./closer";
+import { groupCurve, isComplete, runCurve } from "./closer";
 
 const POINTS = 300;
-/** Of a part with room on both sides. */
-const PART_POINTS = 2 * POINTS;
 
 export interface ComparedCurves {
   readonly groups: readonly GroupCurve[];
@@ -20,48 +18,50 @@ export interface ComparedCurves {
   readonly runs: ReadonlyMap<string, Curve>;
 }
 
-const nobody: readonly Series[] = [];
-const nothing: readonly GroupCurve[] = [];
+const noSeries: readonly Series[] = [];
+const noGroups: readonly GroupCurve[] = [];
 
-/** `curves`: null until they are here. */
+/** By tokens or time, bins are a part of the axis, however few points there are. */
+const mayShowMore = (axis: Axis, series: readonly Series[] | undefined): boolean =>
+  series !== undefined && (axis !== "step" || !isComplete(series));
+
+/** `curves`: null until they are here. Until a closer look has come, the one before stays. */
 export function useCurves(name: string, refetchInterval: number | false) {
   const { runIds, axis, zoom } = useView();
-  const [from, to] = zoom === null ? [null, null] : around(zoom);
+  const [from, to] = zoom ?? [null, null];
   const whole = { x: axis, points: POINTS };
-  const part = { x: axis, from, to, points: PART_POINTS };
   const groups = useQuery({ ...groupCurvesQuery(runIds, name, whole), refetchInterval });
   const runs = useQuery({ ...metricsQuery(runIds, { names: name, ...whole }), refetchInterval });
-  const mayShowMore = runs.data !== undefined && !isComplete(runs.data.series);
-  const close = { refetchInterval, enabled: zoom !== null && mayShowMore };
-  const closeGroups = useQuery({ ...groupCurvesQuery(runIds, name, part), ...close });
-  const closeRuns = useQuery({ ...metricsQuery(runIds, { names: name, ...part }), ...close });
+  const isClose = zoom !== null && mayShowMore(axis, runs.data?.series);
+  const part = { ...whole, from, to };
+  const askedOf = [runIds.join(), name, axis].join(" ");
+  const closer = { refetchInterval, enabled: isClose, meta: { askedOf } };
+  const closeGroups = useQuery({
+    ...groupCurvesQuery(runIds, name, part),
+    ...closer,
+    placeholderData: (before, asked) => (asked?.meta?.["askedOf"] === askedOf ? before : undefined),
+  });
+  const closeRuns = useQuery({
+    ...metricsQuery(runIds, { names: name, ...part }),
+    ...closer,
+    placeholderData: (before, asked) => (asked?.meta?.["askedOf"] === askedOf ? before : undefined),
+  });
   const all = [groups, runs, closeGroups, closeRuns];
 
   const [items, series] = [groups.data?.items, runs.data?.series];
-  const isClose = close.enabled && closeGroups.data !== undefined && closeRuns.data !== undefined;
-  const closeItems = isClose ? closeGroups.data.items : nothing;
-  const closeSeries = isClose ? closeRuns.data.series : nobody;
+  const closeItems = (isClose ? closeGroups.data?.items : undefined) ?? noGroups;
+  const closeSeries = (isClose ? closeRuns.data?.series : undefined) ?? noSeries;
   const curves = useMemo((): ComparedCurves | null => {
     if (items === undefined || series === undefined) return null;
-    const bounds = from === null || to === null ? null : ([from, to] as const);
-    const partOf = new Map(closeSeries.map((one) => [one.run, one]));
+    const groupParts = new Map(closeItems.map((one) => [one.group, one]));
+    const runParts = new Map(closeSeries.map((one) => [one.run, one]));
     return {
-      groups: items.map((one) =>
-        groupCurve(
-          one,
-          closeItems.find(({ group }) => group === one.group),
-          bounds,
-        ),
-      ),
-      runs: new Map(
-        series.map((one) => [one.run, runCurve(one, partOf.get(one.run) ?? null, bounds)]),
-      ),
+      groups: items.map((one) => groupCurve(one, groupParts.get(one.group))),
+      runs: new Map(series.map((one) => [one.run, runCurve(one, runParts.get(one.run))])),
     };
-  }, [items, series, closeItems, closeSeries, from, to]);
+  }, [items, series, closeItems, closeSeries]);
   return {
     curves,
-    /** What was asked for to draw them; null = everything. */
-    bounds: close.enabled && zoom !== null ? around(zoom) : null,
     error: all.find((one) => one.error !== null)?.error ?? null,
     retry: () => all.forEach((one) => one.error !== null && void one.refetch()),
   };

@@ -32,7 +32,7 @@ function useKnown({ name, costs }: Measure, refetchInterval: number | false) {
   const runs = useQuery({ ...metricsQuery(runIds, { names, points: POINTS }), refetchInterval });
   const groups = useQueries({
     queries: [name, ...costs].map((one) => ({
-      ...groupCurvesQuery(runIds, one, { points: POINTS }),
+      ...groupCurvesQuery(runIds, one, { x: "step", points: POINTS }),
       refetchInterval,
     })),
   });
