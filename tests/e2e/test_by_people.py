@@ -79,13 +79,13 @@ def test_the_win_rate_is_attached_to_the_policy_and_shown_against_its_kl(
     expect(card.get_by_role("button", name="Attach to")).to_have_count(0)
     card.get_by_role("link", name="Show the win rate of good").click()
     card.get_by_role("button", name="Attach to policy, step 1").click()
-    expect(card.get_by_role("status")).to_contain_text("Win rate 1 is attached.")
+    expect(card.get_by_role("status")).to_contain_text("Win rate 1 is attached to step 1.")
     assert barriers(page, axe) == []
     judged = workshop.get(f"/runs/{policy}/events", type="judged")["items"]
     assert [one["data"]["judge"] for one in judged] == [f"people, {PROMPTS} pairs against bad"]
 
-    card.get_by_role("link", name="Reward against KL").click()
-    drawn = page.get_by_role("region", name="Reward against KL").get_by_role("img")
+    card.get_by_role("link", name="Reward vs KL").click()
+    drawn = page.get_by_role("region", name="Reward vs KL").get_by_role("img")
     with_interval = re.compile(r"step 1: 1 \[0\.\d\d, 1\.00\] at 2 nats")
     expect(drawn).to_have_attribute("aria-label", with_interval)
 

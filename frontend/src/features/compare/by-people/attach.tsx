@@ -66,16 +66,12 @@ function Attached({ run, results }: { run: Run; results: OutsideMetrics }) {
   const [point] = results.points;
   const againstKl = rewardAgainstKl(run);
   return (
-    <span className="small" role="status">
-      Win rate {number(point?.values[WIN_RATE])} is attached. The page of{" "}
-      <Link to={`/projects/${run.project_id}/runs/${run.id}`}>{run.name}</Link> shows it
-      {againstKl !== null && (
-        <>
-          , and so does its <Link to={againstKl}>Reward vs KL</Link> if a KL was measured at step{" "}
-          {number(point?.step)}
-        </>
-      )}
-      .
-    </span>
+    <>
+      <span className="small" role="status">
+        Win rate {number(point?.values[WIN_RATE])} is attached to step {number(point?.step)}.
+      </span>
+      <Link to={`/projects/${run.project_id}/runs/${run.id}`}>Open {run.name}</Link>
+      {againstKl !== null && <Link to={againstKl}>Reward vs KL</Link>}
+    </>
   );
 }

@@ -53,7 +53,11 @@ function WinRate({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Ru
           {plural(found.lost, "loss", "losses")} in {plural(found.judged, "pair")}
           {found.left_out > 0 &&
             `; ${plural(found.left_out, "judgment")} ranked at most one of the two`}
-          .{" "}
+          .
+        </p>
+      )}
+      {rate !== null && (
+        <p className="small">
           <Link to={`/projects/${ours.project_id}/compare?runs=${theirs.id},${ours.id}`}>
             Show the win rate of {theirs.name}
           </Link>
