@@ -33,9 +33,11 @@ export function CurveTools() {
         </button>
       )}
       <span className="grow" />
-      <span className="small faint wide">
-        Drag to zoom all charts, double-click to see everything
-      </span>
+      {!isTable && (
+        <span className="small faint wide">
+          Drag to zoom all charts, double-click to see everything
+        </span>
+      )}
     </div>
   );
 }

@@ -53,7 +53,7 @@ export function shownAs(groups: readonly GroupCurve[], axis: Axis): string {
   if (withMean.length === 0) return "A line for each run";
   const isPartial = withMean.some(({ n }) => new Set(n).size > 1);
   return [
-    "Mean (from ten seeds on IQM) of the seeds with 95 % interval",
+    "Bands: 95 % intervals over seeds",
     ...(axis === "step" ? [] : ["interpolated between points"]),
     ...(isPartial ? ["dashed: fewer seeds"] : []),
     "thin: single runs",
