@@ -15,7 +15,7 @@ from types import FrameType
 
 from pydantic import ValidationError
 
-from backend.errors import ServiceError
+from backend.errors import InvalidInput, ServiceError
 from backend.ops import audit, backup, doctor
 from backend.ops.launcher import Launcher, read_server, sign_in_link
 from backend.ops.migration import migrate
@@ -131,8 +131,18 @@ def run_prune(settings: Settings, options: argparse.Namespace) -> None:
     with closing(Prune(settings)) as prune:
         plan = prune.plan()
         _say(plan.describe())
-        if plan.items and (options.yes or input("Delete these files? [y/N] ").lower() == "y"):
+        if plan.items and (options.yes or _is_agreed("Delete these files?")):
             _say(plan.carry_out())
+
+
+def _is_agreed(question: str) -> bool:
+    """Ask whoever runs the command. Raises InvalidInput if nobody can answer."""
+    try:
+        return input(f"{question} [y/N] ").lower() == "y"
+    except EOFError as error:
+        raise InvalidInput(
+            "nobody answered the question", advice="Answer it, or add --yes to agree beforehand."
+        ) from error
 
 
 def run_audit(settings: Settings, options: argparse.Namespace) -> int:

@@ -352,9 +352,11 @@ def test_prune_deletes_the_files_of_what_is_archived_and_nothing_else(site: Site
 def test_prune_without_a_terminal_deletes_nothing_unasked(site: Site) -> None:
     folder = add_archived_model(site, artifact="old")
 
-    site.podium("prune", stdin="")
+    code, said = site.podium("prune", stdin="")
 
     assert folder.exists()
+    assert code == 1
+    assert "podium: nobody answered the question\nAnswer it, or add --yes" in said
 
 
 def test_doctor_names_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:

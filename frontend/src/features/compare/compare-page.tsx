@@ -7,6 +7,8 @@ import { Link } from "react-router";
 import { runsByIdQuery } from "@/api/runs";
 import { seedGroupsQuery } from "@/api/seed-groups";
 import type { Run, SeedGroups } from "@/api/types";
+import { unitOf } from "@/components/metrics/explained";
+import { useExplain } from "@/components/metrics/use-explain";
 import { Answer } from "@/components/seed-groups/answer";
 import { Empty, Loaded } from "@/components/states";
 import { useVerdicts } from "@/components/use-verdicts";
@@ -83,6 +85,9 @@ function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: 
   const inGroups = new Set(answer.groups.flatMap((group) => group.runs));
   const byId = new Map(runs.filter(({ id }) => inGroups.has(id)).map((run) => [run.id, run]));
   const { runIds, set } = useView();
+  const explain = useExplain([...byId.values()][0]?.method ?? "");
+  const unit =
+    answer.metric === null || explain === undefined ? "" : unitOf(explain(answer.metric));
   const asChosen = runIds.flatMap((id) => byId.get(id) ?? []);
   return (
     <>
@@ -91,7 +96,7 @@ function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: 
         <Answer answer={answer} onSet={(name) => set({ set: name })} />
       )}
       <ByPeople runs={asChosen} />
-      <GroupTable answer={answer} runs={byId} verdicts={verdicts} />
+      <GroupTable answer={answer} unit={unit} runs={byId} verdicts={verdicts} />
       <Frontier answer={answer} runs={byId} refetchMs={refetchMs} />
       <Breakdown answer={answer} />
       <CurveCards answer={answer} runs={byId} refetchMs={refetchMs} />

@@ -37,7 +37,12 @@ function text(shown: SeedGroup, states: Readonly<Record<string, Run["state"]>> =
   const page = document.createElement("div");
   page.innerHTML = renderToStaticMarkup(
     <MemoryRouter>
-      <GroupTable answer={answer as unknown as SeedGroups} runs={runs} verdicts={new Map()} />
+      <GroupTable
+        unit=""
+        answer={answer as unknown as SeedGroups}
+        runs={runs}
+        verdicts={new Map()}
+      />
     </MemoryRouter>,
   );
   return page.textContent;

@@ -68,9 +68,12 @@ function Together({ group }: { group: SeedGroup }) {
 const haveSteps = ({ groups }: SeedGroups): boolean =>
   new Set(groups.flatMap(({ values }) => values.map(({ step }) => step))).size > 1;
 
-export function GroupTable({ answer, ...known }: Known & { answer: SeedGroups }) {
+/** `unit`: of the metric that decides; empty where it has none or is not known yet. */
+export function GroupTable(props: Known & { answer: SeedGroups; unit: string }) {
+  const { answer, unit, ...known } = props;
   const { title, evaluated_on: on } = answer;
-  const by = on === null ? title || "Value" : `${title} on ${on}`;
+  const measure = on === null ? title || "Value" : `${title} on ${on}`;
+  const by = unit === "" ? measure : `${measure}, ${unit}`;
   const columns: readonly Column[] = ["Group", ["Seeds", "num"], [by, "num"], "Runs"];
   const hasSteps = haveSteps(answer);
   const groups = answer.groups.map((group, place) => ({ group, place }));
