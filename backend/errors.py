@@ -132,6 +132,7 @@ class TooManyJobs(ServiceError):
 
     status = 429
     title = "Too many jobs"
+    retry_after_s = 5.0
 
 
 class TooBusy(ServiceError):

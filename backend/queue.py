@@ -1,8 +1,9 @@
 """The queue between API and worker: `wake` sends a message that there is work, and nothing more.
 
-Called by routes after their commit and by the sweeper; `worker.celery_app` takes its broker
-settings from here. The store is the truth: a message that is lost, doubled or late changes
-nothing, so a dead broker is a warning in the log and never an error.
+Called by routes after their commit and by workers (the sweeper, their presence, and a supervisor
+that drains); `worker.celery_app` takes its broker settings from here. The store is the truth: a
+message that is lost, doubled or late changes nothing, so a dead broker is a warning in the log and
+never an error.
 """
 
 import fcntl

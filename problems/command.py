@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> str:
             return _write(_read(options), options.output)
         made = _made(options)
         found = [problem for some in made.values() for problem in some]
-        return _write(found, options.output, f": {_counts(made, options.count)}")
+        return _write(found, options.output, f": {_counts(made)}")
     except FileExistsError as error:
         raise Refused(f"{options.output} exists already; name a new file") from error
     except (OSError, ValueError) as error:
@@ -92,13 +92,8 @@ def _exactly(make: Make, level: int, count: int) -> list[Problem]:
         raise Refused(f"level {level}: {error}") from error
 
 
-def _counts(made: Mapping[int, Sequence[Problem]], asked: int | None) -> str:
-    """How many problems each level gave, and which levels have no more."""
-    least = _MEAN_COUNT if asked is None else asked
-    return ", ".join(
-        f"{len(some)} of level {level}{' (no more were found)' if len(some) < least else ''}"
-        for level, some in made.items()
-    )
+def _counts(made: Mapping[int, Sequence[Problem]]) -> str:
+    return ", ".join(f"{len(some)} of level {level}" for level, some in made.items())
 
 
 def _levels(asked: str | None, possible: Sequence[int]) -> Sequence[int]:
@@ -143,12 +138,12 @@ def _value(row: str, number: int) -> object:
 def _write(found: Sequence[Problem], output: str | None, counts: str = "") -> str:
     """Beside problems on standard output the counts go to standard error."""
     text: Iterable[str] = lines(found)
+    problems = f"{len(found)} problem{'' if len(found) == 1 else 's'}"
     if output is None:
         sys.stdout.writelines(text)
         if counts:
-            sys.stderr.write(f"{len(found)} problems{counts}.\n")
+            sys.stderr.write(f"{problems}{counts}.\n")
         return ""
     with Path(output).open("x", encoding="utf-8") as file:
         file.writelines(text)
-    several = "" if len(found) == 1 else "s"
-    return f"Wrote {len(found)} problem{several} to {output}{counts}. Import the file as prompts."
+    return f"Wrote {problems} to {output}{counts}. Import the file as prompts."

@@ -8,7 +8,7 @@ import, in the transaction that checks its caller again (`backend.api.imports`).
 import tempfile
 import time
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -30,6 +30,7 @@ from backend.jobs import memory
 from backend.jobs.pace import SMALLEST, Pace
 from backend.jobs.withdrawal import DeadImports, settle, withdraw
 from backend.jobs.work import JSON, Work
+from backend.machine.wall_clock import now
 from backend.schemas.data import ImportFormat, ImportKind
 from backend.store.data import imports
 from backend.store.data.keeping import TALLY, NewImport, Tally
@@ -178,7 +179,7 @@ def _hash(record: AnyInput) -> None:
 
 
 def _write(work: Work, asked: ImportArguments, batches: _Batches, tally: Tally, total: int) -> None:
-    new, at = asked.new_import(), datetime.now(UTC)
+    new, at = asked.new_import(), now()
     _begin(work, new, at)
     try:
         # How long a record takes is not known before the first batch.

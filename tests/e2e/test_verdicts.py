@@ -130,12 +130,16 @@ def test_compared_curves_stand_by_tokens_as_tables_and_in_files(
     expect(chart).to_be_visible()
     rows = list(csv.DictReader(io.StringIO(save(page, "eval/loss", "CSV").decode())))
     assert {row["group"] for row in rows} == {"A", "B"}
-    assert sorted({row["tokens"] for row in rows if row["run"]}, key=float) == [
+    assert sorted({row["tokens up to"] for row in rows if row["run"]}, key=float) == [
         "1000", "1100", "1200", "1300",
     ]  # fmt: skip
     # Also where only one seed was evaluated, the others count.
-    (first,) = [row for row in rows if row["tokens"] == "1000" and not row["run"]]
-    assert (first["group"], first["seeds"]) == ("A", "3")
+    (first,) = [
+        row
+        for row in rows
+        if row["tokens up to"] == "1000" and not row["run"] and row["group"] == "A"
+    ]
+    assert first["seeds"] == "3"
     picture = ElementTree.fromstring(save(page, "eval/loss", "SVG"))
     words = " ".join(picture.itertext())
     assert "mean of 3 seeds" in words

@@ -67,7 +67,7 @@ def test_a_level_with_fewer_problems_gives_all_and_the_others_make_up_for_it(
     n_first = Counter(row["metadata"]["level"] for row in lines_of(path))[1]
     assert n_first < 55
     assert capsys.readouterr().out == (
-        f"Wrote 200 problems to {path}: {n_first} of level 1 (no more were found), "
+        f"Wrote 200 problems to {path}: {n_first} of level 1, "
         f"{200 - n_first} of level 2. Import the file as prompts.\n"
     )
     whole = [json.loads(problem.line) for problem in arithmetic.make(2, 300, seed=0)]

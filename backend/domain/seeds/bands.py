@@ -1,7 +1,7 @@
-"""The curve of several seeds: what they say together, bin by bin."""
+"""The curves of several seeds: what they say together, bin by bin."""
 
 import math
-from bisect import bisect, bisect_left
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +10,20 @@ from typing import NamedTuple
 
 from backend.domain.seeds.estimates import FEWEST_FOR_INTERVAL, FEWEST_FOR_IQM, summarised
 
-# x ascending; a point whose value is NaN has None.
-Points = Sequence[tuple[float, float | None]]
+# x and value; None where the value is NaN.
+Point = tuple[float, float | None]
+
+
+class SeedCurve(NamedTuple):
+    """The points of one run in a window, x ascending, and its neighbours outside of the window.
+
+    A line leads from `before` to the first point and from the last one to `behind`; None = there is
+    no such point.
+    """
+
+    points: Sequence[Point]
+    before: Point | None = None
+    behind: Point | None = None
 
 
 @dataclass
@@ -29,12 +41,6 @@ class Band:
     low: list[float | None] = field(default_factory=list)
     high: list[float | None] = field(default_factory=list)
 
-    def between(self, low: float, high: float) -> "Band":
-        """Return the part whose x lies between these, both included."""
-        part = slice(bisect_left(self.x, low), bisect(self.x, high))
-        values = (self.value[part], self.low[part], self.high[part])
-        return Band(self.is_iqm, self.x[part], self.n[part], *values)
-
 
 class _Bin(NamedTuple):
     """The points of one run in one bin: their greatest x and the mean of their finite values."""
@@ -43,43 +49,42 @@ class _Bin(NamedTuple):
     value: float | None
 
 
-def band(
-    curves: Sequence[Points], width: float, *, is_iqm: bool | None = None, is_joined: bool = False
-) -> Band:
-    """Put the curves of a group's runs together, bin by bin of `width`.
+def bands(
+    groups: Sequence[Sequence[SeedCurve]],
+    width: float,
+    *,
+    are_iqms: Sequence[bool] | None = None,
+    is_joined: bool = False,
+) -> list[Band]:
+    """Put the curves of each group's runs together, bin by bin of `width`.
 
-    Each run counts once in a bin, by the mean of its finite points there; x is the bin's greatest.
-    A bin exists where a run has a point. `is_iqm`: by default from ten runs with a value on.
-    `is_joined`: a run without a point in a bin counts by linear interpolation between its points
-    on both sides, not beyond its first and last, nor next to a bin in which it has no finite value.
-    Halfway between two points that are noise an interpolated value has half their variance.
+    Each run counts once in a bin, by the mean of its finite points there. A bin is where a run of
+    any group has a point; its x is the greatest of all. `are_iqms`: by group; by default those of
+    ten runs with a value and more. `is_joined`: a run without a point in a bin counts by linear
+    interpolation between its points on both sides, not beyond its first and last, nor beside a bin
+    in which it has no finite value. Halfway between two points that are noise an interpolated value
+    has half their variance.
     """
-    runs = [_binned(curve, width) for curve in curves if curve]
-    ends = _ends(runs)
-    columns = [_joined(own, ends) if is_joined else _values(own) for own in runs]
-    n_runs = len([column for column in columns if column])
-    found = Band(is_iqm=n_runs >= FEWEST_FOR_IQM if is_iqm is None else is_iqm)
-    for place, x in ends.items():
-        values = [column[place] for column in columns if place in column]
-        if not values:
-            continue
-        together = summarised(values, is_iqm=found.is_iqm)
-        found.x.append(x)
-        found.n.append(together.n)
-        found.value.append(together.value if together.n >= FEWEST_FOR_INTERVAL else None)
-        found.low.append(together.low)
-        found.high.append(together.high)
+    binned = [[_binned(curve.points, width) for curve in curves] for curves in groups]
+    ends = _ends([own for runs in binned for own in runs])
+    found = []
+    for place, (curves, runs) in enumerate(zip(groups, binned, strict=True)):
+        pairs = zip(curves, runs, strict=True)
+        columns = [_joined(curve, own, ends) if is_joined else _values(own) for curve, own in pairs]
+        n_runs = len([column for column in columns if column])
+        is_iqm = n_runs >= FEWEST_FOR_IQM if are_iqms is None else are_iqms[place]
+        found.append(_together(columns, ends, is_iqm=is_iqm))
     return found
 
 
-def _binned(curve: Points, width: float) -> dict[int, _Bin]:
-    points: defaultdict[int, list[tuple[float, float | None]]] = defaultdict(list)
+def _binned(curve: Sequence[Point], width: float) -> dict[int, _Bin]:
+    points: defaultdict[int, list[Point]] = defaultdict(list)
     for x, y in curve:
         points[math.floor(x / width)].append((x, y))
-    return {place: _together(points[place]) for place in sorted(points)}
+    return {place: _bin(points[place]) for place in sorted(points)}
 
 
-def _together(points: Points) -> _Bin:
+def _bin(points: Sequence[Point]) -> _Bin:
     finite = [y for _, y in points if y is not None]
     return _Bin(max(x for x, _ in points), fmean(finite) if finite else None)
 
@@ -94,14 +99,18 @@ def _values(own: Mapping[int, _Bin]) -> dict[int, float]:
     return {place: one.value for place, one in own.items() if one.value is not None}
 
 
-def _joined(own: Mapping[int, _Bin], ends: Mapping[int, float]) -> dict[int, float]:
-    """The run's value in each of these bins that lies between its first and its last."""
-    places, bins = [*own], [*own.values()]
+def _joined(
+    curve: SeedCurve, own: Mapping[int, _Bin], ends: Mapping[int, float]
+) -> dict[int, float]:
+    """The run's value in each of these bins that lies between its first and its last point."""
+    outside = [[] if one is None else [_Bin(*one)] for one in (curve.before, curve.behind)]
+    known = [*outside[0], *own.values(), *outside[1]]
+    xs = [one.x for one in known]
     found = _values(own)
     for place in ends.keys() - own.keys():
-        after = bisect(places, place)
-        if 0 < after < len(bins):
-            value = _on_the_line(bins[after - 1], bins[after], ends[place])
+        after = bisect(xs, ends[place])
+        if 0 < after < len(known):
+            value = _on_the_line(known[after - 1], known[after], ends[place])
             if value is not None:
                 found[place] = value
     return found
@@ -112,3 +121,20 @@ def _on_the_line(before: _Bin, after: _Bin, x: float) -> float | None:
         return None
     share = (x - before.x) / (after.x - before.x)
     return before.value + share * (after.value - before.value)
+
+
+def _together(
+    columns: Sequence[Mapping[int, float]], ends: Mapping[int, float], *, is_iqm: bool
+) -> Band:
+    found = Band(is_iqm)
+    for place, x in ends.items():
+        values = [column[place] for column in columns if place in column]
+        if not values:
+            continue
+        together = summarised(values, is_iqm=is_iqm)
+        found.x.append(x)
+        found.n.append(together.n)
+        found.value.append(together.value if together.n >= FEWEST_FOR_INTERVAL else None)
+        found.low.append(together.low)
+        found.high.append(together.high)
+    return found

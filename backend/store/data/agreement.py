@@ -3,10 +3,10 @@
 Called by `backend.jobs.agreement`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.agreement.judged import Judged, Text
@@ -96,9 +96,6 @@ def _texts(session: Session, project_id: str) -> dict[str, Text]:
         .join(Judgment, Judgment.comparison_id == Comparison.id)
         .where(Judgment.project_id == project_id)
     )
-    terms = _reward_models(
-        session, select(Response.run_id).where(Response.prompt_id.in_(of_judged))
-    )
     rows = session.execute(
         select(
             Response.id,
@@ -107,14 +104,15 @@ def _texts(session: Session, project_id: str) -> dict[str, Text]:
             Response.run_id,
             Response.scores,
         ).where(Response.prompt_id.in_(of_judged))
-    )
+    ).all()
+    terms = _reward_models(session, {row.run_id for row in rows if row.run_id is not None})
     return {
         response_id: Text(characters, sha256, run_id, scores.get(terms.get(run_id or "", "")))
         for response_id, characters, sha256, run_id, scores in rows
     }
 
 
-def _reward_models(session: Session, run_ids: Select[str | None]) -> dict[str, str]:
+def _reward_models(session: Session, run_ids: Collection[str]) -> dict[str, str]:
     """What the scores of each run call its reward model; no entry for a run without one."""
     rows = session.execute(select(Run.id, Run.config).where(Run.id.in_(run_ids)))
     return {run_id: name for run_id, config in rows if (name := _reward_model(config)) is not None}

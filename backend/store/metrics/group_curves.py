@@ -4,13 +4,13 @@ Called by `backend.api.seed_groups`; the statistics are `backend.domain.seeds.ba
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
 from backend.domain.seeds import groups as seeds
-from backend.domain.seeds.bands import Points, band
+from backend.domain.seeds.bands import Point, SeedCurve, bands
 from backend.domain.seeds.draws import counted
 from backend.domain.seeds.estimates import FEWEST_FOR_IQM
 from backend.schemas.metrics.seeds import GroupCurve, GroupCurves
@@ -21,8 +21,8 @@ from backend.store.metrics.seed_groups import configs_of, metrics_of
 
 _FINER = 4
 
-# By run and metric.
-_Drawn = dict[tuple[str, str], Points]
+# Run and metric.
+_Key = tuple[str, str]
 
 
 def read(
@@ -41,42 +41,48 @@ def read(
     fine = replace(window, points=_FINER * window.points)
     series = curves.read(session, run_ids, names, fine, exact=True).series
     is_joined = window.x != "step"
-    drawn: _Drawn = {(one.run, one.name): _points(one) for one in series}
-    if is_joined and (window.from_ is not None or window.to is not None):
-        whole = replace(fine, from_=None, to=None)
-        drawn = _led_in(drawn, curves.read(session, run_ids, names, whole, exact=True).series, fine)
+    outside = _neighbours(session, run_ids, names, fine) if is_joined else {}
+    inside = {(one.run, one.name): _points(one) for one in series}
     items = []
     for name in names:
-        width = _width([one for one in series if one.name == name and one.x], window)
-        for place, runs in enumerate(groups):
-            points = [drawn[run, name] for run in runs if (run, name) in drawn]
-            n_seeds = len([run for run in runs if name in known[run]])
-            found = band(
-                points, width, is_iqm=n_seeds >= FEWEST_FOR_IQM, is_joined=is_joined
-            ).between(*_borders(window))
-            items.append(GroupCurve(group=place, name=name, **vars(found)))
+        own = [one for one in series if one.name == name and one.x]
+        found = bands(
+            [[_seed_curve((run, name), inside, outside) for run in runs] for runs in groups],
+            _width(own, window),
+            are_iqms=[_n_with(name, runs, known) >= FEWEST_FOR_IQM for runs in groups],
+            is_joined=is_joined,
+        )
+        items += [GroupCurve(group=i, name=name, **vars(one)) for i, one in enumerate(found)]
     return GroupCurves(items=items)
 
 
-def _borders(window: Window) -> tuple[float, float]:
-    return (
-        -math.inf if window.from_ is None else window.from_,
-        math.inf if window.to is None else window.to,
-    )
+def _seed_curve(
+    key: _Key,
+    inside: Mapping[_Key, Sequence[Point]],
+    outside: Mapping[_Key, tuple[Point | None, Point | None]],
+) -> SeedCurve:
+    return SeedCurve(inside.get(key, ()), *outside.get(key, (None, None)))
 
 
-def _led_in(
-    drawn: Mapping[tuple[str, str], Points], whole: Sequence[Series], window: Window
-) -> _Drawn:
-    """Add the neighbours of the window, so that a seed counts as far as its borders."""
-    low, high = _borders(window)
-    found: _Drawn = {}
-    for one in whole:
+def _n_with(name: str, runs: Iterable[str], known: Mapping[str, Collection[str]]) -> int:
+    return len([run for run in runs if name in known[run]])
+
+
+def _neighbours(
+    session: Session, run_ids: Sequence[str], names: Sequence[str], window: Window
+) -> dict[_Key, tuple[Point | None, Point | None]]:
+    """The last point before the window and the first behind it; of long curves means of some."""
+    if window.from_ is None and window.to is None:
+        return {}
+    low = -math.inf if window.from_ is None else window.from_
+    high = math.inf if window.to is None else window.to
+    whole = curves.read(session, run_ids, names, replace(window, from_=None, to=None), exact=True)
+    found = {}
+    for one in whole.series:
         points = _points(one)
-        before = [point for point in points if point[0] < low][-1:]
-        behind = [point for point in points if point[0] > high][:1]
-        key = (one.run, one.name)
-        found[key] = [*before, *drawn.get(key, ()), *behind]
+        before = next((point for point in reversed(points) if point[0] < low), None)
+        behind = next((point for point in points if point[0] > high), None)
+        found[one.run, one.name] = (before, behind)
     return found
 
 
@@ -89,7 +95,7 @@ def _width(series: Sequence[Series], window: Window) -> float:
     return max((high - low) / window.points, 1e-9)
 
 
-def _points(series: Series) -> Points:
+def _points(series: Series) -> list[Point]:
     y = series.y
     pairs = zip(series.x, y.mean, strict=True)
     return [(x, None if mean is None else y.low + y.unit * mean) for x, mean in pairs]

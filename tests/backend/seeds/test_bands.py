@@ -1,12 +1,20 @@
 """Bands of several seeds, by hand and by the laws that they keep."""
 
 import math
+from collections.abc import Sequence
 from random import Random
 from statistics import fmean
+from typing import Any
 
 import pytest
 
-from backend.domain.seeds.bands import band
+from backend.domain.seeds.bands import Band, Point, SeedCurve, bands
+
+
+def band(curves: Sequence[Sequence[Point]], width: float, **more: Any) -> Band:
+    """The band of one group that is drawn as a whole."""
+    (found,) = bands([[SeedCurve(curve) for curve in curves]], width, **more)
+    return found
 
 
 def test_three_seeds_step_by_step() -> None:
@@ -88,3 +96,26 @@ def test_joined_lines_have_their_value_at_every_bin_and_no_other_where_points_ar
     for x, n, value in zip(found.x, found.n, found.value, strict=True):
         assert n == sum(own[0] <= x <= own[-1] for own in places)
         assert value == (None if n < 3 else pytest.approx(3 * x - 7))
+
+
+def test_all_groups_have_their_values_at_the_same_places() -> None:
+    """Groups whose seeds have points at other places of the same bins, or in other bins."""
+    even = [SeedCurve([(0.0, 0.0), (21.0, 2.1), (40.0, 4.0)])] * 3
+    odd = [SeedCurve([(2.0, 1.0), (38.0, 1.0)])] * 3
+
+    first, second = bands([even, odd], 10.0, is_joined=True)
+
+    assert (first.x, second.x) == ([2, 21, 38, 40], [2, 21, 38])
+    assert first.value == [0.0, pytest.approx(2.1), pytest.approx(3.8), 4.0]
+    assert second.value == [1.0, 1.0, 1.0]
+
+
+def test_neighbours_outside_of_a_window_lead_lines_there_and_count_in_no_bin() -> None:
+    """However near they are: in the same bin as the first and the last point inside."""
+    seed = SeedCurve([(10.0, 1.0), (19.0, 1.0)], before=(9.9, 99.0), behind=(19.1, 99.0))
+    sparse = SeedCurve([], before=(0.0, 0.0), behind=(20.0, 2.0))
+
+    (found,) = bands([[seed, sparse, sparse]], 5.0, is_joined=True)
+
+    assert (found.x, found.n) == ([10, 19], [3, 3])
+    assert found.value == [pytest.approx(1.0), pytest.approx((1 + 1.9 + 1.9) / 3)]

@@ -23,8 +23,7 @@ interface CurveTableProps {
 function captionOf(explained: Explained, { rows, n }: Rows): string {
   const unit = unitOf(explained);
   const of = `${explained.title}${unit === "" ? "" : `, ${unit}`}.`;
-  const some = rows.length < n ? ` ${rows.length} of ${whole(n)} places are shown.` : "";
-  return `${of} Each value is of the bin that its place lies in.${some}`;
+  return rows.length < n ? `${of} ${rows.length} of ${whole(n)} rows are shown.` : of;
 }
 
 export function CurveTable(props: CurveTableProps) {

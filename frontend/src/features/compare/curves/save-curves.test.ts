@@ -20,7 +20,7 @@ const series: Series = {
 describe("a file of compared curves", () => {
   it("has the groups bin by bin, then the runs value by value", () => {
     expect(rowsOf(answer, runs, "tokens", [group], [series])).toEqual([
-      ["group", "run", "name", "tokens", "value", "low", "high", "seeds", "values"],
+      ["group", "run", "name", "tokens up to", "value", "low", "high", "seeds", "values"],
       ["A", "", "", 1, 0.1, 0, 0.2, 3, ""],
       // Of two seeds there is no mean, which is not NaN.
       ["A", "", "", 2, "", "", "", 2, ""],

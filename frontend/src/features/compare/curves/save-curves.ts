@@ -109,7 +109,8 @@ export function rowsOf(
   const letters = new Map(
     groups.flatMap((group, place) => group.runs.map((run) => [run, letterOf(place)] as const)),
   );
-  const isBucketed = series.some(({ n, x }) => n > x.length);
+  // By tokens or time, groups always have bins.
+  const isBucketed = axis !== "step" || series.some(({ n, x }) => n > x.length);
   const place = isBucketed ? `${AXIS_COLUMNS[axis]} up to` : AXIS_COLUMNS[axis];
   return [
     ["group", "run", "name", place, "value", "low", "high", "seeds", "values"],

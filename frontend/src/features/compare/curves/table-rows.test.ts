@@ -10,28 +10,32 @@ const group: GroupCurve = {
   ...{ value: [1, 2, null], low: [0.5, 1.5, null], high: [1.5, 2.5, null] },
 };
 
-const run = (x: number[], y: (number | null)[]) => ({
+const run = (x: number[], y: (number | null)[], points = 1) => ({
   run: "a",
   group: 1,
   curve: curveOf({
-    ...{ n: x.length, x, n_points: x.map(() => 1), n_nan: x.map(() => 0) },
+    ...{ n: x.length, x, n_points: x.map(() => points), n_nan: x.map(() => 0) },
     ...{ first: null, newest: null },
     y: { low: 0, unit: 1, min: y, max: y, mean: y, last: y },
   }),
 });
 
 describe("compared curves as rows", () => {
-  it("have at each place the values of the bins that hold it", () => {
+  it("have what was measured there, and nothing of an earlier or a later place", () => {
     const { rows, n } = tableOf([group], [run([15, 40], [7, 8])], null);
     expect(n).toBe(5);
     expect(rows.map(({ x }) => x)).toEqual([10, 15, 20, 30, 40]);
-    expect(rows.map(({ runs }) => runs[0])).toEqual([7, 7, 8, 8, 8]);
-    // Nothing of a curve stands behind its end.
-    expect(rows.map(({ groups }) => groups[0]?.value)).toEqual([1, 2, 2, null, undefined]);
+    expect(rows.map(({ runs }) => runs[0])).toEqual([null, 7, null, null, 8]);
+    expect(rows.map(({ groups }) => groups[0]?.value)).toEqual([1, undefined, 2, null, undefined]);
     expect(rows[3]?.groups[0]).toEqual({ value: null, low: null, high: null, n: 2 });
   });
+  it("have the mean of the bucket that holds the place", () => {
+    const { rows } = tableOf([group], [run([8, 24], [4, 6], 16)], null);
+    expect(rows.map(({ x }) => x)).toEqual([8, 10, 20, 24, 30]);
+    expect(rows.map(({ runs }) => runs[0])).toEqual([4, 6, 6, 6, null]);
+  });
   it("are those of the part that is shown", () => {
-    const { rows } = tableOf([group], [run([5, 22], [4, 6])], [15, 21]);
+    const { rows } = tableOf([group], [run([5, 20], [4, 6])], [15, 21]);
     expect(rows).toEqual([{ x: 20, groups: [{ value: 2, low: 1.5, high: 2.5, n: 3 }], runs: [6] }]);
   });
   it("are few, with the first and the last", () => {

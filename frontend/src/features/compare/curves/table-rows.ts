@@ -1,6 +1,6 @@
 /** Curves of groups and runs as a few rows: what each says at a place of the axis. Pure. */
 import type { GroupCurve } from "@/api/types";
-import type { Zoom } from "@/charts/live-curves";
+import type { Curve, Zoom } from "@/charts/live-curves";
 
 import type { RunCurve } from "./columns";
 
@@ -16,7 +16,7 @@ export interface GroupCell {
 
 export interface Row {
   readonly x: number;
-  /** One per group; null = it has no bin there. */
+  /** One per group; null = it has no value there. */
   readonly groups: readonly (GroupCell | null)[];
   /** One per run; null = it has no value there. */
   readonly runs: readonly (number | null)[];
@@ -41,7 +41,7 @@ export function tableOf(
   const rows = chosen(places).map((x) => ({
     x,
     groups: groups.map((one) => groupCell(one, x)),
-    runs: runs.map(({ curve }) => curve.mean[holding(curve.x, x)] ?? null),
+    runs: runs.map(({ curve }) => runCell(curve, x)),
   }));
   return { rows, n: places.length };
 }
@@ -53,11 +53,16 @@ function chosen(places: readonly number[]): readonly number[] {
   return Array.from({ length: MOST_ROWS }, (_, i) => places[Math.round(i * distance)] ?? 0);
 }
 
-/** The bin that a place lies in: each has the name of its greatest x. */
-const holding = (x: readonly number[], at: number): number => x.findIndex((one) => one >= at);
+/** A value at the place, or the mean of the bucket that holds it; never one of a later place. */
+function runCell({ x, mean, n }: Curve, at: number): number | null {
+  const place = x.findIndex((one) => one >= at);
+  const isHere = x[place] === at || (place > 0 && (n[place] ?? 0) > 1);
+  return isHere ? (mean[place] ?? null) : null;
+}
 
+/** All groups have their bins at the same places. */
 function groupCell({ x, value, low, high, n }: GroupCurve, at: number): GroupCell | null {
-  const place = holding(x, at);
+  const place = x.indexOf(at);
   const count = n[place];
   if (count === undefined) return null;
   return {
