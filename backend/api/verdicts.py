@@ -16,5 +16,5 @@ def list_verdicts(
     caller: Caller,
     runs: RunsQuery,
 ) -> VerdictsAnswer:
-    """Whether each run made its model better, by what was held out or measured outside."""
+    """Whether each run made its model better, by what was held out or measured outside the run."""
     return VerdictsAnswer(items=verdicts.of_runs(session, seen_runs(session, caller, runs)))

@@ -131,7 +131,8 @@ def _longer(config: Mapping[str, Any], facts: Facts) -> Advice | None:
         )
     text = f"Raise resources.timeout_s from {limit:g} to {needed_s}"
     rest = f"{counted(done, 'step')} took {facts.ran_s:.0f} s, and "
-    rest += f"a retry starts again with all {left}" if begins_again else f"{left} more will follow"
+    remain = "step remains" if left == 1 else "steps remain"
+    rest += f"a retry starts again with all {left}" if begins_again else f"{left} {remain}"
     return Advice(f"{text}: {rest}.", {"resources.timeout_s": needed_s})
 
 

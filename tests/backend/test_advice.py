@@ -91,7 +91,7 @@ def test_a_timeout_is_raised_to_what_the_steps_left_need() -> None:
     # 10 s a step, 40 steps left, a fifth more to be safe
     assert advice is not None
     assert advice.changes == {"resources.timeout_s": 480}
-    assert "from 100 to 480: 10 steps took 100 s, and 40 more will follow" in advice.text
+    assert "from 100 to 480: 10 steps took 100 s, and 40 steps remain" in advice.text
     enough = advise(C.TIMEOUT, config, Facts(first_step=10, step=55, steps=60, ran_s=100))
     assert enough is not None
     assert enough.changes == {}

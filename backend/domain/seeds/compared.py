@@ -55,7 +55,7 @@ def deciding_metric(
     if apart is not None and len({without_seed(config) for config in alike}) < 2:
         return None, (
             f"{_called(found, configs[0])} measures something else in each group, because "
-            f"`{apart}` differs. Evaluate all groups alike and attach that as `gold/reward`."
+            f"`{apart}` differs. Evaluate all groups alike and attach the results as `gold/reward`."
         )
     return found, ""
 

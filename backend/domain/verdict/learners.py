@@ -9,6 +9,7 @@ from functools import partial
 from backend.domain.verdict.evidence import Z95, Change, Estimate, Evidence, change, z_of_best
 from backend.domain.verdict.measured import LAST_PART, Judged, gauge
 from backend.domain.verdict.words import (
+    HOLD_OUT,
     apart,
     counted,
     difference,
@@ -32,8 +33,11 @@ _LEAST_UNSURE = 0.05
 _LARGEST_GAP = 0.2
 # From here on a correlation of score and length is a strong one.
 _FOLLOWS_LENGTH = 0.5
-_NO_HELDOUT = "No held-out records: hold some out when you freeze the snapshot."
-_FEW_HELDOUT = "Hold more prompts out when you freeze the snapshot: a single one gives no interval."
+_NO_HELDOUT = f"No held-out records. {HOLD_OUT}."
+_FEW_HELDOUT = (
+    "Raise “Held out, %” when you freeze the snapshot (API: `heldout_fraction`): a single held-out "
+    "prompt gives no interval."
+)
 _TRAINING_ALONE = "The training loss alone cannot tell learning from memorising."
 
 

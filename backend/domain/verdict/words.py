@@ -6,6 +6,8 @@ from backend.domain.verdict.evidence import Change, Estimate
 
 # Digits that tell a number from 1, or two numbers from each other; more is noise.
 _MOST_DIGITS = 6
+# What to do where nothing was held out, in the words of the dialog that freezes a snapshot.
+HOLD_OUT = "Set “Held out, %” above 0 when you freeze the snapshot (API: `heldout_fraction`)"
 
 
 def shown(value: float) -> str:

@@ -106,8 +106,8 @@ CORRECTNESS = (
     _evaluated(
         "eval/pass@{k}",
         "pass@{k}",
-        "Chance that one of k responses passes, for k = 1, 2, 4, ... below "
-        "`samples_per_prompt` and for k = `samples_per_prompt`.",
+        "Chance that one of k responses passes, for k = `samples_per_prompt` and each power of two "
+        "below it.",
         "Rises with k; if it is the same for every k, the responses hardly differ.",
         unit="share",
     ),
@@ -122,8 +122,8 @@ CORRECTNESS = (
     _evaluated(
         "eval/bon@{k}",
         "Best of {k}",
-        "Chance that the response that the reward model likes best of k passes; needs a `model` or "
-        "`process` term.",
+        "Chance that the response that the reward model scores highest among k passes; needs a "
+        "`model` or `process` term.",
         "Rises with k towards pass@k; where it falls, the reward model is over-optimized.",
         unit="share",
     ),

@@ -273,10 +273,10 @@ def test_a_reward_measured_outside_at_two_early_steps_does_not_hide_a_later_fall
 
     assert (found.kind, found.judged_by) == (Kind.OVER_OPTIMIZED, "eval/reward")
     assert (
-        "The reward measured outside is known only up to step 10, so the held-out reward decides."
-        in found.reason
-    )
-    # What was shipped is what counts: its step was measured outside.
+        "The reward measured outside the run is known only up to step 10, so the held-out reward "
+        "decides."
+    ) in found.reason
+    # What was shipped is what counts: its step was measured outside the run.
     shipped = with_early_gold(10, [0.5, 0.6, 0.3, 0.05])
     assert (shipped.kind, shipped.judged_by) == (Kind.IMPROVED, "gold/reward")
     assert "known only" not in shipped.reason
@@ -322,7 +322,7 @@ def test_without_held_out_prompts_no_training_reward_makes_a_run_good(reward: li
     found = verdict([], reward__mean=reward)
 
     assert (found.kind, found.level, found.judged_by) == (Kind.UNJUDGED, "warn", None)
-    assert "hold some out when you freeze the snapshot" in found.gauges[0].missing
+    assert "set “Held out, %” above 0 when you freeze the snapshot" in found.gauges[0].missing
 
 
 def test_one_evaluation_is_too_early_and_at_the_end_too_few() -> None:

@@ -20,6 +20,8 @@ from backend.schemas.vocabulary import GROUPED_ESTIMATORS
 _FEWEST_THAT_TEACH = 0.2
 # Of what it was at first: the policy tries little else any more.
 _MUCH_LESS = 0.25
+_NO_HELDOUT = "No held-out prompts: set “Held out, %” above 0 when you freeze the snapshot."
+_TOO_FEW_STEPS = "Shown from five steps on."
 
 
 def of(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> list[Gauge]:
@@ -39,9 +41,7 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
         return Gauge(
             metric=judge,
             value=None,
-            missing="No held-out prompts: hold some out when you freeze the snapshot."
-            if signs.evidence.curves
-            else "Nothing was measured.",
+            missing=_NO_HELDOUT if signs.evidence.curves else "Nothing was measured.",
         )
     last, best = evaluations[-1], max(evaluations, key=lambda one: one.value)
     lows = [one.value if one.low is None else one.low for one in evaluations]
@@ -85,7 +85,7 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     limit = signs.kl_limit
     since = None if limit is None else first_beyond(signs.kl_curve, limit)
     level: Level = "none" if limit is None else "good"
-    note = "no limit: rules give the reward"
+    note = "no limit: no learned reward"
     if limit is not None:
         note = f"below {shown(limit)}"
     if limit is not None and signs.kl > limit:
@@ -107,7 +107,7 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
 def _why_no_distance(evidence: Evidence) -> str:
     if value_at(evidence.config, "kl.coef") == 0:
         return "kl.coef is 0, so only an evaluation on held-out prompts measures the KL."
-    return "No step was measured yet."
+    return _TOO_FEW_STEPS
 
 
 def _entropy(evidence: Evidence) -> Gauge:
@@ -181,7 +181,7 @@ def _groups(evidence: Evidence) -> Gauge:
         missing = (
             "One response per prompt: set `rollout.samples_per_prompt` to 2 or more."
             if is_single
-            else "No step was measured yet."
+            else _TOO_FEW_STEPS
         )
         return Gauge(metric=metric, title=title, unit="%", value=None, missing=missing)
     teach = 1 - alike.after
@@ -209,4 +209,4 @@ def _taught(evidence: Evidence, teach: float) -> Judged:
 
 
 def _not_yet(metric: str) -> Gauge:
-    return Gauge(metric=metric, value=None, missing="Shown from five steps on.")
+    return Gauge(metric=metric, value=None, missing=_TOO_FEW_STEPS)

@@ -23,6 +23,7 @@ from backend.domain.verdict.policy import gauges
 from backend.domain.verdict.policy.signs import Signs
 from backend.domain.verdict.proxy import PROXY
 from backend.domain.verdict.words import (
+    HOLD_OUT,
     amount,
     counted,
     difference,
@@ -55,7 +56,7 @@ def _called(metric: str) -> str:
     """Name what the evaluations of a metric measure."""
     if metric == HELD_OUT:
         return "held-out reward"
-    return metric.removeprefix("gold/").replace("_", " ") + " measured outside"
+    return metric.removeprefix("gold/").replace("_", " ") + " measured outside the run"
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class _Policy:
 
     @cached_property
     def judge(self) -> str:
-        """The metric that decides: what was measured outside, if it reaches what is judged."""
+        """The metric that decides: `gold/NAME` if it reaches what is judged."""
         return next((name for name in self._outside if self._reaches_end(name)), HELD_OUT)
 
     @cached_property
@@ -120,7 +121,7 @@ class _Policy:
 
     @property
     def _outside_early(self) -> str:
-        """Say that what was measured outside ended too early to decide; empty if it decides."""
+        """Say that `gold/NAME` ended too early to decide; empty if it decides."""
         if self.judge != HELD_OUT or not self._outside:
             return ""
         end = self.evidence.curve(self._outside[0])[-1].step
@@ -219,10 +220,7 @@ class _Policy:
             Kind.UNJUDGED,
             "warn",
             "Nothing shows whether the policy got better: no held-out prompt was evaluated.",
-            (
-                "The training reward alone cannot tell. Hold some prompts out when you freeze the "
-                "snapshot.",
-            ),
+            (f"The training reward alone cannot tell. {HOLD_OUT}.",),
         )
 
     def _unmeasured(self) -> _Told:
