@@ -51,9 +51,9 @@ def read_group_curves(
     x: AxisQuery = "step",
     from_: FromQuery = None,
     to: ToQuery = None,
-    points: Annotated[int, Query(ge=1, le=2000, description="Bins per curve at most.")] = 300,
+    points: Annotated[int, Query(ge=1, le=2000, description="Buckets per curve at most.")] = 300,
 ) -> GroupCurves:
-    """The mean over the seeds of each group with its interval, metric by metric and bin by bin.
+    """The mean over the seeds of each group with its interval, by metric and bucket.
 
     On other axes than steps a seed counts between its points by linear interpolation.
     """

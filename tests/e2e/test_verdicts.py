@@ -93,7 +93,7 @@ def test_seeds_are_compared_as_groups_and_hiding_one_changes_no_band(
     assert barriers(page, axe) == []
     page.get_by_role("img", name="Held-out loss of 2 groups of runs by step").hover()
     reading = page.get_by_role("region", name="eval/loss").locator(".curve-reading")
-    expect(reading).to_contain_text(re.compile(r"Step 10: A 1\.51 .*, mean of 3 seeds; B "))
+    expect(reading).to_contain_text(re.compile(r"Step 10: A: 1\.51 .*, mean of 3 seeds; B: "))
 
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

@@ -1,4 +1,4 @@
-"""The curves of several seeds: what they say together, bin by bin."""
+"""The curves of several seeds: what they say together, bucket by bucket."""
 
 import math
 from bisect import bisect
@@ -30,7 +30,7 @@ class SeedCurve(NamedTuple):
 class Band:
     """Columns of equal length, x ascending; but for `n` they are None where fewer than three are.
 
-    `n`: how many runs have a value in the bin. Runs that ended earlier leave the later bins.
+    `n`: how many runs have a value in the bucket. Runs that ended earlier leave the later buckets.
     `is_iqm`: the estimator of the whole curve, which has a jump wherever that changes.
     """
 
@@ -42,8 +42,8 @@ class Band:
     high: list[float | None] = field(default_factory=list)
 
 
-class _Bin(NamedTuple):
-    """The points of one run in one bin: their greatest x and the mean of their finite values."""
+class _Bucket(NamedTuple):
+    """The points of one run in one bucket: their greatest x and the mean of their finite values."""
 
     x: float
     value: float | None
@@ -56,19 +56,19 @@ def bands(
     are_iqms: Sequence[bool] | None = None,
     is_joined: bool = False,
 ) -> list[Band]:
-    """Put the curves of each group's runs together, bin by bin of `width`.
+    """Put the curves of each group's runs together, bucket by bucket of `width`.
 
-    Each run counts once in a bin, by the mean of its finite points there. A bin is where a run of
+    Each run counts once in a bucket, by the mean of its finite points there. A bucket is where a run of
     any group has a point; its x is the greatest of all. `are_iqms`: by group; by default those of
-    ten runs with a value and more. `is_joined`: a run without a point in a bin counts by linear
-    interpolation between its points on both sides, not beyond its first and last, nor beside a bin
+    ten runs with a value and more. `is_joined`: a run without a point in a bucket counts by linear
+    interpolation between its points on both sides, not beyond its first and last, nor beside a bucket
     in which it has no finite value. Halfway between two points that are noise an interpolated value
     has half their variance.
     """
-    binned = [[_binned(curve.points, width) for curve in curves] for curves in groups]
-    ends = _ends([own for runs in binned for own in runs])
+    bucketed = [[_bucketed(curve.points, width) for curve in curves] for curves in groups]
+    ends = _ends([own for runs in bucketed for own in runs])
     found = []
-    for place, (curves, runs) in enumerate(zip(groups, binned, strict=True)):
+    for place, (curves, runs) in enumerate(zip(groups, bucketed, strict=True)):
         pairs = zip(curves, runs, strict=True)
         columns = [_joined(curve, own, ends) if is_joined else _values(own) for curve, own in pairs]
         n_runs = len([column for column in columns if column])
@@ -77,33 +77,33 @@ def bands(
     return found
 
 
-def _binned(curve: Sequence[Point], width: float) -> dict[int, _Bin]:
+def _bucketed(curve: Sequence[Point], width: float) -> dict[int, _Bucket]:
     points: defaultdict[int, list[Point]] = defaultdict(list)
     for x, y in curve:
         points[math.floor(x / width)].append((x, y))
-    return {place: _bin(points[place]) for place in sorted(points)}
+    return {place: _bucket(points[place]) for place in sorted(points)}
 
 
-def _bin(points: Sequence[Point]) -> _Bin:
+def _bucket(points: Sequence[Point]) -> _Bucket:
     finite = [y for _, y in points if y is not None]
-    return _Bin(max(x for x, _ in points), fmean(finite) if finite else None)
+    return _Bucket(max(x for x, _ in points), fmean(finite) if finite else None)
 
 
-def _ends(runs: Sequence[Mapping[int, _Bin]]) -> dict[int, float]:
-    """The greatest x of each bin, ascending."""
+def _ends(runs: Sequence[Mapping[int, _Bucket]]) -> dict[int, float]:
+    """The greatest x of each bucket, ascending."""
     places = sorted({place for own in runs for place in own})
     return {place: max(own[place].x for own in runs if place in own) for place in places}
 
 
-def _values(own: Mapping[int, _Bin]) -> dict[int, float]:
+def _values(own: Mapping[int, _Bucket]) -> dict[int, float]:
     return {place: one.value for place, one in own.items() if one.value is not None}
 
 
 def _joined(
-    curve: SeedCurve, own: Mapping[int, _Bin], ends: Mapping[int, float]
+    curve: SeedCurve, own: Mapping[int, _Bucket], ends: Mapping[int, float]
 ) -> dict[int, float]:
-    """The run's value in each of these bins that lies between its first and its last point."""
-    outside = [[] if one is None else [_Bin(*one)] for one in (curve.before, curve.behind)]
+    """The run's value in each of these buckets that lies between its first and its last point."""
+    outside = [[] if one is None else [_Bucket(*one)] for one in (curve.before, curve.behind)]
     known = [*outside[0], *own.values(), *outside[1]]
     xs = [one.x for one in known]
     found = _values(own)
@@ -116,7 +116,7 @@ def _joined(
     return found
 
 
-def _on_the_line(before: _Bin, after: _Bin, x: float) -> float | None:
+def _on_the_line(before: _Bucket, after: _Bucket, x: float) -> float | None:
     if before.value is None or after.value is None:
         return None
     share = (x - before.x) / (after.x - before.x)

@@ -164,7 +164,8 @@ def _more_seeds(
 
 
 def _variance(values: Sequence[float]) -> float:
-    # Not by `statistics`, whose exact fractions take a hundred times as long: bands have many bins.
+    # Not by `statistics`, whose exact fractions take a hundred times as long: a band has many
+    # buckets.
     if min(values) == max(values):
         return 0.0
     mean = fmean(values)

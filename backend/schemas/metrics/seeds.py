@@ -129,10 +129,10 @@ class SeedGroups(ApiAnswer):
 
 
 class GroupCurve(ApiAnswer):
-    """What the seeds of a group say of a metric together, bin by bin: columns of equal length.
+    """What the seeds of a group say of a metric together, by bucket: columns of equal length.
 
-    Bins have `n` runs, interpolated ones among them; `value`, `low` and `high` are null where these
-    are fewer than three.
+    Buckets have `n` runs, interpolated ones among them; `value`, `low` and `high` are null where
+    these are fewer than three.
     """
 
     group: int

@@ -28,7 +28,7 @@ _Key = tuple[str, str]
 def read(
     session: Session, run_ids: Sequence[str], names: Sequence[str], window: Window
 ) -> GroupCurves:
-    """Read what the seeds of each group say of these metrics, in at most so many bins.
+    """Read what the seeds of each group say of these metrics, in at most so many buckets.
 
     Of each seed one run counts. On other axes than steps, where seeds rarely have points at the
     same places, a seed counts between its points by linear interpolation. Which estimator a curve
@@ -37,7 +37,7 @@ def read(
     configs = configs_of(session, run_ids)
     known = metrics_of(session, configs)
     groups = counted(seeds.seed_groups(configs), draws.of_runs(session, configs))
-    # Finer than the bins, which their own buckets would not fit otherwise.
+    # Finer than the buckets of the band, which those of the runs would not fit otherwise.
     fine = replace(window, points=_FINER * window.points)
     series = curves.read(session, run_ids, names, fine, exact=True).series
     is_joined = window.x != "step"
@@ -87,7 +87,7 @@ def _neighbours(
 
 
 def _width(series: Sequence[Series], window: Window) -> float:
-    """Return the width of bins: one step if every point is there and x is the step, else more."""
+    """Return the width of buckets: one step if x is the step and no point is missing, else more."""
     if window.x == "step" and all(one.n == len(one.x) for one in series):
         return 1.0
     low = min((one.x[0] for one in series), default=0)

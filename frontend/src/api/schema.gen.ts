@@ -1006,10 +1006,10 @@ export interface components {
         Group: "Evaluation" | "Measured outside" | "Reward" | "KL and entropy" | "Responses" | "Pairs and steps" | "Updates" | "Critic" | "Speed and memory" | "System";
         /**
          * GroupCurve
-         * @description What the seeds of a group say of a metric together, bin by bin: columns of equal length.
+         * @description What the seeds of a group say of a metric together, by bucket: columns of equal length.
          *
-         *     Bins have `n` runs, interpolated ones among them; `value`, `low` and `high` are null where these
-         *     are fewer than three.
+         *     Buckets have `n` runs, interpolated ones among them; `value`, `low` and `high` are null where
+         *     these are fewer than three.
          */
         GroupCurve: {
             /** Group */

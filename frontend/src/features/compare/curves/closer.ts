@@ -13,7 +13,7 @@ export function runCurve(whole: Series, part: Series | undefined): Curve {
   return part === undefined || ends === null ? curve : within(curve, curveOf(part), ends);
 }
 
-/** `part`: some neighbouring bins of the curve, closer; undefined = there are none. */
+/** `part`: some neighbouring buckets of the curve, closer; undefined = there are none. */
 export function groupCurve(whole: GroupCurve, part: GroupCurve | undefined): GroupCurve {
   const ends = endsOf(part?.x ?? []);
   if (part === undefined || ends === null) return whole;

@@ -4,7 +4,7 @@ import type { GroupCurve } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 
 import { drawn } from "./columns";
-import { legendOf, readingAt } from "./reading";
+import { legendOf, readingAt, shownAs } from "./reading";
 import { firstNames } from "../view";
 
 const curve = (x: number[], mean: number[]): Curve => ({
@@ -93,17 +93,43 @@ describe("what is said at the cursor", () => {
     const iqm: GroupCurve = { ...group(1, [0, 10], [5, 5], 12), is_iqm: true };
 
     expect(readingAt([two, iqm], "step", 0)).toEqual([
-      "A 1 [0.00, 2.00], mean of 3 seeds",
-      "B 5 [4.00, 6.00], IQM of 12 seeds",
+      "A: 1 [0.00, 2.00], mean of 3 seeds",
+      "B: 5 [4.00, 6.00], IQM of 12 seeds",
     ]);
-    expect(readingAt([two], "step", 10)).toEqual(["A 2 seeds (of 3), no mean"]);
-    // A bin that ends later holds the cursor's step.
-    expect(readingAt([two], "step", 5)).toEqual(["A 2 seeds (of 3), no mean up to step 10"]);
-    expect(readingAt([two], "tokens", 5)).toEqual(["A 2 seeds (of 3), no mean up to 10 tokens"]);
+    expect(readingAt([two], "step", 10)).toEqual(["A: 2 seeds (of 3), no mean"]);
+    // A bucket that ends later holds the cursor's step.
+    expect(readingAt([two], "step", 5)).toEqual([
+      "A: 2 seeds (of 3), no mean in the bucket that ends at step 10",
+    ]);
+    expect(readingAt([two], "relative", 5)).toEqual([
+      "A: 2 seeds (of 3), no mean in the bucket that ends after 10 s",
+    ]);
     expect(legendOf([two, iqm], "step")).toMatch(/^Thick: the mean or IQM of the seeds/);
     expect(legendOf([group(0, [0], [1], 2)], "tokens")).toMatch(
       /^A group of fewer than three seeds/,
     );
+  });
+});
+
+describe("the line of a saved picture", () => {
+  const [mean, iqm, small] = [
+    group(0, [0, 10], [1, 2]),
+    { ...group(1, [0, 10], [5, 5], 12), n: [12, 11], is_iqm: true },
+    { ...group(2, [0], [1], 2), value: [null] },
+  ];
+  it("names what is drawn, and nothing else", () => {
+    expect(shownAs([mean], [], "step")).toBe("Thick: mean; band: 95 % interval");
+    expect(shownAs([mean], [{ group: 0 }], "tokens")).toBe(
+      "Thick: mean; band: 95 % interval; thin: runs; interpolated",
+    );
+    expect(shownAs([small], [{ group: 2 }], "step")).toBe("A line for each run");
+  });
+  it("fits into the width of a picture", () => {
+    const whole = shownAs([mean, iqm, small], [{ group: 0 }, { group: 2 }], "relative");
+    expect(whole).toBe(
+      "Thick: mean or IQM, or run of a small group; band: 95 % interval; thin: runs; rings: fewer seeds; interpolated",
+    );
+    expect(whole.length).toBeLessThanOrEqual(110);
   });
 });
 

@@ -18,7 +18,7 @@ const series: Series = {
 };
 
 describe("a file of compared curves", () => {
-  it("has the groups bin by bin, then the runs value by value", () => {
+  it("has the groups bucket by bucket, then the runs value by value", () => {
     expect(rowsOf(answer, runs, "tokens", [group], [series])).toEqual([
       ["group", "run", "name", "tokens up to", "value", "low", "high", "seeds", "values"],
       ["A", "", "", 1, 0.1, 0, 0.2, 3, ""],

@@ -55,7 +55,7 @@ function pictureOf(chart: Chart): Picture {
   const unit = unitOf(explained);
   return {
     title: explained.title,
-    run: shownAs(groups, axis),
+    run: shownAs(groups, shown, axis),
     yLabel: unit === "" ? explained.name : `${explained.name}, ${unit}`,
     axis,
     isLog: false,
@@ -78,14 +78,14 @@ export async function savePixels(chart: Chart): Promise<void> {
 }
 
 /** So many that a hundred runs fit into one answer. */
-const MOST_BINS = 700;
+const MOST_BUCKETS = 700;
 
 /** The part that is shown, finer than it is drawn. */
 export async function saveValues(client: QueryClient, chart: Chart): Promise<void> {
   const { explained, answer, runs, axis, zoom } = chart;
   const runIds = answer.groups.flatMap((group) => group.runs);
   const [from, to] = zoom ?? [null, null];
-  const part = { x: axis, from, to, points: MOST_BINS };
+  const part = { x: axis, from, to, points: MOST_BUCKETS };
   const now = { staleTime: 0, gcTime: 0 };
   const [groups, series] = await Promise.all([
     client.fetchQuery({ ...groupCurvesQuery(runIds, explained.name, part), ...now }),
@@ -98,7 +98,7 @@ export async function saveValues(client: QueryClient, chart: Chart): Promise<voi
   save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), nameOf(chart, "csv"));
 }
 
-/** Groups first, bin by bin; then each run, value by value or bucket by bucket. */
+/** Groups first, bucket by bucket; then each run, value by value or bucket by bucket. */
 export function rowsOf(
   { groups }: SeedGroups,
   runs: ReadonlyMap<string, Run>,

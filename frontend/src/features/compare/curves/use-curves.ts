@@ -21,7 +21,7 @@ export interface ComparedCurves {
 const noSeries: readonly Series[] = [];
 const noGroups: readonly GroupCurve[] = [];
 
-/** By tokens or time, bins are a part of the axis, however few points there are. */
+/** By tokens or time, buckets are a part of the axis, however few points there are. */
 const mayShowMore = (axis: Axis, series: readonly Series[] | undefined): boolean =>
   series !== undefined && (axis !== "step" || !isComplete(series));
 
