@@ -102,11 +102,11 @@ def answer(session: Session, run_id: str, other_run_id: str) -> VersusAnswer:
         win_rate=found.rate,
         interval=Span.of(low, high),
         not_alike=versus.not_alike(run.config, other.config),
-        policy=_policy(session, run),
+        trained_by=_trained_by(session, run),
     )
 
 
-def _policy(session: Session, run: Run) -> RunStep | None:
+def _trained_by(session: Session, run: Run) -> RunStep | None:
     """Who trained the model that the run sampled from: whoever sees the run sees its project."""
     model_id = (run.config.get("model") or {}).get("id")
     if model_id is None:

@@ -265,7 +265,7 @@ def left_by(place: Place, project: str, name: str, *, step: int | None) -> str:
         ).id  # fmt: skip
 
 
-def test_the_policy_is_the_run_that_trained_the_model_at_the_step_of_its_weights(
+def test_the_run_that_trained_the_model_is_named_with_the_step_of_its_weights(
     place: Place, new_user: NewUser
 ) -> None:
     sample_from(place, left_by(place, place.project, "policy", step=8))
@@ -273,12 +273,12 @@ def test_the_policy_is_the_run_that_trained_the_model_at_the_step_of_its_weights
 
     for client in (place.api, viewer):
         seen = place._replace(api=client)
-        assert read(seen, *place.runs)["policy"] == {"run": "run_policy", "step": 8}
+        assert read(seen, *place.runs)["trained_by"] == {"run": "run_policy", "step": 8}
         # The other run sampled from a model of a hub.
-        assert read(seen, *reversed(place.runs))["policy"] is None
+        assert read(seen, *reversed(place.runs))["trained_by"] is None
 
 
-def test_no_policy_is_named_unless_a_run_of_the_project_trained_the_model(
+def test_none_is_named_unless_a_run_of_the_project_trained_the_model(
     place: Place, new_user: NewUser
 ) -> None:
     foreign = str(place.api.post("/projects", json={"name": "F"}).json()["id"])
@@ -294,20 +294,20 @@ def test_no_policy_is_named_unless_a_run_of_the_project_trained_the_model(
     for model in (base, elsewhere, stepless, "model_nothing"):
         sample_from(place, model)
         for client in (place.api, member):
-            assert read(place._replace(api=client), *place.runs)["policy"] is None, model
+            assert read(place._replace(api=client), *place.runs)["trained_by"] is None, model
 
 
 def test_a_win_rate_that_is_attached_again_replaces_the_one_at_its_step(place: Place) -> None:
     sample_from(place, left_by(place, place.project, "policy", step=8))
-    policy = read(place, *place.runs)["policy"]
+    trained = read(place, *place.runs)["trained_by"]
     for rate in (0.5, 0.75):
         values = {
             "gold/win_rate": rate, "gold/win_rate_low": rate - 0.1, "gold/win_rate_high": rate + 0.1
         }  # fmt: skip
-        body = {"points": [{"step": policy["step"], "values": values}], "judge": "people, 4 pairs"}
-        place.api.post(f"/runs/{policy['run']}/metrics", json=body).raise_for_status()
+        body = {"points": [{"step": trained["step"], "values": values}], "judge": "people, 4 pairs"}
+        place.api.post(f"/runs/{trained['run']}/metrics", json=body).raise_for_status()
 
-    found = place.api.get("/metrics", params={"runs": policy["run"], "exact": True})
+    found = place.api.get("/metrics", params={"runs": trained["run"], "exact": True})
 
     series = found.raise_for_status().json()["series"]
     assert {one["name"]: (one["x"], one["y"]["last"]) for one in series} == {

@@ -58,7 +58,7 @@ def test_people_decide_between_two_runs(workshop: Workshop, open_page: OpenPage,
 
     page.reload()
     expect(card.get_by_text("People prefer good to bad.")).to_be_visible()
-    expect(card.get_by_text(f"{PROMPTS} wins, 0 ties, 0 losses")).to_be_visible()
+    expect(card.get_by_text(f"{PROMPTS} judgments won, 0 tied, 0 lost")).to_be_visible()
     assert barriers(page, axe) == []
 
 
@@ -75,7 +75,7 @@ def test_the_win_rate_is_attached_to_the_policy_and_shown_against_its_kl(
 
     page = open_page(f"/projects/{project}/compare?runs={bad},{good}")
     card = page.get_by_role("region", name="By people")
-    expect(card.get_by_text(f"0 wins, 0 ties, {PROMPTS} losses")).to_be_visible()
+    expect(card.get_by_text(f"0 judgments won, 0 tied, {PROMPTS} lost")).to_be_visible()
     expect(card.get_by_role("button", name="Attach to")).to_have_count(0)
     card.get_by_role("link", name="Show the win rate of good").click()
     card.get_by_role("button", name="Attach to policy, step 1").click()

@@ -51,7 +51,7 @@ class VersusAnswer(ApiAnswer):
         description="Settings of how responses are sampled that differ between the runs: the win "
         "rate tells of them, too, and not of the models alone."
     )
-    policy: RunStep | None = Field(
+    trained_by: RunStep | None = Field(
         description="The run that trained the model which the run sampled from, and the step of "
         "its weights; null unless a run of the same project trained it."
     )

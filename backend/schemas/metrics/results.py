@@ -47,7 +47,7 @@ class ResultsChange(ApiAnswer):
 
     value: float
     interval: Span | None = Field(description="95 %.")
-    is_better: bool = Field(description="Whether the interval leaves 0 out, on the better side.")
+    is_better: bool = Field(description="Whether the interval excludes 0, on the better side.")
     is_paired: bool = Field(
         description="Measured response by response of the same draw, with the start as baseline."
     )

@@ -72,7 +72,7 @@ class GroupDifference(ApiAnswer):
     )
     is_iqm: bool = Field(description="Of IQMs, not of means: every group has ten seeds.")
     is_decided: bool = Field(
-        description="Whether the interval leaves 0 out; false where no seeds differ."
+        description="Whether the interval excludes 0; false where no seeds differ."
     )
     more_seeds: int | None = Field(
         description="How many more seeds each group would need to decide it, if difference and "

@@ -1063,7 +1063,7 @@ export interface components {
             is_iqm: boolean;
             /**
              * Is Decided
-             * @description Whether the interval leaves 0 out; false where no seeds differ.
+             * @description Whether the interval excludes 0; false where no seeds differ.
              */
             is_decided: boolean;
             /**
@@ -3018,7 +3018,7 @@ export interface components {
             interval: components["schemas"]["Span"] | null;
             /**
              * Is Better
-             * @description Whether the interval leaves 0 out, on the better side.
+             * @description Whether the interval excludes 0, on the better side.
              */
             is_better: boolean;
             /**
@@ -4413,7 +4413,7 @@ export interface components {
              */
             not_alike: string[];
             /** @description The run that trained the model which the run sampled from, and the step of its weights; null unless a run of the same project trained it. */
-            policy: components["schemas"]["RunStep"] | null;
+            trained_by: components["schemas"]["RunStep"] | null;
         };
         /**
          * VersusBody

@@ -111,7 +111,7 @@ test("the headline names both shares", () => {
   expect(words).toContain("By chance alone it would have been 50 %.");
 });
 
-test("a share is beside chance only where its interval leaves chance out", () => {
+test("a share is beside chance only where its interval excludes chance", () => {
   const share = { value: 0.6, by_chance: 0.5, comparisons: 100 };
   expect(besideChance({ ...share, interval: [0.51, 0.7] })).toBe("above");
   expect(besideChance({ ...share, interval: [0.3, 0.49] })).toBe("below");

@@ -67,7 +67,7 @@ export function headline({ observed, expected }: Pairwise): string {
   return `Averaged over comparisons, two annotators agreed on ${percent(observed)} of the pairs of responses that both placed: which is better, or that they are equal. By chance alone it would have been ${percent(expected)}.`;
 }
 
-/** Whether a share's interval leaves chance out: "above", "below", or null where nobody can tell. */
+/** Whether a share's interval excludes chance: "above", "below", or null where nobody can tell. */
 export function besideChance(share: Share): "above" | "below" | null {
   const { interval, by_chance: chance } = share;
   if (interval === null || chance === null) return null;

@@ -68,7 +68,7 @@ function Result({
         </Link>
       </div>
       {rejected.length > 0 && (
-        <Table columns={[["Line or row", "num"], "Reason"]} items={rejected}>
+        <Table columns={[["Line, element or row", "num"], "Reason"]} items={rejected}>
           {({ line, reason }) => (
             <tr key={`${line}-${reason}`}>
               <td className="num">{line}</td>

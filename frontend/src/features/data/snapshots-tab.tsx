@@ -140,8 +140,8 @@ function MergedNotes({ snapshot }: { snapshot: Snapshot }) {
       )}
       {outvoted > 0 && (
         <div className="faint">
-          {plural(outvoted, "comparison")} without a ranking: more annotators said all bad or cannot
-          judge
+          {plural(outvoted, "comparison")} without a ranking: more annotators chose “all bad” or
+          “cannot judge”
         </div>
       )}
     </>

@@ -25,22 +25,22 @@ const shownAnew = (client: QueryClient, runId: string) =>
 /** Nothing where the win rate is of no run's model, or has no interval. */
 export function Attach({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Run }) {
   const mayChange = useMayChange(ours.project_id);
-  if (!mayChange || found.policy === null) return null;
-  const { run, step } = found.policy;
+  if (!mayChange || found.trained_by === null) return null;
+  const { run, step } = found.trained_by;
   const results = resultsOf(found, step, theirs.name);
-  return results === null ? null : <ToPolicy runId={run} step={step} results={results} />;
+  return results === null ? null : <ToRun runId={run} step={step} results={results} />;
 }
 
-function ToPolicy(props: { runId: string; step: number; results: OutsideMetrics }) {
+function ToRun(props: { runId: string; step: number; results: OutsideMetrics }) {
   const { runId, step, results } = props;
   const client = useQueryClient();
-  const policy = useQuery(runQuery(runId));
+  const trained = useQuery(runQuery(runId));
   const asked = useMutation({
     mutationFn: (said: OutsideMetrics) => attachMetrics(runId, said),
     onSuccess: () => shownAnew(client, runId),
   });
   return (
-    <Loaded query={policy} lines={1}>
+    <Loaded query={trained} lines={1}>
       {(run) => (
         <>
           <div className="row">
@@ -51,8 +51,8 @@ function ToPolicy(props: { runId: string; step: number; results: OutsideMetrics 
             <Refused asked={asked} />
           </div>
           <p className="small muted">
-            This stores the win rate as <code>{WIN_RATE}</code> of {run.name} and replaces any that
-            it has at this step. Attach only win rates against one and the same other run, for
+            This stores the win rate as <code>{WIN_RATE}</code> of {run.name} and replaces an
+            earlier one at this step. Attach only win rates against one and the same other run, for
             example samples of the SFT model; otherwise the runs are not comparable.
           </p>
         </>

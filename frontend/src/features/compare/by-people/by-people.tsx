@@ -49,8 +49,8 @@ function WinRate({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Ru
         <p className="small muted">
           Win rate {number(rate)}{" "}
           {interval === null ? "(one prompt: no interval)" : `${between(interval)}, 95 % by prompt`}
-          : {plural(found.won, "win")}, {plural(found.tied, "tie")},{" "}
-          {plural(found.lost, "loss", "losses")} in {plural(found.judged, "pair")}
+          : {plural(found.won, "judgment")} won, {number(found.tied)} tied, {number(found.lost)}{" "}
+          lost, of {plural(found.judged, "pair")}
           {found.left_out > 0 &&
             `; ${plural(found.left_out, "judgment")} ranked at most one of the two`}
           .

@@ -16,7 +16,7 @@ describe("two runs that people judge", () => {
   it("have pairs left that differ and are not up", () => {
     expect(leftToPutUp({ pairs: 10, identical: 2, put_up: 5 })).toBe(3);
   });
-  it("are told apart only where the interval leaves one half out", () => {
+  it("are told apart only where the interval excludes one half", () => {
     const said = (low: number, high: number) =>
       saidOf({ pairs: 9, judged: 5, interval: { low, high } }, "A", "B");
     expect(said(0.51, 0.9)).toBe("People prefer A to B.");

@@ -67,9 +67,9 @@ function Annotators({ found }: { found: Agreement }) {
       <h2 className="card-title">Annotators</h2>
       <p className="hint">
         The agreement of an annotator is with those who ranked the same comparisons. A share is
-        marked as above or below chance only where its 95 % interval leaves chance out; by luck
-        alone, one in twenty is marked. An interval needs at least 20 comparisons. It says what
-        further comparisons by the same annotators would show, not what other annotators would say.
+        marked as above or below chance only where its 95 % interval excludes chance; by luck alone,
+        one in twenty is marked. An interval needs at least 20 comparisons. It says what further
+        comparisons by the same annotators would show, not what other annotators would say.
         {found.everybody.reward_accuracy.value !== null &&
           " The reward model is the one that scored both responses in their run, the first among its reward terms."}
       </p>

@@ -35,7 +35,7 @@ function AgreementCell({ agreement }: { agreement: Facts["agreement"] }) {
   );
 }
 
-/** A share above its chance level; a word says so where the interval leaves chance out. */
+/** A share above its chance level; a word says so where the interval excludes chance. */
 function ShareCell({ share }: { share: Facts["first_shown"] }) {
   if (share.value === null)
     return (

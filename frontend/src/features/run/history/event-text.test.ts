@@ -59,7 +59,7 @@ describe("an event", () => {
       "Checkpoint of step 40 unpinned.",
     );
     expect(said("rewind", { step: -1 }).text).toBe(
-      "Went back to step 0; its values of later steps were removed.",
+      "Went back to step 0; what the trainer had logged for later steps was removed.",
     );
     const alert = { rule: "kl_max", level: "warning", message: "kl/exact is 9", step: 8 };
     expect(said("alert", alert)).toMatchObject({

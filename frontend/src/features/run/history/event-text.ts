@@ -38,7 +38,7 @@ function saidOf(type: string, data: JsonObject): Said {
     case "rewind":
       return {
         tone: "warn",
-        text: `Went back to step ${rewound(data)}; its values of later steps were removed.`,
+        text: `Went back to step ${rewound(data)}; what the trainer had logged for later steps was removed.`,
       };
     case "alert":
       return alerted(data);

@@ -26,10 +26,10 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
 ];
 
 const LIVES: readonly Life[] = [
-  ["90 days", 90 * 86_400],
-  ["7 days", 7 * 86_400],
-  ["1 day", 86_400],
-  ["1 year", 365 * 86_400],
+  ["in 90 days", 90 * 86_400],
+  ["in 7 days", 7 * 86_400],
+  ["in 1 day", 86_400],
+  ["in 1 year", 365 * 86_400],
   ["never", null],
 ];
 
@@ -150,7 +150,7 @@ function NewKey(props: { userId: string; onMade: (key: Key) => void; onClose: ()
         ))}
         <span className="hint">Never more than its owner may.</span>
       </div>
-      <LifeField label="Expires after" lives={LIVES} value={life} onChange={setLife} />
+      <LifeField label="Expires" lives={LIVES} value={life} onChange={setLife} />
     </CreateForm>
   );
 }
