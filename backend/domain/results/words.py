@@ -11,8 +11,9 @@ from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsT
 
 LEGEND = (
     "A cell has the mean of a row's seeds and its [95 % interval]; from ten seeds on it has the "
-    "interquartile mean, marked “IQM of n seeds”. With three or more seeds that differ, it is "
-    "a t interval over the seeds (solid line, each seed a dot). Otherwise it is over prompts "
+    "interquartile mean, marked “IQM of n seeds”. Of three or more seeds that differ, the "
+    "interval is a t interval over the seeds (solid line, each seed a dot); if most of ten or more "
+    "seeds agree, there is none. Of fewer seeds, or seeds that all agree, it is over prompts "
     "(dashed line, marked “by prompt”) and says nothing about other seeds. An arrow marks what is "
     "better than the start by the 95 % interval of the difference. Bold marks what is better than "
     "every other row by more than chance, corrected for the number of pairs of groups."
