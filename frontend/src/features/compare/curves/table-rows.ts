@@ -60,7 +60,7 @@ function runCell({ x, mean, n }: Curve, at: number): number | null {
   return isHere ? (mean[place] ?? null) : null;
 }
 
-/** All groups have their bins at the same places. */
+/** All groups have their buckets at the same places. */
 function groupCell({ x, value, low, high, n }: GroupCurve, at: number): GroupCell | null {
   const place = x.indexOf(at);
   const count = n[place];
