@@ -12,7 +12,7 @@ from backend.errors import Forbidden, NotFound
 from backend.schemas.vocabulary import Role, Scope
 
 # Annotators and viewers stand side by side: an annotator must stay blind to models, scores and the
-# votes of others, a viewer sees all of that and judges nothing. An administrator of the service
+# judgments of others, a viewer sees all of that and judges nothing. An administrator of the service
 # may do everything; no role in a project comes near that, so the table has none of it.
 _HOLDERS: dict[Role, frozenset[Role]] = {
     Role.ADMIN: frozenset(),

@@ -1,4 +1,4 @@
-"""Who gets which comparison: votes each wants, room under that, leases, how long, in which order.
+"""Who gets which comparison: judgments wanted, room under that, leases, how long, in which order.
 
 Called by `backend.store.data.assignments`, which counts and locks; which comparison comes next
 (fewest judgments first, then oldest) is the order of its query.

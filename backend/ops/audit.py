@@ -20,8 +20,8 @@ from backend.traces import heads
 class Verified(NamedTuple):
     """What was found of a log with which nothing is wrong.
 
-    `is_compared`: hashes from outside of the database are in it; if not, nobody knows whether all
-    of it was written anew.
+    `is_compared`: hashes that were kept outside the database are in it; if not, nobody knows
+    whether all of it was rewritten.
     """
 
     sentence: str
@@ -29,10 +29,10 @@ class Verified(NamedTuple):
 
 
 def verify(settings: Settings, kept: Sequence[Path] = ()) -> Verified:
-    """Recompute the chain; `kept` are further files of heads, such as those of other API processes.
+    """Recompute the chain; `kept` are more files of kept hashes, as of other API processes.
 
-    The heads are read first, for lines may be added meanwhile. Raises Damaged naming what is wrong,
-    InvalidInput for a file of `kept` that does not exist.
+    The kept hashes are read first, for lines may be added meanwhile. Raises Damaged naming what is
+    wrong, InvalidInput for a file of `kept` that does not exist.
     """
     own = settings.data_dir / heads.FILE
     for file in kept:

@@ -13,7 +13,7 @@ Email = Annotated[str, Field(max_length=320, pattern=r"^[^@\s]+@[^@\s]+$"), Afte
 NewPassword = Annotated[str, Field(min_length=10, max_length=200)]
 ProjectRole = Literal[Role.RESEARCHER, Role.ANNOTATOR, Role.VIEWER]
 Guidelines = Annotated[str, Field(max_length=50_000, description="Markdown.")]
-Votes = Annotated[
+JudgmentsPerComparison = Annotated[
     int, Field(ge=1, le=100, description="How many judgments each new comparison wants.")
 ]
 OverlapFirst = Annotated[
@@ -191,7 +191,7 @@ class ProjectBody(Body):
 
     name: Name
     guidelines: Guidelines = ""
-    judgments_per_comparison: Votes = 1
+    judgments_per_comparison: JudgmentsPerComparison = 1
     overlap_first: OverlapFirst = 0
     overlap_share: OverlapShare = 0.0
     cannot_judge_reasons: CannotJudgeReasons = Field(
@@ -217,7 +217,7 @@ class ProjectChange(Body):
         le=2**31 - 1,
         description="The version that `guidelines` was made from: refused if there is a newer one.",
     )
-    judgments_per_comparison: Votes | None = None
+    judgments_per_comparison: JudgmentsPerComparison | None = None
     overlap_first: OverlapFirst | None = None
     overlap_share: OverlapShare | None = None
     cannot_judge_reasons: CannotJudgeReasons | None = None

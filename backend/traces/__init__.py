@@ -1,1 +1,1 @@
-"""What is kept of what was asked of the service: traces and the audit's head; no rule of access."""
+"""What is kept of requests: traces and the newest hash of the audit log; no rule of access."""

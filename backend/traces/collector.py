@@ -1,4 +1,4 @@
-"""Traces of what changes nothing: sign-ins that failed, refusals, exports, reads of others' votes.
+"""Traces of what changes nothing: failed sign-ins, refusals, exports, reads of others' judgments.
 
 Routes and error handlers add them without waiting; once a second they become audit lines, equal
 ones together, in one short transaction. What was typed is never among them. Who reads or exports is

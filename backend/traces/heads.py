@@ -1,7 +1,7 @@
-"""The head of the audit chain, kept outside the database: a file beside it that only grows.
+"""The newest hash of the audit chain, kept outside the database: a file beside it that only grows.
 
-Whoever can write the database can write the whole chain anew, but not this file. `podium audit
-verify` looks for each of its heads in the chain.
+Whoever can write the database can rewrite the whole chain, but not this file. `podium audit
+verify` looks for each of its hashes in the chain.
 """
 
 import json
@@ -33,7 +33,7 @@ class Heads:
         self._last: Head | None = None
 
     def keep(self) -> None:
-        """Add the present head, unless it is the last that was kept."""
+        """Add the newest hash, unless it is the last that was kept."""
         with self._database.read() as session:
             head = audit.head(session)
         if head == self._last or head.number == 0:
@@ -46,7 +46,7 @@ class Heads:
         self._last = head
 
     def kept(self) -> AbstractAsyncContextManager[None]:
-        """Keep the head while the block runs, and at its end."""
+        """Keep the newest hash while the block runs, and at its end."""
         return repeated(self._try_to_keep, every_s=KEEP_EVERY_S)
 
     def _try_to_keep(self) -> None:
@@ -57,7 +57,7 @@ class Heads:
 
 
 def read(path: Path) -> list[Head]:
-    """The heads of a file, none if it does not exist. Raises InvalidInput for what is none."""
+    """The hashes of a file, none if it does not exist. Raises InvalidInput for what is none."""
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What an annotator can read anywhere: own things, and no run, model, host or vote of others.
+"""What an annotator can read anywhere: own things, and no run, model, host or judgment of others.
 
 A unique string is planted in every free text of every table, so a new column or route is looked at
 without anybody thinking of it. Then an annotator asks every GET of the OpenAPI document, with ids

@@ -1,4 +1,6 @@
-"""A project is edited: guidelines in versions that annotators acknowledge, and votes."""
+"""A project is edited: guidelines in versions that annotators acknowledge, and judgments per
+comparison.
+"""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,7 @@
 """Answers that come late, twice or differently: counted once, or kept for review, never lost.
 
-The state machine holds the store against a plain model of people, leases and votes in Python that
-counts everything anew at every turn.
+The state machine holds the store against a plain model of people, leases and judgments in Python
+that counts everything anew at every turn.
 """
 
 from collections import Counter
@@ -429,7 +429,7 @@ class LateAnswers(RuleBasedStateMachine):
 
     @invariant()
     def no_comparison_is_over_its_quota(self) -> None:
-        """Counted votes, and leases with them, never exceed what was wanted."""
+        """Counted judgments, and leases with them, never exceed what was wanted."""
         counted = Counter(one.comparison_id for one in self.held if one.counted)
         leased = Counter(one.comparison_id for one in self.held if one.is_live(self.at))
         for one in self.held:
@@ -461,7 +461,7 @@ class LateAnswers(RuleBasedStateMachine):
         return self.crowd.project if hasattr(self, "crowd") else ""
 
     def has_room(self, comparison_id: str, person: int) -> bool:
-        """Whether one more vote of this person fits, by counting everybody's."""
+        """Whether one more judgment of this person fits, by counting everybody's."""
         others = [
             one for one in self.held if one.comparison_id == comparison_id and one.person != person
         ]

@@ -68,7 +68,7 @@ def in_order(session: Session, project: str, person: str, at: datetime) -> list[
     )
     count = used(at)
     wanted = (Comparison.project_id == project, ~own, count < Comparison.judgments_required)
-    # Where votes overlap, a comparison with one of two votes stands in line as if it had none.
+    # Where judgments overlap, a comparison with one of two stands in line as if it had none.
     turn = count - case((and_(Comparison.is_overlap, count > 0), 1), else_=0)
     found = select(Comparison.id).where(*wanted).order_by(turn, Comparison.number)
     return list(session.scalars(found))
@@ -304,7 +304,7 @@ def test_two_who_alternate_judge_everything_twice_in_order(database: Database) -
 
 
 def test_agreement_is_there_after_thirty_judgments_of_two_people(database: Database) -> None:
-    """The proposal of the form: 20 first comparisons and 10 % with two votes, of 100."""
+    """The proposal of the form: 20 first comparisons and 10 % with two judgments, of 100."""
     room = Room(database, [], (20, 0.1))
     rows = [comparison(number, 2) for number in range(100)]
     with database.write() as session:

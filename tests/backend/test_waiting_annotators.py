@@ -149,7 +149,7 @@ def test_who_has_judged_it_is_not_told_of_it_and_new_comparisons_wake_everybody(
 
 def test_what_is_left_says_what_is_waited_for(database: Database) -> None:
     crowd = Crowd(database, n=4, required=2, annotators=4)
-    first = crowd.lease(0)  # wants a second vote, of somebody else
+    first = crowd.lease(0)  # wants a second judgment, of somebody else
     vote(crowd, 0, first, NOW)
     held = crowd.lease(0)
     for person in (1, 2):

@@ -1,4 +1,4 @@
-"""Ranking over HTTP: how fast one and eight people go, and fifty whose votes are all counted.
+"""Ranking over HTTP: how fast one and eight people go, and fifty whose judgments are all counted.
 
 A round trip is a lease and its judgment over a connection that stays open; who has judged asks for
 the next at once. Where `label_studio.PROGRAM` is set, Label Studio takes turns with us. In the
@@ -269,7 +269,7 @@ class Crowd:
             if lease is None:
                 _, progress = person.ask("GET", f"/projects/{person.project}/annotation")
                 if progress["open"] == progress["passed"]:
-                    return  # What is still open has had this person's vote.
+                    return  # What is still open has had this person's judgment.
                 time.sleep(LOOK_AGAIN_S)
                 continue
             ends_at = time.monotonic() + PATIENCE_S
@@ -291,7 +291,7 @@ class Crowd:
 
 
 def new_project(port: int, key: str) -> str:
-    """A project whose comparisons want three votes each, imported as a researcher does it."""
+    """A project whose comparisons want three judgments each, imported as a researcher does it."""
     row = json.dumps({"prompt": "Question {n}?", "responses": ["one", "two", "three", "four"]})
     rows = "\n".join(row.replace("{n}", str(n)) for n in range(COMPARISONS))
     with httpx.Client(

@@ -1,7 +1,7 @@
 """Which comparison an annotator gets next: that with the fewest judgments and live leases, then the
 oldest; never beyond the quota and never one that this annotator has passed.
 
-Where votes overlap, a comparison that has one of its two votes counts as if it had none: people go
+Where judgments overlap, a comparison that has one of its two counts as if it had none: people go
 through the first comparisons side by side, so that their agreement is known early.
 
 Called by `backend.store.data.assignments` inside its transaction. Nothing here reads more of a
@@ -282,7 +282,7 @@ def _best(
 
 
 def _turn(comparison: Candidate) -> tuple[int, int]:
-    """Return a comparison's place in line where votes overlap."""
+    """Return a comparison's place in line where judgments overlap."""
     return comparison.judged - (comparison.is_overlap and comparison.judged > 0), comparison.number
 
 
@@ -292,7 +292,7 @@ def _turn(comparison: Candidate) -> tuple[int, int]:
 
 @cache
 def _begun(*, skip_locked: bool) -> Select[Any]:
-    """The oldest comparison beyond a number that wants its second vote, and that nobody leased."""
+    """The oldest comparison beyond a number that wants its second judgment, and nobody leased."""
     return (
         _idle(skip_locked=skip_locked)
         # The words of ix_comparisons_begun.

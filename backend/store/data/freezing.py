@@ -94,7 +94,7 @@ def lines(
 
     `body` is what `meant` gave, `answers` those that its filter asks for. It holds a batch of them
     at a time and reads up to three times, so the session must see the same data all the time. With
-    an aggregation, the record of a comparison, or those of its parts that no vote joins, stand
+    an aggregation, the record of a comparison, or those of its parts that no judgment joins, stand
     where its first judgment stands.
     Raises InvalidInput for a filter, an aggregation or a criterion that does not fit the kind.
     """

@@ -122,7 +122,7 @@ def acknowledge(
             advice="Read the newest version and acknowledge that one.",
         )
     is_sqlite = session.get_bind().dialect.name == "sqlite"
-    # Two tabs of one person may confirm at the same moment.
+    # Two tabs of one person may acknowledge at the same moment.
     statement = (sqlite if is_sqlite else postgresql).insert(GuidelineAcknowledgement)
     session.execute(
         statement.values(

@@ -44,7 +44,7 @@ from backend.store.paging import Page, page_of
 from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
 from backend.store.visibility import is_visible
 
-# Of one annotator and one comparison: the last revision is the vote, the others are its history.
+# Of one annotator and one comparison: the last revision counts, the others are its history.
 MOST_REVIEWS = 20
 # Of the revisions that a judgment had before.
 MOST_EARLIER = 20

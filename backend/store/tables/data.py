@@ -30,7 +30,7 @@ class Project(Numbered, Base):
     # Of `guideline_versions`; 0 before anybody wrote guidelines.
     guidelines_version: Mapped[int] = mapped_column(default=0, server_default="0")
     judgments_per_comparison: Mapped[int] = mapped_column(default=1)
-    # Which new comparisons get a second vote: the first of the project, and a share of the rest.
+    # Which new comparisons get a second judgment: the first of the project, a share of the rest.
     overlap_first: Mapped[int] = mapped_column(default=0, server_default="0")
     overlap_share: Mapped[float] = mapped_column(default=0.0, server_default="0")
     cannot_judge_reasons: Mapped[list[str]] = mapped_column(
@@ -158,7 +158,7 @@ class Comparison(FromImport, Numbered, Base):
             "number",
             where="judged < judgments_required",
         ),
-        # Those that wait for their second vote; see store.data.candidates.
+        # Those that wait for their second judgment; see store.data.candidates.
         index_where(
             "ix_comparisons_begun", "project_id", "number", where="is_overlap AND judged = 1"
         ),
@@ -170,7 +170,7 @@ class Comparison(FromImport, Numbered, Base):
     judgments_required: Mapped[int] = mapped_column(default=1)
     # How many annotators have judged it: its assignments in state `submitted`.
     judged: Mapped[int] = mapped_column(default=0)
-    # Its second vote is its project's overlap, and comes before the first votes of later ones.
+    # Its second judgment is its project's overlap, and comes before the first of later ones.
     is_overlap: Mapped[bool] = mapped_column(default=False, server_default=false())
     content_sha256: Mapped[str | None] = mapped_column(String(64))
 
@@ -240,8 +240,8 @@ class ProjectTally(Base):
 class Judgment(FromImport, Numbered, Base):
     """One annotator's ranking of a comparison; a later revision replaces an earlier one.
 
-    Those with a `review_reason` are extra votes with revisions of their own: kept, but outside of
-    quota, progress, agreement and snapshots.
+    Those with a `review_reason` are extra judgments with revisions of their own: kept, but outside
+    of quota, progress, agreement and snapshots.
     """
 
     __tablename__ = "judgments"

@@ -8,17 +8,21 @@ import { createsProjects, meQuery } from "@/api/session";
 import { CreateForm, NameField } from "@/components/form/create-form";
 import { Field } from "@/components/form/field";
 import { EmptyCard } from "@/components/states";
-import { PROPOSED_VOTES, VotesFields, votesOf } from "@/components/form/votes-fields";
+import {
+  JudgmentsFields,
+  PROPOSED_JUDGMENTS,
+  settingsOf,
+} from "@/components/form/judgments-fields";
 
 export function ProjectForm({ onClose }: { onClose?: () => void }) {
   const [name, setName] = useState("");
   const [guidelines, setGuidelines] = useState("");
-  const [votes, setVotes] = useState(PROPOSED_VOTES);
+  const [wanted, setWanted] = useState(PROPOSED_JUDGMENTS);
   const client = useQueryClient();
   const navigate = useNavigate();
   return (
     <CreateForm
-      create={() => createProject({ name: name.trim(), guidelines, ...votesOf(votes) })}
+      create={() => createProject({ name: name.trim(), guidelines, ...settingsOf(wanted) })}
       list={projectsQuery.queryKey}
       onMade={async (project) => {
         // Who made it is a member now.
@@ -41,7 +45,7 @@ export function ProjectForm({ onClose }: { onClose?: () => void }) {
           />
         )}
       </Field>
-      <VotesFields value={votes} onChange={setVotes} />
+      <JudgmentsFields value={wanted} onChange={setWanted} />
     </CreateForm>
   );
 }

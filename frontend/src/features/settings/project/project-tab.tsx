@@ -1,4 +1,4 @@
-/** The project as it can be changed: name, guidelines in versions, votes per comparison. */
+/** The project as it can be changed: name, guidelines in versions, judgments per comparison. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 
@@ -8,7 +8,7 @@ import { NameField } from "@/components/form/create-form";
 import { GuidelinesText } from "@/components/guidelines";
 import { Segmented } from "@/components/segmented";
 import { Failure, Loaded } from "@/components/states";
-import { VotesFields, votesFrom, votesOf } from "@/components/form/votes-fields";
+import { JudgmentsFields, settingsOf, wantedFrom } from "@/components/form/judgments-fields";
 
 import { CriteriaField, criteriaOf, whatIsWrong } from "./criteria-field";
 import { VersionList } from "./version-list";
@@ -46,7 +46,7 @@ function ProjectForm({ project }: { project: Project }) {
   const [guidelines, setGuidelines] = useState(project.guidelines);
   // The version that the text on screen was made from.
   const [version, setVersion] = useState(project.guidelines_version);
-  const [votes, setVotes] = useState(votesFrom(project));
+  const [wanted, setWanted] = useState(wantedFrom(project));
   const [reasons, setReasons] = useState(project.cannot_judge_reasons.join("\n"));
   const [criteria, setCriteria] = useState<readonly Criterion[]>(project.criteria);
   const saving = useSave(project.id);
@@ -56,7 +56,7 @@ function ProjectForm({ project }: { project: Project }) {
     saving.mutate(
       {
         name: name.trim(),
-        ...votesOf(votes),
+        ...settingsOf(wanted),
         cannot_judge_reasons: linesOf(reasons),
         criteria: criteriaOf(criteria),
         ...(isNewText ? { guidelines, guidelines_version: version } : {}),
@@ -74,7 +74,7 @@ function ProjectForm({ project }: { project: Project }) {
     >
       <NameField value={name} onChange={setName} />
       <GuidelinesField text={guidelines} onChange={setGuidelines} isNew={isNewText} />
-      <VotesFields value={votes} onChange={setVotes} />
+      <JudgmentsFields value={wanted} onChange={setWanted} />
       <p className="small muted">
         This applies to new comparisons; existing ones need as many judgments as before.
       </p>

@@ -1,19 +1,19 @@
-/** How many judgments new comparisons want: votes for each, and a second vote for some. */
+/** How many judgments new comparisons want: so many each, and a second one for some. */
 import { useId } from "react";
 
 import type { Project } from "@/api/types";
 
 /** What is typed; the share in percent. */
-export interface Votes {
+export interface Wanted {
   readonly each: string;
   readonly first: string;
   readonly percent: string;
 }
 
 /** So that agreement is known after 30 judgments, and stays known. */
-export const PROPOSED_VOTES: Votes = { each: "1", first: "20", percent: "10" };
+export const PROPOSED_JUDGMENTS: Wanted = { each: "1", first: "20", percent: "10" };
 
-export function votesFrom(project: Project): Votes {
+export function wantedFrom(project: Project): Wanted {
   return {
     each: String(project.judgments_per_comparison),
     first: String(project.overlap_first),
@@ -21,16 +21,16 @@ export function votesFrom(project: Project): Votes {
   };
 }
 
-export const votesOf = ({ each, first, percent }: Votes) => ({
+export const settingsOf = ({ each, first, percent }: Wanted) => ({
   judgments_per_comparison: Number(each),
   overlap_first: Number(first),
   overlap_share: Number(percent) / 100,
 });
 
-export function VotesFields(props: { value: Votes; onChange: (votes: Votes) => void }) {
+export function JudgmentsFields(props: { value: Wanted; onChange: (wanted: Wanted) => void }) {
   const ids = [useId(), useId(), useId(), useId()] as const;
   const { value } = props;
-  const number = (id: string, name: keyof Votes, min: number, max: number, label?: string) => (
+  const number = (id: string, name: keyof Wanted, min: number, max: number, label?: string) => (
     <input
       id={id}
       className="input short"
@@ -46,7 +46,7 @@ export function VotesFields(props: { value: Votes; onChange: (votes: Votes) => v
   );
   const isOff = Number(value.each) > 1;
   return (
-    <fieldset className="votes">
+    <fieldset className="judgments-wanted">
       <div className="field">
         <label htmlFor={ids[0]}>Judgments per comparison</label>
         {number(ids[0], "each", 1, 100)}
