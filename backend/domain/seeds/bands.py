@@ -58,11 +58,11 @@ def bands(
 ) -> list[Band]:
     """Put the curves of each group's runs together, bucket by bucket of `width`.
 
-    Each run counts once in a bucket, by the mean of its finite points there. A bucket is where a run of
-    any group has a point; its x is the greatest of all. `are_iqms`: by group; by default those of
-    ten runs with a value and more. `is_joined`: a run without a point in a bucket counts by linear
-    interpolation between its points on both sides, not beyond its first and last, nor beside a
-    bucket in which it has no finite value. Halfway between two points that are noise an
+    Each run counts once in a bucket, by the mean of its finite points there. A bucket is where a
+    run of any group has a point; its x is the greatest of all. `are_iqms`: by group; by default
+    those of ten runs with a value and more. `is_joined`: a run without a point in a bucket counts
+    by linear interpolation between its points on both sides, not beyond its first and last, nor
+    beside a bucket in which it has no finite value. Halfway between two points that are noise an
     interpolated value has half their variance.
     """
     bucketed = [[_bucketed(curve.points, width) for curve in curves] for curves in groups]
