@@ -54,8 +54,9 @@ function Missing({ runs }: { runs: readonly Run[] }) {
   return (
     <p className="small muted missing">
       Not recorded by these runs:{" "}
-      {missing.map(({ title, name }) => `${title} (${name})`).join(", ")}. Attach evaluations made
-      outside with <code>POST /runs/ID/metrics</code>.
+      {missing.map(({ title, name }) => `${title} (${name})`).join(", ")}. Attach what was measured
+      outside the runs with <code>POST /runs/ID/metrics</code>; <i>By people</i>, where two generate
+      runs are compared, attaches the win rate that people gave.
     </p>
   );
 }

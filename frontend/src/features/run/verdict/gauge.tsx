@@ -27,6 +27,10 @@ function Scale({ gauge }: { gauge: Gauge }) {
   );
 }
 
+/** Minus signs, and no break between "was" and its value. */
+const besideText = (beside: string): string =>
+  beside.replace("-", "−").replace("was ", "was\u00a0");
+
 export function GaugeCard({ gauge }: { gauge: Gauge }) {
   const { title, unit, value, interval, beside, note, missing, level } = gauge;
   return (
@@ -37,7 +41,7 @@ export function GaugeCard({ gauge }: { gauge: Gauge }) {
       <span className="value">
         {value === null ? "n/a" : number(value)}
         {interval != null && <small>{between(interval)}</small>}
-        {beside !== "" && <small>{beside.replace("-", "−")}</small>}
+        {beside !== "" && <small>{besideText(beside)}</small>}
       </span>
       <Scale gauge={gauge} />
       {(note !== "" || missing !== "") && (
