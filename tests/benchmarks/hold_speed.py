@@ -4,6 +4,7 @@ Every writing route of the application is called; one that is missing here fails
 takes long by its nature is not held to the bars and named in `LONG_JOBS`.
 """
 
+import gc
 import json
 import os
 import sys
@@ -345,7 +346,11 @@ def caller(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Caller]:
     with database.write() as session:
         session.add(Checkpoint(run_id=RUN, step=1, attempt=1, path="c", created_at=NOW))
     with TestClient(app, base_url="http://localhost") as client:
+        # As the server does: else each collection looks through all that the tests have imported.
+        gc.collect()
+        gc.freeze()
         yield Caller(app, client, database, seed)
+        gc.unfreeze()
 
 
 def test_no_route_holds_the_writer_for_long(caller: Caller) -> None:
