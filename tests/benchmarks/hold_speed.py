@@ -275,7 +275,8 @@ def views(caller: Caller) -> None:
 
 def sent_samples(caller: Caller) -> None:
     with caller.database.read() as session:
-        prompt_id = session.scalars(select(Comparison.prompt_id).limit(1)).one()
+        own = select(Comparison.prompt_id).where(Comparison.project_id == PROJECT)
+        prompt_id = session.scalars(own.limit(1)).one()
     lines = [SampleLine(step=1, prompt="p", response=one, prompt_id=prompt_id) for one in "ab"]
     with caller.database.write() as session:
         samples.append(session, RUN, 1, lines, at=now())
