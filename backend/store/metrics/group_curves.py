@@ -87,7 +87,7 @@ def _neighbours(
 
 
 def _width(series: Sequence[Series], window: Window) -> float:
-    """Return the width of buckets: one step if x is the step and no point is missing, else more."""
+    """Return the width of buckets: a step where every step is there, else a part of the window."""
     if window.x == "step" and all(one.n == len(one.x) for one in series):
         return 1.0
     low = min((one.x[0] for one in series), default=0)

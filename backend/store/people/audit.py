@@ -10,7 +10,7 @@ from contextlib import closing
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from backend.domain.audit_chain import BEGINNING, Head, Line, Link, sha256_of
@@ -59,11 +59,14 @@ def record_all(
     if session.get_bind().dialect.name != "sqlite":
         session.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     last = head(session)
+    rows = []
     for object_id, data in changed.items():
         line = Line(last.number + 1, user_id, action, object_id, dict(data), request_id, at)
         last = Head(line.number, sha256_of(line, last.sha256))
-        session.add(AuditEntry(**line._asdict(), sha256=last.sha256))
+        rows.append({**line._asdict(), "sha256": last.sha256})
     session.flush()
+    # Not as objects, which cost several times as much: a request may change five hundred.
+    session.connection().execute(insert(AuditEntry), rows)
 
 
 def head(session: Session) -> Head:

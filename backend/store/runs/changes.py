@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session, defer
+from sqlalchemy.orm import Session, load_only
 
 from backend.errors import InvalidInput, NotFound
 from backend.schemas.run_table.changes import MOST_TAGS, RunChange, RunsChange
@@ -17,8 +17,11 @@ from backend.store.runs.table import facts
 from backend.store.tables.runs import Run
 
 _FIELDS = ("name", "tags", "experiment_id", "archived_at")
-# Not loaded: to read these of five hundred runs takes longer than to change the runs.
-_LARGE = (Run.config, Run.summary, Run.environment, Run.error)
+# All that a change of many looks at: to read whole runs takes longer than to change them.
+_LOOKED_AT = (
+    Run.number, Run.id, Run.project_id, Run.state, Run.name, Run.tags, Run.experiment_id,
+    Run.archived_at,
+)  # fmt: skip
 
 
 class Changed(NamedTuple):
@@ -77,7 +80,7 @@ def _locked(session: Session, run_ids: Sequence[str]) -> list[Run]:
     each other. Raises NotFound.
     """
     wanted = select(Run).where(Run.id.in_(run_ids)).order_by(Run.number).with_for_update()
-    wanted = wanted.options(*(defer(one) for one in _LARGE))
+    wanted = wanted.options(load_only(*_LOOKED_AT, raiseload=True))
     rows = session.scalars(wanted, execution_options={"populate_existing": True}).all()
     missing = set(run_ids) - {run.id for run in rows}
     if missing:

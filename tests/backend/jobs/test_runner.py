@@ -358,8 +358,9 @@ def test_a_person_has_eight_jobs_at_most_and_long_ones_leave_a_child_free(
 
     async def play(service: Jobs) -> None:
         waiters = [await service.ask(freeze) for _ in range(8)]
-        with pytest.raises(TooManyJobs, match="8 jobs"):
+        with pytest.raises(TooManyJobs, match="8 jobs") as refused:
             await service.ask(freeze)
+        assert refused.value.retry_after_s == 5
         await service.run("agreement", {"project_id": project}, caller_id=other)
         assert states(database)[:8].count("succeeded") < 8
         for waiter in waiters:

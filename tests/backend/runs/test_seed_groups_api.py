@@ -170,7 +170,7 @@ def test_a_part_of_a_curve_has_the_estimator_of_the_whole(
         assert set(part["n"]) == {8}
 
 
-def test_long_curves_come_in_at_most_so_many_bins(
+def test_long_curves_come_in_at_most_so_many_buckets(
     api: TestClient, database: Database, seed: Seed
 ) -> None:
     runs = [made(api, database, seed, n, [float(i) for i in range(500)]) for n in range(3)]

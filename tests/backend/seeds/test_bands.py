@@ -26,7 +26,7 @@ def test_three_seeds_step_by_step() -> None:
     assert (found.low[1], found.high[1]) == (None, None)
 
 
-def test_a_run_counts_once_however_many_points_it_has_in_a_bin() -> None:
+def test_a_run_counts_once_however_many_points_it_has_in_a_bucket() -> None:
     dense = [(float(step), 0.0) for step in range(10)]
     found = band([dense, [(9.0, 4.0)], [(9.0, 5.0)]], width=10)
 
@@ -85,7 +85,7 @@ def test_points_are_not_joined_across_a_nan() -> None:
     assert dict(zip(found.x, found.n, strict=True)) == {0: 3, 8: 3, **dict.fromkeys(range(1, 8), 2)}
 
 
-def test_joined_lines_have_their_value_at_every_bin_and_no_other_where_points_are() -> None:
+def test_joined_lines_have_their_value_at_every_bucket_and_no_other_where_points_are() -> None:
     """Of a straight line the joined one is the line, wherever its points are."""
     random = Random(2)
     places = [sorted(random.sample(range(200), 12)) for _ in range(4)]
@@ -99,7 +99,7 @@ def test_joined_lines_have_their_value_at_every_bin_and_no_other_where_points_ar
 
 
 def test_all_groups_have_their_values_at_the_same_places() -> None:
-    """Groups whose seeds have points at other places of the same bins, or in other bins."""
+    """Groups whose seeds have points at other places of the same buckets, or in other buckets."""
     even = [SeedCurve([(0.0, 0.0), (21.0, 2.1), (40.0, 4.0)])] * 3
     odd = [SeedCurve([(2.0, 1.0), (38.0, 1.0)])] * 3
 
@@ -110,12 +110,12 @@ def test_all_groups_have_their_values_at_the_same_places() -> None:
     assert second.value == [1.0, 1.0, 1.0]
 
 
-def test_neighbours_outside_of_a_window_lead_lines_there_and_count_in_no_bin() -> None:
-    """However near they are: in the same bin as the first and the last point inside."""
+def test_neighbours_outside_of_a_window_lead_lines_there_and_count_in_no_bucket() -> None:
+    """However near they are: in the same buckets as the first and the last point inside."""
     seed = SeedCurve([(10.0, 1.0), (19.0, 1.0)], before=(9.9, 99.0), behind=(19.1, 99.0))
     sparse = SeedCurve([], before=(0.0, 0.0), behind=(20.0, 2.0))
 
-    (found,) = bands([[seed, sparse, sparse]], 5.0, is_joined=True)
+    (found,) = bands([[seed, sparse, sparse]], 4.0, is_joined=True)
 
     assert (found.x, found.n) == ([10, 19], [3, 3])
     assert found.value == [pytest.approx(1.0), pytest.approx((1 + 1.9 + 1.9) / 3)]

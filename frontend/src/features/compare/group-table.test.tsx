@@ -31,14 +31,18 @@ const group = (values: readonly number[], more: Partial<SeedGroup> = {}): SeedGr
   ...more,
 });
 
-function text(shown: SeedGroup, states: Readonly<Record<string, Run["state"]>> = {}): string {
+function text(
+  shown: SeedGroup,
+  states: Readonly<Record<string, Run["state"]>> = {},
+  unit = "",
+): string {
   const answer = { groups: [shown], title: "Held-out reward", evaluated_on: null };
   const runs = new Map(shown.runs.map((id) => [id, runOf(id, states[id] ?? "succeeded")]));
   const page = document.createElement("div");
   page.innerHTML = renderToStaticMarkup(
     <MemoryRouter>
       <GroupTable
-        unit=""
+        unit={unit}
         answer={answer as unknown as SeedGroups}
         runs={runs}
         verdicts={new Map()}
@@ -52,6 +56,12 @@ test("a number of several seeds says what it is of how many", () => {
   expect(text(group([0.4, 0.5, 0.6]))).toContain("0.500 [0.400, 0.600], mean of 3 seeds");
   expect(text(group(Array<number>(12).fill(0.5)))).toContain("IQM of 12 seeds");
   expect(text(group([0.5, 0.5, 0.5], { interval: null }))).toContain("no spread, mean of 3 seeds");
+});
+
+test("the number has the unit of the metric", () => {
+  const said = text(group([0.4, 0.5, 0.6]), {}, "nats per token");
+  expect(said).toContain("Held-out reward, nats per token");
+  expect(text(group([0.4]))).not.toContain("Held-out reward,");
 });
 
 test("two seeds have their values and no mean", () => {

@@ -97,6 +97,8 @@ describe("what is said at the cursor", () => {
       "B: 5 [4.00, 6.00], IQM of 12 seeds",
     ]);
     expect(readingAt([two], "step", 10)).toEqual(["A: 2 seeds (of 3), no mean"]);
+    const between = group(1, [5, 10], [7, 8]);
+    expect(readingAt([two, between], "step", 5)).toEqual(["B: 7 [6.00, 8.00], mean of 3 seeds"]);
     // A bucket that ends later holds the cursor's step.
     expect(readingAt([two], "step", 5)).toEqual([
       "A: 2 seeds (of 3), no mean in the bucket that ends at step 10",

@@ -11,12 +11,12 @@ export const fullSize = ({ n }: GroupCurve): number => Math.max(0, ...n);
 
 /** "A: 0.52 [0.50, 0.54], mean of 3 seeds"; of fewer than all: "mean of 3 seeds (of 5)". */
 export function readingAt(groups: readonly GroupCurve[], axis: Axis, x: number): readonly string[] {
+  // A bucket has the name of its greatest x, in all groups alike.
+  const end = Math.min(...groups.flatMap((curve) => curve.x.filter((one) => one >= x)));
   return groups.flatMap((curve) => {
-    // A bucket has the name of its greatest x.
-    const place = curve.x.findIndex((one) => one >= x);
+    const place = curve.x.indexOf(end);
     const n = curve.n[place];
     if (n === undefined) return [];
-    const end = curve.x[place] ?? x;
     const at = end === x ? "" : ` in the ${bucketText(axis, end)}`;
     const [value, low, high] = [curve.value[place], curve.low[place], curve.high[place]];
     const full = fullSize(curve);
@@ -39,7 +39,7 @@ export function legendOf(groups: readonly GroupCurve[], axis: Axis): string {
     ? "A group of fewer than three seeds has a line for each run and no mean."
     : "";
   const many = sizes.some((size) => size >= FEWEST_FOR_MEAN)
-    ? `Thick: the ${estimatorOf(own)} of the seeds with its 95 % interval; dashed with rings where some seeds have no value, because they ended or are not there yet; thin: single runs.`
+    ? `Thick: the ${estimatorOf(own.filter((one) => fullSize(one) >= FEWEST_FOR_MEAN))} of the seeds with its 95 % interval; dashed with rings where some seeds have no value, because they ended or are not there yet; thin: single runs.`
     : "";
   const joined =
     axis !== "step" && many !== ""

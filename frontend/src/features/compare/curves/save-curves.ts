@@ -109,7 +109,7 @@ export function rowsOf(
   const letters = new Map(
     groups.flatMap((group, place) => group.runs.map((run) => [run, letterOf(place)] as const)),
   );
-  // By tokens or time, groups always have bins.
+  // By tokens or time, groups always have buckets.
   const isBucketed = axis !== "step" || series.some(({ n, x }) => n > x.length);
   const place = isBucketed ? `${AXIS_COLUMNS[axis]} up to` : AXIS_COLUMNS[axis];
   return [

@@ -34,6 +34,12 @@ describe("compared curves as rows", () => {
     expect(rows.map(({ x }) => x)).toEqual([8, 10, 20, 24, 30]);
     expect(rows.map(({ runs }) => runs[0])).toEqual([4, 6, 6, 6, null]);
   });
+  it("take no points that share a place for a bucket", () => {
+    const shared = run([5, 12, 24], [1, 2, 3]);
+    const curve = { ...shared.curve, n: [1, 1, 2] };
+    const { rows } = tableOf([group], [{ ...shared, curve }], null);
+    expect(rows.find(({ x }) => x === 20)?.runs).toEqual([null]);
+  });
   it("are those of the part that is shown", () => {
     const { rows } = tableOf([group], [run([5, 20], [4, 6])], [15, 21]);
     expect(rows).toEqual([{ x: 20, groups: [{ value: 2, low: 1.5, high: 2.5, n: 3 }], runs: [6] }]);

@@ -56,8 +56,9 @@ function chosen(places: readonly number[]): readonly number[] {
 /** A value at the place, or the mean of the bucket that holds it; never one of a later place. */
 function runCell({ x, mean, n }: Curve, at: number): number | null {
   const place = x.findIndex((one) => one >= at);
-  const isHere = x[place] === at || (place > 0 && (n[place] ?? 0) > 1);
-  return isHere ? (mean[place] ?? null) : null;
+  // Where the first bucket begins is not known; single points may share a place.
+  const areBuckets = n.filter((one) => one > 1).length > n.length / 2;
+  return x[place] === at || (areBuckets && place > 0) ? (mean[place] ?? null) : null;
 }
 
 /** All groups have their buckets at the same places. */
