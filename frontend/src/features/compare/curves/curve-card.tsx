@@ -7,6 +7,7 @@ import { placeText } from "@/charts/axes";
 import type { Axis } from "@/charts/live-curves";
 import { Plot } from "@/charts/plot";
 import { ChartMenu } from "@/components/chart/chart-menu";
+import { savePixels, saveVectors } from "@/components/chart/save-picture";
 import { AboutMetric } from "@/components/metrics/about-metric";
 import { unitOf, type Explained } from "@/components/metrics/explained";
 import { colourOf } from "@/components/seed-groups/group-names";
@@ -19,7 +20,7 @@ import { useTheme } from "@/lib/theme";
 import { drawn, type RunCurve } from "./columns";
 import { CurveTable } from "./curve-table";
 import { legendOf, readingAt } from "./reading";
-import { savePixels, saveValues, saveVectors } from "./save-curves";
+import { nameOf, pictureOf, saveValues } from "./save-curves";
 import { useCurves } from "./use-curves";
 
 const HEIGHT = 240;
@@ -63,8 +64,8 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
             title={title}
             isTable={isTable}
             onTable={() => setOwnTable(!isTable)}
-            savePixels={() => savePixels(chart)}
-            saveVectors={() => saveVectors(chart)}
+            savePixels={() => savePixels(pictureOf(chart), nameOf(chart))}
+            saveVectors={() => saveVectors(pictureOf(chart), nameOf(chart))}
             saveValues={() => saveValues(client, chart)}
             valuesText={zoom === null ? "groups and runs" : "the part that is shown"}
             onProblem={setProblem}

@@ -1,4 +1,4 @@
-/** Compared curves as a file: vectors, pixels, or the values of groups and runs. */
+/** Compared curves as a file: their picture, or the values of groups and runs. */
 import type { QueryClient } from "@tanstack/react-query";
 
 import { metricsQuery } from "@/api/runs";
@@ -6,8 +6,7 @@ import { groupCurvesQuery } from "@/api/seed-groups";
 import type { GroupCurve, Run, SeedGroups, Series } from "@/api/types";
 import { AXIS_COLUMNS } from "@/charts/axes";
 import { lightColours } from "@/charts/colours";
-import { pngOf } from "@/charts/export/png";
-import { heightOf, svgOf, WIDTH, type Picture } from "@/charts/export/svg";
+import type { Picture } from "@/charts/export/svg";
 import type { Axis, Zoom } from "@/charts/live-curves";
 import { unitOf, type Explained } from "@/components/metrics/explained";
 import { estimateText } from "@/components/seed-groups/estimate";
@@ -30,8 +29,8 @@ export interface Chart {
   readonly shown: readonly RunCurve[];
 }
 
-const nameOf = ({ explained }: Chart, ending: string) =>
-  fileName(["compare", explained.name], ending);
+/** Of a file of this chart. */
+export const nameOf = ({ explained }: Chart): readonly string[] => ["compare", explained.name];
 
 /** What fits into the width of a picture. */
 const MOST_LETTERS = 110;
@@ -50,7 +49,7 @@ function legendOf({ answer, groups }: Chart): NonNullable<Picture["legend"]> {
   });
 }
 
-function pictureOf(chart: Chart): Picture {
+export function pictureOf(chart: Chart): Picture {
   const { explained, groups, shown, axis, zoom } = chart;
   const unit = unitOf(explained);
   return {
@@ -65,16 +64,6 @@ function pictureOf(chart: Chart): Picture {
     legend: legendOf(chart),
     colour: lightColours(),
   };
-}
-
-export function saveVectors(chart: Chart): void {
-  const svg = new Blob([svgOf(pictureOf(chart))], { type: "image/svg+xml" });
-  save(svg, nameOf(chart, "svg"));
-}
-
-export async function savePixels(chart: Chart): Promise<void> {
-  const picture = pictureOf(chart);
-  save(await pngOf(svgOf(picture), WIDTH, heightOf(picture)), nameOf(chart, "png"));
 }
 
 /** So many that a hundred runs fit into one answer. */
@@ -95,7 +84,7 @@ export async function saveValues(client: QueryClient, chart: Chart): Promise<voi
     }),
   ]);
   const rows = rowsOf(answer, runs, axis, groups.items, series.series);
-  save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), nameOf(chart, "csv"));
+  save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), fileName(nameOf(chart), "csv"));
 }
 
 /** Groups first, bucket by bucket; then each run, value by value or bucket by bucket. */

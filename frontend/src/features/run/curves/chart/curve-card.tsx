@@ -10,6 +10,7 @@ import { MARKER_COLOURS } from "@/charts/markers/glyph";
 import { MarkerLane } from "@/charts/markers/marker-lane";
 import { Plot } from "@/charts/plot";
 import { ChartMenu } from "@/components/chart/chart-menu";
+import { savePixels, saveVectors } from "@/components/chart/save-picture";
 import { Failure } from "@/components/states";
 import type { View } from "@/features/run/view";
 import { useTheme } from "@/lib/theme";
@@ -20,7 +21,7 @@ import { Grip } from "../arrange/grip";
 import { PlaceItems, type Arranged } from "../arrange/place-items";
 import { CurveHead } from "./curve-head";
 import { CurveTable } from "./curve-table";
-import { savePixels, saveValues, saveVectors } from "./save-chart";
+import { nameOf, pictureOf, saveValues } from "./save-chart";
 
 export interface CurveCardProps {
   readonly run: Run;
@@ -137,8 +138,8 @@ export function CurveCard(props: CurveCardProps) {
             title={title}
             isTable={isTable}
             onTable={() => setOwnTable(!isTable)}
-            savePixels={() => savePixels(chart)}
-            saveVectors={() => saveVectors(chart)}
+            savePixels={() => savePixels(pictureOf(chart), nameOf(chart))}
+            saveVectors={() => saveVectors(pictureOf(chart), nameOf(chart))}
             saveValues={() => saveValues(client, chart)}
             valuesText={`exact, ${view.zoom === null ? "all values" : "the part that is shown"}`}
             onProblem={setProblem}

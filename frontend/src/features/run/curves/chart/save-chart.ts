@@ -1,12 +1,11 @@
-/** A chart as a file: vectors, pixels, or the exact values behind it. */
+/** A chart as a file: its picture, or the exact values behind it. */
 import type { QueryClient } from "@tanstack/react-query";
 
 import { metricsQuery } from "@/api/runs";
 import type { Run, Series } from "@/api/types";
 import { AXIS_COLUMNS } from "@/charts/axes";
 import { lightColours } from "@/charts/colours";
-import { heightOf, svgOf, WIDTH, type Picture } from "@/charts/export/svg";
-import { pngOf } from "@/charts/export/png";
+import type { Picture } from "@/charts/export/svg";
 import type { Zoom } from "@/charts/live-curves";
 import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
@@ -26,10 +25,13 @@ export interface Chart {
   readonly colour: string;
 }
 
-const nameOf = ({ run, drawn }: Chart, ending: string) =>
-  fileName([run.name, drawn.explained.name], ending);
+/** Of a file of this chart. */
+export const nameOf = ({ run, drawn }: Chart): readonly string[] => [
+  run.name,
+  drawn.explained.name,
+];
 
-function pictureOf({ run, drawn, view, range, colour }: Chart): Picture {
+export function pictureOf({ run, drawn, view, range, colour }: Chart): Picture {
   const { title, name } = drawn.explained;
   const unit = unitOf(drawn.explained);
   return {
@@ -42,16 +44,6 @@ function pictureOf({ run, drawn, view, range, colour }: Chart): Picture {
     range: view.zoom ?? range,
     colour: lightColours(),
   };
-}
-
-export function saveVectors(chart: Chart): void {
-  const svg = new Blob([svgOf(pictureOf(chart))], { type: "image/svg+xml" });
-  save(svg, nameOf(chart, "svg"));
-}
-
-export async function savePixels(chart: Chart): Promise<void> {
-  const picture = pictureOf(chart);
-  save(await pngOf(svgOf(picture), WIDTH, heightOf(picture)), nameOf(chart, "png"));
 }
 
 /** As many buckets as the server answers; twice as many points come one by one. */
@@ -69,7 +61,7 @@ export async function saveValues(client: QueryClient, chart: Chart): Promise<voi
   });
   const { series } = await client.fetchQuery({ ...query, staleTime: 0, gcTime: 0 });
   const rows = rowsOf(name, view, series);
-  save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), nameOf(chart, "csv"));
+  save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), fileName(nameOf(chart), "csv"));
 }
 
 /** A row for each value with its interval; of a longer curve a row for each bucket. */
