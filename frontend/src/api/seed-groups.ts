@@ -19,7 +19,7 @@ export const seedGroupsQuery = (
       }),
   });
 
-/** The curve of each group: what its seeds say together, in so many bins of a part of an axis. */
+/** The curve of each group: what its seeds say together, in so many buckets of a part of an axis. */
 export const groupCurvesQuery = (
   runIds: readonly string[],
   name: string,

@@ -31,14 +31,9 @@ export function ChartMenu(props: ChartMenuProps) {
       .then(what)
       .then(() => onProblem(null), onProblem);
   return (
-    <Popover
-      label={`Actions for ${title}`}
-      className="btn ghost icon chart-menu"
-      face={<Icon name="more" />}
-      panelClassName="chart-menu-panel"
-    >
+    <ItemsMenu title={title}>
       {(id) => (
-        <ul>
+        <>
           {props.children?.(id)}
           <Item id={id} onClick={props.onTable}>
             {isTable ? "Show as chart" : "Show as table"}
@@ -52,8 +47,22 @@ export function ChartMenu(props: ChartMenuProps) {
           <Item id={id} onClick={tried(props.saveValues)}>
             Save CSV <small>{props.valuesText}</small>
           </Item>
-        </ul>
+        </>
       )}
+    </ItemsMenu>
+  );
+}
+
+/** A menu of items, which know the id of their panel. */
+export function ItemsMenu(props: { title: string; children: (id: string) => ReactNode }) {
+  return (
+    <Popover
+      label={`Actions for ${props.title}`}
+      className="btn ghost icon chart-menu"
+      face={<Icon name="more" />}
+      panelClassName="chart-menu-panel"
+    >
+      {(id) => <ul>{props.children(id)}</ul>}
     </Popover>
   );
 }

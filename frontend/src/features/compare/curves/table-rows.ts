@@ -38,10 +38,11 @@ export function tableOf(
   const places = [...new Set(of.flatMap((x) => [...x]))]
     .filter((x) => x >= from && x <= to)
     .sort((a, b) => a - b);
+  const bucketed = new Set(runs.filter(({ curve }) => areBuckets(curve)).map(({ run }) => run));
   const rows = chosen(places).map((x) => ({
     x,
     groups: groups.map((one) => groupCell(one, x)),
-    runs: runs.map(({ curve }) => runCell(curve, x)),
+    runs: runs.map(({ run, curve }) => runCell(curve, x, bucketed.has(run))),
   }));
   return { rows, n: places.length };
 }
@@ -53,12 +54,14 @@ function chosen(places: readonly number[]): readonly number[] {
   return Array.from({ length: MOST_ROWS }, (_, i) => places[Math.round(i * distance)] ?? 0);
 }
 
+/** Single points may share a place, too. */
+const areBuckets = ({ n }: Curve): boolean => n.filter((one) => one > 1).length > n.length / 2;
+
 /** A value at the place, or the mean of the bucket that holds it; never one of a later place. */
-function runCell({ x, mean, n }: Curve, at: number): number | null {
+function runCell({ x, mean }: Curve, at: number, isBucketed: boolean): number | null {
   const place = x.findIndex((one) => one >= at);
-  // Where the first bucket begins is not known; single points may share a place.
-  const areBuckets = n.filter((one) => one > 1).length > n.length / 2;
-  return x[place] === at || (areBuckets && place > 0) ? (mean[place] ?? null) : null;
+  // Where the first bucket begins is not known.
+  return x[place] === at || (isBucketed && place > 0) ? (mean[place] ?? null) : null;
 }
 
 /** All groups have their buckets at the same places. */

@@ -1,5 +1,5 @@
 /** The curves of one metric of everything that is compared, closer where the reader zooms. */
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, type QueryMeta } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { metricsQuery } from "@/api/runs";
@@ -35,17 +35,15 @@ export function useCurves(name: string, refetchInterval: number | false) {
   const isClose = zoom !== null && mayShowMore(axis, runs.data?.series);
   const part = { ...whole, from, to };
   const askedOf = [runIds.join(), name, axis].join(" ");
-  const closer = { refetchInterval, enabled: isClose, meta: { askedOf } };
-  const closeGroups = useQuery({
-    ...groupCurvesQuery(runIds, name, part),
-    ...closer,
-    placeholderData: (before, asked) => (asked?.meta?.["askedOf"] === askedOf ? before : undefined),
-  });
-  const closeRuns = useQuery({
-    ...metricsQuery(runIds, { names: name, ...part }),
-    ...closer,
-    placeholderData: (before, asked) => (asked?.meta?.["askedOf"] === askedOf ? before : undefined),
-  });
+  const closer = {
+    refetchInterval,
+    enabled: isClose,
+    meta: { askedOf },
+    placeholderData: <Data>(before: Data | undefined, asked?: { meta: QueryMeta | undefined }) =>
+      asked?.meta?.["askedOf"] === askedOf ? before : undefined,
+  };
+  const closeGroups = useQuery({ ...groupCurvesQuery(runIds, name, part), ...closer });
+  const closeRuns = useQuery({ ...metricsQuery(runIds, { names: name, ...part }), ...closer });
   const all = [groups, runs, closeGroups, closeRuns];
 
   const [items, series] = [groups.data?.items, runs.data?.series];

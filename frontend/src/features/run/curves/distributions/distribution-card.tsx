@@ -6,9 +6,7 @@ import { placeText } from "@/charts/axes";
 import { summariesOf, type Spread, type Summary } from "@/charts/heat/bins";
 import { HeatMap } from "@/charts/heat/heat-map";
 import type { Zoom } from "@/charts/live-curves";
-import { Item } from "@/components/chart/chart-menu";
-import { Icon } from "@/components/icons";
-import { Popover } from "@/components/popover/popover";
+import { Item, ItemsMenu } from "@/components/chart/chart-menu";
 import type { View } from "@/features/run/view";
 import { csvOf } from "@/lib/csv";
 import { fileName, save } from "@/lib/download";
@@ -59,23 +57,18 @@ export function DistributionCard(props: DistributionCardProps) {
           <span className="value" title="Median">
             {number(at?.quantiles[MEDIAN])}
           </span>
-          <Popover
-            label={`Actions for ${title}`}
-            className="btn ghost icon chart-menu"
-            face={<Icon name="more" />}
-            panelClassName="chart-menu-panel"
-          >
+          <ItemsMenu title={title}>
             {(id) => (
-              <ul>
+              <>
                 <Item id={id} onClick={() => setOwnTable(!isTable)}>
                   {isTable ? "Show as chart" : "Show as table"}
                 </Item>
                 <Item id={id} onClick={saveValues}>
                   Save CSV <small>quantiles of what is shown</small>
                 </Item>
-              </ul>
+              </>
             )}
-          </Popover>
+          </ItemsMenu>
         </div>
         <p>
           <span className="clip">{unit}</span>
