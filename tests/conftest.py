@@ -15,6 +15,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from hypothesis import HealthCheck, settings
+from redis import Redis
 from sqlalchemy import create_engine, text
 
 from backend.store.db import Database, SessionsOfARequest
@@ -120,10 +121,20 @@ def postgres_server() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def redis_url() -> Iterator[str]:
-    """URL of a real Redis."""
+def redis_databases() -> Iterator[Iterator[str]]:
+    """URLs of the databases of a real Redis, one after the other, over and over."""
     with servers.redis() as url:
-        yield url
+        server = url.removesuffix("/0")
+        yield (f"{server}/{number}" for number in itertools.cycle(range(servers.REDIS_DATABASES)))
+
+
+@pytest.fixture
+def redis_url(redis_databases: Iterator[str]) -> str:
+    """URL of an empty database of a real Redis; what an earlier test sends late goes to another."""
+    url = next(redis_databases)
+    with Redis.from_url(url) as database:
+        database.flushdb()
+    return url
 
 
 @pytest.fixture(scope="session")

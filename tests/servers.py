@@ -76,6 +76,10 @@ def postgres_url(folder: Path) -> str:
     return f"postgresql+psycopg://podium@/{{database}}?host={folder}"
 
 
+# So many has a Redis unless it is told otherwise.
+REDIS_DATABASES = 16
+
+
 @contextmanager
 def redis() -> Iterator[str]:
     """Start a Redis on a free port and give its URL."""
