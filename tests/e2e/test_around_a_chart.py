@@ -101,7 +101,7 @@ def test_a_chart_tells_what_happened_is_pinned_and_seen_in_full(
 
 
 def test_a_chart_is_a_table_and_a_file(run_page: str, open_page: OpenPage, axe: str) -> None:
-    page = open_page(f"{run_page}?as=table", theme="dark", width=390)
+    page = open_page(f"{run_page}?form=table", theme="dark", width=390)
     table = card(page, "loss").get_by_role("table")
     expect(table).to_contain_text("Each row summarizes 3 of 120 values.")
     expect(table.get_by_role("row")).to_have_count(41)

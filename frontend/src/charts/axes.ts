@@ -13,7 +13,7 @@ const TEXT = '11px "Inter Variable", system-ui, sans-serif';
 export const AXIS_NAMES: Readonly<Record<Axis, string>> = {
   step: "Step",
   tokens: "Tokens",
-  relative: "Time since start",
+  relative: "Relative time",
   time: "Time",
 };
 

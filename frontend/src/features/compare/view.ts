@@ -17,7 +17,7 @@ const FIRST_SHOWN = [
 const MOST_AT_FIRST = 4;
 
 /** Runs of different days have no time of day in common. */
-const AXES: readonly [Axis, ...Axis[]] = ["step", "tokens", "relative"];
+export const AXES: readonly [Axis, ...Axis[]] = ["step", "tokens", "relative"];
 
 const listed = (text: string | null): readonly string[] => (text ?? "").split(",").filter(Boolean);
 

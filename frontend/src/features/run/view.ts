@@ -13,7 +13,7 @@ export interface View {
   readonly isTable: boolean;
 }
 
-const AXES: readonly [Axis, ...Axis[]] = ["step", "tokens", "relative", "time"];
+export const AXES: readonly [Axis, ...Axis[]] = ["step", "tokens", "relative", "time"];
 
 export function viewOf(search: URLSearchParams): View {
   const smoothing = Number(search.get("smooth") ?? "0.6");
@@ -22,7 +22,7 @@ export function viewOf(search: URLSearchParams): View {
     smoothing: smoothing >= 0 && smoothing < 1 ? smoothing : 0.6,
     isLog: search.get("scale") === "log",
     zoom: zoomOf(search.get("zoom")),
-    isTable: search.get("as") === "table",
+    isTable: search.get("form") === "table",
   };
 }
 

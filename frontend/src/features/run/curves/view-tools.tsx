@@ -1,8 +1,7 @@
 /** How the charts of a run are shown: axis, smoothing, scale, charts or tables; part of the address. */
-import { zoomText } from "@/components/chart/window";
-import { Icon } from "@/components/icons";
+import { AxisChoice, FormChoice, ZoomEnd, ZoomHint } from "@/components/chart/curve-tools";
 import { Segmented } from "@/components/segmented";
-import { useView } from "@/features/run/view";
+import { AXES, useView } from "@/features/run/view";
 
 const SMOOTHING = [
   ["0", "Raw"],
@@ -14,17 +13,7 @@ export function ViewTools() {
   const { view, set, zoomTo } = useView();
   return (
     <div className="tools">
-      <Segmented
-        label="Horizontal axis"
-        value={view.axis}
-        options={[
-          ["step", "Step"],
-          ["tokens", "Tokens"],
-          ["relative", "Relative"],
-          ["time", "Time"],
-        ]}
-        onChange={(axis) => set({ x: axis === "step" ? null : axis, zoom: null })}
-      />
+      <AxisChoice axis={view.axis} axes={AXES} set={set} />
       <Segmented
         label="Smoothing"
         value={String(view.smoothing)}
@@ -40,24 +29,10 @@ export function ViewTools() {
         ]}
         onChange={(value) => set({ scale: value === "log" ? "log" : null })}
       />
-      <Segmented
-        label="Form"
-        value={view.isTable ? "table" : "chart"}
-        options={[
-          ["chart", "Charts"],
-          ["table", "Tables"],
-        ]}
-        onChange={(form) => set({ as: form === "table" ? "table" : null })}
-      />
-      {view.zoom !== null && (
-        <button type="button" className="btn" onClick={() => zoomTo(null)}>
-          <Icon name="close" /> Zoom {zoomText(view.axis, view.zoom)}
-        </button>
-      )}
+      <FormChoice isTable={view.isTable} set={set} />
+      <ZoomEnd axis={view.axis} zoom={view.zoom} zoomTo={zoomTo} />
       <span className="grow" />
-      <span className="small faint wide">
-        Drag to zoom all charts, double-click to see everything
-      </span>
+      {!view.isTable && <ZoomHint />}
     </div>
   );
 }

@@ -1,0 +1,64 @@
+/** Choices above the charts of a page: their horizontal axis, charts or tables, and the zoom. */
+import { zoomText } from "@/components/chart/window";
+import type { Axis, Zoom } from "@/charts/live-curves";
+import { Icon } from "@/components/icons";
+import { Segmented } from "@/components/segmented";
+
+const SHORT: Readonly<Record<Axis, string>> = {
+  step: "Step",
+  tokens: "Tokens",
+  relative: "Relative",
+  time: "Time",
+};
+
+/** Changes of the address; null removes a part of it. */
+type Set = (changes: Readonly<Record<string, string | null>>) => void;
+
+/** Another axis ends the zoom, whose places would mean nothing there. */
+export function AxisChoice(props: {
+  readonly axis: Axis;
+  readonly axes: readonly [Axis, ...Axis[]];
+  readonly set: Set;
+}) {
+  const [first] = props.axes;
+  return (
+    <Segmented
+      label="Horizontal axis"
+      value={props.axis}
+      options={props.axes.map((axis) => [axis, SHORT[axis]] as const)}
+      onChange={(axis) => props.set({ x: axis === first ? null : axis, zoom: null })}
+    />
+  );
+}
+
+export function FormChoice({ isTable, set }: { readonly isTable: boolean; readonly set: Set }) {
+  return (
+    <Segmented
+      label="Form"
+      value={isTable ? "table" : "chart"}
+      options={[
+        ["chart", "Charts"],
+        ["table", "Tables"],
+      ]}
+      onChange={(form) => set({ form: form === "table" ? "table" : null })}
+    />
+  );
+}
+
+/** Which part is shown; a click shows everything again. */
+export function ZoomEnd(props: {
+  readonly axis: Axis;
+  readonly zoom: Zoom;
+  readonly zoomTo: (zoom: Zoom) => void;
+}) {
+  if (props.zoom === null) return null;
+  return (
+    <button type="button" className="btn" onClick={() => props.zoomTo(null)}>
+      <Icon name="close" /> Zoom {zoomText(props.axis, props.zoom)}
+    </button>
+  );
+}
+
+export const ZoomHint = () => (
+  <span className="small faint wide">Drag to zoom all charts, double-click to see everything</span>
+);
