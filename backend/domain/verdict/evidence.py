@@ -55,6 +55,15 @@ class Resume(NamedTuple):
     step: int
 
 
+class Judge(NamedTuple):
+    """Who judged these metrics from the first to the last of these steps, outside the run."""
+
+    who: str
+    names: Sequence[str]
+    first: int
+    last: int
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Everything that the rules look at.
@@ -64,7 +73,8 @@ class Evidence:
     of each curve of such means, one by one.
     `is_over`: whether no more will come. `shipped_step`: that of the weights which the run left.
     `resumes`: in the order of the attempts; they are told and never judged. `n_heldout`: prompts
-    on which a policy is evaluated; None = not known.
+    on which a policy is evaluated; None = not known. `judges`: who judged what was attached,
+    as far as that was said, in the order in which it was.
     """
 
     config: Mapping[str, Any]
@@ -74,6 +84,7 @@ class Evidence:
     shipped_step: int | None = None
     resumes: Sequence[Resume] = ()
     n_heldout: int | None = None
+    judges: Sequence[Judge] = ()
 
     def curve(self, name: str) -> Sequence[Point]:
         """The points of a metric; empty where there is none."""
@@ -96,6 +107,15 @@ class Evidence:
             Estimate(step, value, lows.get(step), highs.get(step))
             for step, value in self.curve(name)
         ]
+
+    def judge_of(self, name: str, step: int) -> str | None:
+        """Who judged a metric at a step, as far as that was said; of several the last."""
+        said = (
+            one.who
+            for one in reversed(self.judges)
+            if name in one.names and one.first <= step <= one.last
+        )
+        return next(said, None)
 
     def trend(self, name: str) -> "Trend | None":
         """How a metric moved over the run; None with too few points to say."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from backend.domain.verdict import learners, measurements
+from backend.domain.verdict import learners, measurements, win_rate
 from backend.domain.verdict.evidence import Evidence, Resume
 from backend.domain.verdict.policy import rules
 from backend.schemas.metrics.registry import metric_of
@@ -50,7 +50,7 @@ def is_looked_at(name: str, method: Method) -> bool:
 
 def judge(method: Method, evidence: Evidence) -> RunVerdict:
     """The verdict on a run, its gauges called what the registry of metrics calls them."""
-    found = _RULES[method](evidence)
+    found = win_rate.named(_RULES[method](evidence), evidence)
     happened = [*found.happened, *_resumed(evidence.resumes)]
     told = {
         "gauges": [_named(method, one) for one in found.gauges],

@@ -15,7 +15,8 @@ from sqlalchemy.orm import Session
 
 from backend.domain.dotted_path import value_at
 from backend.domain.run_state import ENDED
-from backend.domain.verdict.evidence import Evidence, Point, Resume
+from backend.domain.verdict import win_rate
+from backend.domain.verdict.evidence import Evidence, Judge, Point, Resume
 from backend.domain.verdict.judging import PREFIXES, is_looked_at, judge
 from backend.schemas.metrics.verdicts import RunVerdictAnswer
 from backend.schemas.runs import Series
@@ -43,6 +44,7 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
     drawn = _drawn(session, rows)
     resumes = _resumes(session, [run.id for run in rows if run.attempt > 1])
     n_heldout = _held_out(session, rows)
+    judges = _judges(session, [run.id for run in rows if win_rate.METRIC in run.summary])
 
     def evidence(run: Row[Any]) -> Evidence:
         return Evidence(
@@ -53,6 +55,7 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
             shipped_step=shipped.get(run.id),
             resumes=resumes[run.id],
             n_heldout=n_heldout.get(run.id),
+            judges=judges[run.id],
         )
 
     return [
@@ -98,6 +101,17 @@ def _resumes(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[
         for run_id, data in session.execute(starts.order_by(RunEvent.run_id, RunEvent.seq)):
             if data["attempt"] > 1:
                 found[run_id].append(Resume(data["attempt"], data["step"]))
+    return found
+
+
+def _judges(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[Judge]]:
+    """Who judged what was attached to each run, in the order in which it was."""
+    found: defaultdict[str, list[Judge]] = defaultdict(list)
+    if run_ids:
+        columns = select(RunEvent.run_id, RunEvent.data)
+        told = columns.where(RunEvent.run_id.in_(run_ids), RunEvent.type == "judged")
+        for run_id, data in session.execute(told.order_by(RunEvent.run_id, RunEvent.seq)):
+            found[run_id].append(Judge(data["judge"], data["names"], *data["steps"]))
     return found
 
 

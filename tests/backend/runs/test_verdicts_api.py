@@ -151,6 +151,23 @@ def test_gold_that_is_attached_decides_at_once(
     assert (found["kind"], found["judged_by"]) == ("over_optimized", "gold/win_rate")
 
 
+def test_a_win_rate_by_people_is_named_with_them(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    tell(database, run_id, [0.1, 0.5, 0.8], steps=100, slope=0.1)
+    values = {"gold/win_rate": 0.64, "gold/win_rate_low": 0.55, "gold/win_rate_high": 0.72}
+    body = {"points": [{"step": 100, "values": values}], "judge": "people, 45 pairs against sft"}
+    api.post(f"/runs/{run_id}/metrics", json=body).raise_for_status()
+
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+
+    assert found["judged_by"] == "eval/reward"
+    assert found["reason"].endswith(
+        "the weights of step 100 won 64 % [55, 72] of their comparisons (judged by people, 45 "
+        "pairs against sft)."
+    )
+
+
 def test_several_runs_are_judged_in_the_order_they_are_named(
     api: TestClient, database: Database, seed: Seed, run_id: str
 ) -> None:

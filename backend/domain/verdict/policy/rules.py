@@ -219,7 +219,8 @@ class _Policy:
         return _Told(
             Kind.UNJUDGED,
             "warn",
-            "Nothing shows whether the policy got better: no held-out prompt was evaluated.",
+            "Nothing in the run shows whether the policy got better: no held-out prompt was "
+            "evaluated.",
             (f"The training reward alone cannot tell. {HOLD_OUT}.",),
         )
 
@@ -238,7 +239,7 @@ class _Policy:
         return _Told(
             Kind.UNJUDGED,
             "warn",
-            "Nothing shows whether the policy got better: it was evaluated only once.",
+            "Nothing in the run shows whether the policy got better: it was evaluated only once.",
             ("Set `eval_every` to evaluate it more often.",),
         )
 
