@@ -18,7 +18,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from backend.domain.curves.downsample import EXACT, Columns, bucket_width, scale_of
 from backend.errors import InvalidInput
 from backend.schemas.runs import MetricsAnswer, Series, SeriesValues
-from backend.store.metrics import given
+from backend.store import given
 from backend.store.metrics.levels import TOP, WIDTHS, Span, cover, last_of, point_sums
 from backend.store.tables.runs import MetricCurve, MetricLevel, MetricPoint, Run
 

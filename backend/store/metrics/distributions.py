@@ -17,7 +17,8 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from backend.domain.curves import histograms
 from backend.schemas.events import DistributionLine, Histogram
 from backend.schemas.metrics.distributions import DistributionsAnswer, Spread
-from backend.store.metrics import curves, given
+from backend.store import given
+from backend.store.metrics import curves
 from backend.store.metrics.curves import Axis, Window
 from backend.store.metrics.points import is_name
 from backend.store.tables.runs import Distribution

@@ -14,7 +14,8 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
 from backend.schemas.runs import Series
-from backend.store.metrics import curves, given
+from backend.store import given
+from backend.store.metrics import curves
 from backend.store.metrics.curves import Window
 from backend.store.runs import runs
 from backend.store.runs.table import facts

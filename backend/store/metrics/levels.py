@@ -34,7 +34,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from backend.store.metrics import given
+from backend.store import given
 from backend.store.tables.runs import MetricCurve, MetricLevel, MetricPoint
 
 # Steps of a bucket by level; level 0 are the points themselves.

@@ -23,7 +23,8 @@ from backend.domain.verdict.words import counted
 from backend.schemas.events import MetricLine
 from backend.schemas.paging import Listing
 from backend.schemas.runs import METRIC_NAME, EventAnswer
-from backend.store.metrics import extremes, given, levels, tokens
+from backend.store import given
+from backend.store.metrics import extremes, levels, tokens
 from backend.store.runs import events as run_events
 from backend.store.runs import runs
 from backend.store.runs.events import KeptEvent, NewEvent

@@ -22,7 +22,7 @@ from backend.domain.curves.prompt_scores import (
 from backend.schemas.events import PromptScoresLine
 from backend.schemas.metrics.prompt_scores import PromptCurve, PromptScoresAnswer
 from backend.schemas.vocabulary import Split
-from backend.store.metrics import given
+from backend.store import given
 from backend.store.tables.data import Prompt
 from backend.store.tables.runs import AskedPrompt, PromptScores, Run
 

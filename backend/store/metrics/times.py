@@ -8,7 +8,8 @@ from collections.abc import Collection
 from sqlalchemy import BigInteger, func, select
 from sqlalchemy.orm import Session
 
-from backend.store.metrics import curves, given, points
+from backend.store import given
+from backend.store.metrics import curves, points
 from backend.store.tables.runs import MetricCurve, MetricPoint
 
 # The machine is measured all the time, also before the first step is done.

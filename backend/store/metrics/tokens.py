@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
 from backend.schemas.events import LAST_STEP
-from backend.store.metrics import given
+from backend.store import given
 from backend.store.tables.runs import MetricPoint, TokenMark
 
 

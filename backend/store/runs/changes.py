@@ -7,21 +7,33 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session, load_only
+import orjson
+from sqlalchemy import BigInteger, String, cast, func, select, update
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import Session
 
 from backend.errors import InvalidInput, NotFound
 from backend.schemas.run_table.changes import MOST_TAGS, RunChange, RunsChange
+from backend.schemas.vocabulary import RunState
+from backend.store import given
 from backend.store.runs import experiments, runs
 from backend.store.runs.table import facts
 from backend.store.tables.runs import Run
 
 _FIELDS = ("name", "tags", "experiment_id", "archived_at")
-# All that a change of many looks at: to read whole runs takes longer than to change them.
-_LOOKED_AT = (
-    Run.number, Run.id, Run.project_id, Run.state, Run.name, Run.tags, Run.experiment_id,
-    Run.archived_at,
-)  # fmt: skip
+
+
+class _Filed(NamedTuple):
+    """All that a change of many looks at: to read whole runs takes longer than to change them."""
+
+    number: int
+    id: str
+    project_id: str
+    state: str
+    name: str
+    tags: list[str]
+    experiment_id: str | None
+    archived_at: datetime | None
 
 
 class Changed(NamedTuple):
@@ -47,7 +59,7 @@ def change(session: Session, run_id: str, body: RunChange) -> Changed:
     for name, value in body.model_dump(exclude={"experiment_id"}, exclude_none=True).items():
         setattr(run, name, value)
     if body.tags is not None:
-        facts.write_tags(session, [run])
+        facts.write_tags(session, [(run.number, run.tags)])
     return _changed(run, before)
 
 
@@ -59,68 +71,89 @@ def change_all(session: Session, body: RunsChange, *, at: datetime) -> list[Chan
     """
     rows = _locked(session, body.run_ids)
     if "experiment_id" in body.model_fields_set:
-        for run in {run.project_id: run for run in reversed(rows)}.values():
-            _must_fit(session, run, body.experiment_id)
-    found = {run: _change_one(run, body, at) for run in rows}
-    facts.write_tags(session, [run for run, one in found.items() if "tags" in one.after])
-    return [one for one in found.values() if one.after]
+        for one in {one.project_id: one for one in reversed(rows)}.values():
+            _must_fit(session, one, body.experiment_id)
+    pairs = [(one, now) for one in rows if (now := _refiled(one, body, at)) != one]
+    _store(session, [now for _, now in pairs], body, at)
+    tagged = [(now.number, now.tags) for one, now in pairs if now.tags != one.tags]
+    facts.write_tags(session, tagged)
+    return [_changed(now, _fields(one)) for one, now in pairs]
 
 
-def _change_one(run: Run, body: RunsChange, at: datetime) -> Changed:
-    before = _fields(run)
+def _refiled(one: _Filed, body: RunsChange, at: datetime) -> _Filed:
+    """Return what a run will be. Raises Conflict or InvalidInput if that is refused."""
+    experiment_id = one.experiment_id
     if "experiment_id" in body.model_fields_set:
-        run.experiment_id = body.experiment_id
-    _tag(run, body)
-    _archive(run, body.archived, at)
-    return _changed(run, before)
+        experiment_id = body.experiment_id
+    return one._replace(
+        experiment_id=experiment_id,
+        tags=_tagged(one, body),
+        archived_at=_archived_at(one, body.archived, at),
+    )
 
 
-def _locked(session: Session, run_ids: Sequence[str]) -> list[Run]:
+def _locked(session: Session, run_ids: Sequence[str]) -> list[_Filed]:
     """Lock these runs in the order of creation, so that two who lock the same ones never wait for
     each other. Raises NotFound.
     """
-    wanted = select(Run).where(Run.id.in_(run_ids)).order_by(Run.number).with_for_update()
-    wanted = wanted.options(load_only(*_LOOKED_AT, raiseload=True))
-    rows = session.scalars(wanted, execution_options={"populate_existing": True}).all()
-    missing = set(run_ids) - {run.id for run in rows}
+    columns = (getattr(Run, name) for name in _Filed._fields)
+    wanted = select(*columns).where(Run.id.in_(run_ids)).order_by(Run.number).with_for_update()
+    rows = [_Filed(*row) for row in session.connection().execute(wanted)]
+    missing = set(run_ids) - {one.id for one in rows}
     if missing:
         raise NotFound(f"there is no run {min(missing)}")
-    return list(rows)
+    return rows
 
 
-def _tag(run: Run, body: RunsChange) -> None:
-    kept = [tag for tag in run.tags if tag not in body.remove_tags]
+def _store(session: Session, changed: Sequence[_Filed], body: RunsChange, at: datetime) -> None:
+    """Store what these runs are now, in one statement."""
+    if not changed:
+        return
+    rows = [(one.number, orjson.dumps(one.tags).decode()) for one in changed]
+    now = given.rows(session, {"number": BigInteger(), "tags": String()}, rows)
+    # SQLite keeps JSON as text; as PostgreSQL's it has to be read first.
+    tags = now.c.tags if given.is_sqlite(session) else cast(now.c.tags, JSONB)
+    values: dict[str, Any] = {"tags": tags}
+    if "experiment_id" in body.model_fields_set:
+        values["experiment_id"] = body.experiment_id
+    if body.archived is not None:
+        values["archived_at"] = func.coalesce(Run.archived_at, at) if body.archived else None
+    session.connection().execute(update(Run).where(Run.number == now.c.number).values(values))
+
+
+def _tagged(one: _Filed, body: RunsChange) -> list[str]:
+    kept = [tag for tag in one.tags if tag not in body.remove_tags]
     tags = list(dict.fromkeys([*kept, *body.add_tags]))
-    if len(tags) > max(MOST_TAGS, len(run.tags)):
+    if len(tags) > max(MOST_TAGS, len(one.tags)):
         raise InvalidInput(
-            f"run {run.id} would have {len(tags)} tags; expected at most {MOST_TAGS}",
+            f"run {one.id} would have {len(tags)} tags; expected at most {MOST_TAGS}",
             advice="Remove some of its tags first, or leave this run out.",
         )
-    if tags != run.tags:
-        run.tags = tags
+    return tags
 
 
-def _must_fit(session: Session, run: Run, experiment_id: str | None) -> None:
+def _must_fit(session: Session, run: _Filed, experiment_id: str | None) -> None:
     try:
         experiments.must_be_in(session, experiment_id, run.project_id)
     except InvalidInput as error:
         raise InvalidInput(f"run {run.id}: {error.detail}", advice=error.advice) from error
 
 
-def _archive(run: Run, archived: bool | None, at: datetime) -> None:
-    if archived and run.archived_at is None:
-        runs.must_be_archivable(run)
-        run.archived_at = at
-    elif archived is False:
-        run.archived_at = None
+def _archived_at(one: _Filed, archived: bool | None, at: datetime) -> datetime | None:
+    if archived is None:
+        return one.archived_at
+    if not archived or one.archived_at is not None:
+        return one.archived_at if archived else None
+    runs.must_be_archivable(one.id, RunState(one.state))
+    return at
 
 
-def _fields(run: Run) -> dict[str, Any]:
+def _fields(run: Run | _Filed) -> dict[str, Any]:
     """What every change may touch; notes are read only by whoever changes them."""
     return {name: getattr(run, name) for name in _FIELDS}
 
 
-def _changed(run: Run, before: Mapping[str, Any]) -> Changed:
+def _changed(run: Run | _Filed, before: Mapping[str, Any]) -> Changed:
     now = {name: getattr(run, name) for name in before}
     names = [name for name in before if now[name] != before[name]]
     return Changed(run.id, _told(before, names), _told(now, names))

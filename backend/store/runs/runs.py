@@ -284,9 +284,9 @@ def archive(session: Session, run_id: str, *, at: datetime) -> Run:
     return run
 
 
-def must_be_archivable(run: Run) -> None:
+def must_be_archivable(run_id: str, state: RunState) -> None:
     """Raise Conflict unless the state of this run, which the caller holds, allows to archive it."""
-    _must_allow(run, Verb.ARCHIVE)
+    _must_allow(run_id, state, Verb.ARCHIVE)
 
 
 def restore(session: Session, run_id: str) -> Run:
@@ -311,16 +311,16 @@ def copied(session: Session, run_id: str, body: CloneBody) -> RunBody:
 
 def _for_verb(session: Session, run_id: str, verb: Verb) -> Run:
     run = locked(session, run_id)
-    _must_allow(run, verb)
+    _must_allow(run.id, RunState(run.state), verb)
     return run
 
 
-def _must_allow(run: Run, verb: Verb) -> None:
-    allowed = run_state.allowed_verbs(RunState(run.state))
+def _must_allow(run_id: str, state: RunState, verb: Verb) -> None:
+    allowed = run_state.allowed_verbs(state)
     if verb not in allowed:
         raise Conflict(
-            f"run {run.id} is {run.state}, which does not allow {verb}",
-            advice=f"A run that is {run.state} allows: {', '.join(allowed)}.",
-            state=run.state,
+            f"run {run_id} is {state}, which does not allow {verb}",
+            advice=f"A run that is {state} allows: {', '.join(allowed)}.",
+            state=state,
             allowed=list(allowed),
         )

@@ -156,3 +156,42 @@ def test_a_run_has_fifty_tags_at_most(api: TestClient, seed: Seed) -> None:
 @pytest.mark.parametrize("body", [{"run_ids": []}, {"run_ids": ["r"] * 501}, {"run_ids": "all"}])
 def test_the_number_of_runs_is_bounded(api: TestClient, body: dict[str, Any]) -> None:
     assert api.patch("/runs", json=body).status_code == 422
+
+
+def test_each_run_keeps_its_own_tags_and_is_found_by_them(api: TestClient, seed: Seed) -> None:
+    own = [["Größe", 'a "quoted" one'], [], ["back\\slash", "🙂", "$.tags"], ["both"]]
+    ids = [made(api, seed, tags=one) for one in own]
+
+    answer = api.patch("/runs", json={"run_ids": ids, "add_tags": ["both"], "remove_tags": ["🙂"]})
+
+    assert answer.json()["changed"] == ids[:3]
+    expected = [[*own[0], "both"], ["both"], ["back\\slash", "$.tags", "both"], ["both"]]
+    assert [tags(api, one) for one in ids] == expected
+    assert [line["data"]["after"] for one in ids[:3] for line in lines(api, one)] == [
+        {"tags": one} for one in expected[:3]
+    ]
+    found = api.get("/runs", params={"filter": "tag:both"}).json()["items"]
+    assert {run["id"] for run in found} == set(ids)
+
+
+def test_a_change_of_many_is_the_change_of_each(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    """Archived already, in an experiment already, neither: all three changes at once."""
+    of = experiment(api, seed.project)
+    ids = [made(api, seed), made(api, seed, experiment_id=of), made(api, seed, tags=["t"])]
+    ended(database, *ids)
+    api.patch("/runs", json={"run_ids": ids[:1], "archived": True})
+    first = api.get(f"/runs/{ids[0]}").json()["archived_at"]
+
+    body = {"run_ids": ids, "archived": True, "experiment_id": of, "add_tags": ["t"]}
+    assert api.patch("/runs", json=body).json()["changed"] == ids
+
+    rows = [api.get(f"/runs/{one}").json() for one in ids]
+    assert [(run["experiment_id"], run["tags"]) for run in rows] == [(of, ["t"])] * 3
+    assert rows[0]["archived_at"] == first
+    assert all(run["archived_at"] for run in rows)
+    assert api.patch("/runs", json=body).json()["changed"] == []
+    back = {"run_ids": ids, "archived": False, "experiment_id": None}
+    assert api.patch("/runs", json=back).json()["changed"] == ids
+    assert {api.get(f"/runs/{one}").json()["archived_at"] for one in ids} == {None}

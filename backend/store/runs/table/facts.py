@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, exists, insert, select
+from sqlalchemy import BigInteger, String, delete, exists, insert, literal, select
 from sqlalchemy.orm import Session
 
 from backend.domain.filters.fields import LONGEST_KEY
 from backend.schemas.numbers import finite
+from backend.store import given
 from backend.store.tables.runs import Run, RunFact
 
 # Of a text of the config so much is compared.
@@ -39,18 +40,20 @@ def write(session: Session, run: Run) -> None:
     ]
     if rows:
         session.connection().execute(insert(RunFact), rows)
-    write_tags(session, [run])
+    write_tags(session, [(run.number, run.tags)])
 
 
-def write_tags(session: Session, changed: Sequence[Run]) -> None:
-    """Store the tags of these runs instead of those that they had."""
-    numbers = [run.number for run in changed]
+def write_tags(session: Session, tags_of: Sequence[tuple[int, Sequence[str]]]) -> None:
+    """Store the tags of these runs, by number, instead of those that they had."""
+    if not tags_of:
+        return
+    numbers = [number for number, _ in tags_of]
     session.execute(delete(RunFact).where(RunFact.key == TAGS, RunFact.run.in_(numbers)))
-    rows = [
-        {"key": TAGS, "run": run.number, "text": joined(run.tags)} for run in changed if run.tags
-    ]
-    if rows:
-        session.connection().execute(insert(RunFact), rows)
+    rows = [(number, joined(tags)) for number, tags in tags_of if tags]
+    now = given.rows(session, {"run": BigInteger(), "text": String()}, rows)
+    # In one statement: PostgreSQL takes many rows one by one otherwise.
+    found = select(literal(TAGS), now.c.run, now.c.text)
+    session.connection().execute(insert(RunFact).from_select(["key", "run", "text"], found))
 
 
 def joined(tags: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Rows that the caller has, as a table inside a statement: one statement asks for all of them.
 
-Used by the metric modules beside this one.
+Used by the modules of metrics, and where many runs change at once.
 """
 
 from collections.abc import Iterable, Sequence
