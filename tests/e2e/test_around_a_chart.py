@@ -127,3 +127,24 @@ def test_a_chart_is_a_table_and_a_file(run_page: str, open_page: OpenPage, axe: 
     pixels = save(page, "loss", "PNG")
     assert pixels.startswith(b"\x89PNG")
     assert [int.from_bytes(pixels[at : at + 4], "big") for at in (16, 20)] == [1680, 920]
+
+
+def test_reward_and_kl_are_saved_to_the_last_digit(workshop: Workshop, open_page: OpenPage) -> None:
+    """Neither is a whole part of 8192 of its range, which is all that a picture needs."""
+    project = workshop.new_project("Reward vs KL")
+    run = workshop.policy_run(project)
+    measured = {step: (2 / 7 + step / 3, 1 / 9 + step / 11) for step in range(1, 40)}
+    lines = [
+        MetricLine(step=step, time=1.0 + step, values={"kl/response": kl, "reward/mean": reward})
+        for step, (kl, reward) in measured.items()
+    ]
+    workshop.report(run, *lines)
+
+    for path in (f"runs/{run}/frontier", f"compare?runs={run}&measure=reward/mean"):
+        page = open_page(f"/projects/{project}/{path}")
+        with page.expect_download() as found:
+            page.get_by_role("button", name="Save CSV").click()
+        rows = list(csv.reader(Path(found.value.path()).read_text().splitlines()))
+        assert rows[0][1:4] == ["step", "KL, nats", "reward"]
+        saved = {int(row[1]): (float(row[2]), float(row[3])) for row in rows[1:]}
+        assert {step: saved[step] for step in measured} == measured

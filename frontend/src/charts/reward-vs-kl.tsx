@@ -131,16 +131,26 @@ interface RewardVsKlProps {
   caption: string;
   /** A point was clicked, or Enter pressed on it. */
   onPick?: (path: Path, point: PathPoint) => void;
+  /** The paths as they are stored, to the last digit: those that are drawn are rounded. */
+  exactPaths: () => Promise<readonly Path[]>;
+  /** Why they could not be saved; null = they are. */
+  onProblem: (problem: unknown) => void;
 }
+
+const saveRows = (paths: readonly Path[]) =>
+  save(
+    new Blob([csvOf([HEADS, ...rowsOf(paths)])], { type: "text/csv;charset=utf-8" }),
+    fileName(["reward vs KL", ...paths.map(({ label }) => label)], "csv"),
+  );
 
 /** The picture, or its numbers as a table; both can be saved as a file of numbers. */
 export function RewardVsKl(props: RewardVsKlProps) {
   const [isTable, setTable] = useState(false);
+  const { exactPaths, onProblem } = props;
   const saveValues = () =>
-    save(
-      new Blob([csvOf([HEADS, ...rowsOf(props.paths)])], { type: "text/csv;charset=utf-8" }),
-      fileName(["reward vs KL", ...props.paths.map(({ label }) => label)], "csv"),
-    );
+    void exactPaths()
+      .then(saveRows)
+      .then(() => onProblem(null), onProblem);
   return (
     <>
       {isTable ? <Numbers {...props} /> : <Picture {...props} />}

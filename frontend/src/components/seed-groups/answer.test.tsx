@@ -76,7 +76,7 @@ test("groups that are not told apart are not called ahead", () => {
     text(answer([null, null], { differences: [one] }));
   expect(said(open)).toContain("Not decided by held-out reward: B and A cannot be told apart.");
   expect(said({ ...open, interval: null })).toContain(
-    "Not decided by held-out reward: there are too few seeds of B and A.",
+    "Not decided by held-out reward: B and A have fewer than three seeds.",
   );
 });
 
@@ -170,4 +170,21 @@ test("groups that have not come to one end are named with the reason", () => {
   expect(said(1)).toContain(
     "Not decided by held-out reward: fewer than two groups can be compared",
   );
+});
+
+test("a group of enough seeds is not said to have too few", () => {
+  const undecided = {
+    ...{ better: 0, value: 0.2, interval: null, is_iqm: false, is_decided: false },
+    ...{ more_seeds: null, sentence: "" },
+  };
+  const value = { run: "run_a", value: 1, step: 8, state: "succeeded" as const };
+  const groups = [3, 1, 2].map((n) => ({
+    ...group(null),
+    values: Array.from({ length: n }, () => value),
+  }));
+  const said = (places: readonly number[]) =>
+    text(answer([], { groups, differences: places.map((worse) => ({ ...undecided, worse })) }));
+
+  expect(said([1, 2])).toContain("B and C have fewer than three seeds.");
+  expect(said([1])).toContain("B has fewer than three seeds.");
 });

@@ -5,6 +5,7 @@ import type { GroupDifference, SeedGroup, SeedGroups } from "@/api/types";
 import { Sentence } from "@/components/text/sentence";
 import { lowerFirst, number } from "@/lib/format";
 
+import { FEWEST_FOR_MEAN } from "./estimate";
 import { letterOf } from "./group-names";
 
 /** What decides, as it stands within a sentence. */
@@ -26,17 +27,25 @@ function headline(answer: SeedGroups): string {
   const best = letterOf(first.better);
   if (differences.every((one) => one.is_decided))
     return `${best} is better than ${lettersOf(differences)} by ${measure}.`;
-  return `Not decided by ${measure}: ${undecided(first.better, differences)}.`;
+  return `Not decided by ${measure}: ${undecided(first.better, answer)}.`;
 }
 
-/** Which groups are not told apart from the best, and why. */
-function undecided(better: number, differences: readonly GroupDifference[]): string {
+/** Which groups are not told apart from the best, and why: of too few seeds those alone. */
+function undecided(better: number, { differences, groups }: SeedGroups): string {
   const open = differences.filter((one) => !one.is_decided);
-  const letters = `${letterOf(better)} and ${lettersOf(open)}`;
-  return open.every((one) => one.interval == null)
-    ? `there are too few seeds of ${letters}`
-    : `${letters} cannot be told apart`;
+  const few = [better, ...open.map((one) => one.worse)].filter(
+    (place) => (groups[place]?.values.length ?? 0) < FEWEST_FOR_MEAN,
+  );
+  if (few.length === 0 || open.some((one) => one.interval != null))
+    return `${letterOf(better)} and ${lettersOf(open)} cannot be told apart`;
+  const letters = few.map(letterOf);
+  const which = few.length > MOST_LETTERS ? `${number(few.length)} groups` : listOf.format(letters);
+  return few.length === 1
+    ? `${which} has fewer than three seeds`
+    : `${which} have fewer than three seeds`;
 }
+
+const listOf = new Intl.ListFormat("en", { type: "conjunction" });
 
 /** As many letters as the eye takes in at once. */
 const MOST_LETTERS = 6;

@@ -1,10 +1,11 @@
 /** What each group paid for its reward: both on one picture, joined in the order of time. */
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { useNavigate } from "react-router";
 
 import { metricsQuery } from "@/api/runs";
 import { groupCurvesQuery } from "@/api/seed-groups";
-import type { Run, SeedGroups } from "@/api/types";
+import type { GroupCurve, Run, SeedGroups, Series } from "@/api/types";
 import { curveOf } from "@/charts/live-curves";
 import { RewardVsKl } from "@/charts/reward-vs-kl";
 import type { Path, PathPoint } from "@/charts/reward-vs-kl-path";
@@ -26,26 +27,45 @@ interface Shared {
   readonly refetchMs: number | false;
 }
 
-function useKnown({ name, costs }: Measure, refetchInterval: number | false) {
-  const { runIds } = useView();
-  const names = [name, `${name}_low`, `${name}_high`, ...costs].join(",");
-  const runs = useQuery({ ...metricsQuery(runIds, { names, points: POINTS }), refetchInterval });
-  const groups = useQueries({
-    queries: [name, ...costs].map((one) => ({
-      ...groupCurvesQuery(runIds, one, { x: "step", points: POINTS }),
-      refetchInterval,
-    })),
-  });
-  const series = new Map(
-    (runs.data?.series ?? []).map((one) => [`${one.run} ${one.name}`, curveOf(one)]),
-  );
-  const items = groups.flatMap((one) => one.data?.items ?? []);
-  const known: Known = {
+const namesOf = ({ name, costs }: Measure) =>
+  [name, `${name}_low`, `${name}_high`, ...costs].join(",");
+
+const ofGroups = (runIds: readonly string[], { name, costs }: Measure) =>
+  [name, ...costs].map((one) => groupCurvesQuery(runIds, one, { x: "step", points: POINTS }));
+
+function knownOf(runs: readonly Series[], groups: readonly GroupCurve[]): Known {
+  const series = new Map(runs.map((one) => [`${one.run} ${one.name}`, curveOf(one)]));
+  return {
     runs: (run, metric) => series.get(`${run} ${metric}`),
-    groups: (place, metric) => items.find((one) => one.group === place && one.name === metric),
+    groups: (place, metric) => groups.find((one) => one.group === place && one.name === metric),
   };
+}
+
+function useKnown(measure: Measure, refetchInterval: number | false) {
+  const { runIds } = useView();
+  const asked = metricsQuery(runIds, { names: namesOf(measure), points: POINTS });
+  const runs = useQuery({ ...asked, refetchInterval });
+  const groups = useQueries({
+    queries: ofGroups(runIds, measure).map((one) => ({ ...one, refetchInterval })),
+  });
+  const items = groups.flatMap((one) => one.data?.items ?? []);
+  const known = knownOf(runs.data?.series ?? [], items);
   const error = runs.error ?? groups.find((one) => one.error !== null)?.error ?? null;
   return { known, error };
+}
+
+/** The same, to the last digit. */
+async function exactlyKnown(client: QueryClient, runIds: readonly string[], measure: Measure) {
+  const now = { staleTime: 0, gcTime: 0 };
+  const query = { names: namesOf(measure), points: POINTS, exact: true };
+  const [runs, ...groups] = await Promise.all([
+    client.fetchQuery({ ...metricsQuery(runIds, query), ...now }),
+    ...ofGroups(runIds, measure).map((one) => client.fetchQuery({ ...one, ...now })),
+  ]);
+  return knownOf(
+    runs.series,
+    groups.flatMap((one) => one.items),
+  );
 }
 
 function Missing({ runs }: { runs: readonly Run[] }) {
@@ -62,11 +82,14 @@ function Missing({ runs }: { runs: readonly Run[] }) {
 }
 
 function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measure }) {
-  const { hidden, isRoot, set } = useView();
+  const { runIds, hidden, isRoot, set } = useView();
   const navigate = useNavigate();
+  const client = useQueryClient();
+  const [problem, setProblem] = useState<unknown>(null);
   const { known, error } = useKnown(measure, refetchMs);
   const nameOf = (run: string) => runs.get(run)?.name ?? run;
-  const paths = pathsOf(answer.groups, hidden, measure, known, nameOf);
+  const drawn = (found: Known) => pathsOf(answer.groups, hidden, measure, found, nameOf);
+  const paths = drawn(known);
   const pick = ({ id }: Path, { step }: PathPoint) => {
     const run = runs.get(id);
     if (run !== undefined)
@@ -83,14 +106,19 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
       </p>
     );
   return (
-    <RewardVsKl
-      paths={paths}
-      isRoot={isRoot}
-      height={HEIGHT}
-      reward={measure.title}
-      caption="In a group of three or more seeds, large marks are the mean (from ten seeds on the IQM) with its 95 % interval, and small marks are its runs. In smaller groups every mark is a run. Click a point to read its samples."
-      onPick={pick}
-    />
+    <>
+      <RewardVsKl
+        paths={paths}
+        isRoot={isRoot}
+        height={HEIGHT}
+        reward={measure.title}
+        exactPaths={async () => drawn(await exactlyKnown(client, runIds, measure))}
+        onProblem={setProblem}
+        caption="In a group of three or more seeds, large marks are the mean (from ten seeds on the IQM) with its 95 % interval, and small marks are its runs. In smaller groups every mark is a run. Click a point to read its samples."
+        onPick={pick}
+      />
+      {problem !== null && <Failure error={problem} />}
+    </>
   );
 }
 

@@ -27,6 +27,13 @@ function pathOf(named: Named, curves: Curves, reward: string, costs: readonly st
   return { ...named, points: paths.find((points) => points.length > 0) ?? [] };
 }
 
+/** All metrics that paths are made of, as far as the run has them. */
+export function namesOf(run: Pick<Run, "config">, curves: Curves): readonly string[] {
+  const rewards = [trainingReward(run), "eval/reward", ...goldOf(curves.keys())];
+  const ends = rewards.flatMap((name) => [name, `${name}_low`, `${name}_high`]);
+  return [...ends, "kl/response", "kl/exact"].filter((name) => curves.has(name));
+}
+
 /** The policy on prompts that it trains on, on held-out ones, and as gold judges it. */
 export function pathsOf(run: Pick<Run, "config">, curves: Curves): readonly Path[] {
   const paths = [

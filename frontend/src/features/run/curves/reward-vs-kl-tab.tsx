@@ -1,19 +1,22 @@
 /** Reward vs KL: what the reward costs in KL, and what it does to the responses. */
+import { useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 
+import { metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
-import type { LiveCurves } from "@/charts/live-curves";
+import { curveOf, type LiveCurves } from "@/charts/live-curves";
 import { RewardVsKl } from "@/charts/reward-vs-kl";
 import type { Path } from "@/charts/reward-vs-kl-path";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Segmented } from "@/components/segmented";
-import { Empty } from "@/components/states";
+import { Empty, Failure } from "@/components/states";
 import { useView } from "@/features/run/view";
 
 import { CurveCard } from "./chart/curve-card";
 import { rangeOf } from "./layout";
 import { useMarkers } from "./markers/use-markers";
-import { captionOf, pathsOf } from "./reward-vs-kl-paths";
+import { captionOf, namesOf, pathsOf } from "./reward-vs-kl-paths";
 
 const BESIDE = [
   ["reward/mean", "--s1"],
@@ -36,6 +39,16 @@ function Legend({ paths }: { paths: readonly Path[] }) {
   );
 }
 
+/** As many buckets as the charts have, so that the file has the points that are drawn. */
+const POINTS = 1000;
+
+async function exactPaths(client: QueryClient, run: Run, live: LiveCurves) {
+  const names = namesOf(run, live.curves).join(",");
+  const query = metricsQuery([run.id], { names, points: POINTS, exact: true });
+  const { series } = await client.fetchQuery({ ...query, staleTime: 0, gcTime: 0 });
+  return pathsOf(run, new Map(series.map((one) => [one.name, curveOf(one)])));
+}
+
 interface RewardVsKlTabProps {
   readonly run: Run;
   readonly live: LiveCurves;
@@ -49,6 +62,8 @@ export function RewardVsKlTab({ run, live, tick }: RewardVsKlTabProps) {
   const markers = useMarkers(run.id, live, tick, explain);
   const [search, setSearch] = useSearchParams();
   const isRoot = search.get("kl") === "root";
+  const client = useQueryClient();
+  const [problem, setProblem] = useState<unknown>(null);
   const paths = pathsOf(run, live.curves);
   if (paths.every((path) => path.points.length === 0))
     return (
@@ -105,7 +120,10 @@ export function RewardVsKlTab({ run, live, tick }: RewardVsKlTabProps) {
             onPick={(_, point) =>
               void navigate(`/projects/${run.project_id}/runs/${run.id}/samples?step=${point.step}`)
             }
+            exactPaths={() => exactPaths(client, run, live)}
+            onProblem={setProblem}
           />
+          {problem !== null && <Failure error={problem} />}
         </section>
         <div className="beside">
           {beside.map(({ drawn, colour }) => (
