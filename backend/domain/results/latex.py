@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from backend.domain.results.layout import grid_of, sentence_of
+from backend.domain.results.legend import legend_of
 from backend.domain.results.words import cell_words, provenance_of, title_of
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
 
@@ -23,8 +24,8 @@ def latex_of(answer: ResultsAnswer) -> str:
 
 def _table(table: ResultsTable, answer: ResultsAnswer) -> str:
     said = [
-        f"{title_of(table)}.", table.caption, table.missing, *table.remarks, answer.legend,
-        provenance_of(answer),
+        f"{title_of(table)}.", table.caption, table.missing, *table.remarks,
+        legend_of([table], is_drawn=False), provenance_of(answer),
     ]  # fmt: skip
     head, *rows = grid_of(table, corner="", nothing="--", text=text, cell=_cell)
     lines = [

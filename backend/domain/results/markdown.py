@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from backend.domain.results.layout import grid_of, sentence_of
+from backend.domain.results.legend import legend_of
 from backend.domain.results.words import cell_words, provenance_of, title_of
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
 
@@ -17,7 +18,8 @@ def markdown_of(answer: ResultsAnswer) -> str:
     if answer.missing:
         parts.append(sentence(answer.missing))
     if answer.tables:
-        parts.append(" ".join((sentence(answer.legend), sentence(provenance_of(answer)))))
+        legend = legend_of(answer.tables, is_drawn=False)
+        parts.append(" ".join((sentence(legend), sentence(provenance_of(answer)))))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

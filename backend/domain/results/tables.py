@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 from backend.domain.results.cells import column_of_cells
 from backend.domain.results.drafts import Column, Draft, Given, drafts_of
+from backend.domain.results.legend import legend_of
 from backend.domain.results.measurements import ITSELF, metric_on
 from backend.domain.results.rows import Row
-from backend.domain.results.words import LEGEND, missing_of
+from backend.domain.results.words import missing_of
 from backend.schemas.metrics.results import (
     ResultsAnswer,
     ResultsCell,
@@ -35,7 +36,7 @@ def results(given: Given) -> ResultsAnswer:
     shas = sorted({row.sha256 for row in given.rows if row.sha256 is not None})
     return ResultsAnswer(
         tables=tables,
-        legend=LEGEND,
+        legend=legend_of(tables, is_drawn=True),
         missing=" ".join(part for part in (_not_there(tables), given.missing) if part),
         commits=list(given.commits),
         configs_sha256=hashlib.sha256("\n".join(shas).encode()).hexdigest() if shas else "",

@@ -6,18 +6,9 @@ from typing import Any
 
 from backend.domain.results.measurements import Measurement
 from backend.domain.results.rows import Row
-from backend.domain.verdict.words import between, shown
+from backend.domain.verdict.words import alike, shown
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
 
-LEGEND = (
-    "A cell has the mean of a row's seeds and its [95 % interval]; from ten seeds on it has the "
-    "interquartile mean, marked “IQM of n seeds”. Of three or more seeds that differ, the "
-    "interval is a t interval over the seeds (solid line, each seed a dot); if most of ten or more "
-    "seeds agree, there is none. Of fewer seeds, or seeds that all agree, it is over prompts "
-    "(dashed line, marked “by prompt”) and says nothing about other seeds. An arrow marks what is "
-    "better than the start by the 95 % interval of the difference. Bold marks what is better than "
-    "every other row by more than chance, corrected for the number of pairs of groups."
-)
 _MOST_SAID = 4
 _MOST_POINTS = 9
 _SHORT_HASH = 12
@@ -35,15 +26,27 @@ class CellWords:
 
 def cell_words(cell: ResultsCell, seeds: int) -> CellWords:
     """Write what a cell says. `seeds`: how many its row has, 0 for a model that no run made."""
-    interval = "" if cell.interval is None else between(cell.interval.low, cell.interval.high)
-    own = [shown(point.value) for point in cell.points]
-    points = f"({', '.join(own)})" if 1 < len(own) <= _MOST_POINTS else ""
+    ends = [] if cell.interval is None else [cell.interval.low, cell.interval.high]
+    own = [point.value for point in cell.points] if has_points(cell) else []
+    # With one number of decimals, so that they can be compared at a glance.
+    beside = [*ends, *own]
+    value, *others = alike(cell.value, *beside) if beside else [shown(cell.value)]
+    low_high, each = others[: len(ends)], others[len(ends) :]
+    interval = f"[{', '.join(low_high)}]" if ends else ""
+    if ends and ends[0] == ends[1]:
+        interval = "(no spread)"
     notes = [
         f"IQM of {cell.n} seeds" if cell.is_iqm else "",
         f"{cell.n} of {seeds} seeds" if cell.n < seeds else "",
         "by prompt" if cell.interval_of == "prompts" else "",
     ]
-    return CellWords(shown(cell.value), interval, points, ", ".join(one for one in notes if one))
+    points = f"({', '.join(each)})" if each else ""
+    return CellWords(value, interval, points, ", ".join(one for one in notes if one))
+
+
+def has_points(cell: ResultsCell) -> bool:
+    """Whether the seeds of a cell are told one by one."""
+    return 1 < len(cell.points) <= _MOST_POINTS
 
 
 def title_of(table: ResultsTable) -> str:

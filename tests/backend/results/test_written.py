@@ -39,8 +39,9 @@ def test_markdown_has_interval_seeds_start_and_provenance() -> None:
     text = markdown_of(answer())
 
     assert "### Score, length and score per token: `test`" in text
-    assert "| sft (start) | – | 0.2 [0.17, 0.23] by prompt | 9 |" in text
-    assert "| grpo | 3 | **0.5** ↑ [0.252, 0.748] (0.4, 0.5, 0.6) | 9 (9, 9, 9) |" in text
+    assert "| sft (start) | – | 0.200 [0.170, 0.230] by prompt | 9 |" in text
+    grpo = "**0.500** ↑ [0.252, 0.748] (0.400, 0.500, 0.600) | 9.00 (9.00, 9.00, 9.00)"
+    assert f"| grpo | 3 | {grpo} |" in text
     assert "Commit c0ffeec0ffee; configs " in text
 
 
@@ -49,7 +50,7 @@ def test_latex_has_booktabs_and_a_caption_that_says_what_was_measured() -> None:
 
     for part in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}{lrrr}"):
         assert part in text
-    assert r"grpo & 3 & \textbf{0.5}$^{\uparrow}$ {\scriptsize [0.252, 0.748]" in text
+    assert r"grpo & 3 & \textbf{0.500}$^{\uparrow}$ {\scriptsize [0.252, 0.748]" in text
     caption = next(line for line in text.splitlines() if line.startswith(r"\caption"))
     for words in ("16 responses to each prompt", "t interval", "c0ffeec0ffee", "configs"):
         assert words in caption
