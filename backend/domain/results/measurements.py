@@ -227,7 +227,7 @@ def _most_alike(
 
 def _left_out(kept: Measurement, others: Sequence[Measurement], records: Mapping[str, str]) -> str:
     apart = differences([with_names(one.sampling, records) for one in (kept, others[0])])
-    path, (ours, theirs) = next(iter(sorted(apart.items())))
+    path, (ours, theirs) = min(apart.items(), key=_what_first)
     runs = len({one.by for one in others})
     many = f"{runs} evaluations are" if runs > 1 else "1 evaluation is"
     return (
@@ -235,8 +235,16 @@ def _left_out(kept: Measurement, others: Sequence[Measurement], records: Mapping
     )
 
 
+def _what_first(item: tuple[str, Sequence[Any]]) -> tuple[bool, bool, str]:
+    """Order differences: what kind of thing it is, then what both have, then what only one has."""
+    path, values = item
+    return not path.endswith(".kind"), any(value is None for value in values), path
+
+
 def _said(value: Any) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
         return shown(value)
     text = "none" if value in (None, "", []) else str(value)
     return text if len(text) <= 40 else f"{text[:40]}…"

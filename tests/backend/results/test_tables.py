@@ -179,6 +179,25 @@ def test_an_evaluation_that_is_left_out_for_its_reward_names_the_models() -> Non
     ]
 
 
+def test_of_a_reward_of_another_kind_the_kind_is_said() -> None:
+    """Not the first setting that only one of the two has."""
+    by = [
+        {"reward": {"terms": [{"kind": "regex", "is_answer": False, "pattern": "a"}]}},
+        {"reward": {"terms": [{"kind": "model", "model": {"id": SFT}}]}},
+    ]
+    found = [
+        evaluation(10 + n, model, {"eval/pass@1": 0.5, "eval/length": 5.0}, **reward)
+        for n, (model, reward) in enumerate([("model_g", by[0]), (SFT, by[1]), ("model_g", by[1])])
+    ]
+
+    table = table_of(answer_of([policy("g", 0)], found), "score/test")
+
+    assert table.remarks == [
+        "1 evaluation is left out as not comparable: `reward.terms.0.kind` is regex instead of "
+        "model."
+    ]
+
+
 def test_a_seed_without_an_evaluation_is_said_to_be_missing() -> None:
     runs = [policy(f"g{n}", n, seed=n) for n in range(3)]
     runs += [policy("p", 5, estimator="ppo"), policy("r", 6, estimator="rloo", has_ended=False)]
