@@ -8,13 +8,16 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from backend.domain.run_state import ENDED
 from backend.errors import InvalidInput
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
+from backend.schemas.vocabulary import RunState
 from backend.store.metrics import points, times, tokens, verdicts
 from backend.store.runs import events as run_events
 from backend.store.runs import runs
 from backend.store.runs.events import NewEvent
+from backend.store.tables.runs import Run
 
 # Of one event; more are known by the points themselves.
 _MOST_NAMES = 10
@@ -35,7 +38,8 @@ def append(
     trainer has said nothing yet. Who judged is told by an event of the run, if it is said.
     `moments` are these times, which `moments_of` finds outside of the write turn.
 
-    Raises InvalidInput for a name that does not start with gold/ or outside/.
+    Raises InvalidInput for a name that does not start with gold/ or outside/, and for a step that
+    the run does not have.
     """
     names = sorted({name for point in measured for name in point.values})
     wrong = [
@@ -49,7 +53,7 @@ def append(
             advice="Use at most 100 characters: 2 to 5 words of letters, digits and _ @ . + - "
             "joined by /, the first of them gold or outside.",
         )
-    runs.locked(session, run_id)
+    _must_be_reached(runs.locked(session, run_id), measured)
     # Where the trainer was at each step, so that a point finds its place on every axis.
     steps = [point.step for point in measured]
     processed = tokens.at_steps(session, run_id, steps)
@@ -68,6 +72,20 @@ def append(
         run_events.append(session, run_id, [NewEvent("judged", told)], at=at)
     verdicts.keep(session, run_id)
     return stored
+
+
+def _must_be_reached(run: Run, measured: Sequence[OutsidePoint]) -> None:
+    """Refuse what was measured at no step of the run: it would be the newest value for ever."""
+    has_ended = RunState(run.state) in ENDED
+    most = run.step if has_ended else max(run.step, run.steps)
+    # A trainer that has not said how far it goes, or that never began, says nothing about steps.
+    beyond = [point.step for point in measured if point.step > most > 0]
+    if beyond:
+        what = "ended at" if has_ended else "goes up to"
+        raise InvalidInput(
+            f"a point is at step {beyond[0]:,}, but the run {what} step {most:,}",
+            advice="Name the step of the weights that were measured. Nothing was stored.",
+        )
 
 
 def moments_of(session: Session, run_id: str, measured: Sequence[OutsidePoint]) -> dict[int, float]:

@@ -1,6 +1,7 @@
 """GET /verdicts: the curves of the store, judged, for whoever sees the runs."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -202,3 +203,49 @@ def test_many_long_runs_are_read_in_several_answers(
 
 def test_an_unknown_run_is_not_found(api: TestClient, run_id: str) -> None:
     assert api.get("/verdicts", params={"runs": f"{run_id},run_nowhere"}).status_code == 404
+
+
+def test_a_step_that_the_run_does_not_have_is_refused_and_a_value_can_be_taken_back(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    """A typing error at step 1000 would be the newest value, and decide, for ever."""
+    tell(database, run_id, [0.1, 0.5, 0.8], steps=100, slope=0.1)
+    with database.write() as session:
+        run = runs.locked(session, run_id)
+        run.state, run.step, run.steps = "succeeded", 100, 200
+
+    def attach(step: int, value: float | None) -> int:
+        ends = {f"gold/win{end}": None if value is None else value + by for end, by in ENDS.items()}
+        points = [{"step": step, "values": {"gold/win": value, **ends}}]
+        return api.post(f"/runs/{run_id}/metrics", json={"points": points}).status_code
+
+    def judged() -> tuple[str, str]:
+        (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+        return found["kind"], found["judged_by"]
+
+    assert (attach(0, 0.8), attach(101, 0.2)) == (201, 422)
+    assert judged() == ("improved", "eval/reward")
+    assert attach(100, 0.2) == 201
+    assert judged() == ("over_optimized", "gold/win")
+    assert attach(100, None) == 201
+    assert judged() == ("improved", "eval/reward")
+
+
+ENDS = {"_low": -0.05, "_high": 0.05}
+
+
+def test_while_a_run_goes_on_its_planned_steps_may_be_named(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    with database.write() as session:
+        run = runs.locked(session, run_id)
+        run.state, run.step, run.steps = "running", 100, 200
+
+    def attach(step: int) -> Any:
+        points = [{"step": step, "values": {"gold/win": 0.5}}]
+        return api.post(f"/runs/{run_id}/metrics", json={"points": points})
+
+    assert attach(200).status_code == 201
+    refused = attach(201)
+    assert refused.status_code == 422
+    assert "a point is at step 201, but the run goes up to step 200" in refused.json()["detail"]
