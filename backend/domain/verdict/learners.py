@@ -144,7 +144,7 @@ def reward_model(evidence: Evidence) -> RunVerdict:
 def _course(evidence: Evidence, metric: str, *, scale: Span | None = None) -> Gauge:
     """Gauge a metric of every step by the mean of its last part, for one step has few records."""
     found = gauge(evidence, metric, scale=scale)
-    trend = evidence.trend(metric)
+    trend = evidence.trend_from_start(metric)
     if trend is None:
         return found
     beside = f"{LAST_PART}, was {shown(trend.before)}"

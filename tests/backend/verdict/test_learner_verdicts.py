@@ -172,6 +172,15 @@ def test_a_reward_model_that_knows_only_its_training_pairs_is_overfitted() -> No
     assert "At the end of training it was right on 100 % of the training pairs." in found.reason
 
 
+def test_the_course_of_a_loss_is_shown_from_its_first_step() -> None:
+    found = verdict(Method.SFT, loss=[4.0, 2.0, *[1.0] * 58], grad_norm=[9.0, *[1.0] * 59])
+
+    assert [gauge.beside for gauge in found.gauges[1:]] == [
+        "last fifth of steps, was 4",
+        "last fifth of steps, was 9",
+    ]
+
+
 @pytest.mark.parametrize(("shorter", "level"), [(0.44, "warn"), (0.5, "good"), (0.8, "good")])
 def test_a_reward_model_that_scores_length_is_not_simply_good(shorter: float, level: str) -> None:
     found = verdict(

@@ -414,14 +414,76 @@ def test_equal_rewards_teach_nothing_only_where_a_prompt_is_its_own_baseline() -
 
 @pytest.mark.parametrize(
     ("end", "level", "note"),
-    [(1.2, "good", "steady"), (0.6, "none", "fell by 60 %"), (0.3, "warn", "fell by 80 %")],
+    [
+        (1.2, "good", "steady"),
+        (1.0, "none", "fell by 33 %"),
+        (0.6, "none", "fell by 60 %"),
+        (0.3, "warn", "fell by 80 %"),
+        (2.1, "none", "rose by 40 %"),
+    ],
 )
-def test_an_entropy_that_falls_far_is_not_called_healthy(end: float, level: str, note: str) -> None:
+def test_an_entropy_that_moves_far_is_not_called_healthy(end: float, level: str, note: str) -> None:
     entropy = [Point(step, 1.5 if step <= 10 else end) for step in range(1, STEPS + 1)]
     gauge = verdict([0.0, 0.5], entropy=entropy).gauges[2]
 
     assert (gauge.level, gauge.note) == (level, note)
     assert gauge.beside == "last fifth of steps, was 1.5"
+
+
+def steps(*values: float) -> list[Point]:
+    return [Point(step, value) for step, value in enumerate(values, 1)]
+
+
+def test_gauges_show_the_value_of_the_first_step() -> None:
+    """An early fall is over before the first twentieth of the steps is."""
+    fall = steps(1.846, 1.611, 0.673, 0.381, *[0.45, 0.55] * 48)
+    equal = steps(0.125, *[0.35] * 99)
+    found = verdict([0.0, 0.5], entropy=fall, group__zero_std_fraction=equal)
+
+    assert found.gauges[2].beside == "last fifth of steps, was 1.85"
+    assert (found.gauges[2].level, found.gauges[2].note) == ("none", "fell by 73 %")
+    assert found.gauges[4].beside == "last fifth of steps, was 87.5"
+
+
+def test_a_sign_of_collapse_starts_where_its_gauge_does() -> None:
+    fall = steps(1.846, 1.611, 0.673, *[0.01] * 97)
+    found = verdict([0.5, 0.5], entropy=fall)
+
+    assert found.sentence.startswith("The policy collapsed: the entropy fell from 1.85 to 0.01")
+    assert found.gauges[2].beside == "last fifth of steps, was 1.85"
+
+
+def test_fewer_prompts_that_teach_are_not_green() -> None:
+    equal = steps(0.1, *[0.6] * 99)
+    gauge = verdict(
+        [0.0, 0.5], config=RULES | {"estimator": "grpo"}, group__zero_std_fraction=equal
+    ).gauges[-1]
+
+    assert (gauge.level, gauge.note) == ("none", "the others teach nothing")
+
+
+@pytest.mark.parametrize(
+    ("length", "note"),
+    [
+        # A valley of one step and a hill of a few.
+        ([10.3, 7.9, 1.2, *[22.0] * 20, *[9.5] * 77], "was 1.2 to 22 meanwhile"),
+        ([10.3, 7.9, 1.2, *[9.5] * 97], "was 1.2 at step 3"),
+        ([10, *[7] * 99], "fell by 30 %"),
+        ([10, *[7] * 40, 30, *[7] * 58], "fell by 30 %; was 30 at step 42"),
+        ([10, *[3] * 99], "fell by 70 %"),
+        ([10, *[25] * 99], "rose by 150 %"),
+        ([0, *[5] * 99], "was 0 at first"),
+        ([10, *[9] * 99], "steady"),
+    ],
+)
+def test_a_length_is_steady_only_if_no_step_was_far_from_the_first(
+    length: list[float], note: str
+) -> None:
+    gauge = verdict([0.0, 0.5], config=RULES, length__mean=steps(*length)).gauges[3]
+
+    assert gauge.note == note
+    assert (gauge.level == "good") == (note == "steady")
+    assert (gauge.level == "warn") == (note in ("fell by 70 %", "rose by 150 %", "was 0 at first"))
 
 
 def test_a_length_that_came_back_says_where_it_was() -> None:

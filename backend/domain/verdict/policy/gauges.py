@@ -9,9 +9,9 @@ from backend.domain.verdict.evidence import (
     Point,
     Trend,
     first_beyond,
-    quietened,
 )
 from backend.domain.verdict.measured import LAST_PART, Judged
+from backend.domain.verdict.policy.courses import STEADY, course
 from backend.domain.verdict.policy.signs import LEAST_ENTROPY, Signs
 from backend.domain.verdict.words import counted, percent, shown
 from backend.schemas.metrics.verdicts import Gauge, Level, Span
@@ -111,21 +111,19 @@ def _why_no_distance(evidence: Evidence) -> str:
 
 
 def _entropy(evidence: Evidence) -> Gauge:
-    trend = evidence.trend("entropy")
+    trend = evidence.trend_from_start("entropy")
     if trend is None:
         return _not_yet("entropy")
     low = min(LEAST_ENTROPY, trend.before)
     high = trend.before + 1
-    level: Level = "good"
-    note = "steady"
+    note = course(trend, _steps(evidence, "entropy"))
+    level: Level = "good" if note == STEADY else "none"
     if trend.after < low:
         level, note = "bad", "collapsing: nearly every token is certain"
     elif trend.after > high:
         level, note = "bad", "diverging"
     elif trend.ratio < _MUCH_LESS:
-        level, note = "warn", f"fell by {percent(1 - trend.ratio)}"
-    elif trend.ratio < 1 / 2:
-        level, note = "none", f"fell by {percent(1 - trend.ratio)}"
+        level = "warn"
     return _course("entropy", trend, Span(low=low, high=high), level, note)
 
 
@@ -135,29 +133,18 @@ def _length(evidence: Evidence, signs: Signs) -> Gauge:
         return _not_yet("length/mean")
     limit = value_at(evidence.config, "rollout.max_new_tokens")
     high = min(2 * trend.before, float(limit)) if limit else 2 * trend.before
-    note = _steady(evidence.curve("length/mean"), trend, high)
-    level: Level = "good" if note == "steady" else "none"
-    if trend.after > high or signs.is_cut:
-        level, note = "warn", "growing"
-    elif trend.ratio < 1 / 2:
-        level, note = "warn", "shrinking"
+    note = course(trend, _steps(evidence, "length/mean"))
+    level: Level = "good" if note == STEADY else "none"
+    if trend.after > high or signs.is_cut or trend.ratio < 1 / 2:
+        level = "warn"
     if cut is not None and cut.after > 0:
         note += f"; the limit cuts {percent(cut.after)}"
     return _course("length/mean", trend, Span(low=trend.before / 2, high=high), level, note)
 
 
-def _steady(curve: Sequence[Point], trend: Trend, high: float) -> str:
-    """Say that a metric is steady, or what it was meanwhile if that was far from its two ends."""
-    course = quietened(curve)
-    least, most = min(course, key=_value_of), max(course, key=_value_of)
-    for far, is_far in ((least, least.value < trend.before / 2), (most, most.value > high)):
-        if is_far:
-            return f"was {shown(far.value)} at step {far.step:,}"
-    return "steady"
-
-
-def _value_of(point: Point) -> float:
-    return point.value
+def _steps(evidence: Evidence, metric: str) -> Sequence[Point]:
+    """A metric as closely as it was read; of a long run the first steps one by one."""
+    return [*evidence.beginning(metric), *evidence.curve(metric)]
 
 
 def _course(metric: str, trend: Trend, healthy: Span, level: Level, note: str) -> Gauge:
@@ -174,7 +161,7 @@ def _course(metric: str, trend: Trend, healthy: Span, level: Level, note: str) -
 
 
 def _groups(evidence: Evidence) -> Gauge:
-    alike = evidence.trend("group/zero_std_fraction")
+    alike = evidence.trend_from_start("group/zero_std_fraction")
     metric, title = "group/zero_std_fraction", "Prompts with different rewards"
     if alike is None:
         is_single = value_at(evidence.config, "rollout.samples_per_prompt") == 1
@@ -185,7 +172,7 @@ def _groups(evidence: Evidence) -> Gauge:
         )
         return Gauge(metric=metric, title=title, unit="%", value=None, missing=missing)
     teach = 1 - alike.after
-    level, note = _taught(evidence, teach)
+    level, note = _taught(evidence, teach, at_first=1 - alike.before)
     return Gauge(
         metric=metric,
         title=title,
@@ -199,13 +186,13 @@ def _groups(evidence: Evidence) -> Gauge:
     )
 
 
-def _taught(evidence: Evidence, teach: float) -> Judged:
+def _taught(evidence: Evidence, teach: float, *, at_first: float) -> Judged:
     """Judge the share of prompts whose responses differ in reward, with a note."""
     if evidence.config.get("estimator") not in GROUPED_ESTIMATORS:
         return "none", "this estimator compares with the whole batch"
     if teach < _FEWEST_THAT_TEACH:
         return "warn", "the others teach nothing: little is left to learn"
-    return "good", "the others teach nothing"
+    return "none" if teach < at_first / 2 else "good", "the others teach nothing"
 
 
 def _not_yet(metric: str) -> Gauge:

@@ -100,12 +100,18 @@ class Signs:
         trend = self.evidence.trend("entropy")
         if trend is None:
             return ""
-        moved = f"from {shown(trend.before)} to {shown(trend.after)} nats per token"
         if trend.after < min(LEAST_ENTROPY, _ENTROPY_LEFT * trend.before):
-            return f"the entropy fell {moved}"
+            return f"the entropy fell {self._entropy_moved(trend)}"
         if trend.size > _ENTROPY_GROWN and trend.ratio > 1 + _ENTROPY_GROWN / 2:
-            return f"the entropy rose {moved}"
+            return f"the entropy rose {self._entropy_moved(trend)}"
         return ""
+
+    def _entropy_moved(self, trend: Trend) -> str:
+        """From the first step, as the gauge shows it, unless it moved the other way from there."""
+        first = self.evidence.beginning("entropy")[0].value
+        is_alike = (trend.after - first) * trend.size > 0
+        before = first if is_alike else trend.before
+        return f"from {shown(before)} to {shown(trend.after)} nats per token"
 
     def _shrinking(self) -> str:
         trend = self.length
