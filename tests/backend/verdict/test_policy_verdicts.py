@@ -500,6 +500,65 @@ def test_the_output_is_told_with_what_it_measured() -> None:
     assert "The output is step 50, held-out reward 0.800 [0.750, 0.850]." in found.reason
 
 
+def shipped(step: int, config: dict[str, Any], heldout: Sequence[float]) -> RunVerdict:
+    curves = HEALTHY | evaluated("eval/reward", heldout, 0.05)
+    curves |= {"eval/best_step": [Point(0, 0), Point(STEPS, step)]}
+    return judge(Method.POLICY_GRADIENT, Evidence(config, curves, True, shipped_step=step))
+
+
+def test_an_output_that_is_not_the_best_reward_says_what_chose_it() -> None:
+    found = shipped(50, RULES | {"kl": {"coef": 0.02}}, [0.0, 0.8, 0.85])
+
+    assert found.sentence == "The held-out reward rose from 0 to 0.85."
+    assert found.reason.endswith(
+        "The output is step 50, which has the best objective (reward − 0.02 × KL); its held-out "
+        "reward is 0.800 [0.750, 0.850]."
+    )
+    assert (found.gauges[0].level, found.gauges[0].note) == (
+        "none", "the best evaluation; the output is step 50",
+    )  # fmt: skip
+    happened = [(one.step, one.sentence) for one in found.happened]
+    assert (100, "Best held-out reward: 0.850 [0.800, 0.900].") in happened
+    told = "Best objective (reward − 0.02 × KL); its weights are the output."
+    assert (50, told) in happened
+
+
+def test_an_output_that_is_the_last_and_best_step_is_green() -> None:
+    found = shipped(100, RULES | {"kl": {"coef": 0.02}}, [0.0, 0.8, 0.85])
+
+    assert (found.gauges[0].level, found.gauges[0].note) == ("good", "the best evaluation")
+    assert [one.sentence for one in found.happened] == [
+        "Best held-out reward: 0.850 [0.800, 0.900]; its weights are the output."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("config", "objective"),
+    [
+        ({"kl": {"coef": 0}}, "held-out reward"),
+        (
+            {"kl": {"coef": 0, "max": 5}},
+            "held-out reward of the evaluations within kl.max (5 nats)",
+        ),
+        (
+            {"kl": {"coef": 0.1, "target": 6}},
+            "objective (reward − beta × KL; kl.target adapts beta)",
+        ),
+        (
+            {"kl": {"coef": 0.1}, "reward": {"normalize": "running"}},
+            "objective (reward − 0.1 × s × KL; s is the running standard deviation of the reward)",
+        ),
+    ],
+)
+def test_the_objective_is_named_as_the_trainer_computes_it(
+    config: dict[str, Any], objective: str
+) -> None:
+    found = shipped(50, RULES | config, [0.0, 0.8, 0.75])
+
+    assert f"The output is step 50, which has the best {objective}; its held" in found.reason
+    assert found.gauges[0].note == "0.05 below its best, step 50, the output"
+
+
 @pytest.mark.parametrize("scale", [1e-3, 1, 1e3])
 def test_another_unit_of_reward_changes_no_verdict(scale: float) -> None:
     for heldout in ([0.0, 0.3, 0.6], [0.1, 0.8, 0.26], [0.4, 0.45, 0.43]):

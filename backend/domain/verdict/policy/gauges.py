@@ -49,17 +49,24 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
     below = best.value - last.value
     is_best = below <= 0 and len(evaluations) > 1
     is_doubted = judge.startswith("eval/") and signs.is_doubted
+    shipped = signs.evidence.shipped_step
+    is_left = is_best and shipped is not None and shipped != last.step
     note = "the best evaluation" if is_best else ""
+    if is_best and is_doubted:
+        note += ", by the reward model that trains it"
+    if is_left:
+        note += f"; the output is step {shipped:,}"
     if below > 0:
-        note = f"{shown(below)} below its best, step {best.step:,}"
+        is_output = ", the output" if best.step == shipped else ""
+        note = f"{shown(below)} below its best, step {best.step:,}{is_output}"
     return Gauge(
         metric=judge,
         value=last.value,
         interval=last.interval,
         beside=_of_prompts(signs.evidence, evaluations, judge),
         scale=Span(low=min(lows), high=max(highs)),
-        level="good" if is_best and not is_doubted else "none",
-        note=f"{note}, by the reward model that trains it" if is_best and is_doubted else note,
+        level="good" if is_best and not is_doubted and not is_left else "none",
+        note=note,
     )
 
 

@@ -19,7 +19,7 @@ from backend.domain.verdict.evidence import (
     z_of_best,
 )
 from backend.domain.verdict.gold import gold_metrics
-from backend.domain.verdict.policy import gauges
+from backend.domain.verdict.policy import gauges, output
 from backend.domain.verdict.policy.signs import Signs
 from backend.domain.verdict.proxy import PROXY
 from backend.domain.verdict.words import (
@@ -27,7 +27,6 @@ from backend.domain.verdict.words import (
     amount,
     counted,
     difference,
-    output_sentence,
     percent,
     shown,
     unscored_sentence,
@@ -74,23 +73,18 @@ class _Policy:
     def verdict(self) -> RunVerdict:
         told = self._told()
         best = self.best if len(self.evaluations) > 1 else None
+        shipped = output.output(self.evidence, self.evaluations, self.name)
         return RunVerdict(
             kind=told.kind,
             level=told.level,
             sentence=told.sentence,
-            reason=" ".join(filter(None, (*told.reasons, *self._caveats, self._output()))),
+            reason=" ".join(filter(None, (*told.reasons, *self._caveats, shipped))),
             judged_by=self.judge if self.evaluations else None,
             gauges=gauges.of(self.signs, self.evaluations, self.judge),
             best_step=None if best is None else best.step,
             shipped_step=self.evidence.shipped_step,
             happened=self._happened(),
         )
-
-    def _output(self) -> str:
-        shipped = self.evidence.shipped_step
-        found = [one for one in self.evaluations if one.step == shipped]
-        what = "".join(f"{self.name} {with_interval(one)}" for one in found)
-        return output_sentence(shipped, what)
 
     @cached_property
     def judge(self) -> str:
@@ -362,4 +356,6 @@ class _Policy:
             )
             level: Level = "none" if self._is_proxy and self.signs.is_doubted else "good"
             found.append(Happening(step=self.best.step, sentence=f"{text}.", level=level))
+            told = None if is_shipped else output.chosen(self.evidence)
+            found += [] if told is None else [told]
         return sorted(found, key=lambda one: one.step)

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 
+import { modelQuery } from "@/api/models";
 import {
   ANSWERS,
   answersAddress,
@@ -115,7 +116,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <h2 className="card-title">Results</h2>
         {run.output_model_ids.map((id) => (
           <p className="card-title" key={id}>
-            <Link to={`/projects/${run.project_id}/models/${id}`}>Open the trained model</Link>
+            <TrainedModel run={run} id={id} />
           </p>
         ))}
         {run.method === "generate" && run.state === "succeeded" && (
@@ -155,6 +156,15 @@ export function CheckpointsTab({ run }: { run: Run }) {
         )}
       </section>
     </div>
+  );
+}
+
+/** The weights that the run has left, with their step, which need not be the last one. */
+function TrainedModel({ run, id }: { run: Run; id: string }) {
+  const { data: model } = useQuery(modelQuery(id));
+  const step = model?.step == null ? "" : ` (step ${number(model.step)})`;
+  return (
+    <Link to={`/projects/${run.project_id}/models/${id}`}>{`Open the trained model${step}`}</Link>
   );
 }
 
