@@ -6,6 +6,7 @@ Held-out records decide, as everywhere. Called by `backend.domain.verdict.judgin
 from collections.abc import Sequence
 from functools import partial
 
+from backend.domain.verdict import divergence
 from backend.domain.verdict.evidence import Z95, Change, Estimate, Evidence, change, z_of_best
 from backend.domain.verdict.measured import LAST_PART, Judged, gauge
 from backend.domain.verdict.words import (
@@ -52,7 +53,7 @@ def sft(evidence: Evidence) -> RunVerdict:
     if len(losses) < 2:
         return _undecided(evidence, "eval/loss", losses, gauges)
     moved, best = change(losses[0], losses[-1]), min(losses, key=lambda one: one.value)
-    kind, level, sentence = _told(losses, moved)
+    kind, level, sentence = _told(losses, moved, divergence.training_rose(evidence))
     lowest = f"the lowest was {shown(best.value)} at step {best.step:,}"
     reason = f"It changed by {difference(moved)}; {lowest}. {_over(evidence, moved)}"
     return _verdict(evidence, kind, level, sentence, reason, "eval/loss", gauges, best)
@@ -76,21 +77,33 @@ def _losses(evidence: Evidence) -> list[Estimate]:
     ]
 
 
-def _told(losses: Sequence[Estimate], moved: Change) -> tuple[Kind, Level, str]:
-    """What a held-out loss did, from the first evaluation to the last."""
+def _told(losses: Sequence[Estimate], moved: Change, rose: str) -> tuple[Kind, Level, str]:
+    """What a held-out loss did, from the first evaluation to the last.
+
+    `rose`: that the training loss did; empty if it did not.
+    """
     before, after = apart(moved.before, moved.after)
     unsure = "" if moved.error is not None else ", and its interval is not known"
+    peak = divergence.peak(losses)
+    over = "" if peak is None else f", after a peak of {shown(peak.value)} at step {peak.step:,}"
+    besides = f"{over}{unsure}{_and(rose)}"
     is_clear = _is_clear(moved)
     if is_clear and moved.size > 0:
-        sentence = f"The held-out loss rose from {before} to {after} nats per token{unsure}."
+        sentence = f"The held-out loss rose from {before} to {after} nats per token{besides}."
         return Kind.WORSE, "bad", sentence
     if has_turned(losses):
-        return Kind.OVERFITTED, "warn", _overfitted(min(losses, key=lambda one: one.value))
+        return Kind.OVERFITTED, "warn", _overfitted(min(losses, key=lambda one: one.value), rose)
     if is_clear:
-        sentence = f"The held-out loss fell from {before} to {after} nats per token{unsure}."
-        return Kind.IMPROVED, "good", sentence
+        fell = f"The held-out loss fell from {before} to {after} nats per token{over}{unsure}"
+        if rose:
+            return Kind.IMPROVED, "warn", f"{fell}, but {rose}."
+        return Kind.IMPROVED, "good", f"{fell}."
     was = f"the held-out loss was {before} and is {after} nats per token"
-    return Kind.STALLED, "warn", f"No clear change: {was}{unsure}."
+    return Kind.STALLED, "warn", f"No clear change: {was}{besides}."
+
+
+def _and(more: str) -> str:
+    return f", and {more}" if more else ""
 
 
 def _is_clear(moved: Change, z: float = Z95) -> bool:
@@ -211,17 +224,20 @@ def _ranks(
     last, best = found[-1], max(found, key=lambda one: one.value)
     share = f"{percent(last.value)} of the held-out {what}"
     around = f"95 % interval {percent(interval.low)} to {percent(interval.high)}."
+    rose = divergence.training_rose(evidence)
     level: Level
     kind, level, sentence = Kind.ABOVE_CHANCE, "good", f"It is right on {share}."
     if interval.high < _CHANCE:
         kind, level = Kind.AT_CHANCE, "bad"
-        sentence = f"Worse than chance: it is right on {share}."
+        sentence = f"Worse than chance: it is right on {share}{_and(rose)}."
     elif interval.low <= _CHANCE:
         kind, level = Kind.AT_CHANCE, "warn"
-        sentence = f"Not clearly better than chance: it is right on {share}."
+        sentence = f"Not clearly better than chance: it is right on {share}{_and(rose)}."
+    elif not is_overfitted and rose:
+        level, sentence = "warn", f"It is right on {share}, but {rose}."
     elif is_overfitted:
         lowest = min(evidence.estimates("eval/loss"), key=lambda one: one.value)
-        kind, level, sentence = Kind.OVERFITTED, "warn", _overfitted(lowest)
+        kind, level, sentence = Kind.OVERFITTED, "warn", _overfitted(lowest, rose)
         seen = f"It is right on {share}. {seen}"
     reason = " ".join(filter(None, (around, seen)))
     return _verdict(evidence, kind, level, sentence, reason, "eval/accuracy", gauges, best)
@@ -261,8 +277,10 @@ def _likelier(found: Estimate) -> Judged:
     return "warn", "less likely than before"
 
 
-def _overfitted(best: Estimate) -> str:
-    return f"The held-out loss has risen since step {best.step:,}: it trained for too long."
+def _overfitted(best: Estimate, rose: str) -> str:
+    """Say when the held-out loss turned. A training loss that rose, too, was not fitted at all."""
+    since = f"The held-out loss has risen since step {best.step:,}"
+    return f"{since}{_and(rose)}." if rose else f"{since}: it trained for too long."
 
 
 def _undecided(
@@ -294,7 +312,7 @@ def _verdict(
     gauges: list[Gauge],
     best: Estimate | None,
 ) -> RunVerdict:
-    best_text = [] if best is None else [_best(best, judged_by)]
+    best_text = [] if best is None else [_best(best, evidence, judged_by)]
     return RunVerdict(
         kind=kind,
         level=level,
@@ -304,13 +322,17 @@ def _verdict(
         gauges=gauges,
         best_step=None if best is None else best.step,
         shipped_step=evidence.shipped_step,
-        happened=best_text,
+        happened=[*best_text, *divergence.peak_happened(_losses(evidence))],
     )
 
 
-def _best(best: Estimate, metric: str | None) -> Happening:
+def _best(best: Estimate, evidence: Evidence, metric: str | None) -> Happening:
     text = "Lowest held-out loss" if metric == "eval/loss" else "Best held-out accuracy"
-    return Happening(step=best.step, sentence=f"{text}: {shown(best.value)}.", level="good")
+    evaluated = evidence.curve(metric or "")
+    # What was best before it trained, training has made worse.
+    is_untrained = len(evaluated) > 1 and best.step == evaluated[0].step
+    level: Level = "none" if is_untrained else "good"
+    return Happening(step=best.step, sentence=f"{text}: {shown(best.value)}.", level=level)
 
 
 def _of(low: float, high: float) -> Span:

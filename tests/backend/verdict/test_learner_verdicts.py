@@ -172,6 +172,60 @@ def test_a_reward_model_that_knows_only_its_training_pairs_is_overfitted() -> No
     assert "At the end of training it was right on 100 % of the training pairs." in found.reason
 
 
+# As a learning rate of 1 did it.
+EXPLODED = [2.21, 14.1, 15.5, 9.2, 2.91, 2.75]
+ABOVE_START = [2.2, 14.0, 15.0, 9.0, *[3.8, 3.7, 3.9, 3.8, 3.8, 3.8] * 5]
+
+
+def test_an_explosion_is_named_though_the_loss_came_back() -> None:
+    found = losses(EXPLODED, 1.0, loss=ABOVE_START)
+
+    assert (found.kind, found.level) == (Kind.STALLED, "warn")
+    assert found.sentence == (
+        "No clear change: the held-out loss was 2.21 and is 2.75 nats per token, after a peak of "
+        "15.5 at step 20, and the training loss rose from 2.2 to 3.8."
+    )
+    assert [(one.step, one.sentence, one.level) for one in found.happened] == [
+        (0, "Lowest held-out loss: 2.21.", "none"),
+        (20, "Highest held-out loss: 15.5, above its first and its last.", "warn"),
+    ]
+
+
+def test_a_training_loss_that_rose_is_no_overfitting_and_not_green() -> None:
+    fell = losses([2.0, 1.5], 0.1, loss=ABOVE_START)
+    turned = losses([2.0, 1.2, 1.6], 0.01, loss=ABOVE_START)
+
+    assert (fell.kind, fell.level) == (Kind.IMPROVED, "warn")
+    assert fell.sentence.endswith("per token, but the training loss rose from 2.2 to 3.8.")
+    assert turned.kind == Kind.OVERFITTED
+    assert turned.sentence == (
+        "The held-out loss has risen since step 10, and the training loss rose from 2.2 to 3.8."
+    )
+
+
+@pytest.mark.parametrize("method", [Method.REWARD_MODEL, Method.PROCESS_REWARD_MODEL, Method.DPO])
+def test_ranks_are_told_with_a_training_loss_that_rose(method: Method) -> None:
+    found = verdict(
+        method,
+        eval__accuracy=[0.8], eval__accuracy_low=[0.7], eval__accuracy_high=[0.9],
+        eval__loss=EXPLODED, loss=ABOVE_START,
+    )  # fmt: skip
+
+    if method == Method.PROCESS_REWARD_MODEL:
+        assert (found.kind, found.level) == (Kind.ABOVE_CHANCE, "warn")
+        assert "80 % of the held-out steps, but the training loss rose from 2.2" in found.sentence
+    assert "the training loss rose from 2.2 to 3.8" in f"{found.sentence} {found.reason}"
+    assert "Highest held-out loss: 15.5" in " ".join(one.sentence for one in found.happened)
+
+
+def test_noise_and_a_fall_are_no_explosion() -> None:
+    wobbling = [2.2, *[1.6, 4.2, 2.0, 3.4, 1.2, 4.4] * 5]
+    found = losses([2.0, 2.1, 1.5], 0.01, loss=wobbling)
+
+    assert (found.kind, found.level) == (Kind.IMPROVED, "good")
+    assert [one.sentence for one in found.happened] == ["Lowest held-out loss: 1.5."]
+
+
 def test_the_course_of_a_loss_is_shown_from_its_first_step() -> None:
     found = verdict(Method.SFT, loss=[4.0, 2.0, *[1.0] * 58], grad_norm=[9.0, *[1.0] * 59])
 
