@@ -6,7 +6,7 @@ Held-out records decide, as everywhere. Called by `backend.domain.verdict.judgin
 from collections.abc import Sequence
 from functools import partial
 
-from backend.domain.verdict import divergence
+from backend.domain.verdict import calibration, divergence
 from backend.domain.verdict.evidence import Z95, Change, Estimate, Evidence, change, z_of_best
 from backend.domain.verdict.measured import LAST_PART, Judged, gauge
 from backend.domain.verdict.words import (
@@ -128,7 +128,13 @@ def reward_model(evidence: Evidence) -> RunVerdict:
     gauges = [
         _accuracy(evidence, "eval/accuracy"),
         _course(evidence, "accuracy", scale=_SHARES),
-        gauge(evidence, "eval/calibration_error", healthy=_of(0, 0.05)),
+        gauge(
+            evidence,
+            "eval/calibration_error",
+            healthy=_of(0, calibration.HEALTHY),
+            scale=_of(0, 0.5),
+            judged=partial(calibration.against_chance, evidence.last("eval/prompts")),
+        ),
         gauge(
             evidence,
             "eval/length_correlation",
