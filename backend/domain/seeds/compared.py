@@ -106,7 +106,9 @@ def compared(
         )
     ]  # fmt: skip
     lower = by.metric is not None and is_lower_better(by.metric)
-    best = _best(shown_groups, is_lower_better=lower)
+    places = _compared_places(shown_groups)
+    best = _best(shown_groups, places, is_lower_better=lower)
+    doubted = [place for place in places if _is_proxy(by, firsts[place])]
     return SeedGroups(
         metric=by.metric,
         title=_title(by, firsts[apart.index(None)]),
@@ -120,7 +122,8 @@ def compared(
         records={one: records[one] for one in sorted(_told(settings)) if one in records},
         differences=[] if best is None else _differences(best),
         n_comparisons=0 if best is None else best.n_comparisons,
-        doubt=PROXY if any(_is_proxy(by, config) for config in firsts) else "",
+        doubt=PROXY if doubted else "",
+        doubted=doubted,
     )
 
 
@@ -187,13 +190,20 @@ def _group(
     )
 
 
-def _best(groups: Sequence[SeedGroup], *, is_lower_better: bool) -> Best | None:
-    """Find the best of the groups that can be compared; None if these are fewer than two."""
-    values = {
-        place: [one.value for one in group.values]
+def _compared_places(groups: Sequence[SeedGroup]) -> list[int]:
+    """Return the places of the groups that can be compared."""
+    return [
+        place
         for place, group in enumerate(groups)
         if group.values and group.apart is None and not group.why_open
-    }
+    ]
+
+
+def _best(
+    groups: Sequence[SeedGroup], places: Sequence[int], *, is_lower_better: bool
+) -> Best | None:
+    """Find the best of the groups at these places; None if these are fewer than two."""
+    values = {place: [one.value for one in groups[place].values] for place in places}
     return best_of(values, is_lower_better=is_lower_better) if len(values) > 1 else None
 
 

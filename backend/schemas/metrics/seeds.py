@@ -126,6 +126,9 @@ class SeedGroups(ApiAnswer):
         description="Why the metric proves little: a learned reward judges what it has trained. "
         "Empty = no such doubt."
     )
+    doubted: list[int] = Field(
+        description="The places in `groups` of those that are compared and that `doubt` is about."
+    )
 
 
 class GroupCurve(ApiAnswer):

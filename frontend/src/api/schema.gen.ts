@@ -3779,6 +3779,11 @@ export interface components {
              * @description Why the metric proves little: a learned reward judges what it has trained. Empty = no such doubt.
              */
             doubt: string;
+            /**
+             * Doubted
+             * @description The places in `groups` of those that are compared and that `doubt` is about.
+             */
+            doubted: number[];
         };
         /**
          * SeedValue

@@ -346,7 +346,11 @@ def test_a_reward_model_that_trained_the_policies_is_doubted(
     rule = [made(api, database, seed, 0, [1.0], optim={"lr": lr}) for lr in (0.1, 0.2)]
 
     assert "also judges it here" in asked(api, runs)["doubt"]
+    assert asked(api, runs)["doubted"] == [0, 1]
     assert asked(api, rule)["doubt"] == ""
+    # A group whose reward differs is not compared, so its reward model judges nobody here.
+    beside = asked(api, [*rule, runs[0]])
+    assert (len(beside["differences"]), beside["doubt"], beside["doubted"]) == (1, "", [])
     for run in runs:
         body = {"points": [{"step": 0, "values": {"gold/reward": 1.0}}]}
         api.post(f"/runs/{run}/metrics", json=body).raise_for_status()

@@ -37,6 +37,7 @@ const answer = (
   differences: [],
   n_comparisons: 1,
   doubt: "",
+  doubted: [],
   ...more,
 });
 
@@ -144,7 +145,8 @@ const decided = {
 test("a reward model that judges what it has trained decides nothing in green", () => {
   const colours = (doubt: string) => {
     const page = document.createElement("div");
-    const said = answer([null, null], { differences: [decided], doubt });
+    const doubted = doubt === "" ? [] : [0, 1];
+    const said = answer([null, null], { differences: [decided], doubt, doubted });
     page.innerHTML = renderToStaticMarkup(<Answer answer={said} onSet={() => undefined} />);
     return [page.querySelector("section")?.className.trim(), page.textContent] as const;
   };
@@ -153,7 +155,7 @@ test("a reward model that judges what it has trained decides nothing in green", 
   const [colour, said] = colours("The reward model that trains the policy also judges it here.");
   expect(colour).toBe("card answer");
   expect(said).toContain("B is better than A by held-out reward.");
-  expect(said).toContain("also judges it here");
+  expect(said).toContain("A, B. The reward model that trains the policy also judges it here");
 });
 
 test("groups that have not come to one end are named with the reason", () => {

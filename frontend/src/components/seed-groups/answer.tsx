@@ -99,7 +99,11 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
             Fewer than three seeds cannot tell a difference from chance.
           </li>
         )}
-        {answer.doubt !== "" && differences.length > 0 && <li>{answer.doubt}</li>}
+        {answer.doubt !== "" && differences.length > 0 && (
+          <li>
+            <b>{answer.doubted.map(letterOf).join(", ")}.</b> {answer.doubt}
+          </li>
+        )}
         {[...leftOut(answer, ({ why_open: why }) => why || null)].map(([why, letters]) => (
           <li key={why}>
             <b>{letters.join(", ")}.</b> Not compared yet: {why}. A group is compared when all its
