@@ -15,11 +15,11 @@ from intervals.student import quantile
 
 Interval = tuple[float, float]
 
-_SHARE = 0.975
+SHARE = 0.975
 # A rate's variance is estimated from n clusters and this / n more in which all values agree.
-_AGREEING = 100
+AGREEING = 100
 # With a smaller rate x (1 - rate) x clusters, the clusters say too little of their variance.
-_FEWEST = 5
+FEWEST = 5
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def interval_of_mean(clusters: Clusters) -> Interval | None:
     n = len(clusters.sums)
     if n < 2:
         return None
-    half = quantile(_SHARE, n - 1) * math.sqrt(clusters.variance)
+    half = quantile(SHARE, n - 1) * math.sqrt(clusters.variance)
     return clusters.mean - half, clusters.mean + half
 
 
@@ -86,9 +86,9 @@ def interval_of_rate(clusters: Clusters) -> Interval | None:
     if n < 2:
         return None
     spread = max(0.0, rate * (1 - rate))
-    if n * spread < _FEWEST:
+    if n * spread < FEWEST:
         return exact_interval(rate * n, n)
-    z2 = quantile(_SHARE, n - 1) ** 2 / _observations(clusters.variance, spread, n)
+    z2 = quantile(SHARE, n - 1) ** 2 / _observations(clusters.variance, spread, n)
     middle = (rate + z2 / 2) / (1 + z2)
     reach = math.sqrt(z2 * (spread + z2 / 4)) / (1 + z2)
     return max(0.0, middle - reach), min(1.0, middle + reach)
@@ -98,7 +98,7 @@ def _observations(variance: float, spread: float, n: int) -> float:
     """Count the observations that give this variance, at least one for each of the `n` clusters:
     values cannot depend on each other more than fully.
     """
-    more = _AGREEING / n
+    more = AGREEING / n
     steadied = (variance * n * (n - 1) + spread * more) / (n - 1 + more)
     return max(float(n), n * spread / steadied)
 
@@ -108,6 +108,6 @@ def exact_interval(hits: float, n: int) -> Interval:
 
     Hits need not be whole: a prompt may pass in part (Korn and Graubard 1998).
     """
-    low = 0.0 if hits <= 0 else beta.quantile(1 - _SHARE, hits, n - hits + 1)
-    high = 1.0 if hits >= n else beta.quantile(_SHARE, hits + 1, n - hits)
+    low = 0.0 if hits <= 0 else beta.quantile(1 - SHARE, hits, n - hits + 1)
+    high = 1.0 if hits >= n else beta.quantile(SHARE, hits + 1, n - hits)
     return low, high

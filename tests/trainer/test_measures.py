@@ -114,32 +114,29 @@ def test_the_win_rate_at_equal_length_is_found_again(better: float) -> None:
     """The judge likes length, the model writes more: the plain win rate says nothing."""
     shares, lengths, prompts = _judged(better=better, per_length=1.5, longer=30)
     truth = 1 / (1 + math.exp(-better))
-    rate, interval = win_rate_at_equal_length(shares, lengths, prompts)
+    rate, interval = win_rate_at_equal_length(shares, lengths, prompts) or (0.0, None)
     assert rate == pytest.approx(truth, abs=0.04)
     assert interval is not None
     assert interval[0] < truth < interval[1]
     assert sum(shares) / len(shares) > truth + 0.05
 
 
-def test_its_interval_covers_the_truth() -> None:
-    source, hits = random.Random(11), 0
-    for _ in range(300):
-        lengths = [source.gauss(0, 50) for _ in range(100)]
-        chances = [1 / (1 + math.exp(-0.4 - math.tanh(one / 50))) for one in lengths]
-        shares = [float(source.random() < chance) for chance in chances]
-        _, interval = win_rate_at_equal_length(shares, lengths, [str(i) for i in range(100)])
-        assert interval is not None
-        hits += interval[0] <= 1 / (1 + math.exp(-0.4)) <= interval[1]
-    assert 0.92 <= hits / 300 <= 0.98
+def test_who_wins_every_time_is_not_certain_to() -> None:
+    """64 of 64 won: the plain rate has 0.944 to 1, and the lengths are not known better."""
+    source = random.Random(1)
+    lengths = [source.gauss(0, 50) for _ in range(64)]
+    found = win_rate_at_equal_length([1.0] * 64, lengths, [str(i) for i in range(64)])
+    rate, interval = found or (0.0, None)
+    low, high = interval or (1.0, 0.0)
+    assert 0.91 < low < 0.95 < rate < high <= 1
 
 
 def test_equal_lengths_leave_the_win_rate_as_it_is() -> None:
-    rate, _ = win_rate_at_equal_length([1.0] * 300 + [0.0] * 100, [0.0] * 400, ["p"] * 400)
-    assert rate == pytest.approx(0.75, abs=0.001)
+    prompts = [str(i) for i in range(40)]
+    found = win_rate_at_equal_length([1.0] * 30 + [0.0] * 10, [0.0] * 40, prompts)
+    plain = rate_with_interval("won", [1.0] * 30 + [0.0] * 10, prompts)
+    assert found == (0.75, (plain["won_low"], plain["won_high"]))
 
 
-def test_who_always_wins_has_a_rate_all_the_same() -> None:
-    rate, interval = win_rate_at_equal_length([1.0] * 10, [5.0] * 10, list("abcdefghij"))
-    assert 0.8 < rate <= 1.0
-    assert interval is not None
-    assert interval[1] <= 1.0
+def test_who_is_always_longer_by_as_much_shows_nothing_of_equal_length() -> None:
+    assert win_rate_at_equal_length([1.0] * 10, [5.0] * 10, list("abcdefghij")) is None

@@ -62,12 +62,12 @@ def _at_equal_length(
     scored = [i for i, share in enumerate(shares) if math.isfinite(share)]
     if not scored:
         return {}
-    rate, interval = win_rate_at_equal_length(
+    found = win_rate_at_equal_length(
         [shares[i] for i in scored],
         [longer[i] for i in scored],
         [measured.prompt_ids[i] for i in scored],
     )
-    return with_interval(name, rate, interval)
+    return {} if found is None else with_interval(name, *found)
 
 
 def _pass_gain(name: str, measured: Measured, baseline: Measured) -> dict[str, float]:
