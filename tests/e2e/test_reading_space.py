@@ -279,6 +279,57 @@ def test_a_comparison_is_ranked_by_touch_on_a_phone(
     assert judgment["comment"] == "by touch"
 
 
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (820, 1180)])
+def test_every_entry_of_the_sheet_can_be_tapped(
+    workshop: Workshop, open_page: OpenPage, width: int, height: int
+) -> None:
+    project = workshop.new_project(f"Sheet {width}")
+    workshop.comparisons(project, 2)
+    page = open_page(f"/projects/{project}/rank", width=width, height=height, has_touch=True)
+    shown(page)
+    before = page.get_by_label("Prompt").inner_text()
+    more = page.get_by_role("button", name="More")
+    sheet = page.get_by_role("dialog", name="More")
+    more.tap()
+    names = sheet.locator("button .grow").all_inner_texts()
+    for name in names:
+        entry = sheet.get_by_role("button", name=name)
+        if not entry.is_visible():
+            # On a phone one is alone as it is.
+            assert (name, width) == ("One at a time", 390)
+            continue
+        entry.scroll_into_view_if_needed()
+        assert is_in_sight(page, entry), name
+        box, room = entry.bounding_box(), sheet.bounding_box()
+        assert box is not None and room is not None
+        assert room["x"] <= box["x"] and box["x"] + box["width"] <= room["x"] + room["width"]
+    sheet.get_by_role("button", name="Close").tap()
+
+    windows = {
+        "Skip": "Skip this comparison",
+        "Word by word": "Compare two responses word by word",
+        "Note": "Note",
+        "Guidelines": "Guidelines",
+        "Shortcuts": "Keyboard shortcuts",
+    }
+    assert set(windows) < set(names)
+    for name, title in windows.items():
+        more.tap()
+        sheet.get_by_role("button", name=name).tap()
+        page.get_by_role("dialog", name=title).get_by_role("button", name="Close").tap()
+    for name in set(names) - set(windows) - {"One at a time"}:
+        more.tap()
+        sheet.get_by_role("button", name=name).tap()
+        expect(sheet).to_have_count(0)
+        more.tap()
+        expect(sheet.get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")
+        sheet.get_by_role("button", name=name).tap()
+    more.tap()
+    sheet.get_by_role("button", name="Skip").tap()
+    page.get_by_role("button", name="too long").tap()
+    expect(page.get_by_label("Prompt")).not_to_have_text(before)
+
+
 def test_cards_are_dragged_onto_the_bar_and_chips_clicked(
     workshop: Workshop, open_page: OpenPage
 ) -> None:

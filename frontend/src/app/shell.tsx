@@ -84,7 +84,7 @@ export function Shell() {
     );
   return (
     <div className="app">
-      <a className="skip" href="#main">
+      <a className="skip-link" href="#main">
         Skip to content
       </a>
       {/* A page of no project, such as one's account, leads back to the last one. */}

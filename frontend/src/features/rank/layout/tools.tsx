@@ -70,7 +70,8 @@ export function Sheet(props: ToolsProps & { canSkip: boolean; onClose: () => voi
         <button
           type="button"
           key={label}
-          className={`btn ghost ${COMMANDS[action].kind}`}
+          className="btn ghost"
+          data-action={action}
           aria-pressed={isOn(COMMANDS[action])}
           onClick={() => {
             onClose();
